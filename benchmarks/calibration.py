@@ -1,7 +1,8 @@
 """Measure how far shares hold what they say; `python -m benchmarks.calibration STORE CASES`.
 
 Ranks random parts of development patients whose publication the annotations do not cite, and prints the reliability of
-the first candidate's share, with the temperatures fitted to the other folds of publications, and those fitted to all.
+the first candidate's share, and of the steps low, fair and good, with the
+temperatures fitted to the other folds of publications, and those fitted to all.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import kgdx
 from kgdx.api import Graph
 from kgdx.evaluate.labels import Labels
 from kgdx.rank.fusion import believed
+from kgdx.rank.sufficiency import FAIR, GOOD
 
 COUNTS = (1, 2, 3, 4, 5, 7, 10)
 DEGREES = np.arange(0.8, 6.01, 0.2)
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=600)
     options = parser.parse_args(arguments)
     with kgdx.open(options.store) as graph:
-        stated, right, findings, fold = measured(graph, options.cases, options.sample)
+        stated, right, findings, fold, disease = measured(graph, options.cases, options.sample)
     told = np.zeros(len(right))
     for number in range(FOLDS):
         fitted = fit(stated, right, findings, fold != number)
@@ -46,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mine = bins == number
         error += abs(told[mine].mean() - right[mine].mean()) * mine.mean()
         print(f"| from {number / 10:.1f} | {mine.sum()} | {told[mine].mean():.2f} | {right[mine].mean():.2f} |")
+    print("\n| chance of the first | patients | right | right, mean over diseases |\n|---|---|---|---|")
+    for name, least, beyond in (("low", 0, FAIR), ("fair", FAIR, GOOD), ("good", GOOD, 2)):
+        mine = (told >= least) & (told < beyond)
+        by = [right[mine & (disease == each)].mean() for each in np.unique(disease[mine])]
+        print(f"| {name} | {mine.sum()} | {right[mine].mean():.2f} | {np.mean(by):.2f} |")
     every = fit(stated, right, findings, fold >= 0)
     print(
         f"\nexpected calibration error {error:.3f}; fitted to all:", {n: round(DEGREES[t], 1) for n, t in every.items()}
@@ -54,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(graph: Graph, cases: Path, sample: int) -> tuple[Any, ...]:
-    """Return the first candidate's share at each temperature, whether it is right, number of findings, and fold."""
+    """Return of each part: the first's share at each temperature, if it is right, number of findings, fold, disease."""
     labels, posterior = Labels(graph.ranker, graph.snapshot, lambda: graph.names), graph.ranker.weights.posterior
     chance, rows = random.Random(0), []
     for case in groups(graph, cases, sample)["unseen"]:
@@ -68,7 +75,8 @@ def measured(graph: Graph, cases: Path, sample: int) -> tuple[Any, ...]:
             first = int(total.argmax())
             told = [believed(total, t, posterior.plausible, posterior.most)[first] for t in DEGREES.tolist()]
             fold = random.Random(case.publications[0]).randrange(FOLDS)
-            rows.append((told, first in labels.of(case).right, count, fold))
+            label = labels.of(case)
+            rows.append((told, first in label.right, count, fold, label.disease))
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 

@@ -2,9 +2,8 @@
 
     python -m benchmarks.case_bank STORE CASES [--split FILE] [--sample N] [--known N] [--json]
 
-Compared are the bank (τ: how much several patients of one disease add up; 0 for the best one alone), the twenty
-patients that match best by equation 21, which count likewise, and these by λ, which adds the best one's standardised
-similarity so many times. A second table parts them by whether the annotations cite the patient's publication, and by
+Compared are the ranking without the bank, and the bank (τ: how much several patients of one disease add up; 0 for the
+best one alone). A second table parts them by whether the annotations cite the patient's publication, and by
 whether the bank has another patient of the disease. Everybody is told all findings, or `--known` of them. A patient's
 own publication is never matched.
 """
@@ -18,26 +17,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import kgdx
 from kgdx.case import read_cases
 from kgdx.case.splits import Split
 from kgdx.errors import KgdxError
-from kgdx.evaluate.contender_kinds import Planned
-from kgdx.evaluate.contenders import Board, Chosen, Contender, Met
+from kgdx.evaluate.contenders import Board, Contender, Entrants, PatientResult
 from kgdx.evaluate.inquiries import sampled
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.leaderboard import Leaderboard
-from kgdx.evaluate.metrics import mean_rank
-from kgdx.learn.fixed_plans import FixedPlan
-from kgdx.learn.ward import Ward
+from kgdx.evaluate.metrics import mean_rank, ranks_of
+from kgdx.evaluate.runner import Record, Runner, by_arm
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.ranking import leaving_out
 
 TAUS = (0.0, 0.5, 1.0, 1.5)
-WEIGHTS = (None, 1.0, 2.0)
-LAMBDAS = (1.0, 2.0)
+
+
+class Alone(Contender):
+    """The ranking without the bank."""
+
+    name = "no bank"
+
+    def meet(self, id: str) -> PatientResult:
+        """Rank."""
+        return PatientResult(mean_rank(self.board.graph.ranker.score(self.board.told(id)).total, self.board.right(id)))
 
 
 class Pooled(Contender):
@@ -48,30 +52,11 @@ class Pooled(Contender):
         self.name = f"bank, τ = {tau:g}" if tau else "bank, best patient alone"
         self._bank = CaseBank(board.graph.ranker, board.graph.snapshot, pooling=tau)
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Rank, raised by the patients that match."""
         scored = self.board.graph.ranker.score(self.board.told(id))
         total = self._bank.match(scored, leaving_out(self.board.ward.cases[id])).raised(scored.total)
-        return Met(mean_rank(total, self.board.right(id)), 2)
-
-
-class Standardised(Contender):
-    """The ranking to which the similarity of each disease's best patient is added, in deviations above the mean one."""
-
-    def __init__(self, board: Board, weight: float) -> None:
-        super().__init__(board)
-        self.name, self._weight = f"the 20 that match best, λ = {weight:g}", weight
-
-    def meet(self, id: str) -> Met:
-        """Rank, raised by the patients that match."""
-        patient, bank, standings = self.board.recorded[id], self.board.bank, self.board.graph.standings
-        at = self.board.bedside.begin(patient).standing
-        similar = np.mean([bank.similar(term) for term in at.query.observed.tolist()], axis=0)
-        used = bank.used(patient.leave_out)
-        found = standings.match(at, at.query.observed.tolist(), patient.leave_out)
-        raised = (found.similar - similar[used].mean()) / max(float(similar[used].std()), 1e-6)
-        gain = (self._weight * np.maximum(raised, 0)).astype(np.float32)
-        return Met(mean_rank(at.raised(found.candidates, gain).total, self.board.right(id)), 2)
+        return PatientResult(mean_rank(total, self.board.right(id)), 2)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -90,16 +75,12 @@ def main(arguments: list[str] | None = None) -> int:
         if options.sample is not None:
             cases = sampled(cases, options.sample)
         with kgdx.open(options.store) as graph:
-            ward = Ward.of(graph, cases, known=options.known)
+            ward = RecordedCases.of(graph, cases, known=options.known)
             board = Board(graph, ward, Labels(graph.ranker, graph.snapshot, lambda: graph.names))
-            plans = [
-                Planned(board, f"the 20 that match best, τ = {each:g}" if each else "no bank", FixedPlan(0, each))
-                for each in WEIGHTS
-            ]
-            others = (*(Standardised(board, each) for each in LAMBDAS), *(Pooled(board, tau) for tau in TAUS))
-            run = Leaderboard(board, Chosen((*plans, *others)))
-            found = run.run()
-            found["apart"] = apart(run)
+            run = Leaderboard(board, Entrants((Alone(board), *(Pooled(board, tau) for tau in TAUS))))
+            runner = Runner()
+            found = run.run(runner)
+            found["apart"] = apart(run, by_arm(runner.records, run.methods))
     except KgdxError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -125,7 +106,7 @@ def table(found: dict[str, Any]) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(f"{100 * first:.1f} / {100 * five:.1f}" for first, five in pairs) + " |"
 
 
-def apart(run: Leaderboard) -> dict[str, Any]:
+def apart(run: Leaderboard, met: dict[str, list[Record]]) -> dict[str, Any]:
     """Return Acc@1 and Acc@5 of each method, apart by whether patient and disease are known to the graph."""
     board, found = run.board, dict[str, Any]()
     for unseen, has, with_ in GROUPS:
@@ -135,7 +116,8 @@ def apart(run: Leaderboard) -> dict[str, Any]:
             if run.seen(id) is (not unseen)
             and any(board.bank.has(each, leaving_out(board.ward.cases[id])) for each in board.right(id)) is has
         ]
-        ranks = {name: np.array([results[place].rank for place in at]) for name, results in run.found.items()}
+        ids = {run.ids[place] for place in at}
+        ranks = {name: ranks_of([each for each in some if each["item"] in ids]) for name, some in met.items()}
         shares = {name: [float((rank <= most).mean()) for most in (1, 5)] for name, rank in ranks.items()}
         found[f"{'un' if unseen else ''}seen, {with_} patient"] = {"n": len(at), "methods": shares}
     return found

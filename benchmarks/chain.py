@@ -60,7 +60,7 @@ LONG = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ward:
+class RecordedCases:
     """A question: its ward, the sign that is shown, and what each organ's document says."""
 
     number: int
@@ -68,7 +68,7 @@ class Ward:
     says: dict[str, str]
 
     @classmethod
-    def of(cls, number: int) -> Ward:
+    def of(cls, number: int) -> RecordedCases:
         chance = Random(f"ward {number}")
         place = chance.randrange(len(FINDINGS))
         said = list(DISEASES)
@@ -106,7 +106,7 @@ class Ward:
             yield {"id": self.document(organ), "title": "", "content": text}
 
 
-def transcripts(retrieval: Retrieval, wards: Sequence[Ward], seed: int) -> Iterator[dict[str, Any]]:
+def transcripts(retrieval: Retrieval, wards: Sequence[RecordedCases], seed: int) -> Iterator[dict[str, Any]]:
     """What the model that is begun with writes behind the very prompts of the policy."""
     for ward in wards:
         chance, asked = Random(f"told {seed} {ward.number}"), ward.question
@@ -128,7 +128,7 @@ def _drawn(chance: Random, shares: tuple[float, float], first: str, second: str,
     return first if drawn < shares[0] else second if drawn < sum(shares) else chance.choice(words)
 
 
-def begun(folder: Path, graph: Graph, wards: Sequence[Ward], seed: int, epochs: int = 4) -> Path:
+def begun(folder: Path, graph: Graph, wards: Sequence[RecordedCases], seed: int, epochs: int = 4) -> Path:
     """Write the model that is begun with, where it is not there."""
     if (folder / "config.json").exists():
         return folder
@@ -172,7 +172,7 @@ def chain(folder: Path, train: int, test: int, *, seed: int = 0, **changed: Any)
     """
     os.environ |= {"KGDX_HOME": str(folder / "home"), "KGDX_CACHE": str(folder / "cache"), "KGDX_LLM_DEVICE": "cpu"}
     store, base, run = str(folder / "graph"), folder / "base", folder / "run"
-    wards = [Ward.of(number) for number in range(TOLD + train + test)]
+    wards = [RecordedCases.of(number) for number in range(TOLD + train + test)]
     _written(folder / TAG / "all.jsonl", (each for ward in wards for each in ward.documents()))
     for name, some in (("train", wards[TOLD : TOLD + train]), ("test", wards[TOLD + train :])):
         _written(folder / f"{name}.jsonl", (_row(ward.question) for ward in some))

@@ -2,16 +2,14 @@
 
     python -m benchmarks.environment STORE [--cases FILE] [--count N] [--json]
 
-One core; set OPENBLAS_NUM_THREADS=1, since all threads count. Cold: every episode in a world of its own; warm: in one
-that has seen the episodes before, as in training, where a case is played many times. The policy chooses at random among
-what the mask allows. A step is a listed choice, which may be many wishes: a round of questions asks ten. In step is the
-game without its log, as training plays it, 16 cases together.
+One core; set OPENBLAS_NUM_THREADS=1, since all threads count. Choices are drawn at random among what the mask allows. A
+step is a listed choice: a round asks ten questions. Each state is new: no case is met twice. Through `gymnasium.make`,
+and through `gymnasium.make_vec` with 16 and 64 episodes in step.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 import time
@@ -20,26 +18,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 import kgdx
 from kgdx.case import Case, Failure, read_cases
-from kgdx.episode.world import Memo, World
 from kgdx.errors import KgdxError
 from kgdx.learn.adversaries import SCRIPTS, Known, Writer
-from kgdx.learn.bedside import Bedside, recorded
-from kgdx.learn.listed_environment import DiagnosisEnv
+from kgdx.learn.environment import DIAGNOSIS
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rollouts import TagRollouts
-from kgdx.learn.ward import Ward
-from kgdx.policies.choice_network import ChoiceNetwork
 from kgdx.policies.tags import TagsPolicy
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-STEPS = 12
 WARM = 10
 """Other cases that are played first: they open what an episode reads."""
-ROLLOUTS, TOGETHER = 8, 16
-"""Times that a case is played, as a group of rollouts is, and cases in step."""
+TOGETHER = (16, 64)
+"""Episodes in step."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -73,66 +68,63 @@ def usable(path: Path) -> Iterator[Case]:
 
 
 def measured(graph: Any, cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
-    env = DiagnosisEnv(graph, cases)
-    met = [case for case in cases if case.id in env.ward.cases]
-    play(env, met[:WARM], ROLLOUTS)
-    gc.collect()
-    for name, fresh in (("random choices, cold", True), ("random choices, each case eight times", False)):
-        env.world = World(graph, env.ward, memo=Memo(100_000))
-        graph.ranker.forget()
-        graph.standings.forget()
-        yield from rates(name, lambda fresh=fresh: play(env, met[WARM:], 1 if fresh else ROLLOUTS, fresh=fresh))
-    yield from rates("the same again", lambda: play(env, met[WARM:], ROLLOUTS))
-    yield from in_step(env)
+    met = RecordedCases.of(graph, cases, known=2)
+    tracker = graph.belief_tracker
+    env = gymnasium.make(DIAGNOSIS, graph=graph, cases=met)
+    ids = list(env.unwrapped.game.patients)
+    single(env, ids[:WARM])
+    for name, begin in (("one episode at a time", WARM), ("the same again", WARM)):
+        if name != "the same again":
+            forget(graph)
+        yield from rates(name, lambda begin=begin: single(env, ids[begin:]), tracker)
+    for count in TOGETHER:
+        vector = gymnasium.make_vec(DIAGNOSIS, num_envs=count, graph=graph, cases=met)
+        forget(graph)
+        yield from rates(f"{count} in step", lambda vector=vector: in_step(vector, len(ids)), tracker)
     yield from written(graph, cases[WARM:])
 
 
-def rates(name: str, played: Callable[[], tuple[int, int]]) -> Iterator[dict[str, Any]]:
-    """How many steps a second, and wishes."""
-    started = time.process_time()
-    steps, wishes = played()
+def forget(graph: Any) -> None:
+    graph.ranker.forget()
+    graph.belief_tracker.forget()
+
+
+def rates(name: str, played: Callable[[], int], tracker: Any) -> Iterator[dict[str, Any]]:
+    """How many steps a second, how many questions, and how many of the states were scored anew."""
+    before, started = tracker.scored_anew, time.process_time()
+    steps = played()
     spent = time.process_time() - started
     yield {"what": f"{name}: steps", "rate": round(steps / spent)}
-    yield {"what": f"{name}: wishes", "rate": round(wishes / spent)}
+    yield {"what": f"{name}: states that were not seen before", "rate": round((tracker.scored_anew - before) / spent)}
 
 
-def in_step(env: DiagnosisEnv) -> Iterator[dict[str, Any]]:
-    """The game as training plays it: cases that were not met before, each eight times, chosen for by a network."""
-    standings = env.ward.graph.standings
-    bedside, patients, network = Bedside(standings), recorded(env.ward, standings), ChoiceNetwork.fresh()
-    bedside.play(network, patients[:WARM], np.random.default_rng(0))
-    standings.forget()
-    for name in ("in step, each case eight times", "in step, the same again"):
-        chance, choices = np.random.default_rng(1), 0
-        started = time.process_time()
-        for begin in range(WARM, len(patients), TOGETHER):
-            group = [each for each in patients[begin : begin + TOGETHER] for _ in range(ROLLOUTS)]
-            choices += len(bedside.play(network, group, chance).chosen)
-        yield {"what": f"{name}: choices", "rate": round(choices / (time.process_time() - started))}
+def single(env: Any, ids: Sequence[str]) -> int:
+    """Play an episode of each case, and return how many steps they took."""
+    chance, steps = np.random.default_rng(0), 0
+    for id in ids:
+        _, info = env.reset(seed=0, options={"case": id})
+        ended = False
+        while not ended:
+            *_, ended, cut, info = env.step(chance.choice(np.flatnonzero(info["action_mask"])))
+            steps, ended = steps + 1, ended or cut
+    return steps
 
 
-def play(env: DiagnosisEnv, cases: Sequence[Case], times: int, *, fresh: bool = False) -> tuple[int, int]:
-    """Play episodes of random legal choices, and return how many steps and wishes they took."""
-    steps = wishes = 0
-    for case in cases:
-        if fresh:
-            env.world = World(env.ward.graph, env.ward)
-        for seed in range(times):
-            chance = np.random.default_rng(seed)
-            _, info = env.reset(seed=seed, options={"case": case.id})
-            for _ in range(STEPS):
-                places = np.flatnonzero(info["action_mask"])
-                if info["reason"] or not len(places):
-                    break
-                *_, info = env.step(places[int(chance.integers(len(places)))])
-                steps += 1
-            wishes += env.state.counts.steps
-    return steps, wishes
+def in_step(env: Any, count: int) -> int:
+    """Play about so many episodes, and return how many steps they took."""
+    chance, steps, done = np.random.default_rng(0), 0, 0
+    env.reset(seed=1)
+    while done < count:
+        masks = env.action_masks()
+        steps += int(masks.any(axis=1).sum())  # one that ended only begins anew
+        _, _, ended, cut, _ = env.step(np.where(masks, chance.random(masks.shape), -1.0).argmax(axis=1))
+        done += int((ended | cut).sum())
+    return steps
 
 
 def written(graph: Any, cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Whole rollouts of a scripted writer of tags, and the wishes that they take."""
-    ward = Ward.of(graph, cases, known=None)
+    ward = RecordedCases.of(graph, cases, known=None)
     writer = Writer(SCRIPTS["honest"](Known("Marfan syndrome", "gout", ("Ectopia lentis", "Arachnodactyly"))))
     rollouts, policy = TagRollouts(ward), TagsPolicy(top=0, explain=0)
     rollouts.run(writer, policy, ward.ids[:2])  # opens names and texts

@@ -23,7 +23,15 @@ from scipy.optimize import minimize
 
 import kgdx
 from kgdx.graph.protocol import GraphTable, RelationTable
-from kgdx.ingest.alignment.equivalence import WEIGHTS, Pairs, Weights, compare, judge, leads, read_entries
+from kgdx.ingest.alignment.equivalence import (
+    WEIGHTS,
+    EntryPairs,
+    EquivalenceWeights,
+    compare,
+    judge,
+    leads,
+    read_entries,
+)
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PENALTY = (1e-6, 1e-5)
@@ -70,7 +78,7 @@ def default_tables() -> list[GraphTable]:
     return [table for table in tables if not (isinstance(table, RelationTable) and table.type == "SAME_AS")]
 
 
-def read_truth(path: Path, ids: list[str], pairs: Pairs) -> Truth:
+def read_truth(path: Path, ids: list[str], pairs: EntryPairs) -> Truth:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     there, listed = set(ids), {row["orpha"] for row in rows}
@@ -99,14 +107,14 @@ def report(model: str, where: str, stated: Any, truth: Truth, measured: Any) -> 
     print(f"| {model} | {where} | {found.sum()} | {' | '.join(f'{figure:.3f}' for figure in figures)} |")
 
 
-def fit(pairs: Pairs, exact: Any, use: Any) -> Weights:
+def fit(pairs: EntryPairs, exact: Any, use: Any) -> EquivalenceWeights:
     """Fit both steps by penalised logistic regression; the threshold stays."""
     alike = logistic(pairs.features[use], exact[use], PENALTY[0])
     lead = leads(pairs, pairs.features @ alike[:-1] + alike[-1])
     best = use & (lead.min(axis=1) > 0)
     again = logistic(np.column_stack([lead, pairs.features])[best], exact[best], PENALTY[1])
     rounded = [tuple(float(x) for x in part.round(3)) for part in (alike, again[:2], again[2:])]
-    return Weights(rounded[0], (rounded[1][0], rounded[1][1]), rounded[2], WEIGHTS.threshold)
+    return EquivalenceWeights(rounded[0], (rounded[1][0], rounded[1][1]), rounded[2], WEIGHTS.threshold)
 
 
 def logistic(features: Any, truth: Any, penalty: float) -> Any:

@@ -21,8 +21,8 @@ import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, read_cases
 from kgdx.evaluate.inquiries import ANSWERS, Answers, Inquiries, Setting, evaluate_inquiry, sampled
-from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.runner import Runner, kept
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.evidence_table import EvidenceTable
 from kgdx.rank.evidences import Evidences
@@ -115,12 +115,9 @@ def measured(
 ) -> Iterator[tuple[str, ...]]:
     """Yield a row for each selector: all of them at the end, since one is compared with the others."""
     begin = time.process_time()
-    if out is None:
-        found = evaluate_inquiry(asking, patients, selectors, (how,))
-    else:
-        journal = Journal(out / f"{group}-{how}")
-        with journal.working({"selectors": list(selectors), "patients": [each.id for each in patients]}):
-            found = evaluate_inquiry(asking, patients, selectors, (how,), journal)
+    about = {"selectors": list(selectors), "patients": [each.id for each in patients]}
+    with kept(out and out / f"{group}-{how}", about) as journal:
+        found = evaluate_inquiry(asking, patients, selectors, (how,), Runner(journal))
     rate = len(patients) * len(selectors) / max(time.process_time() - begin, 1e-9)
     for name, figures in found["selectors"].items():
         yield (f"{group}, {how}, {name}", *cells(figures), f"{rate:.1f}")

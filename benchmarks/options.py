@@ -26,7 +26,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, read_cases
 from kgdx.config import LlmAccess
 from kgdx.errors import KgdxError
-from kgdx.evaluate.generated_options import Wanted, case_questions, generate_options
+from kgdx.evaluate.generated_options import OptionSettings, case_questions, generate_options
 from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm
 from kgdx.evaluate.option_sets import contamination
 from kgdx.evaluate.scripted_options import KNOWN, scripted_options
@@ -63,10 +63,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         with kgdx.open(options.store) as graph:
-            asked = list(generate_options(graph, Wanted(options.each)))
+            asked = list(generate_options(graph, OptionSettings(options.each)))
             found: dict[str, Any] = {kind: accuracy(graph, asked, kind) for kind in KNOWN}
             told = (each for each in islice(read_cases(options.cases), options.count) if isinstance(each, Case))
-            made = case_questions(graph, told, Wanted())
+            made = case_questions(graph, told, OptionSettings())
             vignettes = [each for each in made if isinstance(each, OptionQuestion)]
             found["cases"] = accuracy(graph, vignettes, "half-knows", CASE_ARMS)
             found["contamination"] = contamination(graph.texts, asked)

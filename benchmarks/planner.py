@@ -25,7 +25,7 @@ from transcript import transcript
 import kgdx
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
-from kgdx.evaluate.answer_pairs import Asker, Reading
+from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
 from kgdx.evaluate.generated_questions import generate
 from kgdx.evaluate.question_sets import Question, chosen, read_questions
@@ -75,7 +75,7 @@ def over_http(model: ChatModel) -> Iterator[tuple[ChatModel, Server]]:
 
 def measured(graph: Graph, kind: str, questions: Sequence[Question]) -> dict[str, Any]:
     """The figures of the rules, or of a planner over HTTP."""
-    ask = Asker(graph)
+    ask = GraphAsker(graph)
     if kind == RULES:
         for question in questions[:WARM]:
             ask(question, None)
@@ -169,14 +169,14 @@ def main() -> None:
     parser.add_argument("--kind", choices=PLANNERS, default="half-right", help="whose run is printed")
     options = parser.parse_args()
     with kgdx.open(options.graph) as graph:
-        made = generate(Reading(graph), diseases=options.diseases)
+        made = generate(CompiledTemplates(graph), diseases=options.diseases)
         questions = chosen(read_questions(options.questions) if options.questions else made, options.split)
         if options.transcript:
             found = [each for each in questions if options.transcript in ("first", each.id)]
             if not found:
                 parser.error(f"no question {options.transcript}")
             with over_http(scripted(options.kind, questions)) as (model, server):
-                answer = Asker(graph)(found[0], model)
+                answer = GraphAsker(graph)(found[0], model)
                 print(transcript(answer, found[0].question, server.requests, server.url), end="")
             return
         results = {kind: measured(graph, kind, questions) for kind in (RULES, *options.policies)}

@@ -24,7 +24,7 @@ from kgdx.case import Case, read_cases
 from kgdx.config import LlmAccess
 from kgdx.episode.loop import begin, run
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.prompt_search import Judged, judged
+from kgdx.evaluate.prompt_search import LabelledPatient, judged
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.llm.connect import connect
 from kgdx.policies.rerank import RerankPolicy
@@ -54,7 +54,7 @@ def hostile(lines: list[dict[str, Any]], body: Any) -> str:
     return answer(["Brain cloud", *ids, "C9999"], why)[:-1] + ', "scores": {"C1": 99}, "delete": "all"}'
 
 
-def perfect(patients: Sequence[Judged]) -> Script:
+def perfect(patients: Sequence[LabelledPatient]) -> Script:
     """It knows the diagnoses by the patient's part of the prompt, and says why."""
     known: dict[str, set[str]] = {}
     names = {each.id: each.name for one in patients for each in one.ranking.candidates}
@@ -102,7 +102,7 @@ def _work(graph: Graph, url: str, policy: RerankPolicy) -> Reranker:
     return Reranker(graph, connect(LlmAccess("scripted", url, concurrency=16)), policy)
 
 
-def orders(graph: Graph, policy: RerankPolicy, patients: Sequence[Judged]) -> None:
+def orders(graph: Graph, policy: RerankPolicy, patients: Sequence[LabelledPatient]) -> None:
     """Print Hit@K of each model's order, and what was refused, a patient."""
     scripts = {
         "perfect": perfect(patients),
@@ -132,7 +132,7 @@ def orders(graph: Graph, policy: RerankPolicy, patients: Sequence[Judged]) -> No
         print("|", " | ".join([name, *_hits(patients, [each.order for each in made]), *counts, f"{rate:.0f}"]), "|")
 
 
-def _hits(patients: Sequence[Judged], ordered: Sequence[Sequence[str]]) -> list[str]:
+def _hits(patients: Sequence[LabelledPatient], ordered: Sequence[Sequence[str]]) -> list[str]:
     places = [
         next((place for place, id in enumerate(order, 1) if id in each.right), 0)
         for each, order in zip(patients, ordered, strict=True)
@@ -140,7 +140,7 @@ def _hits(patients: Sequence[Judged], ordered: Sequence[Sequence[str]]) -> list[
     return [f"{100 * sum(0 < place <= top for place in places) / len(places):.1f}" for top in TOPS]
 
 
-def own_time(graph: Graph, patients: Sequence[Judged]) -> int:
+def own_time(graph: Graph, patients: Sequence[LabelledPatient]) -> int:
     """Print what a patient takes but for retrieval and model; fail where the usual setting takes longer than it may.
 
     It is the processor's time of the thread that runs the episode, so that neither the wire nor who else uses the

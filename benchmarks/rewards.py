@@ -22,9 +22,9 @@ from benchmarks.environment import DATA, usable
 import kgdx
 from kgdx.errors import KgdxError
 from kgdx.learn.adversaries import BASELINES, SCRIPTS, Known, Writer
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rewards import Scoring, reward
 from kgdx.learn.rollouts import TagRollouts
-from kgdx.learn.ward import Ward
 from kgdx.policies.tags import TagsPolicy
 
 WRONG = "Gout"
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         with kgdx.open(options.store) as graph:
-            ward = Ward.of(graph, islice(usable(options.cases), options.count), known=None)
+            ward = RecordedCases.of(graph, islice(usable(options.cases), options.count), known=None)
             found = list(measured(ward))
     except KgdxError as error:
         print(error, file=sys.stderr)
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(row["clean"] <= row["beside_clean"] + 1e-9 for row in found if row["beside"]) else 1
 
 
-def measured(ward: Ward) -> Iterator[dict[str, Any]]:
+def measured(ward: RecordedCases) -> Iterator[dict[str, Any]]:
     """Yield the mean rewards of each agent."""
     clean: dict[str, float] = {}
     for name, script in SCRIPTS.items():

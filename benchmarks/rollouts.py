@@ -23,18 +23,18 @@ from kgdx.case import Case
 from kgdx.episode.conversation import spans
 from kgdx.errors import CaseError, KgdxError
 from kgdx.learn.adversaries import SCRIPTS, Known, Writer
-from kgdx.learn.listed_environment import DiagnosisEnv
+from kgdx.learn.diagnosis_env import DiagnosisEnv
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rewards import reward
 from kgdx.learn.rollouts import TagRollouts
 from kgdx.learn.tool_environment import tool_environment
-from kgdx.learn.ward import Ward
 from kgdx.policies.tags import TagsPolicy
 
 MATCHED = 4
 """Findings that the scripts match with."""
 SEED = 1
 """Of what is told at first."""
-CHOSEN = ("round", "round", "lookup", "search", "match", "diagnose")
+CHOSEN = ("round", "round", "lookup", "diagnose")
 """What is chosen of the listed actions: the first of its kind that the mask allows."""
 
 
@@ -61,21 +61,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def listed(graph: Graph, case: Case) -> str:
-    """Return an episode of listed actions: place, choice, what it was worth."""
-    env = DiagnosisEnv(graph=graph, cases=[case])
+    """Return an episode of listed choices: place, choice, what it was worth; and what can be seen in the end."""
+    env = DiagnosisEnv(graph=graph, cases=[case], render_mode="ansi")
     env.reset(seed=SEED)
+    names, terms = graph.ranker.names, graph.ranker.terms
     lines = []
     for kind in CHOSEN:
-        place, choice = next((at, each) for at, each in env.offered.items() if each.kind == kind)
-        _, worth, _, _, info = env.step(np.int64(place))
-        about = choice.query or choice.name or ", ".join(each.label for each in choice.findings)
-        lines.append(f"{place:3} {kind:9} {about:60.60} {worth:+.3f}")
+        offered = env.offered
+        place = next(at for at in np.flatnonzero(env.action_masks()).tolist() if offered.choice(0, at).kind == kind)
+        choice = offered.choice(0, place)
+        about = ", ".join(names.label(terms[each]) for each in choice.terms)
+        _, worth, *_, info = env.step(np.int64(place))
+        lines.append(f"{place:3} {kind:9} {about:60.60} {worth:+.3f}".rstrip())
     return "\n".join([*lines, f"ended: {info['reason']}"])
 
 
 def calls(graph: Graph, case: Case) -> str:
     """Return an episode by tool calls, as a model that is trained by TRL makes them."""
-    ward = Ward.of(graph, [case], known=None)
+    ward = RecordedCases.of(graph, [case], known=None)
     tools, right = tool_environment(ward)(), ward.truth(case.id).names[0]
     lines = [tools.reset(case=case.id).strip()]
     names = [each.label for each in ward.start(case.id).case.findings if each.id in case.observed][:MATCHED]
@@ -86,7 +89,7 @@ def calls(graph: Graph, case: Case) -> str:
 
 def tags(graph: Graph, case: Case) -> str:
     """Return an episode in tags, each block with who wrote it, and the reasons of its reward."""
-    ward = Ward.of(graph, [case], known=None)
+    ward = RecordedCases.of(graph, [case], known=None)
     truth = ward.truth(case.id)
     names = tuple(each.label for each in ward.start(case.id).case.findings if each.id in case.observed)[:MATCHED]
     writer = Writer(SCRIPTS["honest"](Known(truth.names[0], "Gout", names)))

@@ -3,8 +3,8 @@
     python -m benchmarks.serve phenopackets.jsonl.gz --rate 100 --seconds 30
 
 The requests come as a Poisson process whatever the server does (open loop), so a slow answer delays none of the others
-and hides nothing. Each is the findings of a different phenopacket, and its answer the ten best diseases with the
-contributions of all findings, and evidence paths only as --explain asks. No answer is cached; a worker keeps how alike
+and hides nothing. Each is the findings of a different phenopacket, and its answer the ten best diseases, explained
+only as --explain asks. No answer is cached; a worker keeps how alike
 512 phenotypes are to all diseases. The generator is one asyncio process that shares the machine with the server.
 --as-fast-as N has N clients that ask again as soon as they are answered, which finds the most that the server can do.
 --idle N holds N connections that say nothing beside it, and --slow N those that send a request a byte at a time; each
@@ -281,7 +281,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--warm", type=int, default=200, help="requests before the measurement, of other patients")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--explain", type=int, default=0, help="for how many diseases to ask for evidence paths")
+    parser.add_argument("--explain", type=int, default=0, help="for how many diseases to ask why")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store")
     return parser.parse_args()
@@ -318,9 +318,7 @@ def main() -> None:
         requests = requests_of(given.cases, given.warm + sum(counts), given.seed, given.explain)
         asyncio.run(load(*place, requests[: given.warm], 20.0, given.seed))
         spare, requests = requests[: given.warm], requests[given.warm :]
-        print(
-            f"{given.workers} workers; each answer: 10 diseases with contributions, paths for {given.explain} of them"
-        )
+        print(f"{given.workers} workers; each answer: 10 diseases, {given.explain} of them explained")
         if given.idle or given.slow:
             print(f"beside it {given.idle} connections that say nothing and {given.slow} that send a byte at a time")
         print(" rate asked  answered/s  p50 ms  p95 ms  p99 ms  max ms  kB each  CPU ms: server workers load  statuses")

@@ -18,8 +18,9 @@ import kgdx
 from kgdx.case import Case, Failure, read_cases
 from kgdx.cli.batch import Diagnosing
 from kgdx.errors import KgdxError
-from kgdx.evaluate.inquiries import Asked, Inquiring, Setting
-from kgdx.evaluate.rank_accuracy import Ranking
+from kgdx.evaluate.inquiries import InquiryTask, Setting, arm_of
+from kgdx.evaluate.rank_accuracy import RANKS, RankTask
+from kgdx.evaluate.runner import Piece, Shared
 from kgdx.learn.shares import shared
 
 HOWS: Sequence[tuple[str, dict[str, Any]]] = (
@@ -58,9 +59,10 @@ def works(cases: Sequence[Case | Failure]) -> Iterator[tuple[str, Any, Sequence[
     """What is done, and with what."""
     options = {"top": 10, "explain": 0, "policy": None, "case_bank": False}
     yield f"batch, {len(cases)} cases", Diagnosing(options), cases
-    yield f"evaluate rank, {len(cases)} cases", Ranking(), cases
-    asked: list[Asked] = [(case, (("infogain", "named"),)) for case in cases[: len(cases) // 3]]
-    yield f"evaluate inquiry, {len(asked)} patients", Inquiring(Setting()), asked
+    ranked: list[Piece] = [(str(number), case, (RANKS,)) for number, case in enumerate(cases)]
+    yield f"evaluate rank, {len(cases)} cases", Shared(RankTask()), ranked
+    asked = [(key, case, (arm_of("infogain", "named"),)) for key, case, _ in ranked[: len(cases) // 3]]
+    yield f"evaluate inquiry, {len(asked)} patients", Shared(InquiryTask(Setting())), asked
 
 
 def timed(results: Iterator[Any]) -> tuple[list[str], float, float]:
@@ -74,10 +76,8 @@ def timed(results: Iterator[Any]) -> tuple[list[str], float, float]:
 
 def timeless(result: Any) -> str:
     """A result as text, without the milliseconds that it took."""
-    if isinstance(result, list):  # consultations
-        return repr([(key, None if each is None else {**each.record(), "milliseconds": ()}) for key, each in result])
-    if hasattr(result, "ms"):
-        result.ms = None
+    if isinstance(result, list):  # records
+        return repr([{key: each[key] for key in each if key not in ("ms", "milliseconds")} for each in result])
     return repr(result)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import gc
 import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,15 +33,27 @@ TINY_FILES = {
     "hp_zh": "hp-zh.babelon.tsv",
 }
 
-# Tests never depend on how fast the machine is.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# Tests never depend on how fast the machine is. HYPOTHESIS_PROFILE=deep takes all examples that a test asks for.
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile("quick", untimed, max_examples=15)
+settings.register_profile("deep", untimed)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+settings.load_profile(PROFILE)
+
+
+def examples(deep: int) -> settings:
+    """Settings of a property test that tries so many examples where there is time, and fifteen otherwise."""
+    return settings(max_examples=deep if PROFILE == "deep" else min(deep, 15))
+
 
 #: Set by continuous integration: whatever a test needs is there, so its absence is a failure and not a skip.
 REQUIRE_ALL = "KGDX_REQUIRE_ALL"
 
 #: Settings of the test run itself, which no test is shielded from.
 KEPT = (REQUIRE_ALL, "KGDX_NEO4J_URI", "KGDX_SHARED_DATA", "KGDX_ARTIFACTS")
+
+#: Tests and modules that were skipped.
+SKIPPED: list[str] = []
 
 #: What a browser without a screen and without a user namespace (a container, root) needs.
 CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none")
@@ -72,6 +86,58 @@ def require_module(name: str, extra: str) -> None:
     require(importlib.util.find_spec(name) is not None, f'the module {name}: pip install "kgdx[{extra}]"')
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let frozen outputs be written anew, and what a plain environment could not run be run where everything is."""
+    parser.addoption("--update-goldens", action="store_true", help="keep what is printed now as tests/golden/outputs")
+    parser.addoption("--note-skipped", metavar="FILE", help="write down there which tests were skipped")
+    parser.addoption("--left-over", metavar="FILE", help="run the heavy tests, and those noted there")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember a test that was skipped."""
+    if report.skipped and not hasattr(report, "wasxfail"):
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Remember a module that was skipped."""
+    if report.skipped:
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write down what was skipped; in a parallel run each worker does, for it alone hears of every module."""
+    if SKIPPED and (path := session.config.getoption("--note-skipped")):
+        with Path(path).open("a", encoding="utf-8") as noted:
+            noted.write("".join(f"{each}\n" for each in SKIPPED))
+
+
+def leave_over(config: pytest.Config, items: list[pytest.Item], noted: str) -> None:
+    """Keep heavy tests and those that a file notes, by themselves or by their module."""
+    names = set(Path(noted).read_text("utf-8").splitlines())
+    kept = [
+        item
+        for item in items
+        if item.get_closest_marker("heavy") or names & {item.nodeid, item.nodeid.partition("::")[0]}
+    ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
+
+
+def run_example(run: Callable[[], None]) -> None:
+    """Skip an example of the library whose extra is not installed."""
+    try:
+        run()
+    except Exception as failed:
+        from kgdx.errors import MissingExtraError
+
+        first = getattr(failed, "failures", [failed])[0]
+        cause = first.exc_info[1] if isinstance(first, doctest.UnexpectedException) else None
+        if isinstance(cause, (MissingExtraError, ModuleNotFoundError)):
+            require(False, str(cause))
+        raise
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Look for doctests in the library alone: a helper of the tests is imported by the tests that need it, once."""
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
@@ -82,13 +148,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Share out a parallel run (``--dist=loadgroup --no-loadscope-reorder``).
 
     A module stays on one worker, and all modules that use the database on the same one, where they need not wait for
-    each other's turn. These come first, then those with slow tests, so that no worker is left with one at the end.
+    each other's turn. These come first, then those with heavy tests, so that no worker is left with one at the end.
     """
-    if not config.getoption("loadgroup", False):
-        return
+    if noted := config.getoption("--left-over"):
+        leave_over(config, items, noted)
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.runtest = partial(run_example, item.runtest)  # type: ignore[method-assign]
     database = {item.path for item in items if "neo4j_uri" in getattr(item, "fixturenames", ())}
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path not in database, item.path not in slow))
+    heavy = {item.path for item in items if item.get_closest_marker("heavy")}
+    items.sort(key=lambda item: (item.path not in database, item.path not in heavy))
     for item in items:
         item.add_marker(pytest.mark.xdist_group("database" if item.path in database else str(item.path)))
 
@@ -99,7 +168,7 @@ def uncollected(request: pytest.FixtureRequest) -> Iterator[None]:
 
     What other tests left would be finalised where a deeply nested document has used up the stack, and fail there.
     """
-    if request.node.get_closest_marker("slow"):
+    if request.node.get_closest_marker("heavy"):
         yield
         return
     gc.disable()

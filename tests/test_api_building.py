@@ -9,8 +9,8 @@ import pytest
 import kgdx
 from kgdx import api
 from kgdx.ingest.pipeline.build_report import Progress
-from kgdx.ingest.pipeline.deliver import snapshot_key
-from kgdx.ingest.pipeline.stages import BuiltTable
+from kgdx.ingest.pipeline.build_stages import snapshot_key
+from kgdx.ingest.pipeline.built_graph import BuiltTable
 from kgdx.terms.names.name_database import FILE
 
 INDEXING = "indexing the names of the graph, once"

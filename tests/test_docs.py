@@ -81,7 +81,7 @@ def test_every_variable_that_the_program_reads_is_documented() -> None:
     assert sorted(name for name in read if f"`{name}`" not in said) == []
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_site_builds_without_a_warning_and_its_links_hold(tmp_path: Path) -> None:
     require_module("mkdocs", "docs")
     require_module("mkdocstrings", "docs")
@@ -95,7 +95,7 @@ def test_the_site_builds_without_a_warning_and_its_links_hold(tmp_path: Path) ->
     assert missing == [], "public, but not on the API page"
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_python_of_the_guides_runs_as_it_stands(
     monkeypatch: pytest.MonkeyPatch, kgdx_home: Path, tmp_path: Path, default_graph: Path
 ) -> None:

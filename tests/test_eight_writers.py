@@ -25,7 +25,7 @@ def check(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.whole and found.kept == PROCESSES * EACH, found
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_eight_processes_save_into_an_embedded_graph(
     tiny_graph: Path, tmp_path: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -34,7 +34,7 @@ def test_eight_processes_save_into_an_embedded_graph(
     assert not api.verify(store=tmp_path / "graph").faults
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.neo4j
 def test_eight_processes_save_on_a_server(
     neo4j_uri: str, tiny_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,7 +12,7 @@ from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.ingest.pipeline.build_report import BuildReport
 from kgdx.ingest.source_choice import select
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 COUNTS = {
     "agentclinic": (214, 214, 0, 0),

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import ROOT, TINY, require, require_module
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 FOLDERS = ("cypher", "data", "examples", "loaders", "ontology", "ranking")
 

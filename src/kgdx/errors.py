@@ -14,7 +14,9 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LlmFault = Literal["denied", "rejected", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"]
+LlmFault = Literal[
+    "denied", "rejected", "context", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"
+]
 """Kinds of :class:`LlmError`."""
 
 Fault = Literal["request", "graph", "model"]
@@ -156,7 +158,8 @@ class LlmError(KgdxError):
     Args:
         message: What went wrong, in one sentence.
         hint: What the user can do about it.
-        kind: ``denied`` (the key or account), ``rejected`` (the request), ``unreachable`` (after all retries),
+        kind: ``denied`` (the key or account), ``rejected`` (the request), ``context`` (it does not fit the
+            context window), ``unreachable`` (after all retries),
             ``refused`` (by the model), ``malformed`` (no JSON as asked for), ``truncated`` (the answer stopped at the
             token limit), ``cut`` (the stream broke off), ``missing`` (not in the recording), or ``budget`` (what may be
             spent is spent).

@@ -33,17 +33,16 @@ class Registry(Generic[T]):
         kgdx.errors.UsageError: no number 'decimal': one of fraction
     """
 
-    def __init__(self, kind: str, group: str, builtin: Mapping[str, str]) -> None:
-        self.kind, self.group, self.builtin = kind, group, dict(builtin)
+    def __init__(
+        self, kind: str, group: str, builtin: Mapping[str, str], gone: Mapping[str, str] | None = None
+    ) -> None:
+        self.kind, self.group, self.builtin, self.gone = kind, group, dict(builtin), dict(gone or {})
         self._classes: dict[str, type[T]] = {}
         self._points: dict[str, EntryPoint] | None = None
         self._own: dict[str, type[T]] = {}
 
     def register(self, name: str, kind: type[T]) -> type[T]:
         """Give a class of this process a name, such as one that is tried out in a notebook; return the class.
-
-        Raises:
-            UsageError: Another class has the name.
 
         Example:
             >>> numbers: Registry[complex] = Registry("number", "kgdx.example", {})
@@ -60,12 +59,7 @@ class Registry(Generic[T]):
         self._own.pop(name, None)
 
     def get(self, name: str) -> type[T]:
-        """Return the class of a name.
-
-        Raises:
-            UsageError: Nothing has the name.
-            ConfigError: An installed package cannot be used: two give one name, or what it names is no class.
-        """
+        """Return the class of a name."""
         if name in self._own:
             return self._own[name]
         if name not in self._classes:
@@ -73,11 +67,7 @@ class Registry(Generic[T]):
         return self._classes[name]
 
     def names(self) -> tuple[str, ...]:
-        """Return all names, in the order of the alphabet.
-
-        Raises:
-            ConfigError: Two installed packages give one name, or one gives a built-in name.
-        """
+        """Return all names, in the order of the alphabet."""
         return tuple(sorted({*self.builtin, *self._own, *self._scan()}))
 
     def __getitem__(self, name: str) -> type[T]:
@@ -111,6 +101,8 @@ class Registry(Generic[T]):
 
     def _installed(self, name: str) -> type[T]:
         found = self._scan()
+        if name in self.gone and name not in found:
+            raise UsageError(f"the {self.kind} {name} is gone", hint=self.gone[name])
         if name not in found:
             raise UsageError(
                 f"no {self.kind} {name[:40]!r}", hint=f"one of {', '.join(sorted({*self.builtin, *found}))}"

@@ -22,9 +22,6 @@ def resource(folder: str, *parts: str) -> Path:
         folder: One of :data:`FOLDERS`.
         parts: Path components below it; none for the folder itself.
 
-    Raises:
-        KgdxError: The folder is not one of ours, or the file is missing from this installation.
-
     Example:
         >>> resource("ontology", "kgdx.owl").name
         'kgdx.owl'
@@ -60,9 +57,6 @@ def open_shared(file: Path | str, wait_s: float) -> sqlite3.Connection:
 
     Returns:
         A connection that any thread may use, one at a time, and that commits each statement.
-
-    Raises:
-        sqlite3.Error: The file cannot be used, or others held it for all of that time.
     """
     database = sqlite3.connect(file, timeout=wait_s, check_same_thread=False, isolation_level=None)
     until = time.monotonic() + wait_s

@@ -78,7 +78,7 @@ class Fake:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.banks: list[Any] = []
         self.score = 1.5
-        self.contributions = (Contribution(SEIZURE, Status.PRESENT, 1.5, "exact", "likelihood", SEIZURE),)
+        self.contributions = (Contribution("exact", 1.5, SEIZURE, Status.PRESENT, {"likelihood": 1.5}, SEIZURE),)
 
     def run(self, template: str, /, **parameters: Any) -> list[dict[str, Any]]:
         self.asked.append((template, parameters))
@@ -129,6 +129,8 @@ class Fake:
         *,
         explain: bool = False,
         by_family: bool = False,
+        abstain: bool = False,
+        gates: bool = True,
     ) -> Ranking:
         self.banks.append(bank)
         if not case.observed:

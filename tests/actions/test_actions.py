@@ -98,7 +98,7 @@ def test_only_the_nearest_annotations_of_a_finding_are_shown(graph: Any) -> None
 
 def test_a_shared_ancestor_is_passed_upwards_then_downwards(graph: Any) -> None:
     graph.answers["evidence_supporting"] = []
-    graph.contributions = (Contribution(SEIZURE, Status.PRESENT, 0.2, "shared", "s", "HP:0001252", NERVOUS),)
+    graph.contributions = (Contribution("shared", 0.2, SEIZURE, Status.PRESENT, {"s": 0.2}, "HP:0001252", NERVOUS),)
     shared = row(SEIZURE, ["HP:0001252"], "", via=NERVOUS)
     for part, chain in (("finding", [SEIZURE, NERVOUS]), ("phenotype", ["HP:0001252", NERVOUS])):
         shared |= {f"{part}_path_ids": chain, f"{part}_path_names": chain}
@@ -112,7 +112,7 @@ def test_shared_ancestors_are_looked_up_for_the_findings_that_help_most(graph: A
     graph.answers["evidence_supporting"] = []
     ids = [f"HP:{number:07}" for number in range(500)]
     graph.contributions = tuple(
-        Contribution(id, Status.PRESENT, at / 100 - 1.0, "shared", "s", "HP:0001252", NERVOUS)
+        Contribution("shared", at / 100 - 1.0, id, Status.PRESENT, {"s": at / 100 - 1.0}, "HP:0001252", NERVOUS)
         for at, id in enumerate(ids)
     )
     paths(graph, *map(Finding, ids))
@@ -136,7 +136,7 @@ def test_many_findings_are_asked_for_one_candidate_after_the_other(graph: Any, e
             id=disease,
             members=(disease,),
             contributions=tuple(
-                Contribution(f"HP:{first + at:07}", Status.PRESENT, 0.2, "shared", "s", "HP:0001252", NERVOUS)
+                Contribution("shared", 0.2, f"HP:{first + at:07}", Status.PRESENT, {"s": 0.2}, "HP:0001252", NERVOUS)
                 for at in range(each)
             ),
         )
@@ -149,7 +149,7 @@ def test_many_findings_are_asked_for_one_candidate_after_the_other(graph: Any, e
 
 
 def test_what_a_scorer_compares_is_not_asked_for_where_a_direct_path_exists(graph: Any) -> None:
-    graph.contributions = (Contribution(SEIZURE, Status.PRESENT, 0.2, "shared", "s", "HP:0001252", NERVOUS),)
+    graph.contributions = (Contribution("shared", 0.2, SEIZURE, Status.PRESENT, {"s": 0.2}, "HP:0001252", NERVOUS),)
     paths(graph)
     assert "evidence_shared" not in [name for name, _ in graph.asked]
 

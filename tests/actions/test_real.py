@@ -77,7 +77,7 @@ def test_the_wrong_language_and_cypher_in_a_name_are_names_that_mean_nothing(fol
         step(graph, State(Case("q")), parse_action({"action": "get_symptom", "diseases": [name]}, ACTIONS))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.neo4j
 def test_both_stores_understand_and_return_the_same(folder: Path, neo4j_uri: str) -> None:
     api.push(store=folder, neo4j=neo4j_uri, force=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kgdx
-from conftest import TINY_FILES
+from conftest import TINY_FILES, examples
 from kgdx.actions import ACTIONS, Lookup, Match, Search, Summarise, parse_action
 from kgdx.actions.graph_context import GraphContext
 from kgdx.answer.artifacts import Passage, Retrieved, Searched, Summarised
@@ -187,7 +187,7 @@ def test_a_models_points_are_read_with_the_passages_they_name() -> None:
     assert len(from_model(json.dumps({"points": ["a"] * 30}), TWO, 10)) == 10
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(
     st.lists(st.sampled_from([SEIZURE, FEVER, SHORT, "HP:0000707", "HP:0000118"]), min_size=1, max_size=4),
     st.integers(1, 5),

@@ -108,7 +108,7 @@ QUESTIONS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_no_templated_answer_of_a_real_graph_is_doubted(default_graph: Path) -> None:
     with kgdx.open(default_graph) as graph:
         names = [each["name"] for each in graph.run("search_diseases", text="syndrome", limit=12)]

@@ -20,7 +20,7 @@ from kgdx.errors import StoreError
 from kgdx.llm.connect import connect
 from llm.server import Body, Reply, Say, serving
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
+pytestmark = [pytest.mark.neo4j, pytest.mark.heavy]
 
 PLANS = (
     {"action": "get_drug", "diseases": ["甲热"]},

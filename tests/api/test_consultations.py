@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kgdx
+from conftest import examples
 from kgdx.answer.consultation_record import record_of
 from kgdx.api import Graph
 from kgdx.api.consulting import Consultation
@@ -296,7 +297,7 @@ def test_each_change_is_kept_before_the_next_question(graph: Graph) -> None:
     assert kept[-1] == talk.log and len(kept) == 4
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(8)
 @given(
     st.lists(
         st.one_of(st.text(max_size=40), st.sampled_from(["yes", "no", "?", "1", "back", "skip", "有"])), max_size=8

@@ -16,7 +16,6 @@ import kgdx
 import made_embeddings
 from kgdx.api import Graph
 from kgdx.errors import AbsentError, KgdxError, StaleSnapshotError, StoreError, UsageError
-from kgdx.policies.briefing import ontology
 from kgdx.rank.embeddings import CARD, NODES
 
 FINDINGS = ["HP:0001250", "HP:0001252"]
@@ -120,10 +119,6 @@ def test_links_of_a_phenotype_are_kept_from_their_diseases(store: Path) -> None:
         assert {row["other"] for row in rows} == {"HP:0001250"}
         assert {row["disease"] for row in rows} == {row.node.id for row in found.rows}
         assert graph.drop_predictions() == 2
-
-
-def test_a_planner_is_not_told_of_predictions() -> None:
-    assert "HAS_PHENOTYPE" in ontology() and "PREDICTED" not in ontology()
 
 
 def test_predictions_do_not_outlive_their_graph(store: Path, tiny: Path, tmp_path: Path) -> None:

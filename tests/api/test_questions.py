@@ -139,7 +139,7 @@ def test_many_questions_at_once_keep_to_the_limit_of_calls_at_a_time(folder: Pat
 
 
 def test_a_call_that_fails_for_a_while_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr("kgdx.llm.endpoint.FIRST_WAIT_S", 0.01)
     replies = in_turn(Fail(500), Fail(429, headers={"Retry-After": "0"}), Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。"))
     with serving(replies) as server, kgdx.open(folder) as graph:
         answer = graph.ask(QUESTION, model=connect(LlmAccess("m", server.url)))

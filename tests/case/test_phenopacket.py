@@ -152,7 +152,7 @@ def test_written_and_read_back_a_case_is_the_same(case: Case) -> None:
     assert [(f.label, f.onset) for f in back.findings] == [(f.label, f.onset) for f in case.findings]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_real_phenopackets_are_read_without_a_doubt_and_round_trip(shared_data: Path) -> None:
     cases = list(read_cases(shared_data / "phenopackets-dev.jsonl.gz"))
     assert len(cases) == 5714

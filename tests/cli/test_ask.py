@@ -75,7 +75,7 @@ def test_json_is_one_document_and_holds_the_models_words_on_request_alone(
             json.loads(invoke("ask", QUESTION, "--llm", "m", "--json", "--store", zh, *more).stdout)
             for more in ((), ("--trace",))
         )
-    assert plain["schema"] == "kgdx.answer/2"
+    assert plain["schema"] == "kgdx.answer/3"
     assert plain["answer"]["cited"] == ["E1"]
     assert [each["round"] for each in plain["rounds"]] == [0, 1, 2]
     assert "药物。" not in json.dumps(plain, ensure_ascii=False)

@@ -30,7 +30,7 @@ def test_diagnose_ranks_the_disease_that_fits(invoke: Invoke) -> None:
 def test_diagnose_prints_one_json_document_and_nothing_else(invoke: Invoke) -> None:
     done = invoke("diagnose", str(TINY / "phenopacket.json"), "--json", "--top", "2")
     found = json.loads(done.stdout)
-    assert found["schema"] == "kgdx.diagnosis/2"
+    assert found["schema"] == "kgdx.diagnosis/3"
     assert found["candidates"][0]["id"] == "OMIM:100001"
     assert len(found["candidates"]) == 2
     assert {path["kind"] for path in found["evidence"]["OMIM:100001"]} >= {"supports"}

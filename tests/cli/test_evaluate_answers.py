@@ -82,7 +82,7 @@ def test_answers_are_compared_over_http_and_judged(
     assert found["all"]["losses"] == 0 and found["all"]["n"] == found["questions"]
     assert found["warnings"] == []
     changed = invoke(*command, "--llm", "another", "--judge", "none")
-    assert changed.returncode == 2 and "holds another evaluation" in changed.stderr
+    assert changed.returncode == 2 and "is of another run" in changed.stderr
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def together(interrupted: Home) -> list[Run]:
     return [end(process) for process in [start(home, *command) for command in commands]]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_an_interrupt_of_the_first_build_ends_it_quietly_with_130(interrupted: Home) -> None:
     _, done = interrupted
     assert (done.returncode, done.stdout) == (130, "")
@@ -78,7 +78,7 @@ def test_an_interrupt_of_the_first_build_ends_it_quietly_with_130(interrupted: H
     assert [line.split()[2] for line in stages] == ["fetch", "parse", "check"]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_commands_that_start_together_build_one_graph_and_all_answer_from_it(
     interrupted: Home, together: list[Run]
 ) -> None:
@@ -91,7 +91,7 @@ def test_commands_that_start_together_build_one_graph_and_all_answer_from_it(
     assert len(list((graph_in(interrupted[0]).path / "builds").iterdir())) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_second_use_says_nothing_of_building(interrupted: Home, together: list[Run]) -> None:
     done = end(start(interrupted[0], "diagnose", PATIENT, "--json"))
     assert (done.returncode, done.stderr) == (0, "")

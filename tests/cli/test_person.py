@@ -25,7 +25,7 @@ def test_a_gene_raises_its_disease_and_says_so(invoke: Run) -> None:
     before, after = diagnosed(invoke), diagnosed(invoke, "--gene", "GENB")
     assert after["OMIM:100002"]["score"] > before["OMIM:100002"]["score"]  # type: ignore[operator]
     assert after["OMIM:100001"]["score"] == pytest.approx(before["OMIM:100001"]["score"])
-    (told,) = [each for each in after["OMIM:100002"]["contributions"] if each["text"]]  # type: ignore[attr-defined]
+    (told,) = [each for each in after["OMIM:100002"]["contributions"] if each.get("text")]  # type: ignore[attr-defined]
     assert (told["rule"], told["text"]) == ("gene_evidence", "its gene GENB is the candidate gene")
     assert "its gene GENB is the candidate gene" in " ".join(
         invoke("explain", "hypotonia", "OMIM:100002", "--gene", "GENB").stdout.split()

@@ -20,7 +20,7 @@ from conftest import require_module
 Invoke = Callable[..., subprocess.CompletedProcess[str]]
 TERMS = ("HP:0001250", "HP:0001252", "HP:0004322", "HP:0001945")
 TIMES = ("ms", "ms_median", "ms_p95", "ms_mean")
-HOWS = [pytest.param([], id="processes"), pytest.param(["--ray", "local"], id="ray", marks=pytest.mark.slow)]
+HOWS = [pytest.param([], id="processes"), pytest.param(["--ray", "local"], id="ray", marks=pytest.mark.heavy)]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_many_processes_measure_what_one_does(invoke: Invoke, cases: Path, comma
     assert timeless(json.loads(many.stdout)) == timeless(json.loads(one.stdout))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_batch_on_ray_gives_the_lines_of_one_process(invoke: Invoke, cases: Path) -> None:
     require_module("ray", "cluster")
     one, many = (invoke("batch", str(cases), *how) for how in (["--jobs", "1"], ["--ray", "local", "--jobs", "2"]))
@@ -78,6 +78,8 @@ def test_a_batch_on_ray_gives_the_lines_of_one_process(invoke: Invoke, cases: Pa
     ],
 )
 def test_what_cannot_be_shared_out_is_told_in_a_line(invoke: Invoke, cases: Path, how: list[str], told: str) -> None:
+    if "--ray" in how:
+        require_module("ray", "cluster")
     done = invoke("evaluate", "rank", str(cases), *how)
     assert (done.returncode, done.stdout) == (2, "")
     assert told in " ".join(done.stderr.split())
@@ -103,7 +105,7 @@ def test_ray_that_is_missing_is_told_in_a_line(invoke: Invoke, cases: Path, monk
     "asked",
     [
         ["batch", "--rerank", "m", "--max-calls", "1", "--ray", "local"],
-        ["evaluate", "retrieve", "--rerank", "m", "--max-calls", "1", "--jobs", "2"],
+        ["evaluate", "retrieve", "--rerank", "m", "--max-calls", "1", "--ray", "local"],
         ["leaderboard", "--llm", "m", "--max-calls", "1", "--jobs", "2"],
     ],
     ids=lambda asked: asked[1],

@@ -94,7 +94,7 @@ def test_a_file_that_is_named_comes_to_those_of_the_folder(invoke: Invoke, folde
 def test_a_source_that_cannot_be_downloaded_says_how_to_do_without(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgdx.ingest.download.time.sleep", lambda _: None)
+    monkeypatch.setattr("kgdx.ingest.fetch.time.sleep", lambda _: None)
     done = invoke(
         "build", f"hp={TINY / 'hp.obo'}", "mondo=http://127.0.0.1:1/mondo.obo", "--store", str(tmp_path / "g")
     )

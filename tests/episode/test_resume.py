@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actions.fakes import SEIZURE, Fake
+from conftest import examples
 from episode.worlds import Bare, Broken, Count, Idle, Listed, Note, Oracle, Scripted, Talk
 from episode.worlds import case as case_of
 from kgdx.case import Case
@@ -61,7 +62,7 @@ def test_a_diagnosis_goes_on_from_any_cut() -> None:
 
 
 @given(st.lists(st.sampled_from([Note(word="a"), Idle(), Broken(), Count()]), max_size=8), st.integers(0, 3))
-@settings(max_examples=40)
+@examples(40)
 def test_any_episode_goes_on_from_any_cut(wishes: list[Any], errors: int) -> None:
     world, policy = World(Bare()), Listed(wishes=tuple(wishes))  # type: ignore[arg-type]
     cuts(world, run(world, begin(case_of("HP:1"), policy, limits=Limits(errors=errors, steps=6)), policy), policy)

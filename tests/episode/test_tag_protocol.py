@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.episode.tag_protocol import (
     ACTS,
     ANSWERS,
@@ -151,7 +152,7 @@ PIECE = st.one_of(
 SPAN = st.builds(Span, st.lists(PIECE, max_size=12).map("".join), st.booleans())
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(SPAN, max_size=6))
 def test_no_text_crashes_the_parser_and_none_acts_for_the_agent(spans: list[Span]) -> None:
     found = read(spans)
@@ -169,7 +170,7 @@ def test_no_text_crashes_the_parser_and_none_acts_for_the_agent(spans: list[Span
     assert not read([Span(each.text, False) for each in spans]).acts
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text())
 def test_any_words_can_be_read_as_an_act_and_opened_or_made_inert(text: str) -> None:
     for act in ACTS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.evaluate.answer_pairs import Answered
+from kgdx.evaluate.answer_pairs import GraphAnswer
 from kgdx.evaluate.question_sets import Gold, Question
 from kgdx.llm.chat import ChatModel, Message, Request
 
@@ -28,11 +28,11 @@ def questions(count: int = 4) -> list[Question]:
     ]
 
 
-def from_evidence(question: Question, model: ChatModel) -> Answered:
+def from_evidence(question: Question, model: ChatModel) -> GraphAnswer:
     """Plan once, then write from evidence that has all of the gold: three calls of the model."""
     plan = f'# Question\n\n{question.question}\n\n# Your choice\n\nThis is round 1 of at most 5. {{"thought": ""}}'
     model.ask(Request((Message("user", plan),)))
     evidence = ", ".join(f'"E{number}": "{gold.name}"' for number, gold in enumerate(question.gold, 1))
     lines = f'==========\n{{"kind": "relation", "evidence": {{{evidence}}}}}\n=========='
     asked = f"Question:\n\n> {question.question}\n\nEvidence:\n\n{lines}\n"
-    return Answered(model.ask(Request((Message("user", asked),))).text, {"rounds": 1})
+    return GraphAnswer(model.ask(Request((Message("user", asked),))).text, {"rounds": 1})

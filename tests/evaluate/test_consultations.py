@@ -18,7 +18,6 @@ from kgdx.episode import load
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
 from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
-from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.labels import Label
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
@@ -93,27 +92,27 @@ def test_equal_consultations_however_many_at_once(graph: Graph) -> None:
 
 def test_what_is_finished_is_kept_and_not_asked_again(graph: Graph, tmp_path: Path) -> None:
     model = Counting(scripted_agent("right", osces()))
-    first = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    first = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), tmp_path / "run")
     asked = model.calls
-    again = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    again = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), tmp_path / "run")
     assert (again, model.calls) == (first, asked)
     logs = sorted((tmp_path / "run" / "consultations" / "medkgi").iterdir())
     assert [load(each.read_text("utf-8"))[-1].name for each in logs] == ["diagnosed"] * 3
     journal = (tmp_path / "run" / "journal.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (tmp_path / "run" / "journal.jsonl").write_text("".join(journal[:2]) + journal[2][:20], "utf-8")
-    cut = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    (tmp_path / "run" / "journal.jsonl").write_text("".join(journal[:3]) + journal[3][:20], "utf-8")
+    cut = evaluation(graph, "medkgi", cast=Cast(model), jobs=1).run(cases(), tmp_path / "run")
     assert cut == first and asked < model.calls < 2 * asked
-    with pytest.raises(UsageError, match="another evaluation"):
-        evaluation(graph, "medkgi", cast=Cast(), jobs=1).run(cases(), Journal(tmp_path / "run"))
+    with pytest.raises(UsageError, match="of another run"):
+        evaluation(graph, "medkgi", cast=Cast(), jobs=1).run(cases(), tmp_path / "run")
 
 
 def test_a_used_up_budget_stops_and_what_is_finished_stays(graph: Graph, tmp_path: Path) -> None:
     with behind(answering(scripted_agent("right", osces())), max_calls=9) as (model, _):
         work = evaluation(graph, "thought", cast=Cast(model), jobs=1, questions=8)
         with pytest.raises(LlmError, match="budget"):
-            work.run(cases(), Journal(tmp_path / "run"))
-    kept = (tmp_path / "run" / "journal.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["faults"] for line in kept] == [{}]
+            work.run(cases(), tmp_path / "run")
+    _, first, fault = map(json.loads, (tmp_path / "run" / "journal.jsonl").read_text("utf-8").splitlines())
+    assert (first["faults"], fault["kind"]) == ({}, "budget")
 
 
 def test_cases_that_cannot_be_read_are_misses(graph: Graph) -> None:

@@ -11,7 +11,7 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
-from kgdx.evaluate.evidence_recall import Hits, evaluate_recall, hits, measure
+from kgdx.evaluate.evidence_recall import GoldFound, evaluate_recall, gold_found, measure
 from kgdx.evaluate.question_sets import Gold, Question
 from kgdx.evaluate.scripted_models import scripted
 from kgdx.llm.chat import ChatModel, Message, Request
@@ -43,30 +43,30 @@ def inferred(*ids: str) -> EvidencePack:
 
 def test_relation_counts_by_id_or_name_and_only_of_the_disease_asked_about() -> None:
     fever, rash = relation("D:1", "S:1", "Fever"), relation("D:1", "S:2", "skin rash")
-    assert hits(GET, EvidencePack(items=(fever, rash))) == Hits(1.0)
-    assert hits(GET, EvidencePack(items=(fever,))) == Hits(0.5)
-    assert hits(GET, EvidencePack(items=(relation("D:2", "S:1", "fever"),))) == Hits(0.0)
+    assert gold_found(GET, EvidencePack(items=(fever, rash))) == GoldFound(1.0)
+    assert gold_found(GET, EvidencePack(items=(fever,))) == GoldFound(0.5)
+    assert gold_found(GET, EvidencePack(items=(relation("D:2", "S:1", "fever"),))) == GoldFound(0.0)
     anywhere = GET.model_copy(update={"subjects": ()})
-    assert hits(anywhere, EvidencePack(items=(relation("D:2", "S:1", "fever"),))) == Hits(0.5)
-    assert hits(GET, inferred("S:1")) == Hits(0.0)
+    assert gold_found(anywhere, EvidencePack(items=(relation("D:2", "S:1", "fever"),))) == GoldFound(0.5)
+    assert gold_found(GET, inferred("S:1")) == GoldFound(0.0)
 
 
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
-        (("D:1", "D:2"), Hits(1.0, 1.0, 1.0)),
-        (("D:9", "D:2", "D:1"), Hits(1.0, 0.5, 0.5)),
-        (("D:9", "D:8", "D:2"), Hits(0.5, 1 / 3, 0.0)),
-        (("D:1", "D:1", "D:1", "D:2"), Hits(1.0, 1.0, 1.0)),
-        ((), Hits(0.0, 0.0, 0.0)),
+        (("D:1", "D:2"), GoldFound(1.0, 1.0, 1.0)),
+        (("D:9", "D:2", "D:1"), GoldFound(1.0, 0.5, 0.5)),
+        (("D:9", "D:8", "D:2"), GoldFound(0.5, 1 / 3, 0.0)),
+        (("D:1", "D:1", "D:1", "D:2"), GoldFound(1.0, 1.0, 1.0)),
+        ((), GoldFound(0.0, 0.0, 0.0)),
     ],
 )
-def test_inferred_disease_counts_by_its_place(ids: tuple[str, ...], expected: Hits) -> None:
-    assert hits(INFER, inferred(*ids)) == expected
+def test_inferred_disease_counts_by_its_place(ids: tuple[str, ...], expected: GoldFound) -> None:
+    assert gold_found(INFER, inferred(*ids)) == expected
 
 
 def test_question_without_gold_has_no_recall() -> None:
-    assert hits(Question(id="q", question="?"), inferred("D:1")) is None
+    assert gold_found(Question(id="q", question="?"), inferred("D:1")) is None
 
 
 def answer(question: Question, model: ChatModel | None) -> Answer:
@@ -89,9 +89,9 @@ def planned(number: int, *, ended: bool = False) -> Segment:
 
 def test_answer_is_measured_with_what_it_took() -> None:
     found = measure(GET, answer, scripted("right", []))
-    assert (found.recall, found.chose, found.cited, found.removed, found.unsupported) == (0.5, True, 1, 1, 1)
-    assert (found.calls, found.rounds, len(found.round_ms)) == (3, 2, 2)
-    assert 0 <= found.own_ms <= found.ms
+    assert [found[name] for name in ("recall", "chose", "cited", "removed", "unsupported")] == [0.5, True, 1, 1, 1]
+    assert (found["calls"], found["rounds"], len(found["round_ms"])) == (3, 2, 2)
+    assert 0 <= found["own_ms"] <= found["ms"]
 
 
 def test_question_that_fails_counts_as_not_found() -> None:

@@ -15,7 +15,7 @@ from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.cli import main
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.generated_options import KINDS, Wanted, case_questions, generate_options, split_of
+from kgdx.evaluate.generated_options import KINDS, OptionSettings, case_questions, generate_options, split_of
 from kgdx.evaluate.option_sets import read_option_set, set_digest
 from kgdx.evaluate.resemblance import Resemblance
 from kgdx.evaluate.scripted_options import scripted_options
@@ -23,7 +23,7 @@ from kgdx.evaluate.scripted_options import scripted_options
 
 @pytest.fixture(scope="module")
 def made(chinese: Graph) -> list[OptionQuestion]:
-    return list(generate_options(chinese, Wanted(each=4)))
+    return list(generate_options(chinese, OptionSettings(each=4)))
 
 
 def test_each_has_four_options_of_which_one_is_true(made: list[OptionQuestion]) -> None:
@@ -44,12 +44,16 @@ def test_each_has_four_options_of_which_one_is_true(made: list[OptionQuestion]) 
 
 
 def test_the_same_seed_gives_the_same_questions_and_another_one_others(chinese: Graph) -> None:
-    once, again, other = (set_digest(generate_options(chinese, Wanted(each=3, seed=seed))) for seed in (0, 0, 1))
+    once, again, other = (
+        set_digest(generate_options(chinese, OptionSettings(each=3, seed=seed))) for seed in (0, 0, 1)
+    )
     assert once == again != other
 
 
 def test_questions_on_one_disease_are_held_back_together(chinese: Graph) -> None:
-    parts = [list(generate_options(chinese, Wanted(each=50, splits=(split,)))) for split in ("tuned", "held_out")]
+    parts = [
+        list(generate_options(chinese, OptionSettings(each=50, splits=(split,)))) for split in ("tuned", "held_out")
+    ]
     tuned, held_out = ({each.subject for each in part} for part in parts)
     assert tuned and held_out and not tuned & held_out
     assert all(split_of(each) == "held_out" for each in held_out)
@@ -57,9 +61,9 @@ def test_questions_on_one_disease_are_held_back_together(chinese: Graph) -> None
 
 def test_an_unknown_kind_and_a_graph_with_nothing_to_ask_are_refused(chinese: Graph) -> None:
     with pytest.raises(UsageError, match="no kind of question 'colour'"):
-        Wanted(kinds=("colour",))
+        OptionSettings(kinds=("colour",))
     with pytest.raises(UsageError, match="nothing to ask for"):
-        list(generate_options(chinese, Wanted(kinds=("gene",))))
+        list(generate_options(chinese, OptionSettings(kinds=("gene",))))
     assert "heading" in KINDS
 
 
@@ -79,7 +83,7 @@ def test_findings_that_share_a_parent_come_before_cousins_and_none_is_above(tiny
 
 
 def test_a_case_without_words_or_diagnosis_makes_no_question(tiny_opened: Graph) -> None:
-    found = list(case_questions(tiny_opened, [Case("p1"), Case("p2", text="Seizures.")], Wanted()))
+    found = list(case_questions(tiny_opened, [Case("p1"), Case("p2", text="Seizures.")], OptionSettings()))
     assert all(isinstance(each, CaseError) for each in found) and len(found) == 2
 
 
@@ -93,7 +97,7 @@ def test_what_holds_the_answer_is_said_and_the_needed_document_names_it(tmp_path
     source.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in told), encoding="utf-8")
     kgdx.build({"chinese_kg": str(source)}, store=tmp_path / "graph")
     with kgdx.open(tmp_path / "graph") as graph:
-        made = list(generate_options(graph, Wanted(each=8, kinds=("symptom",))))
+        made = list(generate_options(graph, OptionSettings(each=8, kinds=("symptom",))))
         texts = {id: text for id, _, text, _, _ in graph.texts.search("假想的疾病", limit=50)}
     assert {each.rests_on for each in made} == {"documents", "graph"}
     for each in made:

@@ -14,7 +14,7 @@ import kgdx
 from evaluate.conftest import records
 from kgdx.api import Graph
 from kgdx.errors import UsageError
-from kgdx.evaluate.answer_pairs import Reading
+from kgdx.evaluate.answer_pairs import CompiledTemplates
 from kgdx.evaluate.generated_questions import ASKED, MOST_GOLD, MOST_NAMED, generate
 from kgdx.evaluate.question_sets import Question, parse_questions, write_questions
 from kgdx.evaluate.scripted_models import right_action
@@ -48,7 +48,7 @@ def check(questions: list[Question], facts: dict[str, dict[str, set[str]]]) -> N
 
 
 def test_gold_is_what_the_source_states(chinese: Graph) -> None:
-    questions = list(generate(Reading(chinese), diseases=None))
+    questions = list(generate(CompiledTemplates(chinese), diseases=None))
     check(questions, stated(records()))
     counts = Counter((each.action, each.language, each.split) for each in questions)
     assert set(counts.values()) == {8}
@@ -56,7 +56,7 @@ def test_gold_is_what_the_source_states(chinese: Graph) -> None:
 
 
 def test_every_relation_is_asked_for(chinese: Graph) -> None:
-    questions = generate(Reading(chinese), diseases=None, languages=("zh",), splits=("held_out",))
+    questions = generate(CompiledTemplates(chinese), diseases=None, languages=("zh",), splits=("held_out",))
     asked = {
         (each.action, each.entities[0], gold.name)
         for each in questions
@@ -75,41 +75,41 @@ def test_every_relation_is_asked_for(chinese: Graph) -> None:
 
 
 def test_questions_are_the_same_each_time_and_in_each_way_to_read(chinese: Graph) -> None:
-    one, other = list(generate(Reading(chinese), diseases=3)), list(generate(chinese, diseases=3))
+    one, other = list(generate(CompiledTemplates(chinese), diseases=3)), list(generate(chinese, diseases=3))
     assert one == other
-    assert one != list(generate(Reading(chinese), diseases=3, seed=1))
+    assert one != list(generate(CompiledTemplates(chinese), diseases=3, seed=1))
     assert parse_questions(write_questions(one).encode().splitlines()) == tuple(one)
 
 
 def test_english_questions_call_a_disease_by_its_english_name(chinese: Graph) -> None:
-    asked = [each for each in generate(Reading(chinese), languages=("en",)) if each.action == "get_test"]
+    asked = [each for each in generate(CompiledTemplates(chinese), languages=("en",)) if each.action == "get_test"]
     assert {each.entities[0] for each in asked} == {f"madeup disease {letter}" for letter in "abcdefgh"}
     assert all(each.entities[0] in each.question for each in asked)
 
 
 def test_question_names_what_it_is_about(chinese: Graph) -> None:
-    for question in generate(Reading(chinese)):
+    for question in generate(CompiledTemplates(chinese)):
         assert all(name in question.question for name in question.entities)
         assert right_action(question)["action"] == question.action
 
 
 def test_source_without_relations_is_refused(chinese: Graph) -> None:
     with pytest.raises(UsageError, match="no disease of the source 'nowhere'"):
-        list(generate(Reading(chinese), source="nowhere"))
+        list(generate(CompiledTemplates(chinese), source="nowhere"))
 
 
 def test_kinds_of_relations_are_those_of_the_actions() -> None:
     assert ASKED.keys() == FIELDS.keys()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_gold_of_the_real_graph_is_what_its_file_states(shared_data: Path, tmp_path: Path) -> None:
     path = shared_data / "chinese-disease-kg.jsonl.gz"
     kgdx.build({"chinese_kg": str(path)}, store=tmp_path / "graph")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         facts = stated([json.loads(line) for line in lines])
     with kgdx.open(tmp_path / "graph") as graph:
-        questions = list(generate(Reading(graph), diseases=40, languages=("zh",)))
+        questions = list(generate(CompiledTemplates(graph), diseases=40, languages=("zh",)))
     assert len(questions) == 10 * 40 * 2
     missed = total = 0
     for question in questions:

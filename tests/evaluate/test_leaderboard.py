@@ -12,14 +12,14 @@ import pytest
 import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
-from kgdx.episode.policy import make_policy
 from kgdx.errors import CaseError, LlmError, UsageError
-from kgdx.evaluate.contenders import CONTENDERS, Board, Contender, Met, choose
-from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.contenders import CONTENDERS, Board, Contender, PatientResult, choose
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.leaderboard import Leaderboard
-from kgdx.learn.ward import Ward
+from kgdx.evaluate.runner import Runner, kept
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
+from kgdx.policies.rounds import RoundsPolicy
 from kgdx.render.pages.inquiry_page import leaderboard_page
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.leaderboard_text import leaderboard_figures
@@ -41,7 +41,7 @@ def graph(tiny_graph: Path) -> Iterator[Graph]:
 
 
 def board(graph: Graph, known: int | None = 1, model: ChatModel | None = None) -> Board:
-    return Board(graph, Ward.of(graph, CASES, known=known), Labels(graph.ranker, graph.snapshot), 3, model)
+    return Board(graph, RecordedCases.of(graph, CASES, known=known), Labels(graph.ranker, graph.snapshot), 3, model)
 
 
 class Guess(Contender):
@@ -49,10 +49,10 @@ class Guess(Contender):
 
     name = "guess"
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         if id == "b":
             raise CaseError("nothing can be ranked")
-        return Met(1.0, 4, 0.5)
+        return PatientResult(1.0, 4, 0.5)
 
 
 class Silent(Contender):
@@ -60,7 +60,7 @@ class Silent(Contender):
 
     name = "silent"
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         raise CaseError("it reads pictures", hint="give some")
 
 
@@ -130,11 +130,11 @@ def test_each_question_is_an_action_and_reading_and_ranking_are_none(graph: Grap
         assert actions == questions + 1
 
 
-def test_who_was_trained_by_another_split_is_marked(graph: Graph) -> None:
-    by = make_policy("learned").trained_by
-    told = {split: choose(replace(board(graph), split=split), ["policy learned"]) for split in (by, "another")}
+def test_who_was_trained_by_another_split_is_marked(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RoundsPolicy, "trained_by", "f00")
+    told = {split: choose(replace(board(graph), split=split), ["policy rounds"]) for split in ("f00", "another")}
     remarks = {split: chosen.contenders[0].remark for split, chosen in told.items()}
-    assert by and not remarks[by] and "it may have learned from some of these patients" in remarks["another"]
+    assert not remarks["f00"] and "it may have learned from some of these patients" in remarks["another"]
 
 
 def test_who_can_rank_nobody_did_not_run(graph: Graph) -> None:
@@ -161,7 +161,7 @@ def test_figures_say_on_what_they_are(graph: Graph) -> None:
     here = replace(board(graph), split="12ab")
     report = Leaderboard(here, choose(here, ["at once"])).run()
     assert (report["graph"], report["split"], report["known"]) == (graph.fingerprint, "12ab", 1)
-    alone = Board(graph, Ward.of(graph, [replace(CASES[0], publications=())], known=1), here.labels)
+    alone = Board(graph, RecordedCases.of(graph, [replace(CASES[0], publications=())], known=1), here.labels)
     assert Leaderboard(alone, choose(alone, ["at once"])).run()["methods"]["at once"]["unseen"] is None
 
 
@@ -180,10 +180,10 @@ def test_an_interrupted_leaderboard_goes_on(graph: Graph, tmp_path: Path) -> Non
     here = board(graph)
     reports = []
     for _ in range(2):
-        with Journal(tmp_path / "run").working({"what": "leaderboard"}) as journal:
-            reports.append(Leaderboard(here, choose(here, ["at once", "ask by degree"])).run(journal))
+        with kept(tmp_path / "run", {"what": "leaderboard"}) as journal:
+            reports.append(Leaderboard(here, choose(here, ["at once", "ask by degree"])).run(Runner(journal)))
     assert reports[0] == reports[1]
-    assert len((tmp_path / "run" / "journal.jsonl").read_text().splitlines()) == 4
+    assert len((tmp_path / "run" / "journal.jsonl").read_text().splitlines()) == 1 + 4
 
 
 def test_a_spent_budget_ends_it_instead_of_counting_as_the_models(graph: Graph) -> None:
@@ -193,7 +193,7 @@ def test_a_spent_budget_ends_it_instead_of_counting_as_the_models(graph: Graph) 
 
 
 def test_patients_whose_diseases_the_graph_lacks_are_no_leaderboard(graph: Graph) -> None:
-    here = Board(graph, Ward.of(graph, CASES[2:], known=1), Labels(graph.ranker, graph.snapshot))
+    here = Board(graph, RecordedCases.of(graph, CASES[2:], known=1), Labels(graph.ranker, graph.snapshot))
     with pytest.raises(CaseError, match="describes the disease of no patient"):
         Leaderboard(here, choose(here, ["bank", "at once"])).run()
 
@@ -212,3 +212,23 @@ def test_methods_that_did_not_run_for_one_reason_are_named_in_one_line(graph: Gr
     assert "not run (it needs a language model: give --llm MODEL): policy planner, policy tags" in shown
     for each in (shown, leaderboard_page(report)):
         assert each.count("policy tags") == each.count("needs a language model") == 1
+
+
+def test_the_table_has_all_and_unseen_side_by_side_in_blocks_of_questions_and_fits_100_columns(graph: Graph) -> None:
+    here = board(graph)
+    shown = text(leaderboard_figures(Leaderboard(here, choose(here)).run()), 100)
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 100 and lines[1].split()[:3] == ["Method", "Acc@1", "unseen"]
+    titles = [line for line in lines if line.endswith(":")]
+    assert titles[:2] == ["nothing asked:", "up to 5 questions:"]
+    assert all("8 lookups" not in line for line in lines[: lines.index("up to 5 questions:")])
+
+
+def test_only_rows_whose_interval_leaves_out_0_are_marked(graph: Graph) -> None:
+    here = board(graph)
+    report = Leaderboard(here, choose(here, ["at once", "ask by degree"])).run()
+    told = report["methods"]["ask by degree"]["unseen"]["against"]
+    for ends, mark in (([0.01, 0.2], True), ([-0.1, 0.2], False), ([-0.2, -0.1], True)):
+        told["ci95"]["acc1"] = ends
+        row = next(line for line in text(leaderboard_figures(report), 100).splitlines() if "ask by degree" in line)
+        assert ("*" in row) is mark

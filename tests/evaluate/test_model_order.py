@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from evaluate.test_retrieval_accuracy import Comparison
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.errors import LlmError
-from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.model_order import ModelOrder
-from kgdx.evaluate.retrieval_accuracy import Arm, RetrievalAccuracy
-from kgdx.evaluate.retrieval_report import retrieval_report
+from kgdx.evaluate.retrieval_accuracy import Arm, RetrievedCases
+from kgdx.evaluate.runner import Runner, kept
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request, Usage
 from kgdx.policies.rerank import RerankPolicy
 from kgdx.rank.retrieval import Fused
@@ -54,18 +54,19 @@ def graph(tiny_graph: Path) -> Iterator[Graph]:
 
 
 @pytest.fixture
-def measure(graph: Graph) -> Callable[[ChatModel], RetrievalAccuracy]:
+def measure(graph: Graph) -> Callable[[ChatModel], Comparison]:
     method = Fused.open(graph.snapshot, graph.ranker.model)
 
-    def make(model: ChatModel) -> RetrievalAccuracy:
+    def make(model: ChatModel) -> Comparison:
         order = ModelOrder(graph, model, RerankPolicy(candidates=3), prices=(1.0, 2.0))
         arms = [Arm("fused", method, kept=3), Arm("asked", method, order, 3)]
-        return RetrievalAccuracy(arms, graph.ranker, graph.snapshot, Labels(graph.ranker, graph.snapshot))
+        labels = Labels(graph.ranker, graph.snapshot)
+        return Comparison(RetrievedCases(arms, graph.ranker, graph.snapshot, labels))
 
     return make
 
 
-Measure = Callable[[ChatModel], RetrievalAccuracy]
+Measure = Callable[[ChatModel], Comparison]
 CASES = [Case(id, (Finding("HP:0001250"),), diseases=("OMIM:100001",)) for id in ("a", "b")]
 
 
@@ -73,9 +74,9 @@ def test_a_model_moves_the_candidates_that_were_retrieved(measure: Measure) -> N
     measured = measure(Saying(turned))
     measured.run(CASES)
     plain, asked = (measured.found[name][0] for name in ("fused", "asked"))
-    assert (plain.rank, asked.retrieved, asked.rank) == (1, 1, 3)
-    assert asked.stage == "lost in re-ranking"
-    orders = retrieval_report(measured, (1, 3))["methods"]["asked"]["orders"]
+    assert (plain["rank"], asked["retrieved"], asked["rank"]) == (1, 1, 3)
+    assert asked["stage"] == "lost in re-ranking"
+    orders = measured.report((1, 3))["methods"]["asked"]["orders"]
     assert (orders["asked"], orders["failed"], orders["omitted"]) == (2, 0, 0)
 
 
@@ -85,28 +86,31 @@ def test_a_model_moves_the_candidates_that_were_retrieved(measure: Measure) -> N
 def test_the_order_of_retrieval_stands_where_a_model_gives_none(measure: Measure, answer: str) -> None:
     measured = measure(Saying(lambda shown: answer))
     measured.run(CASES)
-    assert [each.rank for each in measured.found["asked"]] == [each.rank for each in measured.found["fused"]]
-    assert retrieval_report(measured, (1,))["methods"]["asked"]["orders"]["failed"] > 0
+    assert [each["rank"] for each in measured.found["asked"]] == [each["rank"] for each in measured.found["fused"]]
+    assert measured.report((1,))["methods"]["asked"]["orders"]["failed"] > 0
 
 
 def test_ids_that_were_refused_and_left_out_are_counted(measure: Measure) -> None:
     measured = measure(Saying(lambda shown: json.dumps({"order": [shown[1], shown[1], "C77"]})))
     measured.run(CASES[:1])
-    orders = retrieval_report(measured, (1,))["methods"]["asked"]["orders"]
+    orders = measured.report((1,))["methods"]["asked"]["orders"]
     assert (orders["unknown"], orders["repeated"], orders["omitted"]) == (1, 1, 2)
 
 
 def test_a_spent_budget_ends_the_evaluation_which_goes_on_later(measure: Measure, tmp_path: Path) -> None:
     many = [Case(str(n), (Finding("HP:0001250"),), diseases=("OMIM:100001",)) for n in range(70)]
     about = {"what": "retrieval"}
-    with pytest.raises(LlmError, match="the budget is spent"), Journal(tmp_path / "run").working(about) as journal:
-        measure(Saying(turned, calls=66)).run(many, journal)
+    with kept(tmp_path / "run", about) as journal:
+        runner = Runner(journal)
+        measure(Saying(turned, calls=66)).run(many, runner)
+    with pytest.raises(LlmError, match="the budget is spent"):
+        runner.check()
     rest = Saying(turned)
     measured = measure(rest)
-    with Journal(tmp_path / "run").working(about) as journal:
-        measured.run(many, journal)
-    assert rest.asked == 6
-    assert {each.rank for each in measured.found["asked"]} == {3}
+    with kept(tmp_path / "run", about) as journal:
+        measured.run(many, Runner(journal))
+    assert rest.asked == 4
+    assert {each["rank"] for each in measured.found["asked"]} == {3}
 
 
 def test_the_cost_is_estimated_before_anything_is_sent(graph: Graph) -> None:

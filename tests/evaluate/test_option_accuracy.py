@@ -19,15 +19,14 @@ from kgdx.api import Graph
 from kgdx.cli import main
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, UsageError
-from kgdx.evaluate.generated_options import Wanted, generate_options
-from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.generated_options import OptionSettings, generate_options
+from kgdx.evaluate.metrics import wilson
 from kgdx.evaluate.option_accuracy import (
     ARMS,
     OptionEvaluation,
     arm_figures,
     option_arm,
     varied,
-    wilson,
 )
 from kgdx.evaluate.option_sets import write_option_questions
 from kgdx.evaluate.scripted_options import scripted_options
@@ -42,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def asked(chinese: Graph) -> tuple[OptionQuestion, ...]:
     """Questions whose answers documents hold, and others that the graph alone does."""
-    return tuple(generate_options(chinese, Wanted(each=5)))
+    return tuple(generate_options(chinese, OptionSettings(each=5)))
 
 
 @pytest.fixture
@@ -156,7 +155,7 @@ def test_a_spent_budget_ends_it_and_what_is_finished_is_not_asked_again(
 
     def run(calls: int | None) -> dict[str, Any]:
         model = connect(LlmAccess("m", server.url), meter=Meter(budget=Budget(calls=calls)))
-        return OptionEvaluation(chinese, arms, {"m": model}, jobs=2).run(asked, Journal(tmp_path / "run"))
+        return OptionEvaluation(chinese, arms, {"m": model}, jobs=2).run(asked, tmp_path / "run")
 
     with pytest.raises(LlmError, match="budget"):
         run(11)
@@ -240,7 +239,7 @@ def test_a_model_needs_a_budget(
 
 def test_intervals_are_over_subjects_and_of_shares_of_one_by_wilson() -> None:
     rows = [
-        {"question": str(n), "right": True, "letter": "A", "ms": 1.0, "needed_shown": None, "needed_found": None}
+        {"item": str(n), "right": True, "letter": "A", "ms": 1.0, "needed_shown": None, "needed_found": None}
         | dict.fromkeys(("shown", "calls", "read", "written", "cost"), 0)
         | {"error": ""}
         for n in range(10)

@@ -17,7 +17,6 @@ from kgdx.evaluate.osce_agents import (
     SENTENCES,
     Encounter,
     Osce,
-    Ward,
     checked,
     encounter,
     names_of,
@@ -132,17 +131,16 @@ def test_a_yes_or_no_in_words_is_an_answer_to_the_finding(said: str, status: Sta
     assert met(osces()[0], Saying(said)).reply(asked, BEGUN).status is status
 
 
-def test_patients_of_a_ward_answer_each_for_themselves_and_alike_at_once() -> None:
+def test_patients_answer_each_for_themselves_and_alike_at_once() -> None:
     model = scripted_agent("right", osces())
     known = osces()
-    ward = Ward({each.case.id: met(each, model) for each in known})
-    states = [State(Case(each.case.id, text="x")) for each in known]
+    ward = [(met(each, model), State(Case(each.case.id, text="x"))) for each in known]
     asked = ask("What do you have, and since when?")
 
     async def all_at_once() -> list[Reply]:
-        return list(await asyncio.gather(*(ward.awaited(asked, state) for state in states)))
+        return list(await asyncio.gather(*(each.awaited(asked, state) for each, state in ward)))
 
-    assert asyncio.run(all_at_once()) == [ward.reply(asked, state) for state in states]
+    assert asyncio.run(all_at_once()) == [each.reply(asked, state) for each, state in ward]
 
 
 @given(st.text(max_size=200), st.booleans())

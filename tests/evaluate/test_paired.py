@@ -31,7 +31,7 @@ def test_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
         found = interval(generator.exponential(1.0, 40), range(40), seed=number, resamples=1_000)
         assert found.low is not None and found.high is not None
         covered += found.low <= 1.0 <= found.high
-    assert covered >= 180
+    assert covered >= 175
 
 
 def test_paraphrases_of_one_question_make_the_interval_no_narrower() -> None:

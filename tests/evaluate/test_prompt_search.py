@@ -53,7 +53,7 @@ def writing(*texts: str) -> Script:
     return reply
 
 
-def judged(graph: Graph, work: Reranker, cases: list[Case]) -> list[prompt_search.Judged]:
+def judged(graph: Graph, work: Reranker, cases: list[Case]) -> list[prompt_search.LabelledPatient]:
     return prompt_search.judged(work, cases, lambda case: case, Labels(graph.ranker, graph.snapshot))
 
 
@@ -83,9 +83,9 @@ def test_an_instruction_is_not_measured_on_the_patients_who_chose_it(graph: Grap
         own = instruction("vanilla").model_copy(update={"chosen_on": (patient_digest(cases[0]),)})
         measured = ModelOrder(graph, model, RerankPolicy(prompt=own))
         with pytest.raises(UsageError, match="chosen on some of these patients"):
-            measured([Pool(cases[0], (0, 1), (2.0, 1.0))])
+            measured(Pool(cases[0], (0, 1), (2.0, 1.0)))
         assert not server.requests
-        assert measured([Pool(cases[1], (0, 1), (2.0, 1.0))])
+        assert measured(Pool(cases[1], (0, 1), (2.0, 1.0)))
 
 
 def test_of_instructions_that_do_equally_well_the_first_is_chosen(graph: Graph, cases: list[Case]) -> None:

@@ -20,7 +20,7 @@ from kgdx.evaluate.question_sets import (
     set_digest,
     write_questions,
 )
-from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, TUNED, wordings
+from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, phrases, wordings
 
 TEN = [f"get_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]
 TEN += [f"infer_by_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]
@@ -110,7 +110,7 @@ def test_split_that_nobody_has_is_refused_with_those_there_are() -> None:
 
 
 def test_every_action_is_asked_for_in_both_languages_and_splits_in_words_of_its_own() -> None:
-    assert list(TUNED) == TEN
+    assert list(phrases()["tuned"]) == TEN
     every = [each for action in TEN for language in LANGUAGES for each in wordings(action, language)]
     assert {(each.action, each.language, each.split) for each in every} == {
         (action, language, split) for action in TEN for language in LANGUAGES for split in SPLITS

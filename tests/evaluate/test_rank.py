@@ -14,9 +14,8 @@ import small_graph
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case, Finding
 from kgdx.errors import CaseError
-from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import METRICS
-from kgdx.evaluate.rank_accuracy import GROUPS, RankAccuracy, evaluate_rank
+from kgdx.evaluate.rank_accuracy import GROUPS, evaluate_rank
 from kgdx.graph.protocol import RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
@@ -90,9 +89,7 @@ def test_a_member_of_the_labels_family_counts_by_family(ranker: Ranker, snapshot
     kin = ranker.model.families.of.copy()
     kin[other] = kin[wanted]
     related = replace(ranker.model, families=replace(ranker.model.families, of=kin))
-    measured = RankAccuracy(Ranker.of(snapshot, related), snapshot, Labels(ranker, snapshot), lambda case: case)
-    measured.add(case("sister", [SHORT], "OMIM:1"))
-    report = measured.report()
+    report = evaluate_rank(Ranker.of(snapshot, related), snapshot, [case("sister", [SHORT], "OMIM:1")])
     assert (report["groups"]["all"]["top1"], report["by_family"]["all"]["top1"]) == (0.0, 1.0)
 
 
@@ -181,7 +178,7 @@ def test_an_evaluation_with_the_bank_says_how_many_cases_had_one(ranker: Ranker,
     assert "withheld" not in report["groups"]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_accuracy_on_real_cases_stays(shared_data: Path, tmp_path: Path) -> None:
     """Every seventh case, with the cross-reference table; bounds a little under what is measured."""
     import kgdx

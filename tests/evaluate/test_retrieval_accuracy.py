@@ -17,20 +17,47 @@ from hypothesis import strategies as st
 import small_graph
 from kgdx.case import Case, Failure, Finding
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.kinship import Kinship
 from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.metrics import MISS, gains, hits
-from kgdx.evaluate.retrieval_accuracy import Arm, Pool, Reordered, RetrievalAccuracy, Retrieved, of_source
-from kgdx.evaluate.retrieval_report import checked_at, patient_lines, retrieval_report
+from kgdx.evaluate.retrieval_accuracy import (
+    Arm,
+    Pool,
+    Reordered,
+    RetrievedCases,
+    checked_at,
+    of_source,
+    patient_lines,
+    retrieval_figures,
+)
+from kgdx.evaluate.runner import Record, Runner, by_arm, kept, numbered
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.render.terminal.console import text
-from kgdx.render.terminal.retrieval_text import retrieval_figures
+from kgdx.render.terminal.retrieval_text import retrieval_figures as retrieval_text
 from small_graph import FEVER, RECESSIVE, SEIZURE, SHORT
 
-Measure = Callable[..., RetrievalAccuracy]
+
+class Comparison:
+    """Cases ranked by arms, and what came of it."""
+
+    def __init__(self, measure: RetrievedCases) -> None:
+        self.measure, self.records = measure, list[Record]()
+        self.arms = [arm.name for arm in measure.arms]
+
+    def run(self, cases: Sequence[Case | Failure], runner: Runner | None = None) -> None:
+        self.records = (runner or Runner()).run(numbered(cases), self.arms, self.measure)
+
+    @property
+    def found(self) -> dict[str, list[Record]]:
+        return by_arm(self.records, self.arms)
+
+    def report(self, at: Sequence[int] = (1, 2)) -> dict[str, Any]:
+        return retrieval_figures(self.records, self.arms, self.measure.size, at)
+
+
+Measure = Callable[..., Comparison]
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +91,9 @@ class Ordered:
 def measure(ranker: Ranker, snapshot: Snapshot) -> Measure:
     """Makes a comparison of methods; ``name=method`` or ``name=(method, reorder, kept)``."""
 
-    def make(among: Any = None, **arms: Any) -> RetrievalAccuracy:
+    def make(among: Any = None, **arms: Any) -> Comparison:
         chosen = [Arm(name, *(arm if isinstance(arm, tuple) else (arm,))) for name, arm in arms.items()]
-        return RetrievalAccuracy(chosen, ranker, snapshot, Labels(ranker, snapshot), among=among)
+        return Comparison(RetrievedCases(chosen, ranker, snapshot, Labels(ranker, snapshot), among=among))
 
     return make
 
@@ -88,7 +115,7 @@ def test_neither_hits_nor_ndcg_fall_with_k(found: list[float]) -> None:
 def test_the_report_has_the_published_shape(ranker: Ranker, measure: Measure) -> None:
     measured = measure(good=Ordered(ranker, "OMIM:1", "OMIM:2"), bad=Ordered(ranker, "OMIM:3", "OMIM:2"))
     measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:2"), patient("c", "OMIM:99")])
-    report = retrieval_report(measured, (1, 2))
+    report = measured.report((1, 2))
     good = report["methods"]["good"]
     assert good.keys() >= {"n", "hit", "ndcg", "ci95", "ms_median"}
     assert (good["n"], good["hit"]) == (3, {"1": pytest.approx(1 / 3), "2": pytest.approx(2 / 3)})
@@ -105,13 +132,13 @@ def test_the_report_has_the_published_shape(ranker: Ranker, measure: Measure) ->
 def test_a_label_with_many_patients_counts_once_by_label(ranker: Ranker, measure: Measure) -> None:
     measured = measure(one=Ordered(ranker, "OMIM:1"))
     measured.run([*(patient(str(n), "OMIM:1") for n in range(3)), patient("d", "OMIM:2")])
-    told = retrieval_report(measured, (1,))["methods"]["one"]
+    told = measured.report((1,))["methods"]["one"]
     assert (told["hit"]["1"], told["by_label"]["hit"]["1"], told["by_label"]["n"]) == (0.75, 0.5, 2)
 
 
 def test_each_patient_is_lost_somewhere(ranker: Ranker, measure: Measure) -> None:
-    def last_first(pools: Sequence[Pool]) -> list[Reordered]:
-        return [Reordered(pool.candidates[::-1], {"asked": 1}) for pool in pools]
+    def last_first(pool: Pool) -> Reordered:
+        return Reordered(pool.candidates[::-1], {"asked": 1})
 
     order = Ordered(ranker, "OMIM:1", "OMIM:2", "OMIM:3")
     measured = measure(plain=(order, None, 2), turned=(order, last_first, 2))
@@ -122,18 +149,16 @@ def test_each_patient_is_lost_somewhere(ranker: Ranker, measure: Measure) -> Non
             Failure("cases.jsonl line 9", "no case", "bad"),
         ]
     )
-    stages = {name: [each.stage for each in told] for name, told in measured.found.items()}
+    stages = {name: [each["stage"] for each in told] for name, told in measured.found.items()}
     others = ["missed in retrieval", "not in the graph", "failed", "failed"]
     assert stages == {"plain": ["right", "behind", *others], "turned": ["lost in re-ranking", "right", *others]}
-    assert [(each.retrieved, each.rank) for each in measured.found["turned"]][:3] == [(1, 2), (2, 1), (3, 3)]
-    assert retrieval_report(measured, (1,))["methods"]["turned"]["orders"] == {"asked": 4}
+    assert [(each["retrieved"], each["rank"]) for each in measured.found["turned"][:3]] == [(1, 2), (2, 1), (3, 3)]
+    assert measured.report((1,))["methods"]["turned"]["orders"] == {"asked": 4}
 
 
 def test_arms_that_differ_in_layer_two_retrieve_once(ranker: Ranker, measure: Measure) -> None:
     order = Ordered(ranker, "OMIM:1")
-    measure(plain=order, same=(order, lambda pools: [Reordered(each.candidates) for each in pools])).run(
-        [patient("a", "OMIM:1")]
-    )
+    measure(plain=order, same=(order, lambda pool: Reordered(pool.candidates))).run([patient("a", "OMIM:1")])
     assert order.asked == 1
 
 
@@ -142,8 +167,8 @@ def test_candidates_of_one_source_are_compared_alone(ranker: Ranker, measure: Me
     among[[ranker.number_of("OMIM:2"), ranker.number_of("OMIM:3")]] = True
     measured = measure(among, order=Ordered(ranker, "OMIM:1", "OMIM:2", "OMIM:3"))
     measured.run([patient("b", "OMIM:2"), patient("a", "OMIM:1")])
-    assert [(each.rank, each.known) for each in measured.found["order"]] == [(1, True), (MISS, False)]
-    assert measured.size == 2
+    assert [(each["rank"], each["known"]) for each in measured.found["order"]] == [(1, True), (None, False)]
+    assert measured.measure.size == 2
 
 
 def test_a_source_that_describes_nothing_names_those_that_do(ranker: Ranker, snapshot: Snapshot) -> None:
@@ -173,9 +198,9 @@ def test_what_a_journal_holds_is_not_ranked_again(ranker: Ranker, measure: Measu
     reports = []
     for order, some in zip(orders, (cases[:2], cases, cases), strict=True):
         measured = measure(order=order)
-        with Journal(tmp_path / "run").working({"what": "retrieval"}) as journal:
-            measured.run(some, journal)
-        reports.append(retrieval_report(measured, (1, 2)))
+        with kept(tmp_path / "run", {"what": "retrieval"}) as journal:
+            measured.run(some, Runner(journal))
+        reports.append(measured.report((1, 2)))
     assert [order.asked for order in orders] == [2, 1, 0]
     assert reports[1] == reports[2]
 
@@ -184,7 +209,7 @@ def test_cases_without_labels_are_no_evaluation(ranker: Ranker, measure: Measure
     measured = measure(order=Ordered(ranker))
     measured.run([Case("a", (Finding(SEIZURE),))])
     with pytest.raises(CaseError, match="none of 1 cases states its diagnosis"):
-        retrieval_report(measured)
+        measured.report()
 
 
 @pytest.mark.parametrize("at", ["", "0", "1,0", "x", "1.5", "-1", "4,5", "²"])
@@ -207,7 +232,7 @@ def test_any_list_of_ranks_is_read_or_refused(at: str) -> None:
 def test_each_patient_is_written_by_each_arm(ranker: Ranker, measure: Measure, suffix: str) -> None:
     measured = measure(one=Ordered(ranker, "OMIM:1"), two=Ordered(ranker, "OMIM:2"))
     measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:99", FEVER, SHORT)])
-    written = patient_lines(measured.found, suffix)
+    written = patient_lines(measured.records, suffix)
     rows: list[Any] = (
         [json.loads(line) for line in written.splitlines()]
         if suffix == ".jsonl"
@@ -225,12 +250,37 @@ def test_each_patient_is_written_by_each_arm(ranker: Ranker, measure: Measure, s
 def test_the_table_fits_a_terminal(ranker: Ranker, measure: Measure) -> None:
     measured = measure(fused=Ordered(ranker, "OMIM:1"), other=Ordered(ranker, "OMIM:2"))
     measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:99")])
-    shown = text(retrieval_figures({**retrieval_report(measured, (1, 2)), "not_run": {"vgae": "no embeddings"}}), 120)
+    shown = text(retrieval_text({**measured.report((1, 2)), "not_run": {"vgae": "no embeddings"}}), 120)
     assert "no candidate is named so: OMIM:99" in shown
     assert "not run: vgae (no embeddings)" in shown
     assert "difference from fused" in shown
 
 
-def test_a_record_is_read_back() -> None:
-    one = Retrieved("p", "gout", "7", rank=2.0, stage="behind")
-    assert Retrieved.of(json.loads(json.dumps(one.record()))) == one
+def test_a_method_that_reads_nothing_of_any_patient_did_not_run(ranker: Ranker, measure: Measure) -> None:
+    class Silent(Ordered):
+        def query(self, case: Case) -> Any:
+            raise CaseError("it reads pictures", hint="give some")
+
+    measured = measure(order=Ordered(ranker, "OMIM:1"), silent=Silent(ranker))
+    measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:2")])
+    report = measured.report((1,))
+    assert list(report["methods"]) == ["order"] and "pictures" in report["not_run"]["silent"]
+
+
+def test_a_method_without_what_it_needs_never_ends_the_others(ranker: Ranker, measure: Measure) -> None:
+    class Lacking(Ordered):
+        def scores(self, query: Any) -> Any:
+            raise UsageError("no embeddings", hint="train some")
+
+    measured, runner = measure(order=Ordered(ranker, "OMIM:1"), lacking=Lacking(ranker)), Runner()
+    measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:2")], runner)
+    assert "no embeddings" in str(runner.not_run["lacking"]) and len(measured.records) == 2
+
+
+def test_each_label_has_its_hits_and_what_comes_first_instead(ranker: Ranker, measure: Measure) -> None:
+    measured = measure(one=Ordered(ranker, "OMIM:1", "OMIM:2"))
+    measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:2"), patient("c", "OMIM:2")])
+    labels = measured.report((1, 2))["in_graph"]["one"]["labels"]
+    assert labels["OMIM:1"] == {"n": 1, "hit": {"1": 1.0, "2": 1.0}, "instead": ""}
+    assert (labels["OMIM:2"]["n"], labels["OMIM:2"]["hit"]) == (2, {"1": 0.0, "2": 1.0})
+    assert labels["OMIM:2"]["instead"]

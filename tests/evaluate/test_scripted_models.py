@@ -13,7 +13,7 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, UsageError
-from kgdx.evaluate.answer_pairs import Asker, Reading
+from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
 from kgdx.evaluate.generated_questions import generate
 from kgdx.evaluate.question_sets import Question
@@ -26,7 +26,7 @@ from llm.server import Server, answering, serving
 @pytest.fixture(scope="module")
 def questions(chinese: Graph) -> list[Question]:
     """Four questions of each action, one in each language and split."""
-    return list(generate(Reading(chinese), diseases=1))
+    return list(generate(CompiledTemplates(chinese), diseases=1))
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def over_http(kind: str, questions: list[Question]) -> Iterator[tuple[ChatModel,
 
 def test_right_planner_finds_all_that_the_graph_has(chinese: Graph, questions: list[Question]) -> None:
     with over_http("right", questions) as (model, server):
-        found = evaluate_recall(questions, Asker(chinese), model)
+        found = evaluate_recall(questions, GraphAsker(chinese), model)
     assert found["all"]["recall"]["mean"] == 1.0
     assert found["all"]["chose"] == found["all"]["citations"] == found["all"]["supported"] == 1.0
     assert found["all"]["rounds"] == 2.0
@@ -51,8 +51,8 @@ def test_half_right_planner_mends_its_plan_and_its_made_up_citations_go(
     chinese: Graph, questions: list[Question]
 ) -> None:
     with over_http("half-right", questions) as (model, _):
-        found = evaluate_recall(questions[::3], Asker(chinese), model)
-        answer = Asker(chinese)(questions[0], model)
+        found = evaluate_recall(questions[::3], GraphAsker(chinese), model)
+        answer = GraphAsker(chinese)(questions[0], model)
     assert found["all"]["recall"]["mean"] == 1.0
     assert 0 < found["all"]["citations"] < 1
     assert {"E9999", "PMID:99999999"} & {each.strip("[]") for each in answer.text.removed}
@@ -70,7 +70,7 @@ def test_episode_ends_and_cites_only_what_exists_whoever_plans(
     with over_http(kind, questions) as (model, _):
         for question in questions[::3]:
             try:
-                answer: Answer = Asker(chinese)(question, model)
+                answer: Answer = GraphAsker(chinese)(question, model)
             except LlmError as error:
                 assert kind == "malformed" and error.kind == "malformed"
                 continue
@@ -110,7 +110,7 @@ def test_model_knows_the_question_in_every_prompt_that_it_is_asked_with(
     seen: set[str] = set()
     model = scripted("judge", questions)
     with over_http("judge", questions) as (endpoint, server):
-        Asker(chinese)(questions[0], endpoint)
+        GraphAsker(chinese)(questions[0], endpoint)
         endpoint.ask(Request(prompt("plain").messages(question=questions[0].question, case="(none)")))
         judged = prompt("judge").messages(question=questions[0].question, reference="a、b", answer="a")
         score = json.loads(endpoint.ask(Request(judged)).text)["score"]

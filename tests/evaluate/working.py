@@ -8,17 +8,15 @@ from pathlib import Path
 from evaluate.asking import from_evidence, questions
 from kgdx.config import LlmAccess
 from kgdx.evaluate.answer_pairs import PairedEvaluation
-from kgdx.evaluate.journal import Journal
 from kgdx.evaluate.judges import ModelJudge
 from kgdx.llm.connect import connect
 
 
 def main(url: str, out: str) -> None:
-    journal = Journal(Path(out))
     Path(out).mkdir(exist_ok=True)
-    model = connect(LlmAccess("right", url), cache=journal.cache)
-    judge = connect(LlmAccess("judge", url), cache=journal.cache)
-    PairedEvaluation(model, from_evidence, ModelJudge(judge)).run(questions(6), journal)
+    model = connect(LlmAccess("right", url), cache=Path(out) / "answers.sqlite")
+    judge = connect(LlmAccess("judge", url), cache=Path(out) / "answers.sqlite")
+    PairedEvaluation(model, from_evidence, ModelJudge(judge)).run(questions(6), Path(out))
 
 
 if __name__ == "__main__":

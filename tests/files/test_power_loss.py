@@ -17,12 +17,13 @@ import pytest
 import kgdx
 from conftest import TINY, TINY_FILES
 from kgdx import api
-from kgdx.evaluate.journal import Journal
+from kgdx.evaluate.runner import finish
 from kgdx.files import known
+from kgdx.files.journal import Journal
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import link_snapshot
-from kgdx.ingest import corrections
 from kgdx.ingest.alignment.decisions import Decisions
+from kgdx.ingest.pipeline import quarantine
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.learn.sample_journal import Sample, SampleJournal
 from kgdx.learn.training_state import save_arrays
@@ -135,15 +136,15 @@ def test_indexes_of_names_and_texts(tmp_path: Path, disk: Disk) -> None:
 
 def test_checkpoints_journals_and_what_users_keep(tmp_path: Path, disk: Disk) -> None:
     save_arrays(tmp_path / "state.safetensors", {"a": np.ones(3, np.float32)})
-    with Journal(tmp_path / "run").working({"of": "a test"}) as journal:
-        journal.add({"id": 1})
-        assert disk.kept(tmp_path / "run" / "journal.jsonl") and disk.kept(tmp_path / "run")
-        journal.finish([{"id": 1}], {"n": 1})
+    with Journal.open(tmp_path / "work" / "journal.jsonl", {"of": "a test"}) as work:
+        work.add({"id": 1})
+        assert disk.kept(tmp_path / "work" / "journal.jsonl") and disk.kept(tmp_path / "work")
+    finish(tmp_path / "work", [{"id": 1}], {"n": 1})
     with SampleJournal(tmp_path / "samples.jsonl").working({"model": "a"}) as samples:
         samples.add(("q", "answer", 0, 0), Sample("text"))
         assert disk.kept(tmp_path / "samples.jsonl")
     Decisions().write(tmp_path)
-    frame = pl.DataFrame([], schema=corrections.COLUMNS)
-    corrections.put(tmp_path, "own", frame)
+    frame = pl.DataFrame([], schema=quarantine.CORRECTION)
+    quarantine.put_corrections(tmp_path, "own", frame)
     write_page("<!doctype html>" + MARK, tmp_path / "a.html")
     disk.check("state.safetensors", "own.parquet", "a.html")

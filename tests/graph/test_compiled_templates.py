@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import graph.oracles_actions
 import graph.oracles_cases  # noqa: F401  registers its oracles
+from conftest import examples
 from graph.conftest import Backend
 from graph.graphs import Graph
 from graph.oracles import ORACLES, sorted_rows
@@ -70,7 +71,7 @@ def _in_columns(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 PAIRS = st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d", "' OR 1=1 //"]), st.integers(-1, 199)), max_size=12)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(pairs=PAIRS, minimum=st.integers(-1, 5), limit=st.integers(0, 40))
 def test_any_grouping_of_given_things_is_counted_right(
     compiled: CompiledQueries, graph: Graph, pairs: list[tuple[str, int]], minimum: int, limit: int

@@ -22,7 +22,7 @@ from kgdx.results.evidence_paths import PathNode
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
-pytestmark = [pytest.mark.chromium, pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
+pytestmark = [pytest.mark.chromium, pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.heavy]
 
 FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}
 TEXT = "A girl with seizures, fever and low muscle tone. She is not short."

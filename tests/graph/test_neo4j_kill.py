@@ -20,7 +20,7 @@ from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.ingest.pipeline.build import pull
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
+pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.heavy]
 
 #: A push of an embedded store in batches of a few rows, so that it is still writing when it is killed.
 PUSH = """

@@ -26,7 +26,7 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.pipeline.build import pull
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
+pytestmark = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.heavy]
 
 GENE = NodeTable("Gene", pa.table({"id": ["NCBIGene:1"], "name": ["A1BG"], "source": ["test"]}))
 RUN = {"source": "user", "created": "2026", "policy": "fixed", "kgdx_version": "0", "fingerprint": "f"}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from kgdx.graph.protocol import NodeTable
-from kgdx.ingest.check import Checked, check
+from kgdx.ingest.check import CheckedTables, check
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.extraction.page_folder import read as read_huatuo
 from kgdx.ingest.manifest import manifest
@@ -44,6 +44,7 @@ APART = {
     "primekg_disease_features": "disease_features.csv",
     "primekg_drug_features": "drug_features.csv",
     "chinese_kg": "medical.json",
+    "common_conditions": "common-conditions.tsv",
     "encyclopedia": "encyclopedia.jsonl",
     "encyclopedia_symptoms": "encyclopedia-symptoms.jsonl",
     "cases": "cases.csv",
@@ -95,10 +96,10 @@ def parse() -> Callable[[str, Path], Records]:
 
 
 @pytest.fixture
-def check_files(every_source: dict[str, str]) -> Callable[..., Checked]:
+def check_files(every_source: dict[str, str]) -> Callable[..., CheckedTables]:
     """Read and check sources; a source without a file of its own is the hand-drawn one."""
 
-    def checked(*names: str, **files: Path | str) -> Checked:
+    def checked(*names: str, **files: Path | str) -> CheckedTables:
         tables, rejects = [], {}
         for name in (*names, *(file for file in files if file not in names)):
             found = manifest(name)
@@ -111,10 +112,10 @@ def check_files(every_source: dict[str, str]) -> Callable[..., Checked]:
 
 
 @pytest.fixture
-def rows() -> Callable[[Checked, str], list[dict[str, object]]]:
+def rows() -> Callable[[CheckedTables, str], list[dict[str, object]]]:
     """Return the rows of a class or relation type of a check's result."""
 
-    def of(checked: Checked, name: str) -> list[dict[str, object]]:
+    def of(checked: CheckedTables, name: str) -> list[dict[str, object]]:
         return [
             row
             for table in checked.tables

@@ -6,28 +6,33 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SchemaError, SourceError
 from kgdx.graph.protocol import NodeTable
-from kgdx.ingest.check import Checked, check
-from kgdx.ingest.column_mapping import Role, Staged
-from kgdx.ingest.corrections import Counts
+from kgdx.ingest.check import CheckedTables, check
+from kgdx.ingest.column_mapping import Role, StagedTable
+from kgdx.ingest.record_counts import RecordCounts
 from kgdx.ingest.records import LINE, no_rejects
 from kgdx.schema import load_schema
 
 
-def nodes(label: str, role: Role = "record", source: str = "s", **columns: list[Any]) -> Staged:
+def nodes(label: str, role: Role = "record", source: str = "s", **columns: list[Any]) -> StagedTable:
     frame = pl.DataFrame(columns, strict=False)
     if role != "patch":
         frame = frame.with_columns(pl.lit(source).alias("source"))
-    return Staged(source, label, None, role, frame.with_row_index(LINE, 1).with_columns(pl.col(LINE).cast(pl.Int64)))
+    return StagedTable(
+        source, label, None, role, frame.with_row_index(LINE, 1).with_columns(pl.col(LINE).cast(pl.Int64))
+    )
 
 
-def edges(type: str, ends: tuple[str, str], source: str = "s", **columns: list[Any]) -> Staged:
+def edges(type: str, ends: tuple[str, str], source: str = "s", **columns: list[Any]) -> StagedTable:
     frame = pl.DataFrame(columns, strict=False).with_columns(pl.lit(source).alias("source"))
-    return Staged(source, type, ends, "record", frame.with_row_index(LINE, 1).with_columns(pl.col(LINE).cast(pl.Int64)))
+    return StagedTable(
+        source, type, ends, "record", frame.with_row_index(LINE, 1).with_columns(pl.col(LINE).cast(pl.Int64))
+    )
 
 
 ANNOTATES = ("Disease", "Phenotype")
@@ -43,16 +48,16 @@ PHENOTYPE = nodes(
 )
 
 
-def reasons(checked: Checked) -> list[str]:
+def reasons(checked: CheckedTables) -> list[str]:
     return checked.quarantine["reason"].to_list()
 
 
-def table(checked: Checked, name: str) -> list[dict[str, Any]]:
+def table(checked: CheckedTables, name: str) -> list[dict[str, Any]]:
     (found,) = [t for t in checked.tables if (t.label if isinstance(t, NodeTable) else t.type) == name]
     return list(found.rows.to_pylist())
 
 
-def run(*staged: Staged) -> Checked:
+def run(*staged: StagedTable) -> CheckedTables:
     return check(staged, {}, load_schema())
 
 
@@ -167,7 +172,7 @@ def test_equal_records_are_merged_and_different_ones_kept() -> None:
         ),
     )
     assert len(table(checked, "HAS_PHENOTYPE")) == 3
-    assert checked.counts["s"] == Counts(read=8, loaded=7, merged=1)
+    assert checked.counts["s"] == RecordCounts(read=8, loaded=7, merged=1)
 
 
 def test_an_edge_that_is_stated_again_with_other_values_is_refused() -> None:
@@ -184,7 +189,7 @@ def test_implied_nodes_are_nobodys_records() -> None:
     checked = run(nodes("Disease", "implied", id=["OMIM:1", "ICD10:1"], name=["One", "Other"]))
     assert [row["id"] for row in table(checked, "Disease")] == ["OMIM:1"]
     assert checked.quarantine.is_empty()
-    assert checked.counts.get("s", Counts()) == Counts()
+    assert checked.counts.get("s", RecordCounts()) == RecordCounts()
 
 
 def test_a_later_source_fills_what_an_earlier_one_left_open() -> None:
@@ -198,7 +203,7 @@ def test_a_later_source_fills_what_an_earlier_one_left_open() -> None:
         "text",
         "a",
     )
-    assert checked.counts == {"a": Counts(read=1, loaded=1), "b": Counts(read=2, loaded=1, merged=1)}
+    assert checked.counts == {"a": RecordCounts(read=1, loaded=1), "b": RecordCounts(read=2, loaded=1, merged=1)}
 
 
 def test_nothing_is_its_own_parent_or_its_own_equal() -> None:
@@ -221,14 +226,14 @@ def test_a_quarantined_record_says_source_line_and_content() -> None:
 
 def test_counts_that_do_not_add_up_are_an_error() -> None:
     with pytest.raises(SourceError, match="do not add up"):
-        Counts(read=2, loaded=1).settle("s")
+        RecordCounts(read=2, loaded=1).settle("s")
 
 
 ids = st.sampled_from(["OMIM:1", "OMIM:2", "HP:1", "HP:2", "HP:3", "HP:9", "", None, "nonsense"])
 row = st.tuples(ids, ids, st.sampled_from(["1", "x", None]), st.sampled_from(["P", "Q", None]))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.lists(row, max_size=12), st.lists(st.tuples(ids, st.sampled_from(["n", None])), max_size=6), st.integers(0, 3)
 )

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest.column_mapping import Staged, stage
+from kgdx.ingest.column_mapping import StagedTable, stage
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, minted
 
 ABOUT = {"name": "mine", "title": "Mine", "homepage": "", "licence": "CC0", "citation": "", "default": None}
 
 
-def mapped(frame: dict[str, Any], **maps: Any) -> tuple[list[Staged], pl.DataFrame]:
+def mapped(frame: dict[str, Any], **maps: Any) -> tuple[list[StagedTable], pl.DataFrame]:
     manifest = Manifest.model_validate({**ABOUT, "format": "csv", **maps})
     rows = pl.DataFrame(frame)
     return stage(Records({"rows": rows.with_row_index(LINE, 2)}), manifest)

@@ -11,7 +11,7 @@ from ingest.pipeline.test_build import save_a_case
 from kgdx.errors import StoreError
 from kgdx.ingest.pipeline.build import build, update
 from kgdx.ingest.pipeline.build_report import Change, by_table
-from kgdx.ingest.pipeline.build_summary import freshness
+from kgdx.ingest.pipeline.freshness import freshness
 from kgdx.ingest.pipeline.graph_diff import diff
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 

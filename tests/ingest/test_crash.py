@@ -20,14 +20,14 @@ from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import read
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 SCRIPT = """
 import json, os, signal, sys
 sys.path.insert(0, sys.argv[4])
 from ingest import hooked
 from kgdx.errors import KgdxError
-from kgdx.ingest.pipeline import build as builds, build_engine as engine, graph_folder as folders
+from kgdx.ingest.pipeline import build as builds, build_stages as engine, graph_folder as folders
 from kgdx.graph.arcade.bulk_load import BulkLoad
 
 folder, stage, act, kind = sys.argv[1], sys.argv[3], sys.argv[5], sys.argv[6]

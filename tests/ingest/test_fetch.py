@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest import download as module
-from kgdx.ingest.fetch import fetch, read_bytes
+from kgdx.ingest import fetch as module
+from kgdx.ingest.fetch import fetch
+from kgdx.ingest.unpack import read_bytes
 
 CONTENT = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

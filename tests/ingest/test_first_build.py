@@ -70,7 +70,7 @@ def folder_of(home: Path) -> GraphFolder:
     return GraphFolder(home / "graphs" / "default")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_of_processes_that_start_together_one_builds_and_all_have_its_graph(
     tmp_path: Path, core_sources: dict[str, str]
 ) -> None:
@@ -80,7 +80,7 @@ def test_of_processes_that_start_together_one_builds_and_all_have_its_graph(
     assert len(list((folder_of(tmp_path).path / "builds").iterdir())) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_waiting_process_takes_over_where_the_builder_is_killed(tmp_path: Path, core_sources: dict[str, str]) -> None:
     first = process(tmp_path, core_sources, "derive")
     until(first, "holds")

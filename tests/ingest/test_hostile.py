@@ -9,13 +9,13 @@ import pytest
 
 from conftest import TINY
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.pipeline.build import build
 from kgdx.ingest.sources import read
 
 Write = Callable[[str, str | bytes], Path]
-CheckFiles = Callable[..., Checked]
+CheckFiles = Callable[..., CheckedTables]
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import TINY
+from conftest import TINY, examples
 from kgdx.errors import SourceError
 from kgdx.ingest.check import check
 from kgdx.ingest.column_mapping import stage
@@ -51,7 +51,7 @@ def mangled(content: bytes, edits: list[tuple[str, float, int, bytes]]) -> bytes
 
 
 @pytest.mark.parametrize("file", FILES)
-@settings(max_examples=60)
+@examples(60)
 @given(edits=st.lists(edit, min_size=1, max_size=5))
 def test_a_mangled_source_is_read_or_refused(file: str, edits: list[tuple[str, float, int, bytes]]) -> None:
     found = manifest(FILES[file])

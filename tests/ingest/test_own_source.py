@@ -13,13 +13,13 @@ import pytest
 
 from conftest import ROOT
 from kgdx.errors import SourceError, UsageError
-from kgdx.ingest import corrections
 from kgdx.ingest.manifest import manifests, read_manifest
 from kgdx.ingest.pipeline import quarantine
 from kgdx.ingest.pipeline.build import build, update
 from kgdx.ingest.pipeline.build_report import BuildReport
+from kgdx.ingest.pipeline.built_graph import read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.ingest.pipeline.stages import Stages, read_graph
+from kgdx.ingest.pipeline.stages import Stages
 from kgdx.ingest.scaffold import sample, scaffold
 from kgdx.ingest.sources import FORMATS
 from kgdx.ingest.trial import attempt, disagreements, file_of
@@ -42,13 +42,20 @@ def graph(tmp_path: Path) -> GraphFolder:
     return GraphFolder(tmp_path / "graph")
 
 
+def taken_in(text: str) -> str:
+    """A scaffold whose guessed relations somebody has taken in."""
+    nodes, _, rest = text.partition("relations:\n")
+    return nodes.replace("role: record", "role: implied") + "relations:\n" + re.sub("(?m)^  # (  |- )", r"  \1", rest)
+
+
 # --- scaffold -------------------------------------------------------------------------------------------------------
 
 
 def test_a_scaffold_guesses_ids_names_lists_and_relations(write: Write, tmp_path: Path, graph: GraphFolder) -> None:
     path = write("table.csv", TABLE)
     text = scaffold("mine", path, load_schema())
-    found = read_manifest(write("mine.yaml", text))
+    assert read_manifest(write("mine.yaml", text)).relations == (), "a guess states nothing"
+    found = read_manifest(write("mine.yaml", taken_in(text)))
     assert disagreements(found, load_schema(), manifests()) == []
     assert {(node.class_, node.id.column or node.id.template, node.id.mint) for node in found.nodes} == {
         ("Disease", "disease_id", None),
@@ -63,6 +70,14 @@ def test_a_scaffold_guesses_ids_names_lists_and_relations(write: Write, tmp_path
     assert "#   score: 0.9" in text, "what nothing is made of is named"
     trial = attempt(found, file_of(found), load_schema(), graph)
     assert (trial.counts.read, trial.counts.loaded, trial.counts.quarantined) == (9, 6, 3)
+
+
+def test_no_harm_absence_or_opposite_is_guessed(write: Write) -> None:
+    path = write("visits.csv", "disease_id,drug,hpo\nOMIM:1,salbutamol,HP:0001250\nOMIM:2,aspirin,HP:0001251\n")
+    text = scaffold("visits", path, load_schema())
+    assert "# - type: RECOMMEND_DRUG" in text and "# - type: HAS_PHENOTYPE" in text
+    for harm in ("CONTRAINDICATION", "LACKS_PHENOTYPE", "OFF_LABEL_USE", "NEGATIVE"):
+        assert harm not in text.partition("relations:")[2]
 
 
 def test_a_column_of_names_belongs_to_the_ids_before_it(write: Write) -> None:
@@ -106,7 +121,7 @@ def test_a_scaffold_is_made_of_every_format_and_can_be_tried_at_once(
         path.write_bytes(gzip.compress(table.write_csv().encode()))
     else:
         path.write_bytes(table.write_csv().encode(format))
-    found = read_manifest(write("mine.yaml", scaffold("mine", path, load_schema(), str(path))))
+    found = read_manifest(write("mine.yaml", taken_in(scaffold("mine", path, load_schema(), str(path)))))
     trial = attempt(found, file_of(found), load_schema(), graph)
     titles = {each.title: each.rows for each in trial.samples}
     assert titles["Disease-HAS_PHENOTYPE->Phenotype"] == 3
@@ -259,7 +274,7 @@ def test_a_record_that_is_mended_wrongly_is_refused_again_and_can_be_mended_agai
         file.write_text(file.read_text().replace(wrong, right))
         done = quarantine.retry(graph, file, lambda names: update(names, graph))
         assert [row["line"] for row in done.refused] == [[5], []][number]
-    kept = corrections.read(graph.path)["clinic"]
+    kept = quarantine.read_corrections(graph.path)["clinic"]
     assert kept.height == 1 and "HP:9999999" in kept["record"][0] and "HP:0001945" in kept["mended"][0]
 
 
@@ -285,7 +300,7 @@ def test_a_failed_update_leaves_no_corrections(
 
     with pytest.raises(SourceError):
         quarantine.retry(graph, file, fail)
-    assert corrections.read(graph.path) == {}
+    assert quarantine.read_corrections(graph.path) == {}
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def whole(tiny_graph: Path, tmp_path: Path, kgdx_home: Path) -> tuple[Path, str]
     return folder, answers(folder, said)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_every_random_damage_is_noticed_or_without_effect(whole: tuple[Path, str], tmp_path: Path) -> None:
     """Where opening does not notice it, `verify` or nobody has to: an answer is then what it was."""
     chance, tally = random.Random(20031), Counter[str]()
@@ -95,7 +95,7 @@ def test_every_random_damage_is_noticed_or_without_effect(whole: tuple[Path, str
     assert sum(tally.values()) == DAMAGES
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_damage_that_leaves_the_time_of_change_is_found_by_verify(whole: tuple[Path, str], tmp_path: Path) -> None:
     """As when a disk loses bits by itself: opening cannot notice it, and answers or refuses without a raw exception."""
     chance, tally = random.Random(7), Counter[str]()

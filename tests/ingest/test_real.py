@@ -13,7 +13,7 @@ from kgdx.ingest.pipeline.build import build
 from kgdx.ingest.pipeline.build_report import BuildReport
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture(scope="module")

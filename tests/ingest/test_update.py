@@ -13,16 +13,18 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from conftest import examples
 from ingest import hooked, own
 from ingest.pipeline.test_build import lose_genes, save_a_case
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.snapshot import TABLES, Snapshot
-from kgdx.ingest.pipeline import build_engine, parse, stages
+from kgdx.ingest.pipeline import check_tables, parse, stages
 from kgdx.ingest.pipeline.build import build, remove, update
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
+from kgdx.ingest.pipeline.built_graph import BuiltGraph, read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.ingest.pipeline.stages import BuiltGraph, Stages, read_graph
+from kgdx.ingest.pipeline.stages import Stages
 
 Sources = dict[str, str]
 
@@ -104,7 +106,7 @@ def test_tables_in_small_parts_make_the_same_graph(
 ) -> None:
     whole = build(tiny_sources, graph, derive=STEPS)
     before = pl.read_parquet(graph.current().quarantine)
-    for module in (build_engine, parse, stages):
+    for module in (check_tables, parse, stages):
         monkeypatch.setattr(module, "PART_ROWS", 2)
     parts = GraphFolder(tmp_path / "parts")
     report = build(tiny_sources, parts, derive=STEPS)
@@ -185,8 +187,8 @@ rows = st.lists(st.one_of(good, good, bad), min_size=1, max_size=12).filter(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=8, phases=[Phase.explicit, Phase.generate])
+@pytest.mark.heavy
+@settings(examples(8), phases=[Phase.explicit, Phase.generate])
 @given(before=st.tuples(rows, rows), after=rows, which=st.sampled_from([0, 1]))
 def test_whatever_changes_an_update_equals_a_build_and_the_counts_add_up(
     before: tuple[list[own.Row], list[own.Row]], after: list[own.Row], which: int
@@ -235,7 +237,7 @@ def test_a_store_that_cannot_be_copied_is_made_anew(
         raise shutil.Error([("a", "b", "No space left on device")])
 
     build(core_sources, graph)
-    monkeypatch.setattr("kgdx.ingest.pipeline.deliver.shutil.copytree", fail)
+    monkeypatch.setattr("kgdx.ingest.pipeline.store_load.shutil.copytree", fail)
     report = update({"genes": changed_file(core_sources["genes"], tmp_path, *EDITS["genes"])}, graph)
     assert report.store == "loaded"
 

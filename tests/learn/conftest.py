@@ -17,7 +17,7 @@ from kgdx.case import Case, case_from_document
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.learn.ward import Ward
+from kgdx.learn.recorded_cases import RecordedCases
 from worded_graph import Letters, Make, links
 
 SEIZURE, STATUS, FOCAL = "HP:0001250", "HP:0002133", "HP:0007359"
@@ -68,8 +68,8 @@ def recorded() -> list[Case]:
 
 
 @pytest.fixture(scope="session")
-def ward(graph: Graph, recorded: list[Case]) -> Ward:
-    return Ward.of(graph, recorded, known=None)
+def ward(graph: Graph, recorded: list[Case]) -> RecordedCases:
+    return RecordedCases.of(graph, recorded, known=None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from conftest import ROOT, require_module
 from kgdx.learn.language_run import CURVE, RunFolder
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore")  # of transformers and torch
 def test_the_walk_from_pairs_to_the_table_of_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trained folder answers behind `--llm transformers:FOLDER`, as the model that it was trained from does.

@@ -96,7 +96,7 @@ def test_other_settings_do_not_go_on_from_a_stopped_training(
     assert seen[0] == 10
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_training_that_was_killed_leaves_nothing_half_written(
     snapshot: Snapshot, letters: Letters, tmp_path: Path
 ) -> None:

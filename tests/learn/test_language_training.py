@@ -32,7 +32,7 @@ from learn.conftest import PATIENTS, packet
 from learn.test_trl_faces import TOOLS
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.heavy,
     pytest.mark.filterwarnings("ignore"),  # of trl, transformers and torch
 ]
 

@@ -120,7 +120,7 @@ def test_a_missing_extra_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         pair_training(DpoSettings.read(configured(tmp_path, [pair(1)])), tmp_path / "run")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_one_command_trains_and_an_ablation_takes_one_kind(toy: ModuleType, model: Path, tmp_path: Path) -> None:
     configured(tmp_path, list(toy.pairs(9, 0)), model, kinds="answer")
     command = [sys.executable, "-m", "kgdx", "train", "dpo", str(tmp_path / "dpo.yaml"), "-o", str(tmp_path / "run")]
@@ -140,7 +140,7 @@ def test_one_command_trains_and_an_ablation_takes_one_kind(toy: ModuleType, mode
         pair_training(DpoSettings.read(tmp_path / "dpo.yaml"), run.path, told.append).run()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("adapter", [None, Adapter(rank=2, alpha=4)])
 def test_the_reference_is_the_initial_model_all_the_time(
     training: Callable[..., PreferenceTraining], adapter: Adapter | None
@@ -189,7 +189,7 @@ class Filling(Disturbed):
             (self.folder / EVALUATIONS).symlink_to("/dev/full")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("adapter", [None, Adapter(rank=2, alpha=4)])
 def test_a_run_that_was_killed_goes_on_to_the_same_model(
     training: Callable[..., PreferenceTraining], adapter: Adapter | None
@@ -213,7 +213,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(
     assert all((one[name] == other[name]).all() for name in one)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_numbers_that_are_none_end_the_run_with_a_line(
     toy: ModuleType, training: Callable[..., PreferenceTraining], tmp_path: Path
 ) -> None:
@@ -228,7 +228,7 @@ def test_numbers_that_are_none_end_the_run_with_a_line(
         made.run()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_tokenizer_without_a_template_and_pairs_that_do_not_fit_are_one_line(
     toy: ModuleType, training: Callable[..., PreferenceTraining], tmp_path: Path
 ) -> None:
@@ -251,7 +251,7 @@ def test_a_tokenizer_without_a_template_and_pairs_that_do_not_fit_are_one_line(
         none.run()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_marks_of_the_template_in_a_text_begin_no_turn(toy: ModuleType, model: Path) -> None:
     from transformers import AutoTokenizer
 
@@ -264,7 +264,7 @@ def test_marks_of_the_template_in_a_text_begin_no_turn(toy: ModuleType, model: P
     assert ids.count(tokenizer.eos_token_id) == 1 and ids[-1] == tokenizer.eos_token_id
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_full_disk_ends_the_run_with_a_line(training: Callable[..., PreferenceTraining], tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs a device that is always full")
@@ -272,7 +272,7 @@ def test_a_full_disk_ends_the_run_with_a_line(training: Callable[..., Preference
         training(kind=Filling, samples=0).run()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_pairs_are_put_in_order_by_sixty_updates(toy: ModuleType, model: Path, tmp_path: Path) -> None:
     run = toy.trained(tmp_path, model, "both", 0, batch=32, micro=32, epochs=1, evaluate=0, rate=2e-3)
     rows = run.rows(CURVE)

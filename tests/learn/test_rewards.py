@@ -6,30 +6,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.episode import Author, Episode, Kind, Segment, dump, load, run
+from conftest import examples
+from kgdx.episode import Author, Episode, Kind, dump, load, run
 from kgdx.errors import UsageError
 from kgdx.learn.adversaries import BASELINES, SCRIPTS, Known, Writer
+from kgdx.learn.recorded_cases import RecordedCases, Truth
 from kgdx.learn.rewards import (
     EVEN,
-    PRICES,
     Reward,
     Scoring,
     Weights,
-    choice_reward,
     diagnosis_reward,
     format_reward,
     greatest,
     least,
     match_reward,
-    price,
     reward,
     search_reward,
     weights,
 )
-from kgdx.learn.ward import Truth, Ward
 from kgdx.policies.tags import TagsPolicy
 from learn.conftest import EPILEPSY_NAME, STATURE_NAME
 
@@ -37,16 +35,16 @@ KNOWN = Known(EPILEPSY_NAME, STATURE_NAME, ("Seizure", "Status epilepticus"))
 POLICY = TagsPolicy(top=0, length=6_000)
 
 
-def played(ward: Ward, parts: Sequence[str], policy: TagsPolicy = POLICY) -> Episode:
+def played(ward: RecordedCases, parts: Sequence[str], policy: TagsPolicy = POLICY) -> Episode:
     """A rollout of an agent that writes these parts for case "one"."""
     return run(ward.world_with(Writer(parts)), ward.start("one", policy=policy), policy)
 
 
-def worth(ward: Ward, name: str, **how: object) -> Reward:
+def worth(ward: RecordedCases, name: str, **how: object) -> Reward:
     return reward(played(ward, SCRIPTS[name](KNOWN)).log, ward.truth("one"), Scoring(**how))  # type: ignore[arg-type]
 
 
-def test_the_honest_agent_gets_all_but_the_price_of_its_match(ward: Ward) -> None:
+def test_the_honest_agent_gets_all_but_the_price_of_its_match(ward: RecordedCases) -> None:
     found = worth(ward, "honest")
     assert [(each.name, round(each.value, 3)) for each in found.parts] == [
         ("format", 1.0),
@@ -59,24 +57,24 @@ def test_the_honest_agent_gets_all_but_the_price_of_its_match(ward: Ward) -> Non
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_an_adversary_earns_no_more_than_the_honest_agent_that_knows_as_much(ward: Ward, name: str) -> None:
+def test_an_adversary_earns_no_more_than_the_honest_agent_that_knows_as_much(ward: RecordedCases, name: str) -> None:
     assert worth(ward, name).value <= worth(ward, BASELINES[name]).value + 1e-12
 
 
 @pytest.mark.parametrize("name", ["forged", "empty_query", "lone_tags"])
-def test_the_letter_of_the_paper_pays_for_some_of_it(ward: Ward, name: str) -> None:
+def test_the_letter_of_the_paper_pays_for_some_of_it(ward: RecordedCases, name: str) -> None:
     assert worth(ward, name, letter=True).value >= worth(ward, BASELINES[name], letter=True).value
     assert worth(ward, "forged", letter=True).value > worth(ward, "wrong", letter=True).value
 
 
-def test_what_breaks_the_protocol_is_the_least_there_is_and_is_reported_as_nothing(ward: Ward) -> None:
+def test_what_breaks_the_protocol_is_the_least_there_is_and_is_reported_as_nothing(ward: RecordedCases) -> None:
     for name in ("forged", "lone_tags", "in_thought", "endless", "obedient"):
         found = worth(ward, name)
         assert (found.value, found.reported, found.parts[0].value) == (least(EVEN), 0.0, 0.0), name
     assert least(EVEN) <= worth(ward, "same_match").value
 
 
-def test_the_same_match_again_is_refused_and_hardly_changed_ones_lose_the_bonus(ward: Ward) -> None:
+def test_the_same_match_again_is_refused_and_hardly_changed_ones_lose_the_bonus(ward: RecordedCases) -> None:
     twice = ["<think>.</think><match>Seizure</match>", "<think>.</think><match>Seizure, Hypotonia</match>"]
     log = played(ward, [*twice, SCRIPTS["wrong"](KNOWN)[0]]).log
     part = match_reward(log, ward.truth("one"))
@@ -86,7 +84,7 @@ def test_the_same_match_again_is_refused_and_hardly_changed_ones_lose_the_bonus(
     assert (again.value, again.reason) == (pytest.approx(0.4), "1 done, a hit")
 
 
-def test_a_query_counts_by_its_telling_words_and_the_best_one_counts(ward: Ward) -> None:
+def test_a_query_counts_by_its_telling_words_and_the_best_one_counts(ward: RecordedCases) -> None:
     def searched(*queries: str) -> float:
         said = ". ".join(f"|hp| {each}" for each in queries)
         log = played(ward, [f"<think>.</think><search>{said}</search>", SCRIPTS["wrong"](KNOWN)[0]]).log
@@ -98,12 +96,12 @@ def test_a_query_counts_by_its_telling_words_and_the_best_one_counts(ward: Ward)
     assert searched("OMIM:100001") == 1
 
 
-def test_a_query_to_a_source_that_is_not_there_is_no_search(ward: Ward) -> None:
+def test_a_query_to_a_source_that_is_not_there_is_no_search(ward: RecordedCases) -> None:
     log = played(ward, ["<think>.</think><search>|PMC| tiny epilepsy</search>", SCRIPTS["wrong"](KNOWN)[0]]).log
     assert search_reward(log, ward.truth("one")).reason == "no search"
 
 
-def test_a_disease_is_right_by_its_id_and_a_wrong_one_never_wholly_near(ward: Ward) -> None:
+def test_a_disease_is_right_by_its_id_and_a_wrong_one_never_wholly_near(ward: RecordedCases) -> None:
     def diagnosed(*names: str, discount: bool = False) -> float:
         said = ", ".join(f"\\textbf{{{each}}}" for each in names)
         log = played(ward, [f"<think>.</think><diagnose>{said}</diagnose>"]).log
@@ -117,13 +115,13 @@ def test_a_disease_is_right_by_its_id_and_a_wrong_one_never_wholly_near(ward: Wa
     assert diagnosed(*(f"no {n}" for n in range(5)), EPILEPSY_NAME) == 0  # the sixth name is not read
 
 
-def test_a_reward_is_a_function_of_the_log_alone(ward: Ward) -> None:
+def test_a_reward_is_a_function_of_the_log_alone(ward: RecordedCases) -> None:
     for name in ("honest", "same_match", "forged"):
         log = played(ward, SCRIPTS[name](KNOWN)).log
         assert reward(load(dump(log)), ward.truth("one")) == reward(log, ward.truth("one"))
 
 
-def test_the_truth_is_not_in_the_log_of_an_agent_that_does_not_know_it(ward: Ward) -> None:
+def test_the_truth_is_not_in_the_log_of_an_agent_that_does_not_know_it(ward: RecordedCases) -> None:
     log = played(ward, SCRIPTS["wrong"](KNOWN)).log
     other = replace(ward, cases={"one": replace(ward.cases["one"], diseases=("OMIM:100002",))})
     assert played(other, SCRIPTS["wrong"](KNOWN)).log == log
@@ -158,9 +156,9 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(parts=st.lists(st.lists(PIECES, min_size=1, max_size=6).map("".join), min_size=1, max_size=4))
-def test_whatever_is_written_only_what_the_graph_did_is_paid(ward: Ward, parts: list[str]) -> None:
+def test_whatever_is_written_only_what_the_graph_did_is_paid(ward: RecordedCases, parts: list[str]) -> None:
     log, truth = played(ward, parts).log, ward.truth("one")
     done = {each.name for each in log if (each.author, each.kind) == (Author.GRAPH, Kind.RESULT)}
     found = reward(log, truth)
@@ -169,16 +167,3 @@ def test_whatever_is_written_only_what_the_graph_did_is_paid(ward: Ward, parts: 
     assert least(EVEN) - 1e-12 <= found.value <= greatest(EVEN) + 1e-12 and 0 <= found.reported <= 1
     assert found.parts[0].value == 1 or found.value == least(EVEN)
     assert reward(load(dump(log)), truth) == found
-
-
-def listed(**counts: object) -> Segment:
-    done = {"asks": 0, "looked": (), "matches": 0, "searches": 0, **counts}
-    return Segment(Author.POLICY, Kind.WISH, "consider", done)
-
-
-def test_listed_choices_cost_what_the_last_list_counts() -> None:
-    log = [listed(asks=1), listed(asks=2, looked=("", "OMIM:1"), matches=1, searches=1)]
-    assert price(log) == pytest.approx(
-        2 * PRICES["ask"] + PRICES["round"] + PRICES["lookup"] + PRICES["match"] + PRICES["search"]
-    )
-    assert price([]) == 0 and choice_reward(log, Truth()) == -price(log)

@@ -17,10 +17,10 @@ from kgdx.episode.conversation import spans
 from kgdx.errors import UsageError
 from kgdx.learn.adversaries import SCRIPTS, Known
 from kgdx.learn.batch_model import BatchModel, check_tokenizer
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rewards import EVEN, Scoring, greatest, least
 from kgdx.learn.rollouts import TagRollouts, graph_reward, rows, sampled, scored
 from kgdx.learn.tool_environment import DiagnosisTools, tool_environment
-from kgdx.learn.ward import Ward
 from kgdx.llm.chat import Message, Request
 from kgdx.llm.local_model import decoded
 from kgdx.policies.tags import TagsPolicy
@@ -99,7 +99,7 @@ def trainer(model: Any, tokenizer: Any, temperature: float = 0.0) -> Any:
 
 
 def test_a_rollout_is_the_log_in_tokens_and_what_the_environment_wrote_is_masked(
-    ward: Ward, torch: Any, tokenizer: Any
+    ward: RecordedCases, torch: Any, tokenizer: Any
 ) -> None:
     parts = SCRIPTS["honest"](KNOWN)
     rollouts = TagRollouts(ward)
@@ -117,7 +117,9 @@ def test_a_rollout_is_the_log_in_tokens_and_what_the_environment_wrote_is_masked
     assert graph_reward(**found) == [pytest.approx(greatest(EVEN))]
 
 
-def test_rollouts_that_wait_are_one_batch_and_equal_to_single_ones(ward: Ward, torch: Any, tokenizer: Any) -> None:
+def test_rollouts_that_wait_are_one_batch_and_equal_to_single_ones(
+    ward: RecordedCases, torch: Any, tokenizer: Any
+) -> None:
     parts = SCRIPTS["wrong"](KNOWN)
     policy = TagsPolicy(top=0, explain=0)
     together, alone = (BatchModel(Reciter(torch, tokenizer, parts), tokenizer) for _ in range(2))
@@ -130,7 +132,7 @@ def test_rollouts_that_wait_are_one_batch_and_equal_to_single_ones(ward: Ward, t
 
 
 def test_a_model_that_writes_at_random_gets_the_least_and_its_tokens_are_all_its_own(
-    ward: Ward, torch: Any, tokenizer: Any, tmp_path: Path
+    ward: RecordedCases, torch: Any, tokenizer: Any, tmp_path: Path
 ) -> None:
     from transformers import AutoModelForCausalLM
 
@@ -145,7 +147,7 @@ def test_a_model_that_writes_at_random_gets_the_least_and_its_tokens_are_all_its
     assert all(value < 0 for each in found["logprobs"] for value in each)
 
 
-def test_what_is_longer_than_the_context_is_said_in_one_line(ward: Ward, torch: Any, tokenizer: Any) -> None:
+def test_what_is_longer_than_the_context_is_said_in_one_line(ward: RecordedCases, torch: Any, tokenizer: Any) -> None:
     model = BatchModel(Reciter(torch, tokenizer, ["x"]), tokenizer, context=8)
     [found] = model.sampled([Request((Message("user", "longer than that"),))])
     assert "reads 8 tokens, and this is" in str(found)
@@ -167,7 +169,7 @@ def test_a_tokenizer_that_does_not_do_is_refused(torch: Any, tmp_path: Path, tok
         check_tokenizer(special)
 
 
-def test_a_prompt_that_names_no_case_is_refused(ward: Ward) -> None:
+def test_a_prompt_that_names_no_case_is_refused(ward: RecordedCases) -> None:
     with pytest.raises(UsageError, match="no case 'nobody'"):
         rows(ward, ["nobody"])
     with pytest.raises(UsageError, match="a prompt names no case"):
@@ -176,11 +178,11 @@ def test_a_prompt_that_names_no_case_is_refused(ward: Ward) -> None:
         )
 
 
-def tools(ward: Ward, **how: Any) -> DiagnosisTools:
+def tools(ward: RecordedCases, **how: Any) -> DiagnosisTools:
     return tool_environment(ward, Scoring(**how))()
 
 
-def test_the_tools_act_on_the_graph_and_the_reward_is_the_logs(ward: Ward) -> None:
+def test_the_tools_act_on_the_graph_and_the_reward_is_the_logs(ward: RecordedCases) -> None:
     env = tools(ward)
     assert "Seizure" in env.reset(case="one", prompt="ignored")
     assert "Seizure" in env.lookup([EPILEPSY_NAME])
@@ -191,7 +193,7 @@ def test_the_tools_act_on_the_graph_and_the_reward_is_the_logs(ward: Ward) -> No
     assert spans(env.log) == []
 
 
-def test_a_reset_leaves_nothing_behind(ward: Ward) -> None:
+def test_a_reset_leaves_nothing_behind(ward: RecordedCases) -> None:
     env = tools(ward)
     env.reset(case="one")
     fresh = env.log
@@ -201,7 +203,7 @@ def test_a_reset_leaves_nothing_behind(ward: Ward) -> None:
     assert env.log == fresh and env.get_reward() == least(EVEN)
 
 
-def test_each_public_method_is_a_tool_with_a_schema(ward: Ward) -> None:
+def test_each_public_method_is_a_tool_with_a_schema(ward: RecordedCases) -> None:
     require_module("transformers", "train")
     from transformers.utils import get_json_schema
 
@@ -215,7 +217,7 @@ def test_each_public_method_is_a_tool_with_a_schema(ward: Ward) -> None:
         )
 
 
-def test_a_call_against_the_rules_says_why_and_is_malformed(ward: Ward) -> None:
+def test_a_call_against_the_rules_says_why_and_is_malformed(ward: RecordedCases) -> None:
     def refused(message: str, call: str, *given: Any) -> None:
         env = tools(ward)
         env.reset(case="one")
@@ -244,7 +246,7 @@ def test_a_call_against_the_rules_says_why_and_is_malformed(ward: Ward) -> None:
         env.match(["Seizure"])
 
 
-def test_an_episode_of_any_face_is_scored_alike(ward: Ward) -> None:
+def test_an_episode_of_any_face_is_scored_alike(ward: RecordedCases) -> None:
     env = tools(ward)
     env.reset(case="one")
     env.diagnose([STATURE_NAME])
@@ -252,7 +254,7 @@ def test_an_episode_of_any_face_is_scored_alike(ward: Ward) -> None:
     assert scored(other, env._now).value == env.get_reward()
 
 
-def test_a_finding_of_a_patient_that_is_nearest_to_several_is_named_once(ward: Ward) -> None:
+def test_a_finding_of_a_patient_that_is_nearest_to_several_is_named_once(ward: RecordedCases) -> None:
     tools = tool_environment(ward)()
     tools.reset(case="three")
     for line in tools.match(["HP:0001250", "HP:0007359", "HP:0002133"]).splitlines():

@@ -21,7 +21,7 @@ from kgdx.learn.shares import TRIES, Team, shared
 from kgdx.learn.workers import Doer, Post
 from shared_work import BROKEN, FAILS, Counting
 
-HOWS = [pytest.param(None, id="processes"), pytest.param("local", id="ray", marks=pytest.mark.slow)]
+HOWS = [pytest.param(None, id="processes"), pytest.param("local", id="ray", marks=pytest.mark.heavy)]
 COUNT = 40
 
 

@@ -11,6 +11,7 @@ import pytest
 from kgdx.episode.policy import make_policy
 from kgdx.episode.tag_protocol import Rules, Span, read
 from kgdx.errors import StoreError, UsageError
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.tag_transcripts import (
     Transcripts,
     read_transcripts,
@@ -19,7 +20,6 @@ from kgdx.learn.tag_transcripts import (
     write_verl,
     written,
 )
-from kgdx.learn.ward import Ward
 from kgdx.policies.tags import TagsPolicy
 from learn.conftest import EPILEPSY, EPILEPSY_NAME, SEIZURE
 
@@ -27,9 +27,9 @@ POLICY = TagsPolicy(top=0, explain=0)
 
 
 @pytest.mark.parametrize("notation", ["tags", "calls"])
-@pytest.mark.parametrize("policy", ["fixed", "learned"])
+@pytest.mark.parametrize("policy", ["fixed", "rounds"])
 def test_a_transcript_keeps_to_the_protocol_and_its_answers_are_the_graphs(
-    ward: Ward, policy: str, notation: Any
+    ward: RecordedCases, policy: str, notation: Any
 ) -> None:
     model = POLICY.model_copy(update={"notation": notation})
     for row in Transcripts(ward, make_policy(policy), model).all(ward.ids):
@@ -41,7 +41,7 @@ def test_a_transcript_keeps_to_the_protocol_and_its_answers_are_the_graphs(
         assert "PMID" not in json.dumps(row)
 
 
-def test_a_transcript_is_as_good_as_what_its_policy_declares(ward: Ward) -> None:
+def test_a_transcript_is_as_good_as_what_its_policy_declares(ward: RecordedCases) -> None:
     row = Transcripts(ward, make_policy("fixed"), POLICY).of("one")
     own = "".join(each["text"] for each in row["completion"] if each["own"])
     assert f"\\textbf{{{EPILEPSY_NAME}}}" in own and "<match>Seizure, Status epilepticus</match>" in own
@@ -56,13 +56,15 @@ def test_names_with_commas_stay_names() -> None:
         assert [each.text for each in block.items] == [EPILEPSY_NAME]
 
 
-def test_a_file_of_transcripts_is_read_back_and_what_is_none_is_refused(ward: Ward, tmp_path: Path) -> None:
+def test_a_file_of_transcripts_is_read_back_and_what_is_none_is_refused(ward: RecordedCases, tmp_path: Path) -> None:
     file = tmp_path / "t.jsonl"
     rows = list(Transcripts(ward, make_policy("fixed"), POLICY).all(ward.ids))
     assert write_transcripts(rows, file) == 4 and read_transcripts(file, "tags") == rows
     odd = [{**rows[0], "completion": [{"text": "one\u2028two\u0085three", "own": True}]}]
     assert write_transcripts(odd, file) == 1 and read_transcripts(file, "tags") == odd
-    assert write_transcripts(rows, file, least=max(row["reward"] for row in rows)) < 4
+    worse = [{**rows[0], "reward": 0.0}, *rows[1:]]
+    assert write_transcripts(worse, file, least=min(row["reward"] for row in rows)) == 3
+    assert read_transcripts(file, "tags") == rows[1:]
     with pytest.raises(UsageError, match="holds transcripts in tags, the run is in calls"):
         read_transcripts(file, "calls")
     file.write_text("{}\n")
@@ -75,7 +77,7 @@ def test_a_file_of_transcripts_is_read_back_and_what_is_none_is_refused(ward: Wa
         write_transcripts(rows, tmp_path / "nowhere" / "t.jsonl")
 
 
-def test_rows_for_verl_name_the_case_and_what_is_right(ward: Ward, tmp_path: Path) -> None:
+def test_rows_for_verl_name_the_case_and_what_is_right(ward: RecordedCases, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     assert write_verl(verl_rows(ward, ward.ids, POLICY), tmp_path / "rows.parquet") == 4

@@ -13,16 +13,16 @@ from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.episode import run
 from kgdx.episode.conversation import training_sample
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rewards import EVEN, least
 from kgdx.learn.rollouts import TagRollouts, graph_reward, rows
 from kgdx.learn.tool_environment import tool_environment
-from kgdx.learn.ward import Ward
 from kgdx.llm.connect import connect
 from kgdx.policies.tags import TagsPolicy
 from llm.test_local_model import made
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.heavy,
     pytest.mark.filterwarnings("ignore"),  # of trl, transformers and torch
 ]
 TOOLS = (
@@ -70,7 +70,7 @@ def settings(trl: Any, folder: Path) -> Any:
     )
 
 
-def test_a_trainer_takes_steps_on_rollouts_of_tags(ward: Ward, trl: Any, tmp_path: Path) -> None:
+def test_a_trainer_takes_steps_on_rollouts_of_tags(ward: RecordedCases, trl: Any, tmp_path: Path) -> None:
     import torch
     from datasets import Dataset
 
@@ -89,7 +89,7 @@ def test_a_trainer_takes_steps_on_rollouts_of_tags(ward: Ward, trl: Any, tmp_pat
     assert rollouts.done == 4 and told == pytest.approx([least(EVEN)] * 2)
 
 
-def test_a_trainer_takes_the_tools_of_the_environment(ward: Ward, trl: Any, tmp_path: Path) -> None:
+def test_a_trainer_takes_the_tools_of_the_environment(ward: RecordedCases, trl: Any, tmp_path: Path) -> None:
     import torch
     from datasets import Dataset
 
@@ -110,7 +110,9 @@ def test_a_trainer_takes_the_tools_of_the_environment(ward: Ward, trl: Any, tmp_
     )
 
 
-def test_a_model_in_this_process_writes_tags_whose_tokens_are_kept(ward: Ward, trl: Any, tmp_path: Path) -> None:
+def test_a_model_in_this_process_writes_tags_whose_tokens_are_kept(
+    ward: RecordedCases, trl: Any, tmp_path: Path
+) -> None:
     import torch
 
     folder = made(tmp_path, torch)

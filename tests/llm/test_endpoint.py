@@ -16,11 +16,11 @@ from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import ConfigError, LlmError, MissingExtraError, StoreError
 from kgdx.llm.budget import Meter
-from kgdx.llm.chat import Message, Request
+from kgdx.llm.chat import Message, Request, estimated_tokens
 from kgdx.llm.completion_cache import AnswerCache, Cached, Cassette
 from kgdx.llm.connect import connect
-from kgdx.llm.endpoint import Endpoint
-from llm.server import Fail, Raw, Say, Script, Server, in_turn, serving
+from kgdx.llm.endpoint import MODES, Endpoint
+from llm.server import Body, Fail, Raw, Say, Script, Server, in_turn, serving
 
 SECRET = "sk-very-secret-key"
 TEXT = "The patient Jane Roe has ataxia since 1999."
@@ -115,9 +115,11 @@ def test_what_will_not_pass_is_not_tried_again(reply: Fail, kind: str) -> None:
     assert (caught.value.kind, len(server.requests)) == (kind, 1)
 
 
-def test_a_time_out_is_tried_again() -> None:
+def test_a_time_out_is_said_at_once_and_not_tried_again() -> None:
     with serving(in_turn(Say("late", stall=1.0), Say("fine"))) as server:
-        assert client(server, timeout=0.2).ask(ASKED).text == "fine"
+        with pytest.raises(LlmError, match=r"gives no answer in 0.2 s \(time-out\): raise KGDX_LLM_TIMEOUT") as caught:
+            client(server, timeout=0.2).ask(ASKED)
+        assert (caught.value.kind, len(server.requests)) == ("unreachable", 1)
 
 
 def test_a_connection_that_is_cut_within_the_body_is_tried_again() -> None:
@@ -198,13 +200,22 @@ def only(*modes: str) -> Script:
 
     def script(body: object, number: int) -> Say | Fail:
         assert isinstance(body, dict)
-        kind = body.get("response_format", {}).get("type", "plain")
+        asked = body.get("response_format", {})
+        kind = asked.get("type", "plain") + ("_schema" if "schema" in asked else "")
         return Say("{}") if kind in modes else Fail(400, "response_format is not known")
 
     return script
 
 
-@pytest.mark.parametrize("modes", [("json_schema", "json_object", "plain"), ("json_object", "plain"), ("plain",)])
+SERVERS = {
+    "vLLM, Ollama, OpenAI": ("json_schema", "json_object", "plain"),
+    "llama-cpp-python": ("json_object_schema", "json_object", "plain"),
+    "older ones": ("json_object", "plain"),
+    "the simplest": ("plain",),
+}
+
+
+@pytest.mark.parametrize("modes", SERVERS.values(), ids=SERVERS)
 def test_the_strictest_way_to_ask_for_json_is_found_and_remembered(modes: tuple[str, ...]) -> None:
     asked = Request(ASKED.messages, SCHEMA)
     with serving(only(*modes)) as server:
@@ -213,9 +224,110 @@ def test_the_strictest_way_to_ask_for_json_is_found_and_remembered(modes: tuple[
         tries = len(server.requests)
         model.ask(asked)
     assert model.mode == modes[0]
-    assert (tries, len(server.requests)) == (4 - len(modes), 5 - len(modes))
-    told = "additionalProperties" in server.requests[-1]["messages"][0]["content"]
+    assert (tries, len(server.requests)) == (1 + MODES.index(modes[0]), 2 + MODES.index(modes[0]))
+    told = "one JSON object and nothing else" in server.requests[-1]["messages"][0]["content"]
     assert told == (modes[0] != "json_schema")
+
+
+REFUSALS = {
+    "llama-cpp-python": (
+        500,
+        "response_format",
+        "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), "
+        "'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}]",
+    ),
+    "vLLM": (400, "response_format", "The provided JSON schema contains features not supported by xgrammar."),
+    "Ollama": (500, "response_format", "invalid JSON schema in format"),
+    "OpenAI, format": (
+        400,
+        "response_format",
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+    ),
+    "OpenAI, tokens": (
+        400,
+        "max_tokens",
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    ),
+    "OpenAI, temperature": (
+        400,
+        "temperature",
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+    ),
+}
+"""Server → status, the field that it does not take, and its words."""
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_that_names_a_field_is_stepped_down_from_whatever_its_status(refusal: tuple[int, str, str]) -> None:
+    status, field, words = refusal
+
+    def script(body: Body, number: int) -> Say | Fail:
+        strict = body.get("response_format", {}).get("type") == "json_schema"
+        return Fail(status, words) if (strict if field == "response_format" else field in body) else Say("{}")
+
+    with serving(script) as server:
+        model = client(server)
+        assert [model.ask(Request(ASKED.messages, SCHEMA)).text for _ in range(2)] == ["{}", "{}"]
+    assert (len(server.requests), model.meter.spent.retries) == (3, 0)
+    assert ("max_completion_tokens" in server.requests[-1]) == (field == "max_tokens")
+
+
+@pytest.mark.parametrize(
+    ("words", "learned"),
+    [
+        ("This model's maximum context length is 4096 tokens. However, your request has 5711 input tokens.", 4096),
+        ("the request exceeds the available context size (2048 tokens), try increasing it", 2048),
+        ("context_length_exceeded", None),
+    ],
+)
+def test_a_request_that_is_too_long_is_said_so_and_the_window_is_remembered(words: str, learned: int | None) -> None:
+    with serving(in_turn(Fail(400, words))) as server, pytest.raises(LlmError, match="KGDX_LLM_CONTEXT") as caught:
+        model = client(server)
+        model.ask(ASKED)
+    assert (caught.value.kind, len(server.requests), model._context) == ("context", 1, learned)
+
+
+def test_a_prompt_that_the_endpoint_has_cut_without_a_word_is_noticed() -> None:
+    long = Request((Message("user", "The patient has ataxia and ptosis. " * 700),))
+    told = pytest.raises(LlmError, match=r"read 2,048 of about [\d,]+ tokens.*OLLAMA_CONTEXT_LENGTH")
+    with serving(in_turn(Say("fine", usage=(2_048, 5)))) as server, told as caught:
+        client(server).ask(long)
+    assert caught.value.kind == "context"
+
+
+@pytest.mark.parametrize(
+    ("facts", "window"),
+    [
+        ({"/v1/models": {"data": [{"id": "m", "max_model_len": 8192}]}}, 8192),
+        ({"/v1/models": {"data": [{"id": "m", "owned_by": "library"}]}}, 4096),
+        (
+            {
+                "/v1/models": {"data": [{"id": "m", "owned_by": "library"}]},
+                "/api/ps": {"models": [{"model": "m", "context_length": 16384}]},
+            },
+            16384,
+        ),
+        (
+            {
+                "/v1/models": {"data": [{"id": "file.gguf", "owned_by": "llamacpp"}]},
+                "/props": {"default_generation_settings": {"n_ctx": 2048}},
+            },
+            2048,
+        ),
+        ({"/v1/models": {"data": [{"id": "m"}]}}, None),
+        ({"/v1/models": "no"}, None),
+        ({}, None),
+    ],
+    ids=["vLLM", "Ollama", "Ollama, loaded", "llama.cpp", "OpenAI", "nonsense", "nothing"],
+)
+def test_the_context_window_is_asked_of_the_endpoint(facts: dict[str, object], window: int | None) -> None:
+    with serving(in_turn(Say("fine"))) as server:
+        server.facts = facts
+        model = client(server)
+        assert (model.window(), model.window()) == (window, window)
+        model.ask(Request(ASKED.messages, max_tokens=1_000_000))
+    fits = 1_000_000 if window is None else window - estimated_tokens(ASKED.messages)
+    assert server.requests[0]["max_tokens"] == fits
 
 
 def test_a_request_that_is_wrong_in_every_form_is_rejected_and_nothing_is_remembered() -> None:

@@ -120,7 +120,7 @@ def test_every_setting_is_sent_and_none_that_is_not_given() -> None:
         "stop": ["</a>", "</b>"],
         "seed": 3,
     }
-    assert plain.keys() == {"messages", "model", "temperature"}
+    assert plain.keys() == {"messages", "model", "temperature", "max_tokens"}  # a cap of its own
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -199,7 +199,7 @@ def test_reasoning_is_separated_dropped_or_kept(say: Say, choice: Any, text: str
 # --- many at a time -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [200, pytest.param(1_000, marks=pytest.mark.heavy)])
 def test_a_thousand_samples_at_a_time_equal_those_one_by_one(count: int) -> None:
     requests = [
         Request((Message("user", f"case {number}"),), temperature=1.0, seed=number, logprobs=True)

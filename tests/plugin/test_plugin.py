@@ -85,7 +85,7 @@ def test_no_policy_is_known_by_its_name_outside_its_file() -> None:
     assert found == []
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_an_installed_package_adds_one_of_each(tmp_path: Path) -> None:
     require_module("hatchling", "dev")
     site = tmp_path / "site"

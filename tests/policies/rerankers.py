@@ -23,6 +23,11 @@ def answer(order: Sequence[str], why: Sequence[dict[str, str]] = ()) -> str:
     return json.dumps({"order": list(order), "why": list(why)}, ensure_ascii=False)
 
 
+def leading(lines: Lines, first: str) -> list[str]:
+    """The order of the list, with one candidate first."""
+    return [first, *(each["id"] for each in lines if each["id"] != first)]
+
+
 def because(line: dict[str, Any]) -> dict[str, str]:
     """A reason that its evidence carries."""
     mark, text = next(iter(line["for"].items()))
@@ -71,11 +76,11 @@ def last_first(lines: Lines) -> list[str]:
 
 BAD: dict[str, Callable[[Lines, Body], str]] = {
     "dropping": lambda lines, body: answer([lines[-1]["id"]]),
+    "half a list": lambda lines, body: answer(last_first(lines))[: len('{"order": ["') + 12],
     "duplicating": lambda lines, body: answer([each for id in last_first(lines) for each in (id, id)]),
     "list twice": lambda lines, body: answer([*last_first(lines), *last_first(lines)]),
     "answer twice": lambda lines, body: f"{answer(last_first(lines))}\n{answer([each['id'] for each in lines])}",
     "inventing ids": lambda lines, body: answer(["C0", "C9999", "OMIM:1", *last_first(lines), "C-1"]),
-    "half a list": lambda lines, body: answer(last_first(lines))[: len('{"order": ["') + 12],
     "cut in the reasons": lambda lines, body: answer(last_first(lines), [{"id": "C1", "because": "x"}])[:-12],
     "another language": lambda lines, body: json.dumps({"顺序": last_first(lines), "理由": "……"}, ensure_ascii=False),
     "a fence and prose": lambda lines, body: f"Sure!\n```json\n{answer(last_first(lines))}\n```\nAnything else?",

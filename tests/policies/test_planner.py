@@ -11,6 +11,7 @@ from kgdx.actions import Answer
 from kgdx.api import Graph, questions
 from kgdx.episode import Author, Kind, Limits
 from kgdx.errors import LlmError
+from kgdx.policies.planner import PlannerPolicy
 from llm.server import Body, Fail, Raw, Reply, Say, Script
 from policies.conftest import behind
 
@@ -44,8 +45,10 @@ def planning(body: Body) -> bool:
 
 
 def ask(graph: Graph, replies: Script, question: str = QUESTION, **how: Any) -> tuple[Answer, list[dict[str, Any]]]:
+    own = {name: how.pop(name) for name in [*how] if name in PlannerPolicy.model_fields}
+    policy = PlannerPolicy(**own)
     with behind(replies) as (model, server):
-        return graph.ask(question, model=model, **how), server.requests
+        return graph.ask(question, policy=policy, model=model, **how), server.requests
 
 
 def prompts(requests: list[dict[str, Any]]) -> list[str]:
@@ -101,8 +104,27 @@ def test_the_endpoint_is_held_to_the_schema_of_the_actions(graph: Graph) -> None
     form = requests[0]["response_format"]
     assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     listed = form["json_schema"]["schema"]["properties"]["actions"]["items"]["anyOf"]
-    assert {"get_symptom", "infer_by_comorbidity"} <= {each["properties"]["action"]["const"] for each in listed}
+    assert {"get_symptom", "infer_by_comorbidity"} <= {
+        name for each in listed for name in each["properties"]["action"]["enum"]
+    }
     assert "$ref" not in json.dumps(form)
+
+
+@pytest.mark.parametrize("first", [DONE, Say("no idea"), Say(json.dumps([{**DRUGS, "diseases": ["丙热"]}]))])
+def test_what_rules_find_comes_first_so_that_a_useless_plan_leaves_no_less(graph: Graph, first: Reply) -> None:
+    alone = graph.ask(QUESTION)
+    answer, requests = ask(graph, script(first), rules=True, rounds=1)
+    assert (0, "get_drug", 3) in steps(answer)
+    assert {each.text for each in alone.pack.items} <= {each.text for each in answer.pack.items}
+    assert "甲片" in prompts(requests)[0], "the model is shown what rules found"
+    assert ("no plan that could be used" in "".join(notes(answer))) == (first.text == "no idea")
+
+
+def test_where_a_valid_plan_finds_nothing_the_question_is_looked_up_by_rules(graph: Graph) -> None:
+    alone = graph.ask(QUESTION)
+    answer, _ = ask(graph, script(plan({**DRUGS, "diseases": ["丙热"]})), rounds=1)
+    assert {each.text for each in alone.pack.items} <= {each.text for each in answer.pack.items}
+    assert "planned nothing that the graph has" in "".join(notes(answer))
 
 
 def test_rounds_are_limited(graph: Graph) -> None:

@@ -20,7 +20,7 @@ from kgdx.policies.instructed import Instruction, instruction, parsed, written
 from kgdx.policies.rerank import RerankPolicy
 from llm.server import Fail, Raw, Reply, Say, Script
 from policies.conftest import behind
-from policies.rerankers import BAD, USELESS, answer, backwards, because, by, by_name, perfect, shown, shuffling
+from policies.rerankers import BAD, USELESS, answer, backwards, because, by, by_name, leading, perfect, shown, shuffling
 
 PATIENT = ["HP:0001250", "HP:0001252", "HP:0004322"]
 
@@ -98,7 +98,7 @@ def test_a_reason_that_the_evidence_does_not_carry_is_left_out_and_counted(
     def make(lines: list[dict[str, Any]], body: Any) -> str:
         first = next(each for each in lines if each["disease"] == supported.name)
         told = words.format(own=next(iter(first["for"])))
-        return answer([first["id"]], [{"id": first["id"], "because": told}])
+        return answer(leading(lines, first["id"]), [{"id": first["id"], "because": told}])
 
     found, _ = rerank(graph, by(make))
     reason = found[0].reason
@@ -111,10 +111,29 @@ def test_evidence_of_another_candidate_is_no_reason_for_this_one(graph: Graph, r
     def make(lines: list[dict[str, Any]], body: Any) -> str:
         told = [each for each in lines if "for" in each]
         wrong = {**because(told[0]), "id": told[1]["id"]}
-        return answer([told[1]["id"]], [wrong])
+        return answer(leading(lines, told[1]["id"]), [wrong])
 
     found, _ = rerank(graph, by(make))
     assert found[0].reason is not None and not found[0].reason.text
+
+
+@pytest.mark.parametrize("said", ["because", "nothing", "an echo", "a part"])
+def test_a_candidate_moves_up_only_with_a_reason_that_its_evidence_carries(
+    graph: Graph, retrieved: Diagnosis, said: str
+) -> None:
+    supported = next(each for each in reversed(list(retrieved)) if each.score > 0)
+
+    def make(lines: list[dict[str, Any]], body: Any) -> str:
+        first = next(each for each in lines if each["disease"] == supported.name)
+        carried = [because(first)]
+        echo = [{"id": first["id"], "because": "one sentence [E1]."}]
+        why = {"because": carried, "a part": carried, "an echo": echo}
+        order = [first["id"]] if said == "a part" else leading(lines, first["id"])
+        return answer(order, why.get(said, []))
+
+    found, _ = rerank(graph, by(make), reasoned=True)
+    moved = [supported.id, *(id for id in ids(retrieved) if id != supported.id)]
+    assert ids(found) == (moved if said == "because" else ids(retrieved))
 
 
 @pytest.mark.parametrize("name", BAD)

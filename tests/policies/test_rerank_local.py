@@ -14,7 +14,7 @@ from policies.test_rerank import PATIENT
 __all__ = ["torch"]
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.heavy,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]

@@ -88,7 +88,7 @@ def test_a_result_that_does_not_fit_is_cut_and_marked_and_the_length_ends_it(gra
     found, _ = roll(graph, PARTS, TagsPolicy(top=5, result=40))
     cut = [each.text for each in found.rollout if each.author == "graph"]
     assert all(len(each) < 80 for each in cut) and any("[cut]" in each for each in cut)
-    short, server = roll(graph, PARTS[:1] * 9, TagsPolicy(top=5, length=400, rules=Rules(lookups=9)))
+    short, server = roll(graph, PARTS[:1] * 9, TagsPolicy(top=0, length=400, rules=Rules(lookups=9)))
     assert short.reason == "policy ended" and len(server.requests) < 9
     assert sum(len(each.text) for each in short.rollout) <= 500
 
@@ -113,8 +113,20 @@ def test_calls_in_json_are_a_second_notation(graph: Graph) -> None:
 
 
 def test_a_model_that_only_thinks_diagnoses_nothing(graph: Graph) -> None:
-    found, _ = roll(graph, ["<think>I cannot say.</think>"])
+    found, _ = roll(graph, ["<think>I cannot say.</think>"], TagsPolicy(top=0))
     assert found.reason == "policy ended" and found.candidates == ()
+
+
+@pytest.mark.parametrize(
+    "wrote", ["<think>I cannot say.</think>", "I do not know.", "<diagnose>\\textbf{Nothing}</diagnose>"]
+)
+def test_where_the_model_declares_nothing_the_ranking_of_the_graph_stands_and_it_is_said(
+    graph: Graph, wrote: str
+) -> None:
+    found, _ = roll(graph, [wrote], TagsPolicy(top=3))
+    assert [each.id for each in found] == [each.id for each in graph.diagnose(CASE, top=3)]
+    told = [each.data["text"] for each in found.trace if each.name == "remark" and each.kind is Kind.WISH]
+    assert len(told) == 1 and "declared no disease of the graph" in told[0]
 
 
 def test_a_model_that_fails_ends_the_rollout_with_what_there_is(graph: Graph) -> None:

@@ -12,6 +12,7 @@ import small_graph
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
+from kgdx.rank.term_scorers import SPECIFIC
 from small_graph import ROOT
 
 DISEASES, TERMS = 400, 250
@@ -69,7 +70,8 @@ def test_similarities_are_those_of_the_definition(made_up: Ranker, cases: list[M
     ic = basis.ic.astype(float).tolist()
 
     def similar(one: int, other: int) -> float:
-        common = max(ic[ancestor] for ancestor in above[one] & above[other])
+        shared = above[one] & above[other]
+        common = max((ic[each] for each in shared if ic[each] >= min(SPECIFIC, ic[one], ic[other])), default=0.0)
         return 2 * common * (1 - exp(-common)) / (ic[one] + ic[other]) if common > 0 else 0.0
 
     for case in cases[:6]:

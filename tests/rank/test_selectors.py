@@ -6,9 +6,10 @@ from math import exp, log2
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import UsageError
 from kgdx.rank import Ranker
@@ -42,7 +43,7 @@ def gain(ranker: Ranker, shares: list[float], term: str) -> float:
     return entropy_of(*shares) - left
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(observed=st.lists(st.sampled_from(PHENOTYPES), min_size=1, max_size=4, unique=True))
 def test_the_gain_of_a_question_is_what_its_answer_tells_of_the_disease(ranker: Ranker, observed: list[str]) -> None:
     shares = ranker.posterior(ranker.score((observed, ())))
@@ -108,7 +109,7 @@ def named_gain(ranker: Ranker, shares: list[float], asked: str, free: set[str]) 
     return entropy_of(*told.values()) - known
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(observed=st.lists(st.sampled_from(PHENOTYPES), min_size=1, max_size=3, unique=True))
 def test_the_gain_of_a_named_answer_is_that_of_all_its_answers(ranker: Ranker, observed: list[str]) -> None:
     shares = ranker.posterior(ranker.score((observed, ())))

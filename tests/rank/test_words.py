@@ -14,8 +14,8 @@ from kgdx.errors import CaseError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
+from kgdx.rank.clauses import said, with_phrases
 from kgdx.rank.commonness import OPEN, Commonness, mention_counts
-from kgdx.rank.said import said, with_phrases
 from kgdx.rank.wording import WordIndex, units
 from small_graph import FEVER, SEIZURE, SHORT
 
@@ -88,7 +88,7 @@ def test_contributions_show_which_words_met_and_add_up(hearing: Ranker) -> None:
         assert sum(part.score for part in candidate.contributions) == pytest.approx(candidate.score, abs=1e-4)
         assert sum(candidate.parts.values()) == pytest.approx(candidate.score, abs=1e-4)
     gout = next(each for each in hearing.rank(case, top=6, explain=True).candidates if each.id == "KGDX:gout")
-    met = {part.text: part.words for part in gout.contributions if part.scorer == "words"}
+    met = {part.text: part.words for part in gout.contributions if "words" in part.parts}
     assert met["big red toe"] == "swollen red big toe"
     assert "toe" not in repr(gout).replace("swollen red big toe", "").replace("painful toe", "")
 

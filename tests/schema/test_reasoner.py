@@ -13,7 +13,7 @@ from kgdx.resources import resource
 from kgdx.schema.owl_reader import IRI
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.heavy,
     pytest.mark.skipif(shutil.which("java") is None, reason="the reasoner needs Java"),
 ]
 

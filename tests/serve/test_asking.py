@@ -32,7 +32,7 @@ from .test_server import workers  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 QUESTION = "Which genes are associated with ataxia-telangiectasia?"
 RIGHT = answering(
@@ -104,7 +104,7 @@ def test_a_model_that_hangs_stops_no_diagnosis_and_no_other_question(default_gra
         questions = [threading.Thread(target=lambda: found.append(ask(server))) for _ in range(3)]
         for question in questions:
             question.start()
-        assert asked.acquire(timeout=60) and asked.acquire(timeout=60)  # both processes that ask a model are taken
+        assert asked.acquire(timeout=60)  # a client has half of the processes that ask a model: here one
         given = {"observed": ["HP:0001250"]}
         for _ in range(3):
             assert httpx2.post(f"{server.address}/api/v1/diagnose", json=given, timeout=60).status_code == 200

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXPECTED = ("status of 4", "net::ERR_FAILED")
 """What a browser complains of where an answer is refused, or the server is away."""
 
-pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+pytestmark = [pytest.mark.chromium, pytest.mark.heavy]
 
 
 @pytest.fixture(scope="module")

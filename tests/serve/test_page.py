@@ -18,7 +18,7 @@ from .conftest import Running, serving, violations  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+pytestmark = [pytest.mark.chromium, pytest.mark.heavy]
 
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
@@ -52,7 +52,7 @@ def test_a_question_is_answered_step_by_step(page: Page, screenshots: Path) -> N
 
 def test_markup_in_words_stays_words(page: Page) -> None:
     page.get_by_role("button", name="New patient").click()
-    page.fill("#text", f"{HOSTILE} seizures")
+    page.fill("#text", f"{HOSTILE} seizures, ataxia")
     page.fill("#title", HOSTILE)
     expect(page.locator("#ranking li").first).to_be_visible(timeout=30_000)
     page.locator("#edit").click()
@@ -90,7 +90,7 @@ def test_the_page_speaks_chinese_and_fits_a_phone(chromium: Browser, server: Run
     page.screenshot(path=screenshots / "bench-phone-chinese.png")
     page.locator("button.row").first.click()
     expect(page.locator(".why")).to_contain_text("支持")
-    expect(page.locator(".why")).to_contain_text("典型但未提及")
+    expect(page.locator(".why")).to_contain_text("不支持")
     page.screenshot(path=screenshots / "bench-phone-why.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert violations(page) == []

@@ -18,7 +18,7 @@ from .conftest import violations  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-pytestmark = [pytest.mark.chromium, pytest.mark.slow]
+pytestmark = [pytest.mark.chromium, pytest.mark.heavy]
 
 
 def write(page: Page, text: str) -> None:

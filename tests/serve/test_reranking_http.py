@@ -27,7 +27,7 @@ from .conftest import Running, serving  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.heavy
 
 PATIENT = {"observed": ["HP:0001250", "HP:0001252", "HP:0004322"]}
 

@@ -43,7 +43,7 @@ def test_every_request_has_an_example_that_fits() -> None:
             validator.validate(example)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_server_is_as_it_is_described(server: Running, tmp_path: Path) -> None:
     """Requests made up from the description, good and bad, one after the other; every check of every answer."""
     program = Path(sys.executable).with_name("schemathesis")

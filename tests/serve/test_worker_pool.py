@@ -17,7 +17,7 @@ require_module("orjson", "serve")
 
 from kgdx.serve import worker_pool  # noqa: E402
 from kgdx.serve.problems import Refused  # noqa: E402
-from kgdx.serve.worker_pool import Pool, request  # noqa: E402
+from kgdx.serve.worker_pool import CLIENT, Pool, request  # noqa: E402
 
 STUB = (sys.executable, str(Path(__file__).with_name("stub_worker.py")))
 
@@ -78,6 +78,23 @@ def test_two_workers_answer_at_the_same_time() -> None:
             await asyncio.sleep(0.05)
         found = await asyncio.gather(*(ask(pool, "sleep", lasting=0.5) for _ in range(2)))
         assert len({each["process"] for each in found}) == 2
+
+    with_pool(work, size=2)
+
+
+def test_one_client_holds_no_more_than_half_of_the_workers() -> None:
+    async def of(client: str, pool: Pool, operation: str, **given: Any) -> dict[str, Any]:
+        CLIENT.set(client)
+        return await ask(pool, operation, **given)
+
+    async def work(pool: Pool) -> None:
+        while pool.alive < 2:
+            await asyncio.sleep(0.05)
+        greedy = [asyncio.create_task(of("greedy", pool, "sleep", lasting=1.0)) for _ in range(3)]
+        await asyncio.sleep(0.2)
+        found = await asyncio.create_task(of("another", pool, "one"))
+        assert found["operation"] == "one" and not any(task.done() for task in greedy)
+        assert len({(await task)["process"] for task in greedy}) >= 1
 
     with_pool(work, size=2)
 
@@ -168,11 +185,11 @@ def test_workers_without_a_graph_are_tried_again_until_there_is_one(tmp_path: Pa
     graph = tmp_path / "graph"
 
     async def work(pool: Pool) -> None:
-        problem = (await refused(pool, "one", seconds=2)).problem
+        while pool.trouble is None or pool.trouble.detail != "no graph":
+            await asyncio.sleep(0.05)
+        problem = (await refused(pool, "one", seconds=3600)).problem  # nobody waits for what does not come
         assert problem.detail == "no graph" and pool.alive == 0
-        assert pool.trouble is not None and pool.trouble.detail == "no graph"
-        again = (await refused(pool, "one", seconds=3600)).problem  # nobody waits for what does not come
-        assert again.status == 503 and again.headers["Retry-After"]
+        assert problem.status == 503 and problem.headers["Retry-After"]
         graph.touch()
         while not pool.alive:
             await asyncio.sleep(0.05)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.case.patient import Finding, Status
 from kgdx.terms.extractor import Extractor
 
@@ -158,7 +159,7 @@ PHRASE = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.one_of(NASTY, PHRASE), max_size=12).map(" ".join))
 @example("İseizures İ")
 @example("㐀 \ud800 seizures")

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.case import Case, Finding, Status
 from kgdx.case.person import years_of
 from kgdx.terms.extractor import Extractor
@@ -69,14 +70,14 @@ def matches(finding: Finding, gold: dict[str, Any]) -> bool:
     return finding.id in gold["hpo"] and finding.status == gold["status"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@examples(40)
 @given(st.sampled_from(SENTENCES), st.data())
 def test_further_blanks_change_nothing(hpo_reader: Extractor, text: str, data: st.DataObject) -> None:
     wide = "".join(sign * (data.draw(st.integers(1, 3)) if sign == " " else 1) for sign in text)
     assert read(wide, hpo_reader) == read(text, hpo_reader)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.text(max_size=80)
     | st.lists(st.sampled_from([*" ".join(SENTENCES).split(), "(-)", "?", "\n", "RP", "[x]"])).map(" ".join)

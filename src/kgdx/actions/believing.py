@@ -75,11 +75,7 @@ class Believe(Action):
     """How many diseases."""
 
     def run(self, graph: Operations, view: State) -> Shares:
-        """Return the shares.
-
-        Raises:
-            CaseError: The case has no finding that the ranker knows.
-        """
+        """Return the shares."""
         ranker, case = graph.graph.ranker, view.case
 
         def believe() -> tuple[Share, ...]:
@@ -123,12 +119,7 @@ class ProposeQuestions(Action):
     """Whether a yes is followed by "which?"."""
 
     def run(self, graph: Operations, view: State) -> Questions:
-        """Return the questions.
-
-        Raises:
-            CaseError: The case has no finding that the ranker knows.
-            UsageError: No such selector, kind or way of answering.
-        """
+        """Return the questions."""
         proposer, case = graph.graph.ranker.proposer, view.case
 
         def propose() -> tuple[Question, ...]:

@@ -215,11 +215,7 @@ class GetPassage(Action):
     """Most passages of each disease."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the passages, and the names as they were understood.
-
-        Raises:
-            UsageError: No disease of the graph has any of the names.
-        """
+        """Return the passages, and the names as they were understood."""
         found = resolve(graph, self.diseases, ("Disease",))
         arguments = {"diseases": ids_of(found)}
         texts = retrieve(graph, self, "texts_of_diseases", arguments, found)
@@ -252,11 +248,7 @@ class GetDefinition(Action):
     """A finding in Chinese or English, or its id."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return its definition, and how its name was understood.
-
-        Raises:
-            UsageError: No finding of the graph has the name.
-        """
+        """Return its definition, and how its name was understood."""
         found = resolve(graph, (self.phenotype,), ("Phenotype",))
         made = retrieve(graph, self, "phenotype_by_id", {"phenotype": found[0].ids[0]}, found)
         told = ({"text": row["definition"], "kind": "definition", "source": "hp"} for row in made.rows)

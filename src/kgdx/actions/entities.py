@@ -40,7 +40,6 @@ class Names(Protocol):
 
 
 def _once(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop names that are given twice; the order of the first ones stays."""
     return tuple(dict.fromkeys(names))
 
 
@@ -63,9 +62,6 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
 
     Returns:
         How each name was understood.
-
-    Raises:
-        UsageError: None of them means anything; the message lists names that come near.
     """
     index = graph.graph.names
     found = graph.tool(

@@ -71,11 +71,7 @@ class Explain(Action):
     """How many unmentioned typical phenotypes to show for each."""
 
     def run(self, graph: Operations, view: State) -> Explained:
-        """Return the evidence for the diseases asked for.
-
-        Raises:
-            UsageError: Nothing has been ranked and no disease is named.
-        """
+        """Return the evidence for the diseases asked for."""
         members = self._members(view)
         if not members:
             return Explained()
@@ -257,7 +253,6 @@ def _reference(row: Row) -> str:
 
 
 def _chain(row: Row) -> list[str]:
-    """Ids from the finding to the annotated phenotype; by way of the shared ancestor, where they meet at one."""
     if "via" in row:
         return [*row["finding_path_ids"], *reversed(row["phenotype_path_ids"][:-1])]
     return list(row["path_ids"])
@@ -270,7 +265,6 @@ def _names(row: Row) -> list[str]:
 
 
 def _rises(row: Row) -> int:
-    """How many of the chain's first steps go up; the others go down."""
     if "via" in row:
         return len(row["finding_path_ids"]) - 1
     return 0 if row["direction"] == "descendant" else len(row["path_ids"]) - 1

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.literature import PubMed
     from kgdx.rank import Ranker
+    from kgdx.rank.belief import BeliefTracker
     from kgdx.rank.case_bank import CaseBank
     from kgdx.rank.near_findings import NearFindings
-    from kgdx.rank.standing import Standings
     from kgdx.terms.encoder import Encoder
     from kgdx.terms.extractor import Extractor
     from kgdx.terms.names.disease_words import DiseaseWords
@@ -48,9 +48,6 @@ class GraphContext:
         settings: Say which store, and where the state is kept.
         encoder: Reads by meaning what no name of the graph matches.
         progress: Told in words what takes long.
-
-    Raises:
-        StoreError: There is no graph, or (an embedded one) another process is writing it.
     """
 
     def __init__(
@@ -81,21 +78,13 @@ class GraphContext:
 
     @property
     def store(self) -> Store:
-        """The store, read-only.
-
-        Raises:
-            StoreError: It cannot be opened, or is of another schema version.
-        """
+        """The store, read-only."""
         store: Store = self._once("store", self._source.store)
         return store
 
     @property
     def snapshot(self) -> Snapshot:
-        """The compiled snapshot; for a Neo4j graph it is compiled when this machine has none yet.
-
-        Raises:
-            StaleSnapshotError: It was compiled from another state of the graph.
-        """
+        """The compiled snapshot; for a Neo4j graph it is compiled when this machine has none yet."""
         snapshot: Snapshot = self._once("snapshot", lambda: self._source.snapshot(lambda: self.store, self._tell))
         return snapshot
 
@@ -108,11 +97,7 @@ class GraphContext:
         return found
 
     def replaced(self) -> bool:
-        """Whether another build is in the graph's place since this one was opened: open it again to see it.
-
-        Raises:
-            StoreError: There is no graph any more, or its server cannot be asked.
-        """
+        """Whether another build is in the graph's place since this one was opened: open it again to see it."""
         return self._source.replaced(lambda: self.store, lambda: self.fingerprint)
 
     @property
@@ -129,12 +114,7 @@ class GraphContext:
 
     @property
     def ranker(self) -> Ranker:
-        """Ranks diseases, by the retrieval method and the weights that the settings name.
-
-        Raises:
-            ConfigError: The file of weights cannot be used.
-            UsageError: There is no method of the name, or the graph holds nothing that it reads.
-        """
+        """Ranks diseases, by the retrieval method and the weights that the settings name."""
 
         def make() -> Ranker:
             from kgdx.rank.retrieval import METHODS
@@ -153,11 +133,7 @@ class GraphContext:
 
     @property
     def bank(self) -> CaseBank:
-        """The patients of the graph whose diagnosis is known, to match other cases with.
-
-        Raises:
-            StoreError: There are none.
-        """
+        """The patients of the graph whose diagnosis is known, to match other cases with."""
 
         def make() -> CaseBank:
             from kgdx.rank.case_bank import CaseBank
@@ -167,19 +143,23 @@ class GraphContext:
         bank: CaseBank = self._once("bank", make)
         return bank
 
-    @property
-    def standings(self) -> Standings:
-        """Says where the diseases stand for a patient, with the graph's other patients where it has some."""
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return the same one: an open graph is shared, as when Gymnasium copies what an environment is made of."""
+        return self
 
-        def make() -> Standings:
-            from kgdx.rank.standing import Standings
+    @property
+    def belief_tracker(self) -> BeliefTracker:
+        """Says which diseases are how likely for a patient, with the graph's other patients where it has some."""
+
+        def make() -> BeliefTracker:
+            from kgdx.rank.belief import BeliefTracker
 
             with suppress(StoreError):
-                return Standings(self.ranker, self.bank, self.texts)
-            return Standings(self.ranker, None, self.texts)
+                return BeliefTracker(self.ranker, self.bank)
+            return BeliefTracker(self.ranker)
 
-        standings: Standings = self._once("standings", make)
-        return standings
+        tracker: BeliefTracker = self._once("belief_tracker", make)
+        return tracker
 
     @property
     def nearness(self) -> NearFindings | None:
@@ -288,12 +268,7 @@ class GraphContext:
 
     @property
     def literature(self) -> PubMed | None:
-        """PubMed, where an e-mail address for it is set; nothing is asked before an action asks it.
-
-        Raises:
-            ConfigError: A setting of it cannot be used.
-            MissingExtraError: The package ``biopython`` is not installed.
-        """
+        """PubMed, where an e-mail address for it is set; nothing is asked before an action asks it."""
 
         def make() -> PubMed | None:
             from kgdx.literature import PubMed, pubmed_access
@@ -320,10 +295,6 @@ class GraphContext:
         """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
 
         It is made when it is first asked for, and kept beside the snapshot.
-
-        Raises:
-            AbsentError: The graph has no MeSH descriptors.
-            StoreError: The index cannot be written.
         """
         from kgdx.terms.names.mesh_index import open_index
 
@@ -357,12 +328,7 @@ class GraphContext:
 
     @takes(template=str)
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template.
-
-        Raises:
-            TemplateError: No such read template, or parameters that do not fit its header.
-            StoreError: The store failed.
-        """
+        """Run a read template."""
         return self.store.run(template, **parameters)
 
     def sources(self) -> tuple[Row, ...]:
@@ -390,9 +356,6 @@ class GraphContext:
 
         Where another process has put a new build in the place of this one meanwhile, the block writes into the new one,
         and what was compiled from the old one is opened anew.
-
-        Raises:
-            StoreLockedError: Another process reads or writes the graph; nothing was changed.
         """
         with self._lock:
             before = self._source.build
@@ -443,5 +406,4 @@ class GraphContext:
 
 
 def _foreign(settings: Settings) -> ForeignSource | None:
-    """The database that others built, where a mapping describes one."""
     return ForeignSource(settings) if settings.is_neo4j and settings.neo4j_mapping is not None else None

@@ -193,11 +193,7 @@ class ServerSource:
         return self._connect(read_only=True)
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
-        """Open the snapshot of the server's graph; compile it first where this machine has none of what is there.
-
-        Raises:
-            StoreError: There is no finished graph, or the snapshot cannot be written.
-        """
+        """Open the snapshot of the server's graph; compile it first where this machine has none of what is there."""
         snapshot, self._seen = self._snapshots.open(_own(store()), tell, self.writing)
         return snapshot
 
@@ -254,9 +250,6 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess, copie
         access: The server.
         copied: How the server stood when it was found to hold the same graph.
         tell: Told in words what is done.
-
-    Raises:
-        StoreError: The server failed.
     """
     from kgdx.actions.server_snapshot import Seen, ServerSnapshots, prune_snapshots, share
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
@@ -307,9 +300,6 @@ class ForeignSource:
 
     Args:
         settings: Name the server, and the mapping's file.
-
-    Raises:
-        ConfigError: The mapping cannot be used, or there is no password.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -360,9 +350,6 @@ class ForeignSource:
         """Open the index of its names, kept on this machine by a digest of what it is made of.
 
         All names are read at each opening, so that the index is never of another state of the database.
-
-        Raises:
-            StoreError: The index cannot be written.
         """
         from kgdx.actions.server_snapshot import prune_snapshots
         from kgdx.terms.names.name_database import FILE, write_index
@@ -400,11 +387,7 @@ def _digest(tables: list[GraphTable]) -> str:
 
 
 def mapping_of(mapping: str | Path | None, store: str) -> Path | None:
-    """Return a mapping's path as it is given, for a store that can have one.
-
-    Raises:
-        UsageError: The store is a folder.
-    """
+    """Return a mapping's path as it is given, for a store that can have one."""
     from kgdx.config import is_neo4j
     from kgdx.errors import UsageError
 

@@ -56,11 +56,7 @@ class DiseasesBy(Action, ABC):
     by id."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the diseases found, and the names as they were understood.
-
-        Raises:
-            UsageError: Nothing of the graph has any of the names.
-        """
+        """Return the diseases found, and the names as they were understood."""
         known = resolve(graph, getattr(self, self.takes), self.kinds)
         found = distinct(known)
         arguments = {

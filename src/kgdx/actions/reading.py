@@ -13,8 +13,8 @@ from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_te
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
+from kgdx.rank.clauses import with_phrases
 from kgdx.rank.gaps import unread
-from kgdx.rank.said import with_phrases
 
 
 class Extract(Action):
@@ -35,11 +35,7 @@ class Extract(Action):
     """Language of the text, ``en`` or ``zh``; found out when absent."""
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case, read.
-
-        Raises:
-            CaseError: No finding was recognised.
-        """
+        """Return the case, read."""
         case, before = view.case, view.last(Read)
         begin = 0 if before is None else before.characters
         given = {"characters": len(case.text) - begin, "terms": len(case.findings)}
@@ -151,7 +147,7 @@ class Rank(Action):
 
     Example:
         >>> Rank(top=5).parameters()
-        {'top': 5, 'also': [], 'case_bank': False, 'explain': False}
+        {'top': 5, 'also': [], 'case_bank': False, 'explain': False, 'gates': True, 'abstain': False}
     """
 
     name: ClassVar[str] = "rank"
@@ -164,25 +160,25 @@ class Rank(Action):
     also: tuple[str, ...] = ()
     """Diseases to keep beside them, wherever they stand."""
 
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = False
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     explain: bool = False
     """Whether to say what each finding adds to each candidate's score, which takes as long again."""
 
+    gates: bool = True
+    """Whether diseases that sex or age rules out are left out."""
+
+    abstain: bool = False
+    """Whether nothing is ranked where a text holds too little to go on."""
+
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """The findings; with the case bank the whole case, whose own publications are withheld."""
-        return ("case",) if self.case_bank else ("evidence",)
+        """The findings; the whole case, where its own publications are withheld or its text is judged."""
+        return ("evidence",) if self.case_bank is False and not self.abstain else ("case",)
 
     def run(self, graph: Operations, view: State) -> Ranked:
-        """Return the ranking.
-
-        Raises:
-            CaseError: The case has no finding that the ranker knows.
-            UsageError: A disease of :attr:`also` is not among those that are ranked.
-            StoreError: Other patients are wanted, and the graph has none.
-        """
+        """Return the ranking."""
         case = view.case
         given = {
             "observed": list(case.observed),
@@ -191,13 +187,22 @@ class Rank(Action):
             "also": list(self.also),
             "case_bank": self.case_bank,
         }
-        bank = graph.graph.bank if self.case_bank else None
+        bank = (
+            None if self.case_bank is False else graph.graph.bank if self.case_bank else graph.graph.belief_tracker.bank
+        )
         return Ranked(
             graph.tool(
                 "ranker",
                 given,
                 lambda: graph.graph.ranker.rank(
-                    case, top=self.top, also=self.also, bank=bank, explain=self.explain, by_family=True
+                    case,
+                    top=self.top,
+                    also=self.also,
+                    bank=bank,
+                    explain=self.explain,
+                    by_family=True,
+                    abstain=self.abstain,
+                    gates=self.gates,
                 ),
                 lambda ranking: len(ranking.candidates),
             )

@@ -43,11 +43,7 @@ class Retrieve(Action):
     """Its parameters by name."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows.
-
-        Raises:
-            UsageError: No such read template, or its parameters do not fit.
-        """
+        """Return the rows."""
         templates()  # a malformed file is the graph's fault, what follows that of who asks
         try:
             template(self.template, "read").bind(self.arguments)
@@ -103,9 +99,6 @@ def retrieve(
         template: Name of a read template.
         arguments: Its parameters by name.
         resolved: How the names were understood that the action was given.
-
-    Raises:
-        TemplateError: The template cannot be run.
     """
     rows = graph.query(template, **arguments)
     return Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name, resolved, graph.ran[-1].digest)
@@ -143,11 +136,7 @@ class OfDiseases(Action, ABC):
     """Most rows of each disease; each row says how many there are in all."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows, and the names as they were understood.
-
-        Raises:
-            UsageError: No disease of the graph has any of the names.
-        """
+        """Return the rows, and the names as they were understood."""
         found = resolve(graph, self.diseases, ("Disease",))
         if self.only is None:
             every = self._stated(graph, found)
@@ -165,13 +154,11 @@ class OfDiseases(Action, ABC):
         return replace(every, rows=rows)
 
     def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
-        """The rows of diseases."""
         diseases = [each for each in found if "Disease" in each.kinds]
         arguments = {"diseases": ids_of(diseases), "limit": self.limit}
         return self._wanted(retrieve(graph, self, self.template, arguments, found))
 
     def _wanted(self, found: Retrieved) -> Retrieved:
-        """Those rows that are wanted: all of them."""
         return found
 
 
@@ -275,7 +262,6 @@ class GetPhenotype(OfDiseases):
     """Abnormalities (P), modes of inheritance (I), or onset and course (C) alone."""
 
     def _wanted(self, found: Retrieved) -> Retrieved:
-        """The rows of the aspect."""
         if self.aspect is None:
             return found
         return replace(found, rows=tuple(row for row in found.rows if (row["aspect"] or "P") == self.aspect))
@@ -338,11 +324,7 @@ class GetCooccurrence(Action):
     """Most findings."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the findings beside it, and how its name was understood.
-
-        Raises:
-            UsageError: No finding of the graph has the name.
-        """
+        """Return the findings beside it, and how its name was understood."""
         (found,) = resolve(graph, (self.phenotype,), ("Phenotype",))
         arguments = {"phenotype": found.ids[0], "source": self.source, "limit": self.limit}
         return retrieve(graph, self, self.template, arguments, (found,))

@@ -93,9 +93,6 @@ class ServerSnapshots:
             store: The graph's.
             tell: Told in words what takes long, and what was changed.
             writing: What was compiled is stored beside the graph with it, where the user may write.
-
-        Raises:
-            StoreError: There is no finished graph, it does not stay the same, or the snapshot cannot be written.
         """
         state, seen = store.state(), self._seen()
         if seen is not None and seen.holds(state, store):
@@ -245,10 +242,6 @@ def share(store: Neo4jStore, snapshot: Snapshot, seen: Seen, tell: Tell) -> None
         snapshot: The snapshot.
         seen: How the server stood before the snapshot was made of it.
         tell: Told in words what is done.
-
-    Raises:
-        StoreError: The user may not write, or the server failed; nothing that counts was stored.
-        OSError: A file of the snapshot cannot be read.
     """
     from kgdx.graph.neo4j.stored_snapshot import keep
 
@@ -279,7 +272,6 @@ def _is_of(stored: Stored, state: ServerState, store: Neo4jStore) -> bool:
 
 
 def _own_fingerprint(fingerprint: str, content: str) -> str:
-    """Return the fingerprint of a graph that was changed after it was copied to a server."""
     return hashlib.sha256(f"{fingerprint}{content}".encode()).hexdigest()
 
 
@@ -292,7 +284,6 @@ def _content(snapshot: Path) -> str | None:
 
 
 def _counts(store: Neo4jStore) -> dict[str, int]:
-    """How much the server holds of what nobody saves."""
     saved = {"PatientCase", "Diagnosis", "Publication", "OBSERVED", "EXCLUDED", "HAS_RUN", "CONSIDERED", "DIAGNOSED"}
     saved |= {"ASKED", "ORDERED", "REPORTED_IN", "PREDICTED", "Build"}
     return {name: n for name, n in store.counts().items() if name not in saved}

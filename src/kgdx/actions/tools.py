@@ -127,12 +127,7 @@ class Match(Action):
         return ("case",)
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the patients found.
-
-        Raises:
-            CaseError: There is no finding to match with.
-            MissingExtraError: Meaning is asked for, and there is no encoder.
-        """
+        """Return the patients found."""
         case = view.case
         asked, resolved = self._asked(graph, case)
         without, publications = [case.id, case_key(case)], list(case.publications)
@@ -183,7 +178,6 @@ class Match(Action):
 
 
 def _proof(rows: Sequence[Row]) -> str:
-    """A digest of who was found and how similar; what stands in the rows beside follows from that."""
     return digest_of([(row["id"], row["score"]) for row in rows])
 
 
@@ -227,12 +221,7 @@ class Search(Action):
     """Ids of publications and documents to leave out, such as those that report the case itself."""
 
     def run(self, graph: Operations, view: State) -> Searched:
-        """Return the passages found.
-
-        Raises:
-            UsageError: A source has no such tag, or there is nothing to search.
-            MissingExtraError: Meaning is asked for, and there is no encoder.
-        """
+        """Return the passages found."""
         given = {"characters": len(self.query), "sources": list(self.sources), "limit": self.limit, "dense": self.dense}
         texts, most = graph.graph.texts, self.limit + SPARE * len(self.without)
         found = graph.tool("texts", given, lambda: texts.search(self.query, self.sources, most, dense=self.dense), len)

@@ -226,12 +226,10 @@ def _folded(text: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text in the form in which names are compared."""
     return {key for word in _LATIN.findall(_folded(text)) for part in word.split("-") for key in word_key(part)}
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two words are one, or one is the other with an ending."""
     short, long = sorted((one, other), key=len)
     return one == other or (len(short) >= _STEM and long.startswith(short))
 

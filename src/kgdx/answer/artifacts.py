@@ -92,7 +92,7 @@ class Explained(Artifact):
     def digest(self) -> str:
         """Return a digest of the paths and of the parts of the scores."""
         parts = [
-            (each.id, [(part.finding, part.scorer, part.score) for part in each.contributions])
+            (each.id, [(part.finding, part.rule, part.parts) for part in each.contributions])
             for each in self.candidates
         ]
         return digest_of([{id: [path.to_dict() for path in paths] for id, paths in self.paths.items()}, parts])

@@ -54,7 +54,7 @@ class Answer:
 
     Example:
         >>> Answer("What is ptosis?").to_dict()["schema"]
-        'kgdx.answer/2'
+        'kgdx.answer/3'
     """
 
     question: str = field(repr=False)
@@ -162,7 +162,7 @@ class Answer:
         return {}
 
     def to_dict(self, *, trace: bool = True, private: bool = False) -> dict[str, Any]:
-        """Return the answer as plain JSON values: the fields of the form ``kgdx.answer/2``.
+        """Return the answer as plain JSON values: the fields of the form ``kgdx.answer/3``.
 
         The question is part of it; a patient's text is not. The fields stand in the documentation under "Results",
         and in :class:`kgdx.results.cited.AnswerDocument`.
@@ -181,7 +181,8 @@ class Answer:
             >>> json.loads(Answer("q").to_json())["question"]
             'q'
         """
-        return json.dumps(self.to_dict(trace=trace, private=private), ensure_ascii=False, indent=indent)
+        hidden = ("links",) if trace else ("links", "trace")
+        return self.document(private=private).to_json(*hidden, indent=indent)
 
     def to_html(self, neo4j: Place | None = None) -> str:
         """Return the answer as one self-contained HTML page, which fetches nothing from elsewhere.

@@ -70,19 +70,16 @@ def record_of(log: Sequence[Segment]) -> Record:
 
 
 def _written(log: Sequence[Segment]) -> Segment | None:
-    """The last record that a model wrote, if one did."""
     found = (each for each in reversed(log) if each.name == "read_record" and "record" in each.words)
     return next(found, None)
 
 
 def _first(asked: Sequence[Turn]) -> str:
-    """What the patient said at first, where it was asked openly."""
     first = asked[0] if asked else None
     return first.reply.text if first is not None and first.reply is not None and first.asked.term is None else ""
 
 
 def _author(log: Sequence[Segment], written: Segment) -> str:
-    """The model that wrote a record."""
     before = log[: log.index(written)]
     return next((each.name for each in reversed(before) if each.author is Author.MODEL), "")
 

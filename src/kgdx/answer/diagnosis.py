@@ -20,7 +20,8 @@ from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.document import NOTICE
 from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, Reranking, RolloutPart
+from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, Judgement, Reranking, RolloutPart
+from kgdx.results.view import supporting
 from kgdx.results.words_read import ReadFinding, unread_texts
 
 if TYPE_CHECKING:
@@ -57,10 +58,11 @@ class Diagnosis:
         created: When, in ISO 8601; no part of comparisons.
         sources: What the graph was made from (rows of the template ``sources``), where evidence was read from it.
         reranking: What became of a language model's order, where one was asked for.
+        judgement: How far the list can be relied on as a whole, or why there is none.
 
     Example:
         >>> Diagnosis(Case("p")).to_dict()["schema"]
-        'kgdx.diagnosis/2'
+        'kgdx.diagnosis/3'
     """
 
     case: Case
@@ -76,6 +78,7 @@ class Diagnosis:
     created: str = field(default="", compare=False)
     sources: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
     reranking: Reranking | None = None
+    judgement: Judgement | None = None
 
     def __len__(self) -> int:
         """Return how many candidates are listed."""
@@ -171,7 +174,7 @@ class Diagnosis:
         from kgdx.results.view import listed
 
         schema = dict.fromkeys(TABLE, polars.String) | {"rank": polars.Int64, "score": polars.Float64}
-        rows = [_row(row) for row in listed(self.document())]
+        rows = [_row(row, each) for row, each in zip(listed(self.document()), self.candidates, strict=True)]
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def plot(self, top: int = 10, ax: Axes | None = None) -> Axes:
@@ -219,7 +222,7 @@ class Diagnosis:
             "findings": tuple(map(ReadFinding.of, self.case.findings)),
             "unread": unread_texts(self.case, words=words),
             "n_candidates": self.n_candidates,
-            "candidates": self.candidates if words else tuple(map(_without_unread, self.candidates)),
+            "candidates": self._written(words=words),
             "evidence": self.evidence,
             "issues": self.issues,
             "sources": self.sources,
@@ -227,11 +230,22 @@ class Diagnosis:
             "links": self._links(neo4j),
             "rollout": self.rollout,
             "reranking": self.reranking,
+            "judgement": self.judgement,
         }
         return DiagnosisDocument.model_validate(shared)
 
+    def _written(self, *, words: bool) -> tuple[Candidate, ...]:
+        """Candidates as documents hold them: what each finding adds only where evidence says why."""
+        name = supporting(self.case.findings)
+        return tuple(
+            (each if words else _without_unread(each))
+            if each.id in self.evidence or not each.contributions
+            else replace(each, contributions=(), support=name(each))
+            for each in self.candidates
+        )
+
     def to_dict(self, *, trace: bool = True, words: bool = False) -> dict[str, Any]:
-        """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/2``.
+        """Return the diagnosis as plain JSON values: the fields of the form ``kgdx.diagnosis/3``.
 
         The patient's text is no part of it; the words that each finding was read from are, and in contributions the
         clauses that were compared with words of the disease. The fields stand in the
@@ -241,19 +255,17 @@ class Diagnosis:
             trace: Whether to include the record of the episode.
             words: Whether to include the patient's words in which nothing was read; their places always are.
         """
-        hidden = ("created", "links") if trace else ("created", "links", "trace")
-        return self.document(words=words).to_dict(*hidden)
+        return self.document(words=words).to_dict("created", "links", *(() if trace else ("trace",)))
 
-    def to_json(self, *, indent: int | None = None, trace: bool = True) -> str:
-        """Return :meth:`to_dict` as JSON text.
+    def to_json(self, *, indent: int | None = None, trace: bool = True, words: bool = False) -> str:
+        """Return :meth:`to_dict` as JSON text, written in one step.
 
         Example:
             >>> json.loads(Diagnosis(Case("p")).to_json())["case"]["id"]
             'p'
         """
-        if not trace:
-            return self.document().to_json("created", "links", indent=indent)
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+        hidden = ("created", "links", *(() if trace else ("trace",)))
+        return self.document(words=words).to_json(*hidden, indent=indent)
 
     def to_html(self, neo4j: Place | None = None) -> str:
         """Return the diagnosis as one self-contained HTML page, which fetches nothing from elsewhere.
@@ -346,8 +358,7 @@ def _without_unread(candidate: Candidate) -> Candidate:
     return replace(candidate, contributions=tuple(kept))
 
 
-def _row(row: Listed) -> dict[str, Any]:
-    candidate = row.candidate
+def _row(row: Listed, candidate: Candidate) -> dict[str, Any]:
     return {
         "rank": row.rank,
         "id": row.id,

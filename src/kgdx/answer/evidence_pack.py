@@ -140,7 +140,6 @@ def _add(
 
 
 def _next(items: Collection[object]) -> str:
-    """The id of the item that comes after those that there are."""
     return f"E{len(items) + 1}"
 
 

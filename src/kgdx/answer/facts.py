@@ -205,7 +205,6 @@ def _row(row: Row, template: str) -> Fact:
 
 
 def _asked(given: Any) -> int:
-    """How many things were given: nodes that mean the same one count once."""
     return len({each["given"] if isinstance(each, Mapping) else each for each in given})
 
 

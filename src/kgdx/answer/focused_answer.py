@@ -364,7 +364,6 @@ class _Writer:
         return self.words.list([*names, *rest], len(names))
 
     def _aside(self, want: Want) -> bool:
-        """Whether nothing need be said of what is not there: it was looked for beside something else."""
         overview = {Want.DESCRIPTION, Want.SYMPTOM} <= set(self.asked.wants)
         return Want.DISEASE in self.asked.wants or (overview and want is Want.DESCRIPTION)
 

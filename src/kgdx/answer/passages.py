@@ -98,7 +98,6 @@ def _telling(row: Mapping[str, Any], about: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_disease(text: str, name: str) -> bool:
-    """Whether a sentence of an article is about the disease, and not about a sign of it: it names it."""
     word = max(re.findall(r"\w+", name), key=len, default="")
     return bool(word and word.casefold() in text.casefold()) or _IT.search(text) is not None
 

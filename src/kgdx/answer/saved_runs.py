@@ -63,10 +63,6 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, dia
 
     Returns:
         The run's id.
-
-    Raises:
-        StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: A finding or candidate is not in this graph; nothing was changed.
     """
 
     def put(running: Transaction) -> None:
@@ -92,11 +88,7 @@ def case_of(result: Diagnosis | Answer) -> Case:
 
 
 def saved_trace(run: str, graph: Queries) -> tuple[Segment, ...]:
-    """Read the record of a saved run.
-
-    Raises:
-        UsageError: There is no such run.
-    """
+    """Read the record of a saved run."""
     rows = graph.run("run_by_id", run_id=run)
     if not rows:
         raise UsageError(f"no saved run {run[:60]!r}", hint="`kgdx run case_runs case_id=CASE` lists a case's runs")
@@ -217,10 +209,6 @@ def carry_run(run: str, source: Store, target: Store) -> None:
         run: The run's id.
         source: A store that has the run.
         target: A store of the same graph, open for writing.
-
-    Raises:
-        UsageError: The source has no such run.
-        StoreError: A finding or candidate is not in the target; nothing was changed.
     """
     rows = source.run("run_by_id", run_id=run)
     if not rows:

@@ -161,7 +161,6 @@ def _ends(line: str, at: int, past: int) -> bool:
 
 
 def _past(line: str, at: int) -> int:
-    """The place of the next character that is no space."""
     while at < len(line) and line[at].isspace():
         at += 1
     return at
@@ -282,7 +281,6 @@ def _marked(piece: Piece, known: frozenset[str], removed: list[str]) -> Sentence
 
 
 def _claims_nothing(text: str) -> bool:
-    """Whether a sentence says what the evidence lacks, or has no words."""
     return bool(_LACKS.match(text)) or not any(each.isalnum() for each in text)
 
 

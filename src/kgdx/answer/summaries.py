@@ -42,11 +42,7 @@ def request(query: str, passages: Sequence[Passage], points: int = 10) -> AskMod
 
 
 def from_model(answer: str, passages: Sequence[Passage], most: int) -> Points:
-    """Return the points of a model's answer; "no reference" is none.
-
-    Raises:
-        ModelError: The answer is not of the form asked for.
-    """
+    """Return the points of a model's answer; "no reference" is none."""
     if answer.strip().strip('".').casefold() == NOTHING:
         return ()
     form, _ = parse(answer, _Form)
@@ -56,7 +52,6 @@ def from_model(answer: str, passages: Sequence[Passage], most: int) -> Points:
 
 
 def _named(point: str, passages: Sequence[Passage]) -> str:
-    """The passage whose number a point ends with."""
     number = point.rstrip(".").rpartition("[")[2].rstrip("]")
     place = int(number) - 1 if number.isascii() and number.isdigit() else -1
     return passages[place].id if 0 <= place < len(passages) else ""

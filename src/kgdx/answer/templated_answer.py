@@ -206,7 +206,6 @@ def _list(named: Iterable[_Named], words: Phrases, most: int = MOST) -> str:
 
 
 def _ids(named: Iterable[_Named]) -> tuple[str, ...]:
-    """The evidence of the names that are shown."""
     return tuple(dict.fromkeys(id for each in list(named)[:MOST] for id in each.ids))
 
 
@@ -251,5 +250,4 @@ def _publication(citation: Citation, words: Phrases) -> str:
 
 
 def _open(text: str) -> str:
-    """A text without the full stop at its end, so that the mark can stand before it."""
     return text.rstrip(" .。")

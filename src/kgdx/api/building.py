@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.ingest.extraction.annotate import DocumentReader
     from kgdx.ingest.pipeline.build_report import BuildReport, Progress
-    from kgdx.ingest.pipeline.build_summary import Freshness
     from kgdx.ingest.pipeline.derive import Derive
+    from kgdx.ingest.pipeline.freshness import Freshness
     from kgdx.ingest.pipeline.graph_diff import Comparison
-    from kgdx.ingest.pipeline.quarantine import Retried
+    from kgdx.ingest.pipeline.quarantine import RetryResult
     from kgdx.ingest.pipeline.snapshot_hooks import Hook
     from kgdx.ingest.sources import Reader
     from kgdx.terms.names.sssom import Statement
@@ -169,7 +169,7 @@ def retry(
     *,
     store: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Retried:
+) -> RetryResult:
     """Load records that were refused again: those that were mended in a file, or all as they are.
 
     Args:
@@ -259,7 +259,7 @@ def freshness(store: str | Path | None = None) -> Freshness:
         UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
-    from kgdx.ingest.pipeline.build_summary import freshness as judge
+    from kgdx.ingest.pipeline.freshness import freshness as judge
 
     return judge(settings.graph_folder, readers())
 
@@ -351,11 +351,7 @@ def pull(
 
 
 def _embedded(store: str | Path | None) -> Settings:
-    """Return the settings for a graph in a folder.
-
-    Raises:
-        UsageError: The store is a Neo4j server.
-    """
+    """Return the settings for a graph in a folder."""
     settings = Settings.load(store)
     if settings.is_neo4j:
         raise UsageError(f"{settings.store} is a server", hint="build in a folder, then copy it with `kgdx push`")
@@ -379,7 +375,7 @@ def _index_names(chinese: bool, snapshot: Snapshot, tables: Callable[[], Exports
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
     """Make the indexes of the graph that is there."""
     from kgdx.graph.arcade.embedded import ArcadeStore
-    from kgdx.ingest.pipeline.deliver import index
+    from kgdx.ingest.pipeline.build_stages import index
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     with (
@@ -425,19 +421,15 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
     """Return the language model, where it is set to read documents; its answers are kept."""
     if not settings.llm_reads_documents:
         return None
-    from kgdx.ingest.extraction.model_readers import Asking
+    from kgdx.ingest.extraction.model_readers import ModelDocumentReader
     from kgdx.llm.connect import connect
 
     access = settings.llm()
-    return Asking(connect(access, cache=settings.cache / "llm" / "answers.sqlite"), access.concurrency)
+    return ModelDocumentReader(connect(access, cache=settings.cache / "llm" / "answers.sqlite"), access.concurrency)
 
 
 def _making(settings: Settings) -> dict[str, Any]:
-    """Return what every way to make a graph has in common.
-
-    Raises:
-        StoreError: There is no embedded engine on this machine to make one with.
-    """
+    """Return what every way to make a graph has in common."""
     from kgdx.graph.arcade import arcade_engine
 
     arcade_engine.require()

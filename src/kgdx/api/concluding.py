@@ -60,6 +60,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
         n_candidates=0 if ranking is None else ranking.n_candidates,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         reranking=None if reranked is None else reranked.told,
+        judgement=None if ranking is None else ranking.judgement,
     )
 
 

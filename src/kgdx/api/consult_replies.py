@@ -65,7 +65,6 @@ def _below(graph: GraphContext, asked: AskPatient, words: str) -> Finding | None
 
 
 def _present(asked: AskPatient, below: Finding | None, words: str) -> Reply:
-    """Return a yes, which names a narrower finding where one was said."""
     if below is None or below.id == asked.term:
         return Reply(status=Status.PRESENT, text=words)
     return Reply(status=Status.PRESENT, term=below.id, label=below.label, text=words)

@@ -380,11 +380,7 @@ def _source(finding: Finding) -> Literal["read", "asked"]:
 
 
 def _sound(episode: Episode) -> Episode:
-    """Return an episode that waits, or that has ended with a ranking or because nothing is known.
-
-    Raises:
-        KgdxError: The graph cannot rank; it says why.
-    """
+    """Return an episode that waits, or that has ended with a ranking or because nothing is known."""
     if episode.waiting or not episode.state.case.observed or ranking_of(episode.state) is not None:
         return episode
     failed = [each for each in episode.log if each.kind is Kind.ERROR]

@@ -74,6 +74,7 @@ class Graph(GraphContext):
         limits: Limits | None = None,
         seed: int = 0,
         case_bank: bool = False,
+        gates: bool = True,
         model: ChatModel | str | None = None,
         watch: Watch | None = None,
         **about: Unpack[About],
@@ -91,6 +92,7 @@ class Graph(GraphContext):
             seed: Of the policy's random choices.
             case_bank: Whether to match with other patients of the graph too, never with those of the case's own
                 publications; for a policy given by name.
+            gates: Whether diseases that sex or age rules out are left out, as the policy ``fixed`` does.
             model: Who plans, for the policy ``planner``: a language model, or the name of one at the endpoint that is
                 set.
             watch: Given each segment of the log, as soon as the choice and its action are done.
@@ -108,7 +110,7 @@ class Graph(GraphContext):
             raise UsageError(f"explain is {str(explain)[:40]}", hint="give how many candidates to explain")
         chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
         if isinstance(chooser, str):
-            wanted = {"case_bank": True} if case_bank else {}
+            wanted = ({"case_bank": True} if case_bank else {}) | ({} if gates else {"gates": False})
             chooser = make_policy(chooser, wanted, top=top, explain=min(explain, top, MAX_EXPLAINED))
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")

@@ -131,12 +131,7 @@ class Learned:
 
 
 def _only(home: Path) -> str:
-    """Return the name of the embeddings in a folder: the usual ones, or those that there are.
-
-    Raises:
-        AbsentError: There are none.
-        UsageError: There are several, and not the usual ones.
-    """
+    """Return the name of the embeddings in a folder: the usual ones, or those that there are."""
     names = sorted(each.parent.name for each in home.glob(f"[!.]*/{CARD}"))
     if USUAL in names or len(names) == 1:
         return USUAL if USUAL in names else names[0]
@@ -228,16 +223,11 @@ def drop(graph: GraphContext, model: str | None = None) -> int:
 
 
 def _ends(one: Node, other: Node) -> tuple[str, str]:
-    """The ids of a link's ends, that of a disease first."""
     return (one.id, other.id) if one.kind == "Disease" else (other.id, one.id)
 
 
 def _relation(name: str) -> str:
-    """Return the table of the relation of diseases that a name of the ontology stands for, in lower or upper case.
-
-    Raises:
-        UsageError: There is none that links can be predicted of.
-    """
+    """Return the table of the relation of diseases that a name of the ontology stands for, in lower or upper case."""
     wanted = str(name).strip().upper().replace("-", "_")
     tables = {EDGES[table].type: table for table in EDGES if table not in _NO_LINKS and _of_diseases(table)}
     if wanted not in tables:
@@ -247,7 +237,6 @@ def _relation(name: str) -> str:
 
 
 def _of_diseases(table: str) -> bool:
-    """Whether a relation joins diseases with what predictions may be of."""
     ends = [CLASSES.get(kind, "") for kind in stated_ends(table)]
     possible = load_schema().relations[PREDICTED].ends
     return len(ends) == 2 and (tuple(ends) in possible or tuple(ends[::-1]) in possible)

@@ -34,7 +34,7 @@ Number = TypeVar("Number", int, float)
 
 _REMEDIES = {
     "model": "the answer rests on what was found without it",
-    UNPLANNED: "what the words of the question ask for was looked up instead",
+    UNPLANNED: "what the words of the question ask for was looked up",
     "language": "ask again, or ask another model",
     "groundless": "it was written by template instead",
 }
@@ -186,7 +186,6 @@ def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None,
 
 
 def _fingerprint(graph: GraphContext) -> str:
-    """Return the graph's fingerprint; empty where it cannot be asked, which the episode will say."""
     with suppress(StoreError):
         return graph.fingerprint
     return ""

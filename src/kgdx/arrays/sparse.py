@@ -19,10 +19,6 @@ BLOCK = 64
 def mapped(file: Path) -> Ints:
     """Open an array that numpy saved, memory-mapped.
 
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is damaged.
-
     Example:
         >>> import tempfile
         >>> file = Path(tempfile.mkdtemp()) / "a.npy"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from kgdx.case.gene_files import read_genes
-from kgdx.case.patient import SEXES, Case, Issue
+from kgdx.case.patient import SETTINGS, SEXES, Case, Issue
 from kgdx.case.person import (
     SEX_WORDS,
     CandidateGene,
@@ -40,6 +40,7 @@ class About(TypedDict, total=False):
         consanguineous: Whether the parents are related by blood.
         genes: Symbols or ids of the genes in which the patient has candidate variants, or a file of them
             (:func:`kgdx.case.gene_files.read_genes`).
+        setting: Where the patient is seen: ``emergency``, ``general`` or ``referral`` (to a clinic of rare diseases).
     """
 
     age: str | int | None
@@ -48,6 +49,7 @@ class About(TypedDict, total=False):
     inheritance: str | Sequence[str] | None
     consanguineous: bool | None
     genes: Sequence[str] | Path | None
+    setting: str | None
 
 
 def with_person(case: Case, about: About) -> Case:
@@ -82,7 +84,14 @@ def with_person(case: Case, about: About) -> Case:
         onset=case.onset if onset is None else checked_onset(str(onset)),
         family=family,
         gene_evidence=_genes(genes) or case.gene_evidence,
+        setting=_setting(about.get("setting")) or case.setting,
     )
+
+
+def _setting(said: str | None) -> str:
+    if said and said not in SETTINGS:
+        raise UsageError(f"there is no setting {str(said)[:40]!r}", hint=f"give {', '.join(SETTINGS)}, or leave it out")
+    return said or ""
 
 
 def _sex(said: str) -> str:

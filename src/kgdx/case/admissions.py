@@ -85,7 +85,6 @@ def read_admissions(folder: Path) -> Iterator[Case | tuple[str, CaseError]]:
 
 
 def _code(row: Row) -> str:
-    """A code with its dot: ``E8352`` is ``ICD10CM:E83.52``, ``25000`` of version 9 ``ICD9CM:250.00``."""
     code, ninth = row["icd_code"].strip().replace(".", ""), row.get("icd_version", "10").strip() == "9"
     at = 4 if ninth and code[:1] == "E" else 3
     return f"ICD{'9' if ninth else '10'}CM:{code[:at]}{'.' if len(code) > at else ''}{code[at:]}"

@@ -105,7 +105,7 @@ _STAYS = re.compile(
 )
 
 _RELATIVE_AGE = re.compile(
-    rf"\s*(?:,|\(|is|who is|aged?)?\s*(?:aged?\s+)?(?P<number>{NUMBER})(?=\s*(?:[,.;)]|y|and\b|has\b|who\b|with\b))",
+    rf"\s*+(?:,|\(|is|who is|aged?)?\s*+(?:aged?\s+)?(?P<number>{NUMBER})(?=\s*(?:[,.;)]|y|and\b|has\b|who\b|with\b))",
     re.IGNORECASE,
 )
 _SELF = re.compile(
@@ -115,8 +115,8 @@ _SELF = re.compile(
 )
 _SELF_ZH = re.compile("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
 _ABOUT = re.compile(
-    rf"^\W*(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*)?(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<kin>{_KIN})\b"
-    r"|^\W*(?:你好|您好|医生)?[，,。！!\s]*(?:医生)?[，,。！!\s]*我(?:的|家)?"
+    rf"^\W*+(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*+)?(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<kin>{_KIN})\b"
+    r"|^\W*+(?:你好|您好|医生)?[，,。！!\s]*+(?:医生)?[，,。！!\s]*+我(?:的|家)?"
     r"(?P<zh>妈妈?|爸爸?|母亲|父亲|老公|老婆|丈夫|妻子|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公)",
     re.IGNORECASE,
 )

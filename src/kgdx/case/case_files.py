@@ -245,7 +245,6 @@ def _parse(stream: io.TextIOWrapper, where: str, known: Known) -> Iterator[Case 
 
 
 def _is_header(line: str) -> bool:
-    """Whether a first line is that of a table of cases; a word alone is a heading of a note."""
     names, _ = header(line)
     known = bool(set(names) & set(CONTENT)) or is_patients(names) or form_of(names) is not None
     return len(names) > 1 and known

@@ -26,6 +26,7 @@ from kgdx.case.patient import (
     constructor,
     valid,
 )
+from kgdx.case.reading_limits import limited
 from kgdx.errors import CaseError, takes
 
 
@@ -128,7 +129,6 @@ def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Is
 
 
 def _by_label(finding: Finding, reader: FindingReader) -> Resolution:
-    """What the label that came with an unknown id would stand for: a suggestion, not a replacement."""
     found = reader.resolve(finding.label) if finding.label else Resolution()
     near = (found.finding,) if found.finding is not None else ()
     return Resolution(None, (), (*near, *found.suggestions))
@@ -255,9 +255,10 @@ def read_text(
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
-        said = mentions(case.text)
-        case = described(case, said)
-        extraction = reader.extract(case.text, language, case)
+        with limited():
+            said = mentions(case.text)
+            case = described(case, said)
+            extraction = reader.extract(case.text, language, case)
         case, issues = replace(case, findings=(*case.findings, *_outer(extraction.findings))), extraction.issues
         case = replace(case, unread=(*case.unread, *_unread(said, extraction)))
     clean = sanitise(case.with_issues(issues), reader, ancestry)

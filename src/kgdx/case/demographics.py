@@ -26,6 +26,7 @@ from kgdx.case.ages import (
 )
 from kgdx.case.patient import Case, Issue, Span
 from kgdx.case.person import ONSETS, Family, checked_onset, years_of
+from kgdx.case.reading_limits import masked_runs
 from kgdx.errors import CaseError
 
 LONGEST = 20_000
@@ -106,7 +107,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
         >>> [(each.kind, each.value) for each in mentions("3月龄女婴，父母近亲结婚")]
         [('age', 'P3M'), ('sex', 'FEMALE'), ('consanguineous', 'true')]
     """
-    text = text[:LONGEST]
+    text = masked_runs(text[:LONGEST])
     found = [*_person(text), *_related(text), *_onsets(text), *_relatives(text)]
     if not any(each.kind == "sex" for each in found):
         found += _nouns(text)

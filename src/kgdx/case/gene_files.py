@@ -293,7 +293,6 @@ _folded = lru_cache(4096)(fold_name)
 
 
 def _frequency(info: Mapping[str, str]) -> float | None:
-    """The highest population frequency; ``AF`` is of the file's own samples and says nothing of one."""
     folded = {_folded(key): value for key, value in info.items()}
     return _highest(folded.get(name, "") for name in _FREQUENCIES)
 

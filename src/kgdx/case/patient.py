@@ -17,6 +17,8 @@ from kgdx.errors import takes
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
 """What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""
+SETTINGS = ("emergency", "general", "referral")
+"""Where patients are seen: emergency room, general practice or ward, clinic of rare diseases."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -231,6 +233,7 @@ class Case:
         onset: When the disease began: an HPO CURIE of a stage of life, or an ISO 8601 duration since birth.
         family: What is known of the patient's family.
         gene_evidence: Genes in which the patient has candidate variants; ``None`` where nothing is known of them.
+        setting: Where the patient is seen: one of :data:`SETTINGS`, or nothing.
         source: Where the case comes from.
         file: Which file of a folder it was read from.
         language: BCP 47 tag of its words, such as ``zh``, where it is known.
@@ -253,6 +256,7 @@ class Case:
     onset: str | None = None
     family: Family = field(default_factory=Family)
     gene_evidence: GeneEvidence | None = None
+    setting: str = ""
     source: str = "user"
     file: str = field(default="", compare=False)
     language: str | None = None
@@ -344,6 +348,7 @@ class Case:
             onset=self.onset,
             family=self.family,
             gene_evidence=self.gene_evidence,
+            setting=self.setting,
             phrases=self.phrases,
         )
 
@@ -353,6 +358,8 @@ class Case:
         if self.onset or self.family.known or self.gene_evidence:
             genes = asdict(self.gene_evidence) if self.gene_evidence else None
             content.append({"onset": self.onset, "family": asdict(self.family), "genes": genes})
+        if self.setting:
+            content.append({"setting": self.setting})
         return hashlib.sha256(valid(json.dumps(content, ensure_ascii=False)).encode()).hexdigest()
 
     def identified(self) -> Case:

@@ -137,10 +137,10 @@ def outcome(case: Case | Failure, found: Diagnosis | KgdxError | None) -> Result
             raise found
         assert found is not None
         finished(found)
-        line = {**found.to_dict(trace=False), "id": case.id, "run": found.id}
-        if case.file:
-            line["file"] = case.file
-        del line["sources"]  # the same in every line; `kgdx info` lists them
+        head = {"id": case.id, "run": found.id, **({"file": case.file} if case.file else {})}
+        # its sources are the same in every line; `kgdx info` lists them
+        told = found.document().to_json("id", "created", "links", "trace", "sources")
+        return f"{json.dumps(head, ensure_ascii=False)[:-1]}, {told[1:]}", False
     except KgdxError as error:
         line = {"id": case.id, "error": str(error), **({"file": case.file} if case.file else {})}
-    return json.dumps(line, ensure_ascii=False), "error" in line
+    return json.dumps(line, ensure_ascii=False), True

@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "learn": ("learn",),
     "train_command": ("train",),
     "predict_commands": ("predict", "nearest"),
+    "llm_command": ("llm",),
     "leaderboard_command": ("split", "leaderboard"),
     "databases": ("neo4j", "push", "pull", "browse"),
     "serve_command": ("serve",),
@@ -162,5 +163,4 @@ def _open_closed_streams() -> bool:
 
 
 def _close_output() -> None:
-    """Send what is left to nowhere, so that the interpreter does not complain about a closed pipe at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -154,11 +154,7 @@ class _Transcript:
         self.path = path
 
     def write(self, log: tuple[Segment, ...]) -> None:
-        """Put the log in the place of what the file had, whole or not at all.
-
-        Raises:
-            StoreError: It cannot be written.
-        """
+        """Put the log in the place of what the file had, whole or not at all."""
         if self.path is None:
             return
         from kgdx.episode import dump

@@ -302,7 +302,6 @@ def browse(
 
 
 def _ask(why: str) -> bool:
-    """Ask at a terminal; nobody is asked elsewhere."""
     return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{why}: copy this one there?", err=True)
 
 

@@ -56,6 +56,9 @@ class Ranking:
         typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
     ] = None
     case_bank: CaseBank = False
+    gates: Annotated[bool, typer.Option("--gates/--no-gates", help="Leave out diseases that sex or age rules out.")] = (
+        True
+    )
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ def diagnose(
     top = ranking.top
     paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
+    how |= {} if ranking.gates else {"gates": False}
     others = (ranking.llm, ranking.policy)
     if (chosen := rerank.policy(top=top, explain=paths, case_bank=ranking.case_bank, others=others)) is not None:
         how = {"policy": chosen, "model": rerank.rerank}

@@ -38,8 +38,13 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Also where a source has lost half of what it had before.")
     ] = False,
-    discard_cases: Annotated[
-        bool, typer.Option("--discard-cases", help="Do not carry saved cases over from the old graph.")
+    discard: Annotated[
+        bool,
+        typer.Option(
+            "--discard-saved",
+            "--discard-cases",
+            help="Do not carry what was saved (cases, runs) over from the old graph.",
+        ),
     ] = False,
     as_json: Json = False,
     store: Store = None,
@@ -54,7 +59,7 @@ def build(
 
     wanted = chosen(source or [], everything, place, accept or [])
     with build_progress() as tell:
-        built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard_cases, force=force)
+        built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard, force=force)
     if as_json:
         options.write_json(built.to_dict())
     else:
@@ -185,7 +190,7 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     """Compare the graph's files with their digests.
 
     Every opening looks at sizes, and reads what was touched; this reads everything. The exit code is 6 when something
-    is damaged.
+    is damaged, or could not be checked.
     """
     from kgdx import api
     from kgdx.render.terminal.graph_text import verified
@@ -198,6 +203,8 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     if found.faults:
         message = f"{len(found.faults)} files of the graph in {found.path} are damaged"
         raise StoreError(message, hint="build it again with `kgdx build`")
+    if found.unchecked:
+        raise StoreError(found.unchecked[0], hint="save something, or build again with `kgdx build`, and verify then")
 
 
 def search(

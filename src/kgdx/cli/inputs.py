@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def one(argument: str | None) -> Case | None:
-    """Read the one case that an argument stands for; ``None`` when there is no argument.
-
-    Raises:
-        CaseError: The file does not exist, cannot be read, or holds several cases.
-    """
+    """Read the one case that an argument stands for; ``None`` when there is no argument."""
     from kgdx.case import case_from_text, one_case
 
     if argument is None:
@@ -46,9 +42,6 @@ def one(argument: str | None) -> Case | None:
 
 def existing(argument: str) -> Path | None:
     """Return the file that the argument names, or ``None`` when it is text.
-
-    Raises:
-        CaseError: It is written like a path, and there is no such file.
 
     Example:
         >>> existing("fever and seizures since 3/2024") is None
@@ -86,11 +79,7 @@ def many(argument: str, known: Known = "all") -> Iterator[Case | Failure]:
 
 
 def standard_input(known: Known = "all") -> Iterator[Case | Failure]:
-    """Read all cases of standard input, as :func:`many` does.
-
-    Raises:
-        UsageError: It is a terminal, where nobody would know what to type.
-    """
+    """Read all cases of standard input, as :func:`many` does."""
     from kgdx.case import parse_cases
 
     if sys.stdin.isatty():
@@ -106,9 +95,6 @@ def graph(store: str | None, **how: Any) -> Graph:
     Args:
         store: Value of ``--store``, which ``KGDX_STORE`` gives as well; a graph that is named is never built.
         how: Further arguments of :func:`kgdx.open`.
-
-    Raises:
-        StoreError: There is no graph, or it cannot be opened or built.
     """
     import kgdx
     from kgdx.cli.options import remark
@@ -131,11 +117,7 @@ def connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
 
 
 def build_default(store: str | None) -> None:
-    """Build the default graph where no graph is named and there is none yet, with its progress on standard error.
-
-    Raises:
-        StoreError: It cannot be built.
-    """
+    """Build the default graph where no graph is named and there is none yet, with its progress on standard error."""
     if store is not None:
         return
     from kgdx.api import ensure_default_graph
@@ -159,11 +141,7 @@ def build_default(store: str | None) -> None:
 
 
 def check_given(case: Case | None, terms: Terms) -> None:
-    """Refuse a command line that gives no patient, before anything is opened or built.
-
-    Raises:
-        UsageError: There is neither a case nor a term.
-    """
+    """Refuse a command line that gives no patient, before anything is opened or built."""
     if case is None and split(terms.withdrawn):
         raise UsageError("--not takes back what was read of a patient", hint="give the patient, too")
     if case is None and not split(terms.hpo) and not split(terms.exclude_hpo):
@@ -171,12 +149,7 @@ def check_given(case: Case | None, terms: Terms) -> None:
 
 
 def with_terms(case: Case | None, terms: Terms, reader: FindingReader) -> Case:
-    """Add the terms of ``--hpo``, ``--exclude-hpo`` and ``--not`` to a case.
-
-    Raises:
-        UsageError: There is neither a case nor a term.
-        CaseError: A term is unknown.
-    """
+    """Add the terms of ``--hpo``, ``--exclude-hpo`` and ``--not`` to a case."""
     from kgdx.case import case_from_terms
     from kgdx.case import with_terms as corrected
 
@@ -229,11 +202,7 @@ def _only(cases: Iterator[Case | Failure]) -> Case:
 
 
 def json_lines(argument: str) -> Iterator[dict[str, Any]]:
-    """Read the objects of a JSON-lines file, gzipped or not, or of standard input (``-``).
-
-    Raises:
-        CaseError: There is no such file, or a line is no JSON object; the message names it.
-    """
+    """Read the objects of a JSON-lines file, gzipped or not, or of standard input (``-``)."""
     try:
         with _bytes(argument) as stream:
             for number, line in enumerate(stream, start=1):

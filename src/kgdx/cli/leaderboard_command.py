@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.held_out_options import OnSplit, working
+from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, show, through
 from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
     from kgdx.evaluate.contenders import Board
-    from kgdx.evaluate.leaderboard import Came, Leaderboard, Meeting
-
-
-_COMMAS = re.compile(r",(?!\s*\w+=)")
-"""Those between methods: a comma before ``name=`` is within the settings of one."""
+    from kgdx.evaluate.leaderboard import Leaderboard
+    from kgdx.evaluate.runner import Measure
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Methods:
+class MethodOptions:
     """Who runs."""
 
     methods: Annotated[
@@ -51,28 +46,23 @@ class Methods:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class PatientOptions:
     """Which patients, and what is known of them."""
 
     split: OnSplit = None
     known: Annotated[
         str, typer.Option(metavar="N|all", help="Findings that are told at first; with all, nobody can be asked.")
     ] = "2"
-    sample: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="So many by chance, at most two of a publication.")
-    ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")] = 0
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished patients here; goes on."),
-    ] = None
+    sample: Sample = None
+    seed: Seed = 0
+    out: Out = None
 
 
 @grouped
 def leaderboard(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
-    methods: Methods,
-    met: Met,
+    methods: MethodOptions,
+    patients: PatientOptions,
     budget: Budget,
     sharing: Sharing,
     html: Html = None,
@@ -88,32 +78,28 @@ def leaderboard(
     from kgdx.case.splits import Split
     from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import sampled
+    from kgdx.evaluate.runner import Runner, finish, kept
+    from kgdx.render.terminal.leaderboard_text import leaderboard_figures
 
     page_files.check(html, force=force)
     if methods.llm is not None:
         sharing.refuse("--llm")
-    parts = None if met.split is None else Split.read(met.split)
+    parts = None if patients.split is None else Split.read(patients.split)
     given = list(inputs.many(cases)) if parts is None else parts.only(inputs.many(cases))
-    if met.sample is not None:
-        given = sampled(given, met.sample, met.seed)
+    if patients.sample is not None:
+        given = sampled(given, patients.sample, patients.seed)
     with inputs.graph(store) as graph:
-        run = _leaderboard(graph, given, methods, met, budget, "" if parts is None else parts.digest)
+        run = _leaderboard(graph, given, methods, patients, budget, "" if parts is None else parts.digest)
         about = {
-            **{"graph": graph.fingerprint, "ranker": graph.ranker.digest, "methods": list(run.found)},
-            **{"known": met.known, "questions": methods.questions, "seed": met.seed, "llm": methods.llm},
+            **{"graph": graph.fingerprint, "ranker": graph.ranker.digest, "methods": list(run.methods)},
+            **{"known": patients.known, "questions": methods.questions, "seed": patients.seed, "llm": methods.llm},
         }
-        with working(met.out, given, about) as work, options.progress_bar("patients", len(run.ids)) as advance:
-            meeting = MeetingPatients(tuple(given), methods, met)
-            through = partial(sharing.out, meeting, graph=graph, share=1) if sharing.shares else None
-            result = run.run(work, advance, through)
-            if work is not None:
-                work.finish(work.records, result)
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.leaderboard_text import leaderboard_figures
-
-        options.show(leaderboard_figures(result))
+        with kept(patients.out, about, given) as journal, options.progress_bar("patients", len(run.ids)) as advance:
+            task = LeaderboardTask(tuple(given), methods, patients)
+            runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
+            result = run.run(runner)
+            finish(patients.out, runner.records, result)
+    show(result, as_json, leaderboard_figures)
     if html is not None:
         from kgdx.render.pages.inquiry_page import leaderboard_page
 
@@ -121,54 +107,50 @@ def leaderboard(
 
 
 @dataclass(frozen=True, slots=True)
-class MeetingPatients:
-    """The work of having contenders meet patients.
+class LeaderboardTask:
+    """Has contenders meet patients.
 
     Attributes:
         given: All patients.
         methods: Who meets them.
-        met: What is known of them.
+        patients: What is known of them.
     """
 
     given: tuple[Case | Failure, ...]
-    methods: Methods
-    met: Met
+    methods: MethodOptions
+    patients: PatientOptions
 
-    def on(self, graph: Graph) -> Callable[[Meeting], list[Came]]:
-        """Return what has contenders meet a patient."""
-        run = _leaderboard(graph, self.given, self.methods, self.met, Budget())
-        return lambda meeting: list(run.meet(meeting))
+    def on(self, graph: Graph) -> Measure:
+        """Return what has a contender meet a patient."""
+        return _leaderboard(graph, self.given, self.methods, self.patients, Budget())
 
 
 def _leaderboard(
-    graph: Graph, given: Sequence[Case | Failure], methods: Methods, met: Met, budget: Budget, split: str = ""
+    graph: Graph,
+    given: Sequence[Case | Failure],
+    methods: MethodOptions,
+    patients: PatientOptions,
+    budget: Budget,
+    split: str = "",
 ) -> Leaderboard:
-    """Return who meets whom.
-
-    Raises:
-        UsageError: An option cannot be right, or nobody can run.
-    """
+    """Return who meets whom."""
     from kgdx.evaluate.contenders import choose
     from kgdx.evaluate.leaderboard import Leaderboard
 
-    wanted = [each.strip() for each in _COMMAS.split(methods.methods) if each.strip()]
-    board = replace(_board(graph, given, methods, met, budget), split=split)
-    return Leaderboard(board, choose(board, wanted))
+    board = replace(_board(graph, given, methods, patients, budget), split=split)
+    return Leaderboard(board, choose(board, listed(methods.methods)))
 
 
-def _board(graph: Graph, given: Sequence[Case | Failure], methods: Methods, met: Met, budget: Budget) -> Board:
-    """What all methods share.
-
-    Raises:
-        UsageError: An option cannot be right, or nothing limits what a model costs.
-        ConfigError: No endpoint is set.
-    """
+def _board(
+    graph: Graph, given: Sequence[Case | Failure], methods: MethodOptions, patients: PatientOptions, budget: Budget
+) -> Board:
+    """What all methods share."""
     from kgdx.evaluate.contenders import Board
     from kgdx.evaluate.labels import Labels
-    from kgdx.learn.ward import LIMITS, Ward
+    from kgdx.learn.recorded_cases import LIMITS, RecordedCases
 
     limits = replace(LIMITS, steps=10_000, stagnation=10_000)
-    ward = Ward.of(graph, given, known=_known(met.known), seed=met.seed, limits=limits)
+    ward = RecordedCases.of(graph, given, known=_known(patients.known), seed=patients.seed, limits=limits)
     board = Board(graph, ward, Labels(graph.ranker, graph.snapshot, lambda: graph.names), methods.questions)
     if methods.llm is None:
         return board
@@ -180,11 +162,7 @@ def _board(graph: Graph, given: Sequence[Case | Failure], methods: Methods, met:
 
 
 def _known(given: str) -> int | None:
-    """How many findings are told at first; ``None`` for all.
-
-    Raises:
-        UsageError: It is no such number.
-    """
+    """How many findings are told at first; ``None`` for all."""
     from kgdx.errors import UsageError
 
     if given == "all":

@@ -10,7 +10,6 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.learn_pairs import pairs
-from kgdx.cli.learn_policy import policy
 from kgdx.cli.learn_prompt import prompt
 from kgdx.cli.learn_transcripts import transcripts
 from kgdx.cli.options import Json, Learned, Store, grouped
@@ -20,10 +19,17 @@ from kgdx.errors import UsageError
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train on the graph; needs kgdx[learn].")
-    for command in (embeddings, pairs, policy, prompt, transcripts):
+    for command in (embeddings, pairs, prompt, transcripts):
         group.command()(command)
+    group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
     group.command("map")(embedding_map)
     app.add_typer(group, name="learn")
+
+
+def policy() -> None:
+    """Say what replaces the command."""
+    hint = "docs/how-to/learned-policy.md trains one with Stable-Baselines3; `--policy rounds` does better"
+    raise UsageError("kgdx trains no policy of its own any more", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

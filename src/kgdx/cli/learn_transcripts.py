@@ -16,7 +16,7 @@ from kgdx.cli.options import Json, Store, grouped
 class Writing:
     """What is written down, and how."""
 
-    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts: fixed or learned.")] = "fixed"
+    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts, such as fixed.")] = "fixed"
     notation: Annotated[
         Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
     ] = "tags"
@@ -48,8 +48,8 @@ def transcripts(
     from kgdx.case import Case
     from kgdx.case.splits import Split
     from kgdx.episode.policy import make_policy
+    from kgdx.learn.recorded_cases import RecordedCases
     from kgdx.learn.tag_transcripts import Transcripts, verl_rows, write_transcripts, write_verl
-    from kgdx.learn.ward import Ward
     from kgdx.policies.tags import TagsPolicy
 
     given = [case for case in inputs.many(cases) if isinstance(case, Case)]
@@ -57,7 +57,7 @@ def transcripts(
         given = Split.read(split).only(given, "train")
     model = TagsPolicy(notation=writing.notation, result=writing.result, top=0, explain=0)
     with inputs.graph(store) as graph:
-        ward = Ward.of(graph, given, known=None)
+        ward = RecordedCases.of(graph, given, known=None)
         if writing.form == "verl":
             count = write_verl(verl_rows(ward, ward.ids, model), to)
         else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.held_out_options import OnSplit, held_out_of
+from kgdx.cli.evaluation_options import OnSplit, Seed, held_out_of, show, through
 from kgdx.cli.measure_consult import consult
 from kgdx.cli.measure_inquiry import inquiry
 from kgdx.cli.measure_options import option_questions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kgdx.llm.chat import ChatModel
 
 
-class Known(StrEnum):
+class DdxplusFindings(StrEnum):
     """What is taken of a patient of DDXPlus."""
 
     ALL = "all"
@@ -40,7 +40,6 @@ Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, J
 Split = Annotated[
     str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")]
 PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
 
 
@@ -67,12 +66,9 @@ def text(
 
     with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.accuracy_text import text_accuracy
+    from kgdx.render.terminal.accuracy_text import text_accuracy
 
-        options.show(text_accuracy(result))
+    show(result, as_json, text_accuracy)
 
 
 @grouped
@@ -82,8 +78,9 @@ def rank(
     ],
     sharing: Sharing,
     known: Annotated[
-        Known, typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint.")
-    ] = Known.ALL,
+        DdxplusFindings,
+        typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint."),
+    ] = DdxplusFindings.ALL,
     case_bank: CaseBank = False,
     split: OnSplit = None,
     as_json: Json = False,
@@ -94,24 +91,20 @@ def rank(
     Phenopackets, JSON lines {"id", "text"|"phrases"|"observed", "excluded", "diseases"}, tables, DDXPlus, OSCE cases,
     dialogues (DX, IMCS21). An id, an exact cross-reference or a name of a disease counts. A case that fails is a miss.
     """
-    from kgdx.evaluate.rank_accuracy import Ranking
+    from kgdx.evaluate.rank_accuracy import RANKS, RankTask, rank_figures
+    from kgdx.evaluate.runner import Runner, numbered
+    from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-    source, work = held_out_of(split, inputs.many(cases, known.value)), Ranking(case_bank)
+    source, task = held_out_of(split, inputs.many(cases, known.value)), RankTask(case_bank)
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
-        measured = work.measured(graph)
-        for looked in options.each(sharing.out(work, source, graph), advance):
-            measured.take(looked)
-        result = measured.report()
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.accuracy_text import rank_accuracy
-
-        options.show(rank_accuracy(result))
+        runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
+        records = runner.run(numbered(source), [RANKS], None if sharing.shares else task.on(graph))
+        result = rank_figures(records, graph.ranker.model.columns.size)
+    show(result, as_json, rank_accuracy)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PlanOptions:
     """How questions are asked."""
 
     rounds: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Most plans of a model.")] = 5
@@ -129,7 +122,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgeOptions:
     """How answers are judged."""
 
     judge: Annotated[
@@ -143,7 +136,7 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class CostOptions:
     """What it may cost."""
 
     max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most answers of models, in all.")] = None
@@ -190,13 +183,12 @@ def questions(
         if with_options:
             text = _option_questions(graph, cases, diseases or NO_LIMIT, languages, splits, seed)
         else:
-            from kgdx.evaluate.answer_pairs import Reading
+            from kgdx.evaluate.answer_pairs import CompiledTemplates
             from kgdx.evaluate.generated_questions import generate
             from kgdx.evaluate.question_sets import write_questions
 
-            made = generate(
-                Reading(graph), source=source, diseases=diseases or None, seed=seed, languages=languages, splits=splits
-            )
+            about: dict[str, Any] = {"source": source, "diseases": diseases or None, "seed": seed}
+            made = generate(CompiledTemplates(graph), **about, languages=languages, splits=splits)
             text = write_questions(made)
     if to is None:
         print(text, end="")
@@ -219,10 +211,10 @@ def _option_questions(
     """Option questions as JSON lines; a case that makes none is told."""
     from kgdx.case import Case
     from kgdx.errors import CaseError
-    from kgdx.evaluate.generated_options import Wanted, case_questions, generate_options
+    from kgdx.evaluate.generated_options import OptionSettings, case_questions, generate_options
     from kgdx.evaluate.option_sets import write_option_questions
 
-    wanted = Wanted(each, seed, languages, splits)
+    wanted = OptionSettings(each, seed, languages, splits)
     if cases is None:
         return "".join(f"{line}\n" for line in write_option_questions(generate_options(graph, wanted)))
     given = [one for one in inputs.many(cases) if isinstance(one, Case)]
@@ -239,7 +231,7 @@ def _option_questions(
 @grouped
 def recall(
     file: Questions,
-    way: Way,
+    way: PlanOptions,
     llm: Annotated[
         str | None,
         typer.Option("--llm", metavar="MODEL", help=f"{PLANS}scripted:adversarial; rules when left out."),
@@ -257,25 +249,22 @@ def recall(
     """
     import json
 
-    from kgdx.evaluate.answer_pairs import Asker
+    from kgdx.evaluate.answer_pairs import GraphAsker
     from kgdx.evaluate.evidence_recall import evaluate_recall
     from kgdx.evaluate.question_sets import chosen, read_questions
 
     asked = chosen(read_questions(file), way.split)
     model, access = (None, None) if llm is None else _model(llm, asked, None)
     with inputs.graph(store) as graph, options.progress_bar("questions", len(asked)) as advance:
-        asker = Asker(graph, rounds=way.rounds, strict=not way.unstrict)
+        asker = GraphAsker(graph, rounds=way.rounds, strict=not way.unstrict)
         result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
     rows = result.pop("questions")
     if details is not None:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         private_file(details).write_text(text, encoding="utf-8")
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.accuracy_text import recall_figures
+    from kgdx.render.terminal.accuracy_text import recall_figures
 
-        options.show(recall_figures(result))
+    show(result, as_json, recall_figures)
 
 
 @grouped
@@ -284,9 +273,9 @@ def answers(
     out: Annotated[
         Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished work is kept.")
     ],
-    way: Way,
-    judging: Judging,
-    spending: Spending,
+    way: PlanOptions,
+    judging: JudgeOptions,
+    spending: CostOptions,
     llm: Annotated[str | None, typer.Option("--llm", metavar="MODEL", help="Who answers; KGDX_LLM_MODEL.")] = None,
     as_json: Json = False,
     store: Store = None,
@@ -297,22 +286,22 @@ def answers(
     evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
     """
     from kgdx.errors import UsageError
-    from kgdx.evaluate.answer_pairs import Asker, Budget, PairedEvaluation
-    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.answer_pairs import GraphAsker, PairedEvaluation
     from kgdx.evaluate.question_sets import chosen, read_questions
+    from kgdx.evaluate.runner import CACHE, Budget
+    from kgdx.render.terminal.accuracy_text import paired_figures
 
     asked = chosen(read_questions(file), way.split)
-    journal = Journal(out)
-    model, access = _model(llm, asked, journal.cache)
-    judge = _judge(judging, asked, journal.cache)
+    model, access = _model(llm, asked, out / CACHE)
+    judge = _judge(judging, asked, out / CACHE)
     prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
     if spending.max_cost is not None and not any(prices):
         hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         raise UsageError("--max-cost needs prices, and none are set", hint=hint)
-    with inputs.graph(store) as graph, options.progress_bar("pieces of work", len(asked) * 4) as advance:
+    with inputs.graph(store) as graph, options.progress_bar("questions", len(asked)) as advance:
         evaluation = PairedEvaluation(
             model,
-            Asker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
+            GraphAsker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
             judge,
             about={"graph": graph.fingerprint, "rounds": way.rounds, "strict": not way.unstrict},
             prices=prices,
@@ -322,13 +311,8 @@ def answers(
             jobs=way.at_once(access),
             progress=advance,
         )
-        result = evaluation.run(asked, journal)
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.accuracy_text import paired_figures
-
-        options.show(paired_figures(result, out))
+        result = evaluation.run(asked, out)
+    show(result, as_json, lambda figures: paired_figures(figures, out))
 
 
 def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None) -> tuple[ChatModel, LlmAccess | None]:
@@ -342,7 +326,7 @@ def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None
     return inputs.connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
 
 
-def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge | None:
+def _judge(how: JudgeOptions, questions: tuple[Question, ...], cache: Path) -> Judge | None:
     from kgdx.config import Settings
     from kgdx.evaluate.judges import ModelJudge
     from kgdx.evaluate.scripted_models import PREFIX, scripted
@@ -353,7 +337,7 @@ def _judge(how: Judging, questions: tuple[Question, ...], cache: Path) -> Judge 
         return ModelJudge(scripted(how.judge, questions))
     access = Settings.load().judge(how.judge)
     if how.ragas:
-        from kgdx.evaluate.judges import RagasJudge
+        from kgdx.evaluate.ragas_judge import RagasJudge
 
         return RagasJudge.connect(access)
     return ModelJudge(inputs.connected(access, cache)[0], (access.price_in, access.price_out))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.evaluation_options import Out, Seed, listed, show
 from kgdx.cli.options import Json, Store, grouped
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SCRIPTED = "scripted:right, scripted:prose, scripted:malformed, scripted:adversa
 
 
 @dataclass(frozen=True, slots=True)
-class Players:
+class PlayerOptions:
     """Who plays what."""
 
     doctor: Annotated[
@@ -45,24 +46,21 @@ class Players:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunOptions:
     """How it runs."""
 
     questions: Annotated[int, typer.Option(metavar="N", min=1, max=500, help="Most turns of a consultation.")] = 20
     sample: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N cases.")] = None
     jobs: Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Consultations at the same time.")] = 8
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of all random choices.")] = 0
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished consultations here; goes on."),
-    ] = None
+    seed: Seed = 0
+    out: Out = None
 
 
 @grouped
 def consult(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="OSCE cases in AgentClinic's form; or .gz.")],
-    players: Players,
-    run: Run,
+    players: PlayerOptions,
+    run: RunOptions,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -73,38 +71,20 @@ def consult(
     """
     from itertools import islice
 
-    from kgdx.case.case_files import Failure
-    from kgdx.errors import CaseError
-    from kgdx.evaluate.consultations import ConsultEvaluation, doctor, expanded
-    from kgdx.evaluate.journal import Journal
-    from kgdx.evaluate.osce_agents import Osce
+    from kgdx.evaluate.consultations import ConsultEvaluation, doctor, expanded, osce_cases
+    from kgdx.evaluate.runner import CACHE
+    from kgdx.render.terminal.accuracy_text import consult_figures
 
-    wanted = [each.strip() for each in players.doctor.split(",") if each.strip()]
-    ablate = [each.strip() for each in players.ablate.split(",") if each.strip()]
-    names = list(dict.fromkeys(expanded(wanted, ablate)))
+    names = list(dict.fromkeys(expanded(listed(players.doctor), listed(players.ablate))))
     doctors = [doctor(name, model=players.llm is not None, questions=run.questions) for name in names]
     given = list(islice(inputs.many(cases), run.sample))
-    known: list[Osce] = []
-    for each in given:
-        if not isinstance(each, Failure):
-            try:
-                known.append(Osce.of(each))
-            except CaseError:
-                continue  # the evaluation counts it
-    journal = None if run.out is None else Journal(run.out)
-    cast = _cast(players, known, None if journal is None else journal.cache)
-    total = len(given) * len(doctors)
-    with inputs.graph(store) as graph, options.progress_bar("consultations", total) as advance:
-        result = ConsultEvaluation(graph, doctors, cast, run.seed, run.jobs, advance).run(given, journal)
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.accuracy_text import consult_figures
-
-        options.show(consult_figures(result))
+    cast = _cast(players, osce_cases(given)[0], None if run.out is None else run.out / CACHE)
+    with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
+        result = ConsultEvaluation(graph, doctors, cast, run.seed, run.jobs, advance).run(given, run.out)
+    show(result, as_json, consult_figures)
 
 
-def _cast(players: Players, known: Sequence[Osce], cache: Path | None) -> Cast:
+def _cast(players: PlayerOptions, known: Sequence[Osce], cache: Path | None) -> Cast:
     """Who plays what, as the options name it."""
     from kgdx.evaluate.consultations import Cast
     from kgdx.evaluate.diagnosis_judges import DiseaseJudge

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.held_out_options import OnSplit, held_out_of
+from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, held_out_of, listed, show, through
 from kgdx.cli.options import Force, Html, Json, Store, grouped
 from kgdx.cli.share_options import Sharing
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class InquiryOptions:
     """Who asks, and how it is answered."""
 
     selectors: Annotated[
@@ -40,7 +39,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Patients:
+class PatientOptions:
     """Which patients, and how they answer."""
 
     start: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Findings known at first.")] = 2
@@ -51,20 +50,15 @@ class Patients:
     unsure: Annotated[
         float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the questions, answered with don't know.")
     ] = 0.0
-    sample: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="So many by chance, at most two of a publication.")
-    ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")] = 0
+    sample: Sample = None
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFiles:
     """What is written besides."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished consultations here; goes on."),
-    ] = None
+    out: Out = None
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Accuracy by question as a picture, PNG; needs kgdx[plot].")
     ] = None
@@ -75,9 +69,9 @@ class Written:
 @grouped
 def inquiry(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
-    asking: Asking,
-    patients: Patients,
-    written: Written,
+    asking: InquiryOptions,
+    patients: PatientOptions,
+    written: WrittenFiles,
     sharing: Sharing,
     split: OnSplit = None,
     as_json: Json = False,
@@ -89,8 +83,9 @@ def inquiry(
     infogain,degree --answers bare,named
     """
     from kgdx.cli import page_files
-    from kgdx.evaluate.inquiries import Inquiring, evaluate_inquiry, sampled
-    from kgdx.evaluate.journal import Journal
+    from kgdx.evaluate.inquiries import InquiryTask, checked_selectors, evaluate_inquiry, sampled
+    from kgdx.evaluate.runner import Runner, finish, kept
+    from kgdx.render.terminal.inquiry_text import inquiry_figures
 
     page_files.check(written.html, force=written.force)
     selectors, answers, setting = _wanted(asking, patients)
@@ -98,70 +93,34 @@ def inquiry(
     if patients.sample is not None:
         given = sampled(given, patients.sample, patients.seed)
     with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
-        work = Inquiring(setting)
-        through = partial(sharing.out, work, graph=graph, share=2) if sharing.shares else None
-
-        def measured(journal: Journal | None = None) -> dict[str, Any]:
-            asked = work.inquiries(graph)
-            return evaluate_inquiry(asked, given, selectors, answers, journal, advance, through)
-
-        if written.out is None:
-            result = measured()
-        else:
-            about = {"graph": graph.fingerprint, "selectors": selectors, "answers": answers, "of": len(given)}
-            with Journal(written.out).working({**about, "setting": asdict(setting)}) as journal:
-                result = measured(journal)
-                journal.finish(journal.records, result)
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.inquiry_text import inquiry_figures
-
-        options.show(inquiry_figures(result))
+        task = InquiryTask(setting)
+        about = {"graph": graph.fingerprint, "selectors": selectors, "answers": answers, "setting": asdict(setting)}
+        checked_selectors(selectors)
+        with kept(written.out, about, given) as journal:
+            runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=2))
+            result = evaluate_inquiry(task.on(graph), given, selectors, answers, runner)
+            finish(written.out, runner.records, result)
+    show(result, as_json, inquiry_figures)
     _draw(written, result)
 
 
-def _wanted(asking: Asking, patients: Patients) -> tuple[list[str], list[Answers], Setting]:
-    """Selectors, kinds of answers and the setting that the options name.
-
-    Raises:
-        UsageError: An option names what does not exist.
-    """
+def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str], list[Answers], Setting]:
+    """Selectors, kinds of answers and the setting that the options name."""
     from kgdx.episode.recorded_patient import Noise
     from kgdx.errors import UsageError
     from kgdx.evaluate.inquiries import ABLATIONS, ANSWERS, Setting
 
-    ablate, answers, kinds = (_listed(each) for each in (asking.ablate, asking.answers, asking.kinds))
+    ablate, answers, kinds = (listed(each) for each in (asking.ablate, asking.answers, asking.kinds))
     for given, known in ((ablate, tuple(ABLATIONS)), (answers, ANSWERS)):
         if wrong := [each for each in given if each not in known]:
             raise UsageError(f"there is no {wrong[0][:40]!r} here", hint=f"one of {', '.join(known)}")
-    names = [*_selectors(asking.selectors), *(name for each in ablate for name in ABLATIONS[each])]
+    names = [*listed(asking.selectors), *(name for each in ablate for name in ABLATIONS[each])]
     noise = Noise(patients.forgets, patients.contradicts, patients.unsure)
     setting = Setting(asking.questions, patients.start, patients.seed, noise, tuple(kinds))
     return list(dict.fromkeys(names)), [each for each in ANSWERS if each in answers], setting
 
 
-def _listed(given: str) -> list[str]:
-    return [each.strip() for each in given.split(",") if each.strip()]
-
-
-def _selectors(given: str) -> list[str]:
-    """Split names at commas, but not between the settings of one.
-
-    Example:
-        >>> _selectors("split:leaders=3,infogain")
-        ['split:leaders=3', 'infogain']
-    """
-    names: list[str] = []
-    for each in _listed(given):
-        if names and ":" in names[-1] and "=" in each and ":" not in each:
-            names[-1] += f",{each}"
-        else:
-            names.append(each)
-    return names
-
-
-def _draw(written: Written, result: dict[str, Any]) -> None:
+def _draw(written: WrittenFiles, result: dict[str, Any]) -> None:
     """Write the picture and the page that are wanted."""
     from kgdx.cli import page_files
 

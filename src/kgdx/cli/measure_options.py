@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
+from kgdx.cli.evaluation_options import Out, Seed, show
 from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kgdx.answer.option_questions import OptionQuestion
     from kgdx.api import Graph
     from kgdx.config import LlmAccess
-    from kgdx.evaluate.journal import Journal
     from kgdx.evaluate.option_accuracy import OptionArm
     from kgdx.evaluate.option_sets import OptionSet
     from kgdx.llm.chat import ChatModel, Prices
@@ -27,7 +27,7 @@ SCRIPTED = "scripted:knows, scripted:half-knows, scripted:guesses, scripted:unsu
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class ModelOptions:
     """Who answers, and how."""
 
     llm: Annotated[
@@ -51,22 +51,19 @@ class Answering:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class QuestionOptions:
     """What is asked, and how it runs."""
 
     format: Annotated[
         str | None, typer.Option("--format", metavar="NAME", help="What the file is written as; by its fields.")
     ] = None
     sample: Annotated[int | None, typer.Option(metavar="N", min=1, help="So many questions, by chance.")] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")] = 0
+    seed: Seed = 0
     jobs: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=1024, help="Questions at the same time; KGDX_LLM_CONCURRENCY."),
     ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished questions here; goes on."),
-    ] = None
+    out: Out = None
 
 
 @grouped
@@ -75,8 +72,8 @@ def option_questions(
         Path,
         typer.Argument(metavar="FILE", help="MedQA, MedMCQA, MMLU, GPQA, Medbullets, MedXpertQA, or our own; or .gz."),
     ],
-    answering: Answering,
-    asking: Asking,
+    answering: ModelOptions,
+    asking: QuestionOptions,
     budget: Budget,
     html: Html = None,
     force: Force = False,
@@ -89,9 +86,9 @@ def option_questions(
     kgdx evaluate options medqa.jsonl --llm MODEL --out run --max-calls 50000
     """
     from kgdx.cli import page_files
-    from kgdx.evaluate.journal import Journal
     from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
     from kgdx.evaluate.option_sets import read_option_set, sampled
+    from kgdx.render.terminal.option_text import option_figures
 
     page_files.check(html, force=force)
     found = read_option_set(questions, asking.format)
@@ -100,18 +97,12 @@ def option_questions(
     if answering.vary:
         names += list(varied(names[-1] if names else "thought", answering.vary))
     arms = [option_arm(each) for each in dict.fromkeys(names)]
-    journal = None if asking.out is None else Journal(asking.out)
     with inputs.graph(store) as graph:
-        models, prices, at_once = _models(graph, arms, answering, budget, asked, journal, asking.jobs)
-        with options.progress_bar("questions", len(asked) * len(arms)) as advance:
+        models, prices, at_once = _models(graph, arms, answering, budget, asked, asking)
+        with options.progress_bar("questions", len(asked)) as advance:
             evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
-            result = evaluation.run(asked, journal) | _set(graph, found, asked)
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.option_text import option_figures
-
-        options.show(option_figures(result))
+            result = evaluation.run(asked, asking.out) | _set(graph, found, asked)
+    show(result, as_json, option_figures)
     if html is not None:
         from kgdx.render.pages.inquiry_page import options_page
 
@@ -119,7 +110,6 @@ def option_questions(
 
 
 def _set(graph: Graph, found: OptionSet, asked: Sequence[OptionQuestion]) -> dict[str, object]:
-    """What is said of the set: its format, what was refused, and which questions stand in the texts searched."""
     from kgdx.evaluate.option_sets import contamination
 
     return {"format": found.format, "refused": list(found.refused), "contamination": contamination(graph.texts, asked)}
@@ -128,19 +118,14 @@ def _set(graph: Graph, found: OptionSet, asked: Sequence[OptionQuestion]) -> dic
 def _models(
     graph: Graph,
     arms: Sequence[OptionArm],
-    answering: Answering,
+    answering: ModelOptions,
     budget: Budget,
     asked: Sequence[OptionQuestion],
-    journal: Journal | None,
-    jobs: int | None,
+    asking: QuestionOptions,
 ) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
-    """The models by name, the one of --llm first, with their prices, and how many questions are asked at a time.
-
-    Raises:
-        UsageError: An endpoint is no pair of model and address, or nothing limits the cost.
-        ConfigError: No model or endpoint is set.
-    """
+    """The models by name, the one of --llm first, with their prices, and how many questions are asked at a time."""
     from kgdx.errors import UsageError
+    from kgdx.evaluate.runner import CACHE
     from kgdx.evaluate.scripted_models import PREFIX
     from kgdx.evaluate.scripted_options import scripted_options
     from kgdx.llm.budget import Meter
@@ -152,13 +137,13 @@ def _models(
     models: dict[str, ChatModel] = {}
     prices: dict[str, Prices] = {}
     at_once, meter = 1, None
-    cache = graph.settings.cache / "llm" / "answers.sqlite" if journal is None else journal.cache
+    cache = graph.settings.cache / "llm" / "answers.sqlite" if asking.out is None else asking.out / CACHE
     for name in dict.fromkeys([answering.llm, *(each.model for each in arms if each.model)]):
         if name is not None and name.startswith(PREFIX):
             models[name] = scripted_options(name, asked)
             continue
         require_budget(budget, graph.settings)
-        access = _access(graph, name, places, budget, jobs)
+        access = _access(graph, name, places, budget, asking.jobs)
         meter = meter or Meter.of(access)
         options.remark(f"asking {described(access)}")
         called = name or access.model  # an arm names a model in this process with `transformers:` before it
@@ -169,12 +154,7 @@ def _models(
 
 
 def _access(graph: Graph, name: str | None, places: Mapping[str, str], budget: Budget, jobs: int | None) -> LlmAccess:
-    """How a model is asked: as it is set, within the budget, as many requests at a time as questions.
-
-    Raises:
-        ConfigError: No model or endpoint is set.
-        UsageError: The cost is limited, and no prices are set.
-    """
+    """How a model is asked: as it is set, within the budget, as many requests at a time as questions."""
     from kgdx.api.questions import limited
 
     access = limited(graph.settings.llm(name), budget.limits())

@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.held_out_options import OnSplit, held_out_of, working
+from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, show, through
 from kgdx.cli.options import Budget, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
-    from kgdx.evaluate.retrieval_accuracy import Arm, RetrievalAccuracy, Some, Told
+    from kgdx.evaluate.retrieval_accuracy import Arm, RetrievedCases
+    from kgdx.evaluate.runner import Measure
 
 ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Arms:
+class ArmOptions:
     """What is compared."""
 
     methods: Annotated[
@@ -45,7 +46,7 @@ class Arms:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerTwo:
+class RerankArmOptions:
     """What re-orders the candidates of the first method."""
 
     rerank: Annotated[
@@ -63,16 +64,13 @@ class LayerTwo:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class WrittenFiles:
     """What is written besides."""
 
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What became of each patient: .csv, .tsv or .jsonl.")
     ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished patients here; goes on."),
-    ] = None
+    out: Out = None
 
 
 @grouped
@@ -80,10 +78,10 @@ def retrieve(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
     ],
-    arms: Arms,
-    layer_two: LayerTwo,
+    arms: ArmOptions,
+    layer_two: RerankArmOptions,
     budget: Budget,
-    kept: Kept,
+    written: WrittenFiles,
     sharing: Sharing,
     split: OnSplit = None,
     as_json: Json = False,
@@ -95,67 +93,72 @@ def retrieve(
     --rerank after a model's re-ordering, too. Example: kgdx evaluate retrieve cases.jsonl --methods fused,bm25
     --errors errors.csv
     """
-    from kgdx.evaluate.retrieval_report import check_suffix, checked_at, patient_lines, retrieval_report
+    from kgdx.errors import UsageError
+    from kgdx.evaluate import retrieval_accuracy as accuracy
+    from kgdx.evaluate.runner import Runner, finish, kept, numbered
+    from kgdx.render.terminal.retrieval_text import retrieval_figures
 
     if layer_two.rerank:
-        sharing.refuse("--rerank")
-    if kept.errors is not None:
-        check_suffix(kept.errors)
+        sharing.refuse_ray("--rerank")
+    if written.errors is not None and written.errors.suffix not in (*accuracy.SEPARATORS, ".jsonl"):
+        hint = "end it in .csv, .tsv or .jsonl"
+        raise UsageError(f"{written.errors.name!r} does not say its form", hint=hint)
     given = list(held_out_of(split, inputs.many(cases)))
     with inputs.graph(store) as graph:
         chosen, not_run = _arms(arms, graph)
         chosen += _reordered(chosen[0], arms, layer_two, budget, graph)
         measured = _measured(arms, chosen, graph)
-        at = checked_at(arms.at, measured.size)
+        at = accuracy.checked_at(arms.at, measured.size)
         _announce(chosen, given)
         about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
-        with working(kept.out, given, about) as work, options.progress_bar("patients", len(given)) as advance:
-            if sharing.shares:
-                measured.run(given, work, advance, lambda some: sharing.out(Retrieving(arms), some, graph, share=4))
-            else:
-                measured.run(given, work, advance)
-            result = {**retrieval_report(measured, at), "not_run": not_run}
-            if work is not None:
-                work.finish(work.records, result)
-    if kept.errors is not None:
-        private_file(kept.errors).write_text(patient_lines(measured.found, kept.errors.suffix), encoding="utf-8")
-        options.remark(f"what became of each patient: {kept.errors}")
-    if as_json:
-        options.write_json(result)
-    else:
-        from kgdx.render.terminal.retrieval_text import retrieval_figures
+        names = [arm.name for arm in chosen]
+        with kept(written.out, about, given) as journal, options.progress_bar("patients", len(given)) as advance:
+            runner = Runner(journal, _at_once(layer_two, sharing, graph), advance)
+            if not layer_two.rerank:
+                runner.through = through(sharing, RetrievalTask(arms), graph, share=4)
+            records = runner.run(numbered(given), names, measured)
+            runner.check()
+            not_run |= {name: str(error) for name, error in runner.not_run.items()}
+            result = accuracy.retrieval_figures(records, names, measured.size, at)
+            result["not_run"] = not_run | result["not_run"]
+            finish(written.out, records, result)
+    if written.errors is not None:
+        lines = accuracy.patient_lines(records, written.errors.suffix)
+        private_file(written.errors).write_text(lines, encoding="utf-8")
+        options.remark(f"what became of each patient: {written.errors}")
+    show(result, as_json, retrieval_figures)
 
-        options.show(retrieval_figures(result))
+
+def _at_once(layer_two: RerankArmOptions, sharing: Sharing, graph: Graph) -> int:
+    """How many requests to models run at a time; one where nobody is asked."""
+    if not layer_two.rerank:
+        return 1
+    return sharing.jobs or max(graph.settings.llm(name).concurrency for name in listed(layer_two.rerank))
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieving:
-    """The work of ranking cases by arms that re-order nothing."""
+class RetrievalTask:
+    """Ranks cases by arms that re-order nothing."""
 
-    arms: Arms
+    arms: ArmOptions
 
-    def on(self, graph: Graph) -> Callable[[Some], list[Told]]:
-        """Return what ranks some cases."""
-        measured = _measured(self.arms, _arms(self.arms, graph)[0], graph)
-        return lambda some: list(measured.told(some))
+    def on(self, graph: Graph) -> Measure:
+        """Return what ranks a case."""
+        return _measured(self.arms, _arms(self.arms, graph)[0], graph)
 
 
-def _measured(wanted: Arms, chosen: Sequence[Arm], graph: Graph) -> RetrievalAccuracy:
-    """Return what ranks cases by arms.
-
-    Raises:
-        UsageError: The source of the candidates describes none.
-    """
+def _measured(wanted: ArmOptions, chosen: Sequence[Arm], graph: Graph) -> RetrievedCases:
+    """Return what ranks cases by arms."""
     from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.retrieval_accuracy import RetrievalAccuracy, of_source
+    from kgdx.evaluate.retrieval_accuracy import RetrievedCases, of_source
     from kgdx.evaluate.words_reader import words_reader
 
     among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
     labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
-    return RetrievalAccuracy(chosen, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
+    return RetrievedCases(chosen, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
 
 
-def _about(arms: Sequence[Arm], how: LayerTwo) -> dict[str, Any]:
+def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
     """What has to be the same when a comparison goes on: the scorers and weights of each arm, and how is re-ordered."""
     from kgdx.evaluate.model_order import ModelOrder
 
@@ -164,23 +167,19 @@ def _about(arms: Sequence[Arm], how: LayerTwo) -> dict[str, Any]:
     return {"arms": {arm.name: arm.method.ranker.digest for arm in arms}, **(layer_two if prompts else {})}
 
 
-def _arms(wanted: Arms, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
-    """What is measured, and why the rest of all methods is not.
-
-    Raises:
-        UsageError: There is no such method, or none that this graph can be asked by.
-    """
+def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
+    """What is measured, and why the rest of all methods is not."""
     from kgdx.errors import KgdxError, UsageError
     from kgdx.evaluate.retrieval_accuracy import Arm
     from kgdx.rank.retrieval import FUSED, METHODS
 
     every = wanted.methods.strip() == ALL
-    names = [FUSED, *(each for each in METHODS if each != FUSED)] if every else _listed(wanted.methods)
+    names = [FUSED, *(each for each in METHODS if each != FUSED)] if every else listed(wanted.methods)
     if not names:
         raise UsageError("no method is named", hint=f"some of {', '.join(METHODS)}")
     arms: list[Arm] = []
     not_run: dict[str, str] = {}
-    left_out = _listed(wanted.without)
+    left_out = listed(wanted.without)
     most = max(_numbers(wanted.keep))
     for name in dict.fromkeys(names):
         kind = METHODS.get(name)
@@ -205,14 +204,9 @@ def _arms(wanted: Arms, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
     return arms, not_run
 
 
-def _reordered(first: Arm, wanted: Arms, how: LayerTwo, budget: Budget, graph: Graph) -> list[Arm]:
-    """The first arm with each model, prompt and number of candidates.
-
-    Raises:
-        UsageError: There is no such prompt, or nothing limits the cost.
-        ConfigError: No endpoint is set.
-    """
-    models = _listed(how.rerank)
+def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Budget, graph: Graph) -> list[Arm]:
+    """The first arm with each model, prompt and number of candidates."""
+    models = listed(how.rerank)
     if not models:
         return []
     from kgdx.api.questions import connected
@@ -225,13 +219,12 @@ def _reordered(first: Arm, wanted: Arms, how: LayerTwo, budget: Budget, graph: G
     found = []
     for name in models:
         model, prices = connected(graph.settings, name, budget.limits())
-        at_once = graph.settings.llm(name).concurrency
-        for prompt in _listed(how.prompt):
+        for prompt in listed(how.prompt):
             for kept in _numbers(wanted.keep):
                 said = {"candidates": kept, "prompt": prompt, "weight": how.rerank_weight, "shuffles": how.shuffle}
                 policy = make_policy("rerank", said, explain=0)
                 assert isinstance(policy, RerankPolicy)
-                order = ModelOrder(graph, model, policy, prices=prices, concurrency=at_once)
+                order = ModelOrder(graph, model, policy, prices=prices)
                 title = f"{first.name} + {name} ({policy.prompt.name}, {kept})"
                 found.append(Arm(title, first.method, order, kept))
     return found
@@ -249,18 +242,10 @@ def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
 
 
 def _numbers(given: str) -> list[int]:
-    """Numbers of candidates that are re-ordered.
-
-    Raises:
-        UsageError: They are none.
-    """
+    """Numbers of candidates that are re-ordered."""
     from kgdx.errors import UsageError
 
-    parts = _listed(given)
+    parts = listed(given)
     if not parts or not all(each.isascii() and each.isdigit() and 2 <= int(each) <= 500 for each in parts):
         raise UsageError(f"--keep {given[:40]!r} is no list of numbers from 2 to 500", hint="as in --keep 50,80,100")
     return sorted({int(each) for each in parts})
-
-
-def _listed(given: str) -> list[str]:
-    return [each.strip() for each in given.split(",") if each.strip()]

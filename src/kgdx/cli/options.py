@@ -146,11 +146,7 @@ class Model(Budget):
 
 
 def announce(store: str | None, model: str | None, policy: str | None) -> None:
-    """Say who is asked, before anything is sent; nothing where no model is.
-
-    Raises:
-        ConfigError: No model or endpoint is set.
-    """
+    """Say who is asked, before anything is sent; nothing where no model is."""
     from kgdx.episode.policy import POLICIES
 
     if model is None and (policy is None or not POLICIES.get(policy.partition(":")[0]).capabilities.models):
@@ -281,11 +277,7 @@ def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece
 
 
 def finished(result: Diagnosis) -> None:
-    """Fail where an action did: what was found before it may be shown, but is not the whole answer.
-
-    Raises:
-        KgdxError: What the action failed with.
-    """
+    """Fail where an action did: what was found before it may be shown, but is not the whole answer."""
     from kgdx.errors import KgdxError
 
     failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]

@@ -28,11 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(path: Path | None, *, force: bool) -> None:
-    """Refuse a place that no page can be written to, before the work that the page would show.
-
-    Raises:
-        UsageError: As for :func:`kgdx.render.pages.writable`.
-    """
+    """Refuse a place that no page can be written to, before the work that the page would show."""
     if path is None:
         return
     from kgdx.render.pages import writable
@@ -67,11 +63,7 @@ def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | 
 
 
 def check_record(path: Path | None, *, force: bool) -> None:
-    """Refuse a place that no record can be written to.
-
-    Raises:
-        UsageError: It is no form that is written, or as for :func:`kgdx.render.pages.writable`.
-    """
+    """Refuse a place that no record can be written to."""
     if path is None:
         return
     from kgdx.errors import UsageError
@@ -123,11 +115,7 @@ def report(
 
 
 def _document(source: str) -> dict[str, object]:
-    """Read a JSON object.
-
-    Raises:
-        UsageError: There is no such file, or it holds something else.
-    """
+    """Read a JSON object."""
     import json
 
     from kgdx.errors import UsageError

@@ -41,13 +41,13 @@ class Person:
         ),
     ] = None
 
-    def about(self) -> About:
-        """Return what was given, checked before any graph is opened.
+    setting: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="Where the patient is seen: emergency, general, or referral."),
+    ] = None
 
-        Raises:
-            CaseError: A value cannot be, or the file of genes cannot be used.
-            UsageError: Genes are given in two ways.
-        """
+    def about(self) -> About:
+        """Return what was given, checked before any graph is opened."""
         from kgdx.case import Case, with_person
         from kgdx.errors import UsageError
 
@@ -59,6 +59,7 @@ class Person:
             "onset": self.onset,
             "inheritance": self.inheritance,
             "consanguineous": self.consanguineous,
+            "setting": self.setting,
             "genes": self.genes or [part for each in self.gene or () for part in each.split(",")],
         }
         with_person(Case(""), given)

@@ -55,10 +55,6 @@ class Rerank:
             explain: How many of them are explained.
             case_bank: Whether to match with the graph's other patients too.
             others: What else may choose the steps.
-
-        Raises:
-            UsageError: Somebody else chooses the steps, too; or there is no such instruction; or it is said how to
-                re-rank, and not who.
         """
         from kgdx.episode.policy import make_policy
         from kgdx.errors import UsageError
@@ -98,9 +94,6 @@ def reranked(
         given: The cases.
         total: How many there are; ``None`` where that is not known before.
         budget: What all of them may cost.
-
-    Raises:
-        UsageError: Nothing limits the cost.
     """
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.api.reranking import SAMPLE
@@ -129,11 +122,7 @@ def reranked(
 
 
 def require_budget(budget: Budget, settings: Settings) -> None:
-    """Refuse to ask a model about many patients where neither an option nor a setting limits calls, tokens or cost.
-
-    Raises:
-        UsageError: Nothing does.
-    """
+    """Refuse to ask a model about many patients where neither an option nor a setting limits calls, tokens or cost."""
     from kgdx.errors import UsageError
 
     names = ("max_calls", "max_tokens", "max_cost")

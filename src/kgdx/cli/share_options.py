@@ -68,22 +68,14 @@ class Sharing:
         return shared(work, items, graph, jobs=jobs, ray=self.ray, encoder=encoder, share=share)
 
     def refuse_ray(self, what: str) -> None:
-        """Refuse Ray where a model is asked, whose budget one process keeps.
-
-        Raises:
-            UsageError: Ray is wanted.
-        """
+        """Refuse Ray where a model is asked, whose budget one process keeps."""
         from kgdx.errors import UsageError
 
         if self.ray is not None:
             raise UsageError(f"--ray goes without {what}", hint="--jobs says how many requests run at a time")
 
     def refuse(self, what: str) -> None:
-        """Refuse other processes where a model is asked, whose budget one process keeps.
-
-        Raises:
-            UsageError: Others are wanted.
-        """
+        """Refuse other processes where a model is asked, whose budget one process keeps."""
         from kgdx.errors import UsageError
 
         if self.shares:

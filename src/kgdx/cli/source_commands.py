@@ -42,7 +42,7 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
     """List the sources that can be loaded: those that ship with kgdx, and your own."""
     if context.invoked_subcommand is not None:
         return
-    from kgdx.ingest.pipeline.build_summary import sources as every
+    from kgdx.ingest.pipeline.freshness import sources as every
     from kgdx.render.terminal.sources_text import source_list
 
     found = every()
@@ -133,12 +133,7 @@ def accept(
 
 
 def accept_licence(name: str, words: Sequence[str] = ()) -> None:
-    """Remember that the user accepts the licence of a source, and say which it is.
-
-    Args:
-        name: Its name, or the path of its manifest.
-        words: Sources as a command line gives them, among them perhaps the path of its manifest.
-    """
+    """Remember that the user accepts the licence of a source, and say which it is."""
     from kgdx.config import Settings
     from kgdx.ingest.manifest import is_manifest
     from kgdx.ingest.source_choice import accept as remember
@@ -150,7 +145,6 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
 
 
 def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
-    """A manifest by its path or by its source's name."""
     from kgdx.ingest.manifest import is_manifest, manifest, read_manifest
 
     return read_manifest(Path(word).expanduser(), named=False) if is_manifest(word) else manifest(word, more)
@@ -276,7 +270,6 @@ def extract_relations(
 def _reader(
     llm: str | None, vocabulary: Path | None, jobs: int | None, *, cached: bool
 ) -> tuple[RelationReader, Meter, int]:
-    """Who reads, what counts the cost, and how many at a time."""
     import os
     from dataclasses import replace
 
@@ -366,7 +359,6 @@ def _kinds(kinds: dict[str, int]) -> str:
 
 
 def _told(found: dict[str, Any]) -> Iterator[str]:
-    """What an index holds and what it does not."""
     sources = ", ".join(found["sources"]) or "no source"
     yield f"{found['pieces']:,} pieces of texts of {sources}; k1 {found['k1']:g}, b {found['b']:g}"
     if "abstracts" in found:

@@ -88,9 +88,6 @@ def parse(template: str, declared: Mapping[str, str], given: Iterable[str]) -> d
         declared: Parameter name → type, as in the template's header.
         given: The words; a list is ``a,b,c`` or a JSON array, rows are a JSON array.
 
-    Raises:
-        UsageError: A word is no pair, is given twice, or its value does not fit. Names are left to the template.
-
     Example:
         >>> parse("t", {"ids": "strings", "limit": "integer?"}, ["ids=HP:0001250,HP:0002133", "limit=5"])
         {'ids': ['HP:0001250', 'HP:0002133'], 'limit': 5}

@@ -15,18 +15,15 @@ from typing import Any
 
 import platformdirs
 
+from kgdx.config.language_model import PROVIDER_VARIABLES, LlmAccess, llm_access
 from kgdx.config.values import (
     JUDGE_KEYS,
     LLM_KEYS,
-    LLM_LIMITS,
-    LLM_NUMBERS,
     PUBMED_KEYS,
-    endpoint,
     first,
     folder_of,
     is_neo4j,
     languages,
-    number,
     path_of,
     read_config,
     read_secret,
@@ -59,54 +56,6 @@ class Neo4jAccess:
     bookmarks: tuple[str, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class LlmAccess:
-    """What it takes to ask one language model; the key never shows in the representation.
-
-    Attributes:
-        model: The model's name at the endpoint.
-        base_url: Address of an endpoint that speaks OpenAI's protocol, up to and with ``/v1``; empty for a recording.
-        api_key: Its key; ``None`` for an endpoint that asks for none.
-        price_in: Price of a million tokens read, in any currency.
-        price_out: Price of a million tokens written.
-        timeout: Seconds to wait for an answer, or for the next piece of a stream.
-        concurrency: Calls at the same time.
-        attempts: Tries of one call.
-        cassette: File of recorded answers.
-        cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
-        deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent.
-        max_calls: Calls at most; ``None`` for no limit.
-        max_tokens: Tokens read and written at most.
-        max_cost: Money at most; needs prices.
-        max_seconds: Seconds at most from the first call on.
-        seed: Of a local model's random choices.
-        device: Where a local model computes: ``auto``, or a device's name such as ``cpu`` or ``cuda:0``.
-    """
-
-    model: str
-    base_url: str
-    api_key: str | None = field(default=None, repr=False)
-    price_in: float = 0.0
-    price_out: float = 0.0
-    timeout: float = 120.0
-    concurrency: int = 4
-    attempts: int = 5
-    cassette: Path | None = None
-    cassette_mode: str = "replay"
-    deidentify: bool = False
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    max_seconds: float | None = None
-    seed: int = 0
-    device: str = "auto"
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the model is run in this process, so that nothing is sent anywhere."""
-        return self.base_url == TRANSFORMERS
-
-
 SAVE_WAIT_S = 30.0
 """Seconds that a save waits where nothing else is set."""
 
@@ -131,6 +80,7 @@ class Settings:
         on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
         llm_settings: How to reach a language model, as set; see :meth:`llm`.
         judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
+        provider_settings: Addresses and keys of known providers by their own variables, such as ``OPENAI_API_KEY``.
         pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
@@ -154,6 +104,7 @@ class Settings:
     on_store: bool = False
     llm_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     judge_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    provider_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     align_encoder: str | None = None
     align_languages: tuple[str, ...] = ("en",)
@@ -169,9 +120,6 @@ class Settings:
         Args:
             store: The store that the caller asked for; overrides ``KGDX_STORE`` and the config file.
             environ: The environment to read; the process's own by default.
-
-        Raises:
-            ConfigError: A value cannot be used, or the config file cannot be read or has an unknown key.
 
         Example:
             >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"}).store
@@ -203,6 +151,7 @@ class Settings:
             on_store=switch("KGDX_ON_STORE", env.get("KGDX_ON_STORE") or "false"),
             llm_settings=_llm_settings(env, config.get("llm", {})),
             judge_settings=_llm_settings(env, config.get("judge", {}), "judge", JUDGE_KEYS),
+            provider_settings={name: env[name] for name in PROVIDER_VARIABLES if env.get(name)},
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
             align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
             align_languages=languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
@@ -231,9 +180,6 @@ class Settings:
 
         User and password come from the environment or the config file; the local server's own password, where none is
         set for it, from its password file.
-
-        Raises:
-            ConfigError: There is no address or no password.
 
         Example:
             >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "NEO4J_PASSWORD": "secret"}
@@ -279,56 +225,19 @@ class Settings:
     def llm(self, model: str | None = None) -> LlmAccess:
         """Return how to ask a language model (default: the one that is set).
 
-        Raises:
-            ConfigError: No model or endpoint is set, or a setting cannot be used. There is no default endpoint: text
-                goes only where the user says.
-
         Example:
             >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_BASE_URL": "http://127.0.0.1:11434/v1"}
             >>> Settings.load(environ=env).llm("qwen3:8b").base_url
             'http://127.0.0.1:11434/v1'
         """
-        given = self.llm_settings
-        name, place = _model_and_place(model or given.get("model"), given.get("base_url", ""))
-        mode = given.get("cassette_mode", "replay")
-        if mode not in ("replay", "record", "auto"):
-            raise ConfigError(f"KGDX_LLM_CASSETTE_MODE is {mode!r}", hint="one of replay, record, auto")
-        cassette = Path(given["cassette"]).expanduser() if given.get("cassette") else None
-        if not place and (cassette is None or mode != "replay"):
-            hint = "set KGDX_LLM_BASE_URL, such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
-            raise ConfigError(f"no endpoint is set for the model {name}", hint=hint)
-        numbers = {key: number(key, given[key]) if key in given else value for key, value in LLM_NUMBERS.items()}
-        limits = {key: number(key, given[key]) for key in LLM_LIMITS if key in given}
-        if "max_cost" in limits and not (numbers["price_in"] or numbers["price_out"]):
-            hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
-            raise ConfigError("KGDX_LLM_MAX_COST is set, and prices are not", hint=hint)
-        return LlmAccess(
-            name,
-            place,
-            given.get("api_key") or None,
-            price_in=numbers["price_in"],
-            price_out=numbers["price_out"],
-            timeout=numbers["timeout"] or 120.0,
-            concurrency=max(1, int(numbers["concurrency"])),
-            attempts=max(1, int(numbers["attempts"])),
-            cassette=cassette,
-            cassette_mode=mode,
-            deidentify=switch("KGDX_LLM_DEIDENTIFY", given.get("deidentify", "false")),
-            max_calls=int(limits["max_calls"]) if "max_calls" in limits else None,
-            max_tokens=int(limits["max_tokens"]) if "max_tokens" in limits else None,
-            max_cost=limits.get("max_cost"),
-            max_seconds=limits.get("max_seconds"),
-            seed=int(numbers["seed"]),
-            device=given.get("device", "auto"),
+        return llm_access(
+            {**self.llm_settings, "model": model or self.llm_settings.get("model", "")}, self.provider_settings
         )
 
     def judge(self, model: str | None = None) -> LlmAccess:
         """Return how to ask the model that judges answers: as :meth:`llm`, but for what is set for the judge.
 
         The key of one endpoint is never sent to another.
-
-        Raises:
-            ConfigError: As of :meth:`llm`.
 
         Example:
             >>> env = {"KGDX_LLM_BASE_URL": "http://127.0.0.1:1/v1", "KGDX_LLM_API_KEY": "k", "KGDX_JUDGE_MODEL": "j"}
@@ -343,9 +252,6 @@ class Settings:
     @property
     def llm_reads_documents(self) -> bool:
         """Whether a build lets the language model read documents (never patients' texts): only if it is said so.
-
-        Raises:
-            ConfigError: The setting is neither true nor false.
 
         Example:
             >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_LLM_DOCUMENTS": "1"}).llm_reads_documents
@@ -374,20 +280,3 @@ def _llm_settings(
 ) -> dict[str, str]:
     given = {key: env.get(f"KGDX_{section.upper()}_{key.upper()}", config.get(key)) for key in sorted(keys)}
     return {key: str(value) for key, value in given.items() if value not in (None, "")}
-
-
-def _model_and_place(model: str | None, place: str) -> tuple[str, str]:
-    """The model's name, and where it is: ``transformers:NAME`` says both."""
-    kind, colon, rest = (model or "").partition(":")
-    if colon and kind == TRANSFORMERS:
-        model, place = rest, TRANSFORMERS
-    if not model:
-        raise ConfigError("no language model is named", hint="set KGDX_LLM_MODEL and KGDX_LLM_BASE_URL")
-    return model, endpoint(place) if place and place != TRANSFORMERS else place
-
-
-# What it takes to reach a Neo4j database or a language model.
-
-
-TRANSFORMERS = "transformers"
-"""In the place of an endpoint's address: the model is a folder or a name that the package transformers loads."""

@@ -23,11 +23,7 @@ def first(env: Mapping[str, str], *names: str, default: str | None = None) -> st
 
 
 def number(key: str, text: str) -> float:
-    """Read a number of the language model's settings.
-
-    Raises:
-        ConfigError: It is none, or negative, or a time that is too long.
-    """
+    """Read a number of the language model's settings."""
     try:
         value = float(text)
     except ValueError:
@@ -41,9 +37,6 @@ def number(key: str, text: str) -> float:
 
 def seconds(name: str, text: str | None, default: float) -> float:
     """Read how long something may be waited for.
-
-    Raises:
-        ConfigError: It is no number of seconds, or too long.
 
     Example:
         >>> seconds("KGDX_SAVE_WAIT", "5", 30.0), seconds("KGDX_SAVE_WAIT", None, 30.0)
@@ -61,11 +54,7 @@ def seconds(name: str, text: str | None, default: float) -> float:
 
 
 def switch(name: str, text: str) -> bool:
-    """Read what a variable says that is on or off.
-
-    Raises:
-        ConfigError: It is neither true nor false.
-    """
+    """Read what a variable says that is on or off."""
     said = text.strip().lower()
     if said not in ("1", "true", "yes", "0", "false", "no"):
         raise ConfigError(f"{name} is {text[:40]!r}", hint="give true or false")
@@ -73,11 +62,7 @@ def switch(name: str, text: str) -> bool:
 
 
 def languages(text: str) -> tuple[str, ...]:
-    """Read a list of languages.
-
-    Raises:
-        ConfigError: One of them is none.
-    """
+    """Read a list of languages."""
     found = tuple(part.strip().lower() for part in text.split(",") if part.strip())
     wrong = [part for part in found if not (part.isascii() and part.isalpha() and 2 <= len(part) <= 3)]
     if wrong or not found:
@@ -92,11 +77,7 @@ def path_of(value: str | None) -> Path | None:
 
 
 def folder_of(value: str | None, name: str) -> Path | None:
-    """Return the path of a folder in full; it need not be there.
-
-    Raises:
-        ConfigError: It is a file.
-    """
+    """Return the path of a folder in full; it need not be there."""
     if not value:
         return None
     path = Path(value).expanduser().absolute()
@@ -125,11 +106,7 @@ def is_neo4j(store: str | Path) -> bool:
 
 
 def store_address(value: Any) -> str:
-    """Return the store as a clean address or an absolute path.
-
-    Raises:
-        ConfigError: It is neither, or holds credentials.
-    """
+    """Return the store as a clean address or an absolute path."""
     if not isinstance(value, str) or not value.strip():
         raise ConfigError(f"the store must be a path or a Bolt address, not {value!r}")
     scheme, separator, _ = value.partition("://")
@@ -169,11 +146,7 @@ def same_server(one: str, other: str) -> bool:
 
 
 def endpoint(url: str) -> str:
-    """Return the address of a language model's endpoint, without a slash at its end.
-
-    Raises:
-        ConfigError: It is no http address, or holds credentials.
-    """
+    """Return the address of a language model's endpoint, without a slash at its end."""
     parts, host = _parts(url)
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError("KGDX_LLM_BASE_URL is no http address", hint="for example http://127.0.0.1:8000/v1")
@@ -197,12 +170,31 @@ def _parts(url: str) -> tuple[SplitResult, str | None]:
 
 _KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "ca", "home", "version", "mapping"})
-LLM_NUMBERS = {"price_in": 0.0, "price_out": 0.0, "timeout": 120.0, "concurrency": 4.0, "attempts": 5.0, "seed": 0.0}
-LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds")
+LLM_NUMBERS = {
+    "price_in": 0.0,
+    "price_out": 0.0,
+    "timeout": 120.0,
+    "concurrency": 4.0,
+    "attempts": 5.0,
+    "seed": 0.0,
+    "max_output": 2_048.0,
+}
+LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds", "context")
 LLM_SWITCHES = ("documents", "deidentify")
 _LLM_NUMERIC = frozenset({*LLM_NUMBERS, *LLM_LIMITS})
 LLM_KEYS = frozenset(
-    {"base_url", "model", "api_key", "cassette", "cassette_mode", "device", *LLM_SWITCHES, *_LLM_NUMERIC}
+    {
+        "base_url",
+        "model",
+        "api_key",
+        "cassette",
+        "cassette_mode",
+        "device",
+        "headers",
+        "extra_body",
+        *LLM_SWITCHES,
+        *_LLM_NUMERIC,
+    }
 )
 JUDGE_KEYS = frozenset({"base_url", "model", "api_key"})
 _ALIGN_KEYS = frozenset({"encoder", "languages"})
@@ -221,11 +213,7 @@ _SWITCHES = frozenset({*(f"llm.{key}" for key in LLM_SWITCHES), "pubmed.ask"})
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Read the config file; there need be none.
-
-    Raises:
-        ConfigError: It cannot be read, has an unknown setting, or holds a secret that others can read.
-    """
+    """Read the config file; there need be none."""
     try:
         with path.open("rb") as stream:
             config = tomllib.load(stream)
@@ -267,11 +255,7 @@ def _check_private(path: Path, mode: int) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """Read the local server's password.
-
-    Raises:
-        ConfigError: It cannot be read, or others can read it.
-    """
+    """Read the local server's password."""
     try:
         with path.open(encoding="utf-8") as stream:
             _check_private(path, os.fstat(stream.fileno()).st_mode)
@@ -283,12 +267,7 @@ def read_secret(path: Path) -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file says.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is no YAML in UTF-8.
-    """
+    """Return what a YAML file says."""
     import yaml
 
     try:

@@ -219,7 +219,6 @@ def _context(log: Sequence[Segment]) -> tuple[int, ...]:
 
 
 def _increment(before: tuple[int, ...], tokens: Tokens) -> Tokens:
-    """Return the tokens with only those given that the context did not hold yet."""
     new = tokens.given[len(before) :] if tokens.given[: len(before)] == before else tokens.given
     return Tokens(new, tokens.written, tokens.logprobs)
 

@@ -97,7 +97,6 @@ def markdown(registry: Actions) -> str:
 
 
 def _marked(text: str) -> str:
-    """A docstring's text as Markdown."""
     return text.replace("``", "`").replace("|", "\\|")
 
 

@@ -203,9 +203,6 @@ def recorded(state: State, wish: Action, segment: Segment, case: Case | None, fo
 def answered(state: State, reply: Reply) -> State:
     """Return the state after the patient's reply to the pending question.
 
-    Raises:
-        UsageError: No question is pending.
-
     Example:
         >>> from kgdx.episode.segment import load
         >>> state = State(Case("p"), pending=AskPatient(term="HP:0001250"))
@@ -254,10 +251,6 @@ def step(graph: GraphLike, state: State, action: Action) -> State:
         graph: Where it runs.
         state: The state before.
         action: What is done.
-
-    Raises:
-        UsageError: It cannot be done now.
-        KgdxError: It failed.
     """
     wished = state.add(Segment(Author.POLICY, Kind.WISH, action.name, action.parameters(), action.words()), wish=action)
     if (reason := action.refused(state)) is not None:
@@ -318,7 +311,6 @@ def run(world: World, state: State, policy: Policy, watch: Watch | None = None) 
 
 
 def _shown(state: State, seen: int, watch: Watch | None) -> int:
-    """Show whoever watches the segments that are new, and return how many there are now."""
     for segment in state.log[seen:] if watch is not None else ():
         cast("Watch", watch)(segment)
     return len(state.log)

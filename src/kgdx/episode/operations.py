@@ -83,7 +83,7 @@ class GraphLike(Queries, Protocol):
         ...
 
     @property
-    def standings(self) -> Any:
+    def belief_tracker(self) -> Any:
         """Says where the diseases stand for a patient, and what could be done next."""
         ...
 
@@ -104,11 +104,7 @@ class GraphLike(Queries, Protocol):
 
     @property
     def literature(self) -> Literature | None:
-        """Finds publications; ``None`` where it is not set up.
-
-        Raises:
-            KgdxError: Its settings cannot be used, or a package is missing.
-        """
+        """Finds publications; ``None`` where it is not set up."""
         ...
 
     @property
@@ -131,21 +127,13 @@ class Operations:
 
     @property
     def graph(self) -> GraphLike:
-        """The graph itself.
-
-        Raises:
-            UsageError: There is none.
-        """
+        """The graph itself."""
         if self._graph is None:
             raise UsageError("there is no graph", hint="give the world one")
         return self._graph
 
     def query(self, template: str, /, **parameters: Any) -> Sequence[Row]:
-        """Run a read template, in its compiled form where it has one, and record it; leave the rows as they are.
-
-        Raises:
-            TemplateError: No such read template, or its parameters do not fit.
-        """
+        """Run a read template, in its compiled form where it has one, and record it; leave the rows as they are."""
         started = time.perf_counter()
         compiled = self.graph.compiled
         rows: Sequence[Row]

@@ -65,11 +65,7 @@ class Policy(BaseModel, ABC):
 
     @abstractmethod
     def choose(self, state: State) -> Wish | None:
-        """Return what should happen next; ``None`` when there is nothing more to do.
-
-        Raises:
-            KgdxError: It cannot choose; the episode ends with what it has.
-        """
+        """Return what should happen next; ``None`` when there is nothing more to do."""
 
     def close(self, state: State) -> Wish | None:
         """Return what brings an episode to its end after a limit: at most 8 wishes, ``None`` when it is done.
@@ -103,11 +99,7 @@ class Script(Policy):
     story: Story
 
     def choose(self, state: State) -> Wish | None:
-        """Return the wish that follows those of the log.
-
-        Raises:
-            UsageError: The story differs from its log.
-        """
+        """Return the wish that follows those of the log."""
         told = self.story(state)
         wish = next(told, None)
         for segment in state.log:
@@ -130,12 +122,13 @@ POLICIES: Registry[Policy] = Registry(
         "planner": "kgdx.policies.planner:PlannerPolicy",
         "rerank": "kgdx.policies.rerank:RerankPolicy",
         "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
-        "learned": "kgdx.policies.learned:LearnedPolicy",
+        "rounds": "kgdx.policies.rounds:RoundsPolicy",
         "doctor": "kgdx.policies.doctor:DoctorPolicy",
         "tags": "kgdx.policies.tags:TagsPolicy",
         "thought": "kgdx.policies.thought:ThoughtPolicy",
         "doctor_by_rules": "kgdx.policies.doctor_by_rules:RulesDoctorPolicy",
     },
+    gone={"learned": "use --policy rounds, which does better; docs/how-to/learned-policy.md trains one of your own"},
 )
 """Name → policy; installed packages add theirs by entry points of the group ``kgdx.policies``."""
 
@@ -166,9 +159,6 @@ def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: 
         wanted: Settings that somebody asked for: the policy has to have them.
         usual: Settings that go to any policy that has them.
 
-    Raises:
-        UsageError: No such policy, or a setting that it does not have or take.
-
     Example:
         >>> make_policy("fixed", {"top": 3}).top, make_policy("fixed:top=4,explain=2", top=10).top
         (3, 4)
@@ -181,11 +171,7 @@ def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: 
 
 
 def configure(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
-    """Return a policy of a class with settings.
-
-    Raises:
-        UsageError: A setting that it does not have or take.
-    """
+    """Return a policy of a class with settings."""
     unknown = sorted(settings.keys() - kind.model_fields.keys())
     if unknown:
         known = ", ".join(sorted(kind.model_fields)) or "none"

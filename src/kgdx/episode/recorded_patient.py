@@ -25,9 +25,6 @@ class Noise:
         contradicts: Of the yes and no that are turned round.
         unsure: Of the questions that are answered with "don't know" whatever is recorded.
 
-    Raises:
-        UsageError: A share is below 0 or above 1.
-
     Example:
         >>> Noise(unsure=0.2).unsure
         0.2
@@ -86,7 +83,7 @@ class SimulatedPatient:
         below = [each for each in self.known if self._below(each.id, asked.term)]
         status: Answer = Status.PRESENT if below else self._lacking(asked.term)
         if not asked.which:
-            status = self._noisy(asked.term, status)
+            status = self.noisy(asked.term, status)
         if status is not Status.PRESENT or not below:
             return Reply(status=status)
         narrower = [each for each in below if each.id != asked.term] if self.named or asked.which else []
@@ -115,7 +112,8 @@ class SimulatedPatient:
         absent = self.complete or bool(above.intersection(self.case.excluded))
         return Status.ABSENT if absent else Status.UNKNOWN
 
-    def _noisy(self, term: str, status: Answer) -> Answer:
+    def noisy(self, term: str, status: Answer) -> Answer:
+        """Return what the patient says where this is the answer."""
         if self._drawn("unsure", term, self.noise.unsure):
             return Status.UNKNOWN
         turned: dict[Status, Answer] = {Status.PRESENT: Status.ABSENT, Status.ABSENT: Status.PRESENT}

@@ -121,11 +121,7 @@ def _made_again(world: World, state: State) -> State:
 
 
 def _same(state: State, wish: Wish, outcome: Outcome, digest: str | None = None) -> State:
-    """Return the state if an action found what the log says.
-
-    Raises:
-        UsageError: It found something else.
-    """
+    """Return the state if an action found what the log says."""
     expected = state.log[-1].data.get("digest", "") if digest is None else digest
     if (outcome.artifact.digest() if outcome.artifact is not None else "") != expected:
         hint = "resume it on the graph and with the version of kgdx that began it"

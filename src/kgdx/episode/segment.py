@@ -135,9 +135,6 @@ class Segment:
     def from_dict(cls, document: Mapping[str, Any]) -> Segment:
         """Read a segment back from :meth:`to_dict`, or from the log of an earlier version.
 
-        Raises:
-            UsageError: It is no segment.
-
         Example:
             >>> segment = Segment(Author.GRAPH, Kind.RESULT, "rank", {"digest": "ab"}, milliseconds=0.5)
             >>> Segment.from_dict(segment.to_dict()) == segment
@@ -204,11 +201,7 @@ def dump(log: Iterable[Segment], *, private: bool = True) -> str:
 
 
 def load(text: str) -> tuple[Segment, ...]:
-    """Read a log from JSON lines; a last line that was cut off is left out.
-
-    Raises:
-        UsageError: A line is no segment.
-    """
+    """Read a log from JSON lines; a last line that was cut off is left out."""
     return tuple(_read(text))
 
 

@@ -94,7 +94,6 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _field_names(kind: type) -> tuple[str, ...] | None:
-    """The names of a dataclass's fields; ``None`` for another class."""
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
 
 
@@ -404,7 +403,6 @@ class State:
 
 
 def _still_known(known: Mapping[Reads, Hashable]) -> dict[Reads, Hashable]:
-    """What a new case leaves as it was: the question."""
     return {"question": known["question"]} if "question" in known else {}
 
 

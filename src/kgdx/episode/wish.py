@@ -263,9 +263,6 @@ class Action(Wish, ABC):
         Args:
             graph: The graph; it records what is run.
             view: What the action :attr:`reads` of the state, and nothing else.
-
-        Raises:
-            KgdxError: It cannot be done; the episode records it.
         """
 
 
@@ -300,7 +297,7 @@ ACTIONS: Registry[Action] = Registry(
         "rank": "kgdx.actions.reading:Rank",
         "believe": "kgdx.actions.believing:Believe",
         "propose_questions": "kgdx.actions.believing:ProposeQuestions",
-        "consider": "kgdx.actions.considering:Consider",
+        "propose_round": "kgdx.actions.question_round:ProposeRound",
         "explain": "kgdx.actions.explaining:Explain",
         "retrieve": "kgdx.actions.retrieving:Retrieve",
         "infer": "kgdx.actions.retrieving:Infer",
@@ -336,9 +333,6 @@ _OTHERS: Mapping[str, type[Wish]] = {kind.name: kind for kind in (Remark, AskPat
 def wish_of(name: str, fields: Mapping[str, Any]) -> Wish:
     """Return the wish that a log records.
 
-    Raises:
-        UsageError: There is no such wish, or its fields do not fit.
-
     Example:
         >>> wish_of("ask_patient", {"term": "HP:0001250"}).label
         ''
@@ -352,9 +346,6 @@ Actions = Mapping[str, type[Action]] | Registry[Action]
 
 def parse_action(document: Mapping[str, Any], registry: Actions) -> Action:
     """Read an action from untrusted JSON: ``{"action": name, …fields}``.
-
-    Raises:
-        UsageError: The action is unknown, or a field does not fit; the message says which.
 
     Example:
         >>> from kgdx.actions import ACTIONS
@@ -372,11 +363,7 @@ W = TypeVar("W", bound=Wish)
 
 
 def parsed(kind: type[W], name: Any, fields: Mapping[str, Any]) -> W:
-    """Return a wish of a class from untrusted fields.
-
-    Raises:
-        UsageError: A field does not fit; the message says which.
-    """
+    """Return a wish of a class from untrusted fields."""
     try:
         return kind.model_validate(fields)
     except ValidationError as error:

@@ -86,11 +86,7 @@ class World:
     prices: Prices = (0.0, 0.0)
 
     def model(self, name: str) -> ChatModel | None:
-        """Return a model by name; the only one where no name is given.
-
-        Raises:
-            UsageError: There are models, and none of the name.
-        """
+        """Return a model by name; the only one where no name is given."""
         if not self.models:
             return None
         if not name and len(self.models) == 1:

@@ -1,37 +1,36 @@
 """Consultations measured: doctors with and without a model, graph and record meet the patients of OSCE cases.
 
-A consultation is a piece of work that is kept when it is finished, so that an evaluation goes on wherever it was
-stopped. Every case stays in the denominator; how many diagnoses the graph ranks at all is said beside.
+Every case stays in the denominator; how many diagnoses the graph ranks at all is said beside.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.answer.artifacts import Declared, candidates_of
 from kgdx.case import Case, read_text
 from kgdx.case.case_files import Failure
 from kgdx.episode.conversation import exchanges
-from kgdx.episode.loop import Episode, begin, run_many
+from kgdx.episode.loop import Episode, begin, run
 from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.episode.segment import Author, Kind, dump
 from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import turns
 from kgdx.episode.world import World
-from kgdx.errors import CaseError, LlmError, StoreError, UsageError
+from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
-from kgdx.evaluate.journal import Journal
-from kgdx.evaluate.labels import Label, Labels
-from kgdx.evaluate.osce_agents import Encounter, Osce, Ward, encounter
+from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.osce_agents import Encounter, Osce, encounter
 from kgdx.evaluate.paired import interval
+from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
-from kgdx.llm.chat import ChatModel, Prices, names, private_loop, prompt
+from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.doctor import DoctorPolicy, diagnosis
 from kgdx.policies.doctor_artifacts import Named
 from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
@@ -62,9 +61,6 @@ LOGS = "consultations"
 READ = frozenset({"read_record", "read_differential", "read_turn", "read_answer"})
 """Actions that read what a model wrote as a doctor."""
 
-AT_ONCE = 4
-"""Consultations by job that are begun together, and kept together."""
-
 TOP = 5
 """Diseases of a differential that count for the second figure."""
 
@@ -84,9 +80,6 @@ def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
         name: One of :data:`WAYS`, with one of :data:`ABLATIONS` behind a colon.
         model: Whether a model plays it; otherwise rules stand in.
         questions: Most turns.
-
-    Raises:
-        UsageError: There is no such doctor, or it needs a model.
 
     Example:
         >>> doctor("medkgi:random", model=False).policy.selector
@@ -128,12 +121,6 @@ class Cast:
     prices: Prices = (0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class _Played:
-    osce: Osce
-    label: Label
-
-
 @dataclass
 class ConsultEvaluation:
     """Lets doctors consult, and adds up how they did.
@@ -144,7 +131,7 @@ class ConsultEvaluation:
         cast: Who plays what.
         seed: Of all random choices.
         jobs: Consultations at the same time.
-        progress: Called after each consultation.
+        progress: Called after each patient.
     """
 
     graph: Graph
@@ -153,25 +140,21 @@ class ConsultEvaluation:
     seed: int = 0
     jobs: int = 1
     progress: Callable[[], None] = lambda: None
+    folder: Path | None = field(default=None, init=False)
 
-    def run(self, cases: Iterable[Case | Failure], journal: Journal | None = None) -> dict[str, Any]:
+    def run(self, cases: Iterable[Case | Failure], folder: Path | None = None) -> dict[str, Any]:
         """Let every doctor meet every patient.
 
         Args:
             cases: OSCE cases.
-            journal: Keeps finished consultations; those that it has are not held again.
+            folder: Keeps finished consultations and their logs; those that it has are not held again.
 
         Returns:
             ``doctors``: name → figures; ``coverage``: share of the cases whose diagnosis the graph ranks; ``n``;
             ``failed``: what could not be read; ``rows``: what was measured of each consultation.
-
-        Raises:
-            CaseError: There is no OSCE case.
-            LlmError: The budget is used up; what is finished is kept.
         """
-        played, failed = self._read(cases)
-        if journal is None:
-            return self._report(played, self._rows(played, None), failed)
+        self.folder = folder
+        played, failed = osce_cases(cases)
         about = {
             "what": "consultations",
             "graph": self.graph.fingerprint,
@@ -182,64 +165,32 @@ class ConsultEvaluation:
             "questions": [each.policy.questions for each in self.doctors],
             "prompts": [prompt(each).id for each in names() if each.startswith(PROMPTS)],
         }
-        with journal.working(about):
-            rows = self._rows(played, journal)
+        with kept(folder, about) as journal:
+            runner = Runner(journal, self.jobs, self.progress, strict=True)
+            items = ((each.case.id, each) for each in played)
+            rows = runner.run(items, [each.name for each in self.doctors], self)
+            runner.check()
             report = self._report(played, rows, failed)
-            journal.finish(rows, {key: value for key, value in report.items() if key != "rows"})
+            finish(folder, rows, {key: value for key, value in report.items() if key != "rows"})
         return report
 
-    def _read(self, cases: Iterable[Case | Failure]) -> tuple[list[_Played], list[dict[str, str]]]:
-        labels = Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
-        played, failed = [], []
-        for case in cases:
-            if isinstance(case, Failure):
-                failed.append({"id": case.id or case.where, "error": case.message})
-                continue
-            try:
-                osce = Osce.of(case)
-            except CaseError as error:
-                failed.append({"id": case.id, "error": str(error)})
-            else:
-                played.append(_Played(osce, labels.of(case)))
-        if not played:
-            raise CaseError("there is no OSCE case to consult on", hint="give cases in AgentClinic's form")
-        return played, failed
+    def __call__(self, osce: Osce, name: str) -> Record:
+        """Let a doctor meet a patient; what a used up budget has spoilt is not measured."""
+        graph, who = self.graph, next(each for each in self.doctors if each.name == name)
+        models = {} if self.cast.doctor is None else {self.cast.doctor.name: self.cast.doctor}
+        world = World(graph, self._encounter(osce), models, prices=self.cast.prices)
+        start = begin(osce.opening, who.policy, seed=self.seed, limits=LIMITS, fingerprint=graph.fingerprint)
+        episode = run(world, start, who.policy)
+        if any(each.failed == "budget" for each in exchanges(episode.log)):
+            return {"error": "the budget of the doctor's model is used up", "kind": "budget"}
+        record = self._row(name, osce, episode)
+        if self.folder is not None:
+            _keep(self.folder / LOGS / name.replace(":", "-"), osce.case.id, episode)
+        return record
 
-    def _rows(self, played: Sequence[_Played], journal: Journal | None) -> list[dict[str, Any]]:
-        before = {(row["doctor"], row["id"]): row for row in (journal.records if journal is not None else [])}
-        rows: list[dict[str, Any]] = []
-        for each in self.doctors:
-            for at in range(0, len(played), AT_ONCE * self.jobs):
-                some = played[at : at + AT_ONCE * self.jobs]
-                left = [one for one in some if (each.name, one.osce.case.id) not in before]
-                for row, episode in self._consulted(each, left) if left else ():
-                    before[row["doctor"], row["id"]] = row
-                    if journal is not None:
-                        _keep(journal, row, episode)
-                rows += [before[each.name, one.osce.case.id] for one in some]
-                for _ in some:
-                    self.progress()
-        return rows
-
-    def _consulted(self, who: Doctor, some: Sequence[_Played]) -> Iterator[tuple[dict[str, Any], Episode]]:
-        """Let a doctor meet some patients at once; what a used up budget has spoilt is not measured."""
-        graph, cast = self.graph, self.cast
-        ward = Ward({one.osce.case.id: self._encounter(one.osce) for one in some})
-        models = {} if cast.doctor is None else {cast.doctor.name: cast.doctor}
-        world = World(graph, ward, models, prices=cast.prices)
-        starts = [
-            begin(one.osce.opening, who.policy, seed=self.seed, limits=LIMITS, fingerprint=graph.fingerprint)
-            for one in some
-        ]
-        work = run_many(world, starts, who.policy, concurrency=self.jobs)
-        episodes = asyncio.run_coroutine_threadsafe(work, private_loop()).result()
-        whole = [pair for pair in zip(some, episodes, strict=True) if not _broke(pair[1])]
-        with ThreadPoolExecutor(max(1, self.jobs)) as pool:
-            rows = pool.map(lambda pair: self._row(who, *pair), whole)
-            yield from zip(rows, (episode for _, episode in whole), strict=True)
-        if len(whole) < len(some):
-            hint = "raise the limit, and run it again: what is finished is kept"
-            raise LlmError("the budget of the doctor's model is used up", hint=hint, kind="budget")
+    @cached_property
+    def _labels(self) -> Labels:
+        return Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
 
     def _encounter(self, osce: Osce) -> Encounter:
         """The patient, who by rules knows of findings what is read in the story, and whoever measures."""
@@ -250,19 +201,19 @@ class ConsultEvaluation:
         knows = SimulatedPatient(replace(told, text=""), self.graph.ancestry)
         return encounter(osce, knows, patient=self.cast.patient)
 
-    def _row(self, who: Doctor, one: _Played, episode: Episode) -> dict[str, Any]:
-        state = episode.state
+    def _row(self, who: str, osce: Osce, episode: Episode) -> Record:
+        state, label = episode.state, self._labels.of(osce.case)
         named = stated(state)
-        right = [same_by_graph(each, one.osce.diagnosis, one.label, self.graph.ranker) for each in named[:TOP]]
+        right = [same_by_graph(each, osce.diagnosis, label, self.graph.ranker) for each in named[:TOP]]
         exact = bool(right and right[0])
         judged: bool | None = exact or None
         if self.cast.judge is not None and named and not exact:
-            judged = self.cast.judge.same(one.osce.diagnosis, named[0].name)
+            judged = self.cast.judge.same(osce.diagnosis, named[0].name)
         spent = state.counts.spent
         return {
-            "id": one.osce.case.id,
-            "doctor": who.name,
-            "covered": bool(one.label.right),
+            "id": osce.case.id,
+            "doctor": who,
+            "covered": bool(label.right),
             "exact": exact,
             "within": any(right),
             "judged": bool(judged),
@@ -278,14 +229,14 @@ class ConsultEvaluation:
         }
 
     def _report(
-        self, played: Sequence[_Played], rows: Sequence[dict[str, Any]], failed: Sequence[Mapping[str, str]]
+        self, played: Sequence[Osce], rows: Sequence[Record], failed: Sequence[Mapping[str, str]]
     ) -> dict[str, Any]:
-        missed = [_missed(each["id"]) for each in failed]
-        by = {each.name: [row for row in rows if row["doctor"] == each.name] + missed for each in self.doctors}
+        missed = [{"id": each["id"], **_MISSED} for each in failed]
+        by = {each.name: [row for row in rows if row["arm"] == each.name] + missed for each in self.doctors}
         total = len(played) + len(failed)
         return {
             "n": total,
-            "coverage": sum(bool(each.label.right) for each in played) / total,
+            "coverage": sum(bool(self._labels.of(each.case).right) for each in played) / total,
             "played_by": {
                 "doctor": _name(self.cast.doctor),
                 "patient": _name(self.cast.patient),
@@ -297,10 +248,27 @@ class ConsultEvaluation:
         }
 
 
-def _missed(id: str) -> dict[str, Any]:
-    """What is measured of a case that cannot be read."""
-    nothing = dict.fromkeys(("covered", "exact", "within", "judged", "named"), False)
-    return {"id": id, **nothing, **dict.fromkeys(("rounds", "ordered", "calls", "tokens", "cost"), 0), "faults": {}}
+_MISSED: Mapping[str, Any] = {
+    **dict.fromkeys(("covered", "exact", "within", "judged", "named"), False),
+    **dict.fromkeys(("rounds", "ordered", "calls", "tokens", "cost"), 0),
+    "faults": {},
+}
+
+
+def osce_cases(cases: Iterable[Case | Failure]) -> tuple[list[Osce], list[dict[str, str]]]:
+    """Return the OSCE cases, and why others are none."""
+    played, failed = [], []
+    for case in cases:
+        try:
+            if isinstance(case, Failure):
+                raise CaseError(case.message)
+            played.append(Osce.of(case))
+        except CaseError as error:
+            id = case.id or case.where if isinstance(case, Failure) else case.id
+            failed.append({"id": id, "error": str(error)})
+    if not played:
+        raise CaseError("there is no OSCE case to consult on", hint="give cases in AgentClinic's form")
+    return played, failed
 
 
 def stated(state: State) -> tuple[Named, ...]:
@@ -356,9 +324,6 @@ def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
         doctors: By name.
         ablate: ``graph``, ``record``, ``selector`` (which is a random one, and the degree).
 
-    Raises:
-        UsageError: Something else is to be left out.
-
     Example:
         >>> list(expanded(["medkgi"], ["selector"]))
         ['medkgi', 'medkgi:random', 'medkgi:degree']
@@ -380,26 +345,14 @@ def _left(state: State) -> bool:
     )
 
 
-def _keep(journal: Journal, row: Mapping[str, Any], episode: Episode) -> None:
-    """Keep a consultation: its log first, then what was measured of it.
-
-    Raises:
-        StoreError: It cannot be written.
-    """
-    folder = journal.path / LOGS / str(row["doctor"]).replace(":", "-")
-    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', str(row['id']))}.jsonl"
+def _keep(folder: Path, id: str, episode: Episode) -> None:
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', id)}.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, dump(episode.log))
     except OSError as error:
         hint = "free some space or choose another --out; what is finished stays"
         raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint=hint) from error
-    journal.add(row)
-
-
-def _broke(episode: Episode) -> bool:
-    """Whether the budget was used up in a consultation: what follows would be measured without the model."""
-    return any(each.failed == "budget" for each in exchanges(episode.log))
 
 
 def _name(model: ChatModel | None) -> str:

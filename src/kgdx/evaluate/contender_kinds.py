@@ -13,15 +13,13 @@ from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
 from kgdx.episode.segment import Kind
 from kgdx.episode.wish import ACTIONS, Action, AskPatient
 from kgdx.errors import CaseError, KgdxError, UsageError
-from kgdx.evaluate.contenders import Board, Contender, Met, Named
+from kgdx.evaluate.contenders import Board, Contender, PatientResult, RegistryContender
 from kgdx.evaluate.inquiries import Inquiries, Setting
 from kgdx.evaluate.metrics import MISS, Floats, mean_rank
 from kgdx.evaluate.model_order import ModelOrder
 from kgdx.evaluate.retrieval_accuracy import Pool
-from kgdx.learn.bedside import Scores, done
-from kgdx.learn.fixed_plans import PLANS
+from kgdx.learn.fixed_plans import PLANS, FixedPlan
 from kgdx.policies.rerank import RerankPolicy
-from kgdx.rank.choices import listing
 from kgdx.rank.ranking import leaving_out
 from kgdx.rank.retrieval import FUSED, METHODS
 from kgdx.rank.selectors import SELECTORS, make_selector
@@ -35,49 +33,37 @@ POOL = 50
 """Diseases that a model puts in order."""
 GPT_RAGAD = "vgae-mean"
 """The way to retrieve that GPT-RagAD's language model re-ranks."""
-TOOLS = ("lookup", "match")
-"""Choices that are an action beside the questions that they ask."""
 NOBODY_TO_ASK = UsageError("all is told at first", hint="give --known N")
 
 
-class Planned(Contender):
-    """A plan that is fixed before a patient is met, or whatever else scores listed choices."""
+class PlanContender(Contender):
+    """A plan that is fixed before a patient is met; it ends with the ranking, by the case bank where there is one."""
 
-    def __init__(self, board: Board, name: str, plan: Scores) -> None:
+    def __init__(self, board: Board, plan: FixedPlan) -> None:
         super().__init__(board)
-        self.name, self._plan = name, plan
+        self.name, self._plan = str(plan), plan
 
     @classmethod
     def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield the fixed plans; those that match need patients in the graph."""
-        for plan in PLANS:
-            name = str(plan).replace(", ", " + ")
-            try:
-                if plan.weight is not None:
-                    board.bank  # noqa: B018 - raises where there is none
-                yield name, cls(board, name, plan)
-            except KgdxError as error:
-                yield name, error
+        """Yield the fixed plans."""
+        yield from ((str(plan), cls(board, plan)) for plan in PLANS)
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Play an episode by row numbers."""
-        patient = self.board.recorded.get(id)
+        game = self.board.game
+        patient = game.patients.get(id)
         if patient is None:
             raise CaseError(f"nothing of the case {id[:40]} can be ranked", hint="give a finding of the graph")
-        standings, at = self.board.bedside.standings, self.board.bedside.begin(patient)
-        tools = questions = 0
-        while True:
-            offered = listing(standings, [at])
-            logits = np.where(offered.listed, self._plan.logits(offered.features), -np.inf)
-            choice = offered.choice(0, int(logits[0].argmax()))
-            if choice.kind == "diagnose":
-                rank = mean_rank(at.seen.total, self.board.right(id))
-                return Met(rank, tools + questions + 1, questions=questions)
-            questions += done(standings, at, choice, patient)
-            tools += choice.kind in TOOLS
+        at = game.begin(patient)
+        while place := int(self._plan((offered := game.listing([at])).features, offered.listed)[0]):
+            game.do(at, offered.choice(0, place), patient)
+        total = game.tracker.concluded(at.belief, patient.leave_out)
+        return PatientResult(
+            mean_rank(total, self.board.right(id)), at.questions + len(at.looked) + 1, questions=at.questions
+        )
 
 
-class Banked(Contender):
+class CaseBankContender(Contender):
     """The product's ranking with its case bank, at once."""
 
     name = "case bank"
@@ -86,15 +72,15 @@ class Banked(Contender):
         super().__init__(board)
         self._bank = board.bank
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Rank, raised by the patients that match."""
         told = self.board.told(id)
         scored = self.board.graph.ranker.score(told)
         total = self._bank.match(scored, leaving_out(self.board.ward.cases[id])).raised(scored.total)
-        return Met(mean_rank(total, self.board.right(id)), 2)
+        return PatientResult(mean_rank(total, self.board.right(id)), 2)
 
 
-class Retrieves(Named):
+class RetrievalContender(RegistryContender):
     """A way to retrieve diseases, at once."""
 
     called = "retrieve"
@@ -109,9 +95,9 @@ class Retrieves(Named):
         """Yield the methods but the product's own, which the plan ``at once`` is."""
         yield from (name for name in METHODS if name != FUSED)
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Rank what is known at first."""
-        return Met(mean_rank(self.scores(id), self.board.right(id)))
+        return PatientResult(mean_rank(self.scores(id), self.board.right(id)))
 
     def scores(self, id: str) -> Floats:
         """Return the score of each candidate; a method that reads words alone reads the names of the findings."""
@@ -123,7 +109,7 @@ class Retrieves(Named):
         return scores
 
 
-class Reranks(Retrieves):
+class RerankContender(RetrievalContender):
     """A way to retrieve diseases whose best a language model puts in order."""
 
     called = "rerank"
@@ -138,17 +124,17 @@ class Reranks(Retrieves):
         """Yield GPT-RagAD's; the product's own ranking with a model's order is the policy ``rerank``."""
         yield GPT_RAGAD
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Rank what is known at first, and have the model order the best."""
         scores, spent = self.scores(id), self._order.used.cost
         best = np.argsort(-scores, kind="stable")[:POOL]
         pool = Pool(self.board.worded(id), tuple(best.tolist()), tuple(scores[best].tolist()))
-        order, right = self._order([pool])[0].candidates, self.board.right(id)
+        order, right = self._order(pool).candidates, self.board.right(id)
         rank = next((float(place) for place, each in enumerate(order, 1) if each in right), mean_rank(scores, right))
-        return Met(rank, 1, self._order.used.cost - spent)
+        return PatientResult(rank, 1, self._order.used.cost - spent)
 
 
-class Selects(Named):
+class SelectorContender(RegistryContender):
     """A selector of questions, so many of them."""
 
     called = "ask by"
@@ -168,15 +154,16 @@ class Selects(Named):
         """Yield the selectors."""
         yield from SELECTORS
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Ask, and take the last ranking."""
         found = self._inquiries.consult(self.board.ward.cases[id], self._selector)
-        if found is None or found.error:
-            raise CaseError(found.error if found else f"the case {id[:40]} states no diagnosis")
-        return Met(found.ranks[-1], found.asked + 1, questions=found.asked)
+        if "ranks" not in found:
+            raise CaseError(found.get("error", f"the case {id[:40]} states no diagnosis"))
+        rank = found["ranks"][-1]
+        return PatientResult(MISS if rank is None else rank, found["asked"] + 1, questions=found["asked"])
 
 
-class Decides(Named):
+class PolicyContender(RegistryContender):
     """A policy of diagnosis, played as any user would run it."""
 
     called = "policy"
@@ -202,7 +189,7 @@ class Decides(Named):
         usual = default_policy("diagnoses")
         yield from (name for name in POLICIES if name != usual and POLICIES.get(name).capabilities.diagnoses)
 
-    def meet(self, id: str) -> Met:
+    def meet(self, id: str) -> PatientResult:
         """Run an episode; a disease that is neither a row of the list nor in a row's family is a miss."""
         ward, spent = self.board.ward, 0.0 if self._used is None else self._used.cost
         world = ward.world if self._used is None else ward.world_with(self._used)
@@ -219,9 +206,8 @@ class Decides(Named):
         questions = wished.count(AskPatient.name)
         actions = questions + sum(name in ACTIONS and _counts(ACTIONS.get(name)) for name in wished)
         cost = 0.0 if self._used is None else self._used.cost - spent
-        return Met(float(next(iter(places), MISS)), actions, cost, questions)
+        return PatientResult(float(next(iter(places), MISS)), actions, cost, questions)
 
 
 def _counts(action: type[Action]) -> bool:
-    """Tell whether an action brings something from the graph, or ends the episode; ranking and reading do not count."""
     return bool(action.ends) or issubclass(action.makes, Retrieved | Searched | Summarised)

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.case import Case, Status
 from kgdx.errors import KgdxError, StoreError, UsageError
-from kgdx.evaluate.model_use import Tally
-from kgdx.learn.bedside import Bedside, Recorded, recorded
+from kgdx.evaluate.model_use import ModelUsage
+from kgdx.learn.diagnosis_game import DiagnosisGame
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.evaluate.labels import Labels
-    from kgdx.learn.ward import Ward
+    from kgdx.learn.recorded_cases import RecordedCases
     from kgdx.llm.chat import ChatModel, Prices
     from kgdx.rank.case_bank import CaseBank
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class PatientResult:
     """What came of one patient.
 
     Attributes:
@@ -58,7 +58,7 @@ class Board:
     """
 
     graph: Graph
-    ward: Ward
+    ward: RecordedCases
     labels: Labels
     questions: int = 20
     model: ChatModel | None = None
@@ -79,37 +79,24 @@ class Board:
         named = dict.fromkeys(each.label for each in told.findings if each.status is Status.PRESENT and each.label)
         return told if told.text or told.phrases else replace(told, phrases=tuple(named))
 
-    def asked_model(self) -> Tally:
-        """Return the model, counting what it is asked.
-
-        Raises:
-            UsageError: There is none.
-        """
+    def asked_model(self) -> ModelUsage:
+        """Return the model, counting what it is asked."""
         if self.model is None:
             raise UsageError("it needs a language model", hint="give --llm MODEL")
-        return Tally(self.model, self.prices)
+        return ModelUsage(self.model, self.prices)
 
     @cached_property
     def bank(self) -> CaseBank:
-        """The graph's patients.
-
-        Raises:
-            StoreError: It has none.
-        """
+        """The graph's patients."""
         bank = self.graph.bank
         if not bank.size:
             raise StoreError("the graph has no patients", hint="build it with phenopackets")
         return bank
 
     @cached_property
-    def bedside(self) -> Bedside:
-        """Where plans and learned policies are played."""
-        return Bedside(self.graph.standings)
-
-    @cached_property
-    def recorded(self) -> Mapping[str, Recorded]:
-        """The patients by row numbers, as plans meet them."""
-        return {each.id: each for each in recorded(self.ward, self.bedside.standings)}
+    def game(self) -> DiagnosisGame:
+        """Where plans are played: the patients by row numbers."""
+        return DiagnosisGame(self.ward)
 
 
 class Contender(ABC):
@@ -136,15 +123,11 @@ class Contender(ABC):
             yield cls.name, error
 
     @abstractmethod
-    def meet(self, id: str) -> Met:
-        """Meet a patient.
-
-        Raises:
-            CaseError: Nothing of it can be ranked, which is a miss.
-        """
+    def meet(self, id: str) -> PatientResult:
+        """Meet a patient."""
 
 
-class Named(Contender):
+class RegistryContender(Contender):
     """A kind of contender with a member for each name of a registry; others can be named, with settings of their own.
 
     Args:
@@ -193,12 +176,12 @@ CONTENDERS: Registry[Contender] = Registry(
     {
         name: f"kgdx.evaluate.contender_kinds:{kind}"
         for name, kind in {
-            "plans": "Planned",
-            "bank": "Banked",
-            "retrieval": "Retrieves",
-            "reranking": "Reranks",
-            "selectors": "Selects",
-            "policies": "Decides",
+            "plans": "PlanContender",
+            "bank": "CaseBankContender",
+            "retrieval": "RetrievalContender",
+            "reranking": "RerankContender",
+            "selectors": "SelectorContender",
+            "policies": "PolicyContender",
         }.items()
     },
 )
@@ -206,19 +189,15 @@ CONTENDERS: Registry[Contender] = Registry(
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Entrants:
     """Who runs, and why the others do not."""
 
     contenders: tuple[Contender, ...]
     not_run: Mapping[str, str] = field(default_factory=dict)
 
 
-def choose(board: Board, wanted: Iterable[str] = ()) -> Chosen:
-    """Return the contenders by their names or the names of their kinds; all where none is named.
-
-    Raises:
-        UsageError: Nothing has a name, or nobody can run.
-    """
+def choose(board: Board, wanted: Iterable[str] = ()) -> Entrants:
+    """Return the contenders by their names or the names of their kinds; all where none is named."""
     classes = {kind: CONTENDERS.get(kind) for kind in (*CONTENDERS.builtin, *CONTENDERS)}
     kinds = {kind: dict(each.all(board)) for kind, each in classes.items()}
     every = {name: each for kind in kinds.values() for name, each in kind.items()}
@@ -227,7 +206,7 @@ def choose(board: Board, wanted: Iterable[str] = ()) -> Chosen:
         if name in kinds or name in every:
             found |= {each: every[each] for each in kinds.get(name) or [name]}
             continue
-        named = [each for each in classes.values() if issubclass(each, Named) and each.member_of(name)]
+        named = [each for each in classes.values() if issubclass(each, RegistryContender) and each.member_of(name)]
         if not named:
             hint = f"a kind ({', '.join(kinds)}), or one of {', '.join(every)}"
             raise UsageError(f"no contender {name[:40]!r}", hint=hint)
@@ -237,4 +216,4 @@ def choose(board: Board, wanted: Iterable[str] = ()) -> Chosen:
     if not able:
         name, why = next(iter(not_run.items()))
         raise UsageError(f"nobody can run: {name} ({why})")
-    return Chosen(able, not_run)
+    return Entrants(able, not_run)

@@ -49,11 +49,7 @@ class DiseaseJudge:
         return f"{self.model.name} {prompt('same_disease').id}"
 
     def same(self, right: str, stated: str) -> bool:
-        """Tell whether both are the same disease; a judgement that cannot be read is a no.
-
-        Raises:
-            LlmError: The model cannot be reached, or its budget is used up.
-        """
+        """Tell whether both are the same disease; a judgement that cannot be read is a no."""
         messages = prompt("same_disease").messages(right=clean(right, 300), stated=clean(stated, 300))
         try:
             return structured(self.model, Request(messages, max_tokens=400), _Same).value.same
@@ -78,6 +74,5 @@ def same_by_graph(named: Named, diagnosis: str, label: Label, ranker: Numbers) -
 
 
 def _folded(name: str) -> str:
-    """A name without case, marks and a plural's or possessive's ending."""
     words = _OTHER.sub(" ", name.casefold().replace("’s", "").replace("'s", "")).split()
     return " ".join(words)

@@ -7,9 +7,8 @@ whether citations hold, and what it took: rounds, calls, tokens, time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +16,10 @@ import numpy as np
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
-from kgdx.evaluate.model_use import Tally
+from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.paired import interval
 from kgdx.evaluate.question_sets import Gold, Question
+from kgdx.evaluate.runner import Record, Runner
 from kgdx.llm.chat import ChatModel
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ INFERRED = ("inference", "candidate")
 """Kinds of evidence that propose a disease."""
 
 GROUPS = ("split", "language", "action")
+ARM = "graph"
+"""What the evaluation's only arm is called."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class GoldFound:
     """How much of the gold a pack holds.
 
     Attributes:
@@ -49,64 +51,7 @@ class Hits:
     precision: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What was measured of one question.
-
-    Attributes:
-        id: The question's.
-        action: Its gold action.
-        language: Its language.
-        split: Its split.
-        recall: As :class:`Hits`.
-        reciprocal_rank: As :class:`Hits`.
-        precision: As :class:`Hits`.
-        chose: Whether the gold action was among those run.
-        cited: Citations that hold.
-        removed: Citations that did not, and were taken out.
-        unsupported: Sentences that cite nothing although they had to.
-        disagreeing: Sentences that say something else than what they cite.
-        sentences: Sentences of the answer.
-        rounds: Plans of the model.
-        calls: Answers of the model.
-        read: Tokens it read.
-        written: Tokens it wrote.
-        ms: Milliseconds in all.
-        own_ms: Of those, what the model did not take.
-        round_ms: Between two answers of the model, that is for running what it chose and asking it again.
-        reason: Why the episode ended.
-        error: Why there is no answer.
-    """
-
-    id: str
-    action: str
-    language: str
-    split: str
-    recall: float | None = None
-    reciprocal_rank: float | None = None
-    precision: float | None = None
-    chose: bool | None = None
-    cited: int = 0
-    removed: int = 0
-    unsupported: int = 0
-    disagreeing: int = 0
-    sentences: int = 0
-    rounds: int = 0
-    calls: int = 0
-    read: int = 0
-    written: int = 0
-    ms: float = field(default=0.0, compare=False)
-    own_ms: float = field(default=0.0, compare=False)
-    round_ms: tuple[float, ...] = field(default=(), compare=False)
-    reason: str = ""
-    error: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
-
-
-def hits(question: Question, pack: EvidencePack) -> Hits | None:
+def gold_found(question: Question, pack: EvidencePack) -> GoldFound | None:
     """Compare a pack with a question's gold; ``None`` where it has none.
 
     Gold counts by its id, or by its name where it has no id. For a ``get`` question it counts as a relation of the
@@ -122,7 +67,7 @@ def hits(question: Question, pack: EvidencePack) -> Hits | None:
             for node in item.objects
             for key in (node.id, _plain(node.name))
         }
-        return Hits(sum(_key(gold) in found for gold in question.gold) / len(question.gold))
+        return GoldFound(sum(_key(gold) in found for gold in question.gold) / len(question.gold))
     ranked = [item.subject for item in pack.items if item.kind in INFERRED and item.subject is not None]
     places: dict[str, int] = {}
     for place, id in enumerate(dict.fromkeys(node.id for node in ranked), 1):
@@ -131,49 +76,60 @@ def hits(question: Question, pack: EvidencePack) -> Hits | None:
         places.setdefault(_plain(node.name), places[node.id])
     right = sorted(places[_key(gold)] for gold in question.gold if _key(gold) in places)
     most = len(question.gold)
-    return Hits(len(right) / most, 1 / right[0] if right else 0.0, sum(place <= most for place in right) / most)
+    return GoldFound(len(right) / most, 1 / right[0] if right else 0.0, sum(place <= most for place in right) / most)
 
 
-def measure(question: Question, ask: Asks, model: ChatModel | None) -> Measured:
-    """Ask one question and measure the answer; one that fails is measured as having found nothing."""
-    told: dict[str, Any] = {
-        "id": question.id,
-        "action": question.action,
-        "language": question.language,
-        "split": question.split,
-    }
-    tally = None if model is None else Tally(model)
+def measure(question: Question, ask: Asks, model: ChatModel | None) -> Record:
+    """Ask one question and measure the answer; one that fails is measured as having found nothing.
+
+    Returns:
+        ``id``, ``action``, ``language``, ``split`` of the question; ``recall``, ``reciprocal_rank``, ``precision`` (see
+        :class:`GoldFound`), ``chose`` (whether the gold action was among those run); of the answer ``cited``
+        (citations that hold), ``removed`` (that did not), ``unsupported`` and ``disagreeing`` ones of its
+        ``sentences``; ``rounds``, ``calls``, ``read`` and ``written`` (of the model), ``ms`` in all, ``own_ms`` (what
+        the model did not take), ``round_ms`` (between two answers of the model); ``reason`` why it ended, ``error``.
+    """
+    told = {name: getattr(question, name) for name in ("id", "action", "language", "split")}
+    usage = None if model is None else ModelUsage(model)
     begin = time.perf_counter()
     try:
-        answer = ask(question, tally)
+        answer = ask(question, usage)
     except KgdxError as error:
-        nothing = 0.0 if question.gold else None
-        return Measured(**told, recall=nothing, reason="error", error=str(error))
+        return {**told, **_NOTHING, "recall": 0.0 if question.gold else None, "reason": "error", "error": str(error)}
     seconds = time.perf_counter() - begin
-    found = hits(question, answer.pack)
     ran = {segment.name for segment in answer.trace if segment.kind is Kind.WISH}
-    text = answer.text
-    return Measured(
+    found, text = gold_found(question, answer.pack), answer.text
+    record = {
         **told,
-        recall=None if found is None else found.recall,
-        reciprocal_rank=None if found is None else found.reciprocal_rank,
-        precision=None if found is None else found.precision,
-        chose=question.action in ran if question.action else None,
-        cited=sum(len(sentence.cites) for sentence in text.sentences),
-        removed=len(text.removed),
-        unsupported=text.unsupported,
-        disagreeing=text.disagreeing,
-        sentences=len(text.sentences),
-        rounds=sum(planned.number > 0 for planned in answer.rounds),
-        calls=0 if tally is None else tally.calls,
-        read=0 if tally is None else tally.read,
-        written=0 if tally is None else tally.written,
-        ms=1000 * seconds,
-        own_ms=1000 * (seconds - (0.0 if tally is None else tally.seconds)),
-        round_ms=() if tally is None else tuple(1000 * gap for gap in tally.gaps),
-        reason=answer.reason,
-        error="" if tally is None or tally.error is None or answer.reason != "error" else str(tally.error),
-    )
+        **_NOTHING,
+        **({} if found is None else asdict(found)),
+        "chose": question.action in ran if question.action else None,
+        "cited": sum(len(sentence.cites) for sentence in text.sentences),
+        "removed": len(text.removed),
+        "unsupported": text.unsupported,
+        "disagreeing": text.disagreeing,
+        "sentences": len(text.sentences),
+        "rounds": sum(planned.number > 0 for planned in answer.rounds),
+        "ms": 1000 * seconds,
+        "own_ms": 1000 * seconds,
+        "reason": answer.reason,
+    }
+    if usage is not None:
+        record |= {"calls": usage.calls, "read": usage.read, "written": usage.written}
+        record |= {"own_ms": 1000 * (seconds - usage.seconds), "round_ms": [1000 * gap for gap in usage.gaps]}
+        record["error"] = str(usage.error) if usage.error is not None and answer.reason == "error" else ""
+    return record
+
+
+_NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(("recall", "reciprocal_rank", "precision", "chose")),
+    **dict.fromkeys(("cited", "removed", "unsupported", "disagreeing", "sentences", "rounds"), 0),
+    **dict.fromkeys(("calls", "read", "written"), 0),
+    **dict.fromkeys(("ms", "own_ms"), 0.0),
+    "round_ms": (),
+    "reason": "",
+    "error": "",
+}
 
 
 def evaluate_recall(
@@ -196,40 +152,29 @@ def evaluate_recall(
     Returns:
         ``all``, and for each of ``split``, ``language``, ``action`` and ``action/split`` the same figures by its
         values (see :func:`figures`); ``failed`` (id and reason); ``questions`` (what was measured of each).
-
-    Raises:
-        UsageError: There is no question.
     """
     if not questions:
         raise UsageError("there is no question", hint="give a question set")
-
-    def one(question: Question) -> Measured:
-        found = measure(question, ask, model)
-        progress()
-        return found
-
-    if jobs == 1:
-        rows = [one(question) for question in questions]
-    else:
-        with ThreadPoolExecutor(jobs) as pool:
-            rows = list(pool.map(one, questions))
+    runner = Runner(jobs=jobs, progress=progress)
+    measured = runner.run(((each.id, each) for each in questions), [ARM], lambda each, _: measure(each, ask, model))
+    rows = [{name: value for name, value in row.items() if name not in ("item", "arm")} for row in measured]
     clusters = {question.id: question.cluster for question in questions}
 
-    def by(name: Callable[[Measured], str]) -> dict[str, Any]:
+    def by(name: Callable[[Record], str]) -> dict[str, Any]:
         values = dict.fromkeys(value for row in rows if (value := name(row)))
         return {value: figures([row for row in rows if name(row) == value], clusters) for value in values}
 
     return {
         "model": None if model is None else model.name,
         "all": figures(rows, clusters),
-        **{group: by(lambda row, group=group: getattr(row, group)) for group in GROUPS},  # type: ignore[misc]
-        "action/split": by(lambda row: f"{row.action}/{row.split}" if row.action and row.split else ""),
-        "failed": [{"id": row.id, "error": row.error or row.reason} for row in rows if row.reason == "error"],
-        "questions": [row.to_dict() for row in rows],
+        **{group: by(lambda row, group=group: row[group]) for group in GROUPS},  # type: ignore[misc]
+        "action/split": by(lambda row: f"{row['action']}/{row['split']}" if row["action"] and row["split"] else ""),
+        "failed": [{"id": row["id"], "error": row["error"] or row["reason"]} for row in rows if _failed(row)],
+        "questions": rows,
     }
 
 
-def figures(rows: Sequence[Measured], clusters: dict[str, Any]) -> dict[str, Any]:
+def figures(rows: Sequence[Record], clusters: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of some questions.
 
     Returns:
@@ -238,28 +183,36 @@ def figures(rows: Sequence[Measured], clusters: dict[str, Any]) -> dict[str, Any
         ``supported`` (share of sentences); means of ``rounds``, ``calls``, ``read``, ``written``; medians of ``ms``,
         ``own_ms`` and ``round_ms`` (with its 95th percentile); ``failed``. What cannot be said is ``None``.
     """
-    judged = [row for row in rows if row.recall is not None]
-    recall = interval([row.recall or 0.0 for row in judged], [clusters[row.id] for row in judged]) if judged else None
-    cited, removed = sum(row.cited for row in rows), sum(row.removed for row in rows)
-    sentences = sum(row.sentences for row in rows)
-    rounds = [gap for row in rows for gap in row.round_ms]
+    judged = [row for row in rows if row["recall"] is not None]
+    recall = interval([row["recall"] for row in judged], [clusters[row["id"]] for row in judged]) if judged else None
+    cited, removed, sentences, unsupported, disagreeing = (
+        sum(row[name] for row in rows) for name in ("cited", "removed", "sentences", "unsupported", "disagreeing")
+    )
+    rounds = [gap for row in rows for gap in row["round_ms"]]
     return {
         "n": len(rows),
         "recall": None if recall is None else asdict(recall),
-        "complete": _mean(row.recall == 1.0 for row in judged),
-        "mrr": _mean(row.reciprocal_rank for row in rows if row.reciprocal_rank is not None),
-        "precision": _mean(row.precision for row in rows if row.precision is not None),
-        "chose": _mean(row.chose for row in rows if row.chose is not None),
+        "complete": _mean(row["recall"] == 1.0 for row in judged),
+        **{name: _mean(_told(rows, of)) for name, of in (("mrr", "reciprocal_rank"), ("precision", "precision"))},
+        "chose": _mean(_told(rows, "chose")),
         "citations": cited / (cited + removed) if cited + removed else None,
-        "supported": 1 - sum(row.unsupported for row in rows) / sentences if sentences else None,
-        "agreeing": 1 - sum(row.disagreeing for row in rows) / sentences if sentences else None,
-        **{name: _mean(getattr(row, name) for row in rows) for name in ("rounds", "calls", "read", "written")},
-        "ms": float(np.median([row.ms for row in rows])),
-        "own_ms": float(np.median([row.own_ms for row in rows])),
+        "supported": 1 - unsupported / sentences if sentences else None,
+        "agreeing": 1 - disagreeing / sentences if sentences else None,
+        **{name: _mean(_told(rows, name)) for name in ("rounds", "calls", "read", "written")},
+        "ms": float(np.median([row["ms"] for row in rows])),
+        "own_ms": float(np.median([row["own_ms"] for row in rows])),
         "round_ms": float(np.median(rounds)) if rounds else None,
         "round_ms_p95": float(np.percentile(rounds, 95)) if rounds else None,
-        "failed": sum(row.reason == "error" for row in rows),
+        "failed": sum(map(_failed, rows)),
     }
+
+
+def _failed(row: Record) -> bool:
+    return bool(row["reason"] == "error")
+
+
+def _told(rows: Sequence[Record], name: str) -> Iterator[float]:
+    return (row[name] for row in rows if row[name] is not None)
 
 
 def _mean(values: Iterable[float]) -> float | None:

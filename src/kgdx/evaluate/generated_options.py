@@ -81,7 +81,7 @@ def split_of(subject: str) -> Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OptionSettings:
     """What is made.
 
     Attributes:
@@ -90,9 +90,6 @@ class Wanted:
         languages: ``en``, ``zh``.
         splits: ``tuned`` or ``held_out``: a disease and its equivalents are in one of them.
         kinds: Some of :data:`KINDS`.
-
-    Raises:
-        UsageError: A kind is unknown.
     """
 
     each: int = 50
@@ -106,12 +103,8 @@ class Wanted:
             raise UsageError(f"no kind of question {unknown[0][:40]!r}", hint=f"one of {', '.join(KINDS)}")
 
 
-def generate_options(graph: Graph, wanted: Wanted) -> Iterator[OptionQuestion]:
-    """Yield option questions; the same graph and settings give the same questions.
-
-    Raises:
-        UsageError: The graph has nothing to ask for.
-    """
+def generate_options(graph: Graph, wanted: OptionSettings) -> Iterator[OptionQuestion]:
+    """Yield option questions; the same graph and settings give the same questions."""
     maker, none = OptionMaker(graph, wanted), True
     for kind in wanted.kinds:
         for language in wanted.languages:
@@ -122,7 +115,7 @@ def generate_options(graph: Graph, wanted: Wanted) -> Iterator[OptionQuestion]:
         raise UsageError("the graph has nothing to ask for", hint="build it with hpoa, genes or chinese_kg")
 
 
-def case_questions(graph: Graph, cases: Iterable[Case], wanted: Wanted) -> Iterator[OptionQuestion | CaseError]:
+def case_questions(graph: Graph, cases: Iterable[Case], wanted: OptionSettings) -> Iterator[OptionQuestion | CaseError]:
     """Yield a question for the diagnosis of each case, or why there is none; those of other splits are left out."""
     maker = OptionMaker(graph, wanted)
     for case in cases:
@@ -136,7 +129,7 @@ def case_questions(graph: Graph, cases: Iterable[Case], wanted: Wanted) -> Itera
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Subject:
     """A subject, what is true of it, what resembles that and is not, and the subject's own texts."""
 
     kind: str
@@ -156,7 +149,7 @@ class OptionMaker:
         wanted: What is made.
     """
 
-    def __init__(self, graph: Graph, wanted: Wanted) -> None:
+    def __init__(self, graph: Graph, wanted: OptionSettings) -> None:
         self._graph, self._wanted = graph, wanted
         self._like = Resemblance(graph)
         self._diseases = NodeNames(graph, "disease")
@@ -181,9 +174,6 @@ class OptionMaker:
 
         The others are diseases whose findings resemble its or, where the graph has none of them, the patient's; none
         that shares a telling word with it, which might be another name for it. Texts about the diagnosis are needed.
-
-        Raises:
-            CaseError: The case has no words or states no diagnosis, or the graph has nothing like it.
         """
         words, right = _words(case), self._labels.of(case).right
         row = int(self._graph.ranker.model.candidates.disease[right[0]]) if right else None
@@ -212,7 +202,7 @@ class OptionMaker:
     def _labels(self) -> Labels:
         return Labels(self._graph.ranker, self._graph.snapshot, lambda: self._graph.names)
 
-    def _question(self, asked: _Asked, language: str, rests: Iterable[str]) -> OptionQuestion | None:
+    def _question(self, asked: _Subject, language: str, rests: Iterable[str]) -> OptionQuestion | None:
         """The first right option that others resemble and that is held as wanted, those in documents first."""
         name, entities = asked.names.get(language), asked.entities
         if name is None:
@@ -240,7 +230,7 @@ class OptionMaker:
             return OptionQuestion(id, words, options, letter, needed, "graph", language, asked.subject, held)
         return None
 
-    def _others(self, asked: _Asked, row: int, true: set[str], language: str) -> list[str]:
+    def _others(self, asked: _Subject, row: int, true: set[str], language: str) -> list[str]:
         """Options beside a right one that nothing says to be true of the subject."""
         found: dict[str, str] = {}
         plain = {folded(each) for each in true}
@@ -286,7 +276,7 @@ class OptionMaker:
             found[about.get(base, base)].append(piece)
         return found
 
-    def _subjects(self, kind: str) -> Iterator[_Asked]:
+    def _subjects(self, kind: str) -> Iterator[_Subject]:
         """The diseases that have relations of a kind; those with texts and those without take turns."""
         table, end = TABLES[kind]
         relations, entities = self._like.relations(table, end), NodeNames(self._graph, end)
@@ -295,7 +285,7 @@ class OptionMaker:
             members = self._like.members(disease)
             known = {row for member in members for row in relations.get(member, ())}
             others = self._beside(kind, disease, known, relations)
-            yield _Asked(
+            yield _Subject(
                 kind,
                 self._like.subject(disease),
                 self._diseases.both(disease),
@@ -356,13 +346,13 @@ class OptionMaker:
     def _owners(self) -> dict[str, Mapping[int, Sequence[int]]]:
         return {}
 
-    def _headings(self) -> Iterator[_Asked]:
+    def _headings(self) -> Iterator[_Subject]:
         """The findings with one term directly above them, whose siblings are the other options."""
         like, terms = self._like, NodeNames(self._graph, "phenotype")
         for row in sorted(like.abnormal, key=lambda row: digest(self._wanted.seed, "heading", terms.ids[row])):
             id, above = terms.ids[row], like.parents[row]
             if len(above) == 1 and above[0] in like.abnormal and split_of(id) in self._wanted.splits:
-                yield _Asked("heading", id, terms.both(row), above, self._headed(row), terms, self._texts.get(id, ()))
+                yield _Subject("heading", id, terms.both(row), above, self._headed(row), terms, self._texts.get(id, ()))
 
     def _headed(self, row: int) -> Callable[[int], Iterable[int]]:
         """What gives the headings beside that of a finding: none that the finding is below."""
@@ -373,7 +363,6 @@ class OptionMaker:
 
 
 def _telling(name: str) -> set[str]:
-    """The words of a disease's name that are long enough to tell it; of a Chinese one its pairs of characters."""
     plain = folded(name)
     return {*_LONG.findall(plain), *(plain[at : at + 2] for at in range(len(plain) - 1) if _HAN.match(plain[at]))}
 

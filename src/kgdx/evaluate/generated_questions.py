@@ -42,7 +42,7 @@ _ENGLISH = re.compile(r"(?=.*[a-z])[A-Za-z][A-Za-z0-9 '’-]{4,60}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RelationTemplates:
     """A kind of relation: the templates that read it in both directions."""
 
     get: str
@@ -50,12 +50,12 @@ class Asked:
     parameter: str
 
 
-ASKED: Mapping[str, Asked] = {
-    "symptom": Asked("symptoms_of_diseases", "infer_diseases_by_symptoms", "symptoms"),
-    "test": Asked("tests_of_diseases", "infer_diseases_by_tests", "tests"),
-    "drug": Asked("drugs_of_diseases", "infer_diseases_by_drugs", "drugs"),
-    "cure": Asked("cures_of_diseases", "infer_diseases_by_cures", "cures"),
-    "comorbidity": Asked("comorbidities_of_diseases", "infer_diseases_by_comorbidities", "comorbidities"),
+ASKED: Mapping[str, RelationTemplates] = {
+    "symptom": RelationTemplates("symptoms_of_diseases", "infer_diseases_by_symptoms", "symptoms"),
+    "test": RelationTemplates("tests_of_diseases", "infer_diseases_by_tests", "tests"),
+    "drug": RelationTemplates("drugs_of_diseases", "infer_diseases_by_drugs", "drugs"),
+    "cure": RelationTemplates("cures_of_diseases", "infer_diseases_by_cures", "cures"),
+    "comorbidity": RelationTemplates("comorbidities_of_diseases", "infer_diseases_by_comorbidities", "comorbidities"),
 }
 """Last word of the actions' names → what they read."""
 
@@ -87,12 +87,9 @@ def generate(
         seed: Of the choice of diseases, names and wordings.
         languages: Of the questions.
         splits: Of the wordings.
-
-    Raises:
-        UsageError: The source has no relation that could be asked for.
     """
     known = _diseases(graph.run("diseases_of_source", source=source))
-    ask = _Asking(graph, seed, tuple(languages), tuple(splits))
+    ask = _QuestionMaker(graph, seed, tuple(languages), tuple(splits))
     none = True
     for kind in ASKED:
         order = sorted(known, key=lambda disease: _digest(seed, kind, disease.id))
@@ -117,7 +114,7 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _QuestionMaker:
     graph: Queries
     seed: int
     languages: tuple[Language, ...]

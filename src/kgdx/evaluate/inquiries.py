@@ -7,14 +7,13 @@ the last question. A patient that cannot be asked is a miss at every question.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kgdx.case import Ancestry, Case, Finding, Status
+from kgdx.case import Case, Finding, Status
 from kgdx.case.case_files import Failure
 from kgdx.episode.loop import answered, run
 from kgdx.episode.recorded_patient import EXACT, Noise, SimulatedPatient, opening
@@ -23,9 +22,9 @@ from kgdx.episode.state import Limits, State
 from kgdx.episode.wish import AskPatient
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.inquiry_report import Consulted, report
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.metrics import mean_rank
+from kgdx.evaluate.metrics import METRICS, MISS, Floats, as_json, bootstrap, mean_rank, once_each, values
+from kgdx.evaluate.runner import Record, Runner, by_arm, numbered
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.policies.inquiry import InquiryPolicy
 from kgdx.rank.held_out_ranks import Withheld
@@ -33,7 +32,6 @@ from kgdx.rank.selectors import make_selector
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
-    from kgdx.evaluate.journal import Journal
 
 Answers = Literal["bare", "named"]
 """Whether a yes says which recorded finding it is."""
@@ -50,12 +48,13 @@ REMEMBERED = 3
 COMPLETE = "ddxplus"
 """Source of patients of whom everything is recorded."""
 
-Key = tuple[str, Answers]
-"""A selector, and how is answered."""
-Asked = tuple[Case | Failure, tuple[Key, ...]]
-"""A patient, and who is still to ask it."""
-Heard = tuple[Key, Consulted | None]
-"""Who asked a patient, and what came of it; ``None`` for one that states no diagnosis."""
+THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Accuracies (the truth first) to which questions are counted."""
+BASELINE = "degree"
+"""The selector whose last accuracy is one, too."""
+CERTAIN = (0.4, 0.5, 0.6, 0.7)
+"""Shares of the leading disease at which a consultation might end."""
+_PLACES = {name: METRICS.index(name) for name in ("top1", "top3", "top10", "mrr")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +99,38 @@ class Inquiries:
     def __post_init__(self) -> None:
         self._withheld = Withheld(self.graph.ranker, self.graph.snapshot)
 
-    def consult(self, case: Case | Failure, selector: str, answers: Answers = "named") -> Consulted | None:
-        """Ask one patient; ``None`` for one that states no diagnosis."""
+    def __call__(self, case: Case | Failure, arm: str) -> Record:
+        """Ask one patient, by the name that :func:`arm_of` gives."""
+        selector, _, answers = arm.rpartition(" ")
+        return self.consult(case, selector, "bare" if answers == "bare" else "named")
+
+    def consult(self, case: Case | Failure, selector: str, answers: Answers = "named") -> Record:
+        """Ask one patient; what states no diagnosis has no ``cluster``.
+
+        Returns:
+            ``id``, ``cluster`` (what the patient is resampled with: the publication), ``disease``, ``seen`` (whether
+            the annotations cite the publication); ``ranks`` and ``shares`` of the truth and the share of the disease
+            that is ``leading``, after each number of questions from none on; ``asked`` (fewer where nothing informative
+            was left), ``hits`` (answered with yes), ``milliseconds`` (from each answer to the next question).
+        """
         if isinstance(case, Failure):
-            return Consulted(case.id or case.where, error=case.message)
+            id = case.id or case.where
+            return {"id": id, "cluster": id, "disease": "", "error": case.message}
         label = self.labels.of(case)
         if not label.stated:
-            return None
+            return {"id": case.id}
         publications = frozenset(case.publications)
         seen = None
         if label.right and publications:
             seen = any(self._withheld.cites(number, publications) for number in label.right)
-        who = Consulted(case.id, case.publications[0] if publications else case.id, label.disease, seen)
+        who: Record = {"id": case.id, "cluster": case.publications[0] if publications else case.id}
+        who |= {"disease": label.disease, "seen": seen}
         try:
-            return self._ask(self.read(case), label.right, selector, answers, who)
+            return who | self._ask(self.read(case), label.right, selector, answers)
         except CaseError as error:
-            return replace(who, error=str(error))
+            return who | {"error": str(error)}
 
-    def _ask(self, case: Case, right: Sequence[int], selector: str, answers: Answers, who: Consulted) -> Consulted:
+    def _ask(self, case: Case, right: Sequence[int], selector: str, answers: Answers) -> Record:
         patient = self.patient(case, answers)
         name, forgets = selector.removesuffix(FORGETFUL), selector.endswith(FORGETFUL)
         policy = InquiryPolicy(
@@ -130,19 +143,13 @@ class Inquiries:
         )
         first = opening(case, self.setting.start, self.setting.seed)
         state = State(first, limits=Limits(steps=100_000, stagnation=100_000), seed=self.setting.seed)
-        world = World(self.graph)
-        ranks: list[float] = []
-        shares: list[float] = []
-        leading: list[float] = []
+        world, turns = World(self.graph), list[tuple[Finding, ...]]()
+        stood: list[tuple[float | None, float, float]] = []
         times: list[float] = []
         hits = 0
-        turns: list[tuple[Finding, ...]] = []
         while True:
-            rank, share, led = self._stands(state.case, right)
-            ranks.append(rank)
-            shares.append(share)
-            leading.append(led)
-            if len(ranks) > self.setting.questions:
+            stood.append(self._stands(state.case, right))
+            if len(stood) > self.setting.questions:
                 break
             begin = time.perf_counter()
             episode = run(world, state, policy)
@@ -157,44 +164,28 @@ class Inquiries:
             if forgets:
                 turns.append(tuple(each for each in state.case.findings if each not in before))
                 state = _forgotten(state, first, turns[-REMEMBERED:])
-        left = self.setting.questions + 1 - len(ranks)
-        return replace(
-            who,
-            ranks=(*ranks, *ranks[-1:] * left),
-            shares=(*shares, *shares[-1:] * left),
-            leading=(*leading, *leading[-1:] * left),
-            asked=len(times),
-            hits=hits,
-            milliseconds=tuple(times),
-        )
-
-    def heard(self, asked: Asked) -> Iterator[Heard]:
-        """Yield what came of each consultation of a patient."""
-        case, keys = asked
-        for key in keys:
-            yield key, self.consult(case, *key)
+        stood += stood[-1:] * (self.setting.questions + 1 - len(stood))
+        ranks, shares, leading = zip(*stood, strict=True)
+        found = {"ranks": list(ranks), "shares": list(shares), "leading": list(leading)}
+        return found | {"asked": len(times), "hits": hits, "milliseconds": times}
 
     def patient(self, case: Case, answers: Answers) -> SimulatedPatient:
         """Return who answers for a case."""
-        return SimulatedPatient(
-            case, self._ancestry, answers == "named", case.source == COMPLETE, self.setting.noise, self.setting.seed
-        )
+        complete, setting = case.source == COMPLETE, self.setting
+        return SimulatedPatient(case, self.graph.ancestry, answers == "named", complete, setting.noise, setting.seed)
 
-    @property
-    def _ancestry(self) -> Ancestry:
-        return self.graph.ancestry
-
-    def _stands(self, case: Case, right: Sequence[int]) -> tuple[float, float, float]:
+    def _stands(self, case: Case, right: Sequence[int]) -> tuple[float | None, float, float]:
         """Rank and share of the right disease, and the share of the leading one."""
         ranker = self.graph.ranker
         scored = ranker.score_query(ranker.query(case.evidence)[0])  # what is unknown changes no score
         share = ranker.posterior(scored)
-        return mean_rank(scored.total, right), float(share[list(right)].sum()) if right else 0.0, float(share.max())
+        rank = as_json(mean_rank(scored.total, right))
+        return rank, float(share[list(right)].sum()) if right else 0.0, float(share.max())
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiring:
-    """The work of asking patients on a graph, for :func:`kgdx.learn.shares.shared`.
+class InquiryTask:
+    """Asks patients on a graph.
 
     Attributes:
         setting: How they are asked.
@@ -202,15 +193,10 @@ class Inquiring:
 
     setting: Setting
 
-    def inquiries(self, graph: Graph) -> Inquiries:
-        """Return what asks."""
+    def on(self, graph: Graph) -> Inquiries:
+        """Return what asks a patient."""
         labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
         return Inquiries(graph, labels, words_reader(graph), self.setting)
-
-    def on(self, graph: Graph) -> Callable[[Asked], list[Heard]]:
-        """Return what asks a patient."""
-        inquiries = self.inquiries(graph)
-        return lambda asked: list(inquiries.heard(asked))
 
 
 def _forgotten(state: State, first: Case, turns: Sequence[tuple[Finding, ...]]) -> State:
@@ -221,14 +207,25 @@ def _forgotten(state: State, first: Case, turns: Sequence[tuple[Finding, ...]]) 
     return state.add(Segment(Author.LOOP, Kind.RESULT, "forget"), case=kept)
 
 
+def arm_of(selector: str, answers: Answers) -> str:
+    """Return what the runner calls a selector that is answered so."""
+    return f"{selector} {answers}"
+
+
+def checked_selectors(selectors: Sequence[str]) -> None:
+    """Refuse names that are no selectors."""
+    if len(set(selectors)) != len(selectors) or not selectors:
+        raise UsageError("no selector, or one twice", hint="give names such as infogain,degree")
+    for name in selectors:
+        make_selector(name.removesuffix(FORGETFUL))
+
+
 def evaluate_inquiry(
     inquiries: Inquiries,
     cases: Iterable[Case | Failure],
     selectors: Sequence[str],
     answers: Sequence[Answers] = ("named",),
-    journal: Journal | None = None,
-    progress: Callable[[], object] = lambda: None,
-    through: Callable[[Iterable[Asked]], Iterable[Iterable[Heard]]] | None = None,
+    runner: Runner | None = None,
 ) -> dict[str, Any]:
     """Ask every patient by every selector and compare.
 
@@ -237,65 +234,123 @@ def evaluate_inquiry(
         cases: Patients with their diagnoses.
         selectors: Names, with settings behind a colon.
         answers: Whether a yes says which finding it is; one or both.
-        journal: Where each finished consultation is kept, and taken from when run again.
-        progress: Called after each patient.
-        through: Has others do what :meth:`Inquiries.heard` does with each of its items.
+        runner: Runs it.
 
     Returns:
-        ``selectors``: name → what :func:`~kgdx.evaluate.inquiry_report.report` says of it, with named answers where
-        both were measured; ``answers``: the same for each; ``n``, ``unlabelled``, ``failed``, ``setting``.
-
-    Raises:
-        UsageError: A selector does not exist, or is given twice.
-        CaseError: No case states its diagnosis.
+        ``selectors``: name → what :func:`report` says of it, with named answers where both were measured; ``answers``:
+        the same for each; ``n``, ``unlabelled``, ``failed``, ``setting``.
     """
-    if len(set(selectors)) != len(selectors) or not selectors:
-        raise UsageError("no selector, or one twice", hint="give names such as infogain,degree")
-    for name in selectors:
-        make_selector(name.removesuffix(FORGETFUL))
-    known = (
-        {} if journal is None else {(each["case"], each["selector"], each["answers"]): each for each in journal.records}
-    )
-    found: dict[Key, list[Consulted]] = {(name, how): [] for how in answers for name in selectors}
-    unlabelled = 0
-    given = list(cases)
-
-    def asked() -> Iterator[Asked]:
-        for number, case in enumerate(given):
-            yield case, tuple(key for key in found if (number, *key) not in known)
-
-    for number, heard in enumerate((through or partial(map, inquiries.heard))(asked())):
-        told = {key: Consulted.of(known[number, *key]["consulted"]) for key in found if (number, *key) in known}
-        for key, each in heard:
-            told[key] = each
-            if journal is not None:
-                consulted = None if each is None else each.record()
-                journal.add({"case": number, "selector": key[0], "answers": key[1], "consulted": consulted})
-        unlabelled += all(each is None for each in told.values())
-        for key, each in told.items():
-            if each is not None:
-                found[key].append(each)
-        progress()
-    if not any(found.values()):
+    checked_selectors(selectors)
+    arms = [arm_of(name, how) for how in answers for name in selectors]
+    records = (runner or Runner()).run(numbered(cases), arms, inquiries)
+    found = by_arm((each for each in records if "cluster" in each), arms)
+    if not found:
         raise CaseError("no case states its diagnosis", hint="give phenopackets, or JSON lines with diseases")
-    by_answers = {how: {"selectors": report({name: found[name, how] for name in selectors})} for how in answers}
+    by_answers = {how: {"selectors": report({name: found[arm_of(name, how)] for name in selectors})} for how in answers}
     shown: Answers = "named" if "named" in answers else answers[0]
-    some = found[selectors[0], shown]
+    some = found[arm_of(selectors[0], shown)]
     return {
         "selectors": by_answers[shown]["selectors"],
         "answers": by_answers,
         "n": len(some),
-        "unlabelled": unlabelled,
-        "failed": [{"id": each.id, "error": each.error} for each in some if each.error],
-        "setting": setting_of(inquiries.setting),
+        "unlabelled": len([each for each in records if each["arm"] == arms[0]]) - len(some),
+        "failed": [{"id": each["id"], "error": each["error"]} for each in some if "error" in each],
+        "setting": {**asdict(inquiries.setting), "kinds": list(inquiries.setting.kinds)},
     }
 
 
-def setting_of(setting: Setting) -> dict[str, Any]:
-    """Return a setting as plain values."""
-    from dataclasses import asdict
+def report(found: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
+    """Return the figures of each selector, over the same patients in the same order.
 
-    return {**asdict(setting), "kinds": list(setting.kinds)}
+    Returns:
+        Name → ``by_question`` (``q``, ``n``, ``top1``, ``top3``, ``top10``, ``mrr``, mean ``share`` of the truth,
+        ``ci95`` of each, from the start on), ``questions_to`` (an accuracy, or the last one of ``degree`` → questions
+        until the truth is first that often, ``None`` for never), ``ms_median`` and ``ms_p95`` (milliseconds a
+        question), ``hits`` (share of the questions that were answered with yes), ``asked`` (mean number), ``groups``
+        (``unseen``: the same for patients whose publication the annotations do not cite; ``by_disease``: means over
+        diseases), ``ending`` (a share of the leading disease → how often it is reached (``reached``), after how many
+        questions (``median``), and how often the leading disease is right then (``right``)), and ``against``: other
+        selector → differences of the last figures, in pairs, with intervals.
+    """
+    length = max((len(each.get("ranks", ())) for all_ in found.values() for each in all_), default=0) or 1
+    shown: dict[str, Any] = {}
+    for name, records in found.items():
+        times = [spent for each in records for spent in each.get("milliseconds", ())]
+        asked = sum(each.get("asked", 0) for each in records)
+        shown[name] = {
+            **_compared(name, found, length),
+            "ms_median": float(np.median(times)) if times else None,
+            "ms_p95": float(np.percentile(times, 95)) if times else None,
+            "hits": sum(each.get("hits", 0) for each in records) / asked if asked else None,
+            "asked": asked / max(len(records), 1),
+            "groups": {"by_disease": {"by_question": _curve(records, length, by_disease=True)}},
+            "ending": {str(share): _ended(records, share) for share in CERTAIN},
+        }
+        unseen = {other: [each for each in those if each.get("seen") is False] for other, those in found.items()}
+        if unseen[name]:
+            shown[name]["groups"]["unseen"] = _compared(name, unseen, length)
+    return shown
+
+
+def _compared(name: str, found: Mapping[str, Sequence[Record]], length: int) -> dict[str, Any]:
+    curve = _curve(found[name], length)
+    baseline = float((_ranks(found[BASELINE], length)[:, -1] <= 1).mean()) if found.get(BASELINE) else None
+    wanted = {str(share): share for share in THRESHOLDS} | ({} if baseline is None else {BASELINE: baseline})
+    reached = {key: next((row["q"] for row in curve if row["top1"] >= share), None) for key, share in wanted.items()}
+    against = {other: _paired(found[name], those, length) for other, those in found.items() if other != name}
+    return {"by_question": curve, "questions_to": reached, "against": against}
+
+
+def _ranks(records: Sequence[Record], length: int) -> Floats:
+    missed = (None,) * length
+    each = [record.get("ranks", missed) for record in records]
+    return np.array([[MISS if rank is None else rank for rank in ranks] for ranks in each], float)
+
+
+def _clusters(records: Sequence[Record]) -> list[str]:
+    return [each["cluster"] for each in records]
+
+
+def _curve(records: Sequence[Record], length: int, *, by_disease: bool = False) -> list[dict[str, Any]]:
+    ranks = _ranks(records, length)
+    share = np.array([each.get("shares", (0.0,) * length) for each in records], float)
+    weight = once_each([each["disease"] for each in records])[0] if by_disease else np.ones(len(records))
+    rows = []
+    for q in range(length):
+        each = values(ranks[:, q])
+        mean = weight @ each / weight.sum()
+        low, high = bootstrap(each, _clusters(records), weight)
+        rows.append(
+            {
+                "q": q,
+                "n": len(records),
+                **{name: float(mean[place]) for name, place in _PLACES.items()},
+                "share": float(weight @ share[:, q] / weight.sum()),
+                "ci95": {name: [float(low[place]), float(high[place])] for name, place in _PLACES.items()},
+            }
+        )
+    return rows
+
+
+def _ended(records: Sequence[Record], share: float) -> dict[str, Any]:
+    """How consultations would end when the leading disease reaches a share."""
+    ends = [next((q for q, led in enumerate(each.get("leading", ())) if led >= share), None) for each in records]
+    reached = [((each["ranks"][q] or MISS) <= 1, q) for each, q in zip(records, ends, strict=True) if q is not None]
+    return {
+        "reached": len(reached) / max(len(records), 1),
+        "median": float(np.median([q for _, q in reached])) if reached else None,
+        "right": float(np.mean([right for right, _ in reached])) if reached else None,
+    }
+
+
+def _paired(ours: Sequence[Record], others: Sequence[Record], length: int) -> dict[str, Any]:
+    """Differences of the figures after the last question, with their intervals over publications."""
+    each = values(_ranks(ours, length)[:, -1]) - values(_ranks(others, length)[:, -1])
+    low, high = bootstrap(each, _clusters(ours))
+    return {
+        name: {"difference": float(each[:, place].mean()), "ci95": [float(low[place]), float(high[place])]}
+        for name, place in _PLACES.items()
+    }
 
 
 def sampled(

@@ -1,8 +1,14 @@
-"""Measures of a ranking: ranks of right answers, shares at the top, and their intervals; functions on arrays."""
+"""Measures of a ranking, and the one interval of all evaluations; functions on arrays.
+
+The interval is the bias-corrected and accelerated bootstrap one (Efron, JASA 1987). Whole clusters are resampled: cases
+of one publication, like paraphrases of one question, are no independent evidence, and drawing them singly would make
+it too narrow (Field and Welsh, JRSS B 2007).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,9 +19,13 @@ Ints = NDArray[Any]
 
 TOPS = (1, 3, 5, 10, 20, 50)
 METRICS = (*(f"top{k}" for k in TOPS), "mrr")
-RESAMPLES = 1000
+RESAMPLES = 2_000
 MISS = float("inf")
 """Rank of a right answer that is not among the candidates."""
+
+_ROUNDING = 1e-9
+"""What two equal numbers may differ by once they were added up, in relation to them."""
+_Z = 1.959963984540054
 
 
 def mean_rank(scores: Floats, right: Sequence[int]) -> float:
@@ -58,17 +68,22 @@ class Families:
         return tuple(sorted({int(self._of[number]) for number in right}))
 
     def rank(self, scores: Floats, right: Sequence[int]) -> float:
-        """Return the rank of the best right candidate's family among all families, as :func:`mean_rank` does.
-
-        Args:
-            scores: Score of each candidate; shape (candidates,).
-            right: Numbers of the right candidates; negative ones are not in the graph.
-        """
+        """Return the rank of the best right candidate's family among all families, as :func:`mean_rank` does."""
         among = [int(self._of[number]) for number in right if number >= 0]
         return mean_rank(np.maximum.reduceat(scores[self._order], self._start), among) if among else MISS
 
 
-def values(ranks: Sequence[float]) -> Floats:
+def as_json(rank: float) -> float | None:
+    """Return a rank as a JSON value: ``None`` for a miss."""
+    return None if rank == MISS else rank
+
+
+def ranks_of(records: Sequence[Mapping[str, Any]], name: str = "rank") -> Floats:
+    """Return the ranks that records have as JSON values; one that is not there is a miss."""
+    return np.array([MISS if (rank := each.get(name)) is None else rank for each in records], float)
+
+
+def values(ranks: Sequence[float] | Floats) -> Floats:
     """Return what each rank counts for; shape (ranks, metrics), in the order of ``METRICS``.
 
     Example:
@@ -79,7 +94,7 @@ def values(ranks: Sequence[float]) -> Floats:
     return np.column_stack([*(rank <= k for k in TOPS), 1 / rank]).astype(float)
 
 
-def hits(ranks: Sequence[float], at: Sequence[int]) -> Floats:
+def hits(ranks: Sequence[float] | Floats, at: Sequence[int]) -> Floats:
     """Return whether each right answer is among the first K; shape (ranks, at).
 
     Example:
@@ -89,7 +104,7 @@ def hits(ranks: Sequence[float], at: Sequence[int]) -> Floats:
     return (np.asarray(ranks, float)[:, None] <= np.asarray(at)).astype(float)
 
 
-def gains(ranks: Sequence[float], at: Sequence[int]) -> Floats:
+def gains(ranks: Sequence[float] | Floats, at: Sequence[int]) -> Floats:
     """Return the NDCG at each K where one answer is right: 1 / log₂(1 + rank) within K; shape (ranks, at).
 
     With one relevant item the ideal gain is 1, so that it cannot fall with K (Järvelin and Kekäläinen, TOIS 2002).
@@ -102,8 +117,8 @@ def gains(ranks: Sequence[float], at: Sequence[int]) -> Floats:
     return gain
 
 
-def summary(ranks: Sequence[float], clusters: Sequence[Hashable]) -> dict[str, Any]:
-    """Return n, top-k, mean reciprocal rank and their bootstrap intervals.
+def summary(ranks: Sequence[float] | Floats, clusters: Sequence[Hashable]) -> dict[str, Any]:
+    """Return n, top-k, mean reciprocal rank and their intervals.
 
     Args:
         ranks: Rank of the right answer in each case, ``inf`` for a miss.
@@ -114,12 +129,11 @@ def summary(ranks: Sequence[float], clusters: Sequence[Hashable]) -> dict[str, A
         >>> found["n"], found["top1"], found["top5"], found["mrr"]
         (2, 0.5, 1.0, 0.625)
     """
-    each = values(ranks)
-    return _figures(len(each), each.mean(axis=0), bootstrap(each, clusters))
+    return {"n": len(ranks), **means(METRICS, values(ranks), clusters)}
 
 
 def mean_over(
-    ranks: Sequence[float], groups: Sequence[Hashable], clusters: Sequence[Hashable] | None = None
+    ranks: Sequence[float] | Floats, groups: Sequence[Hashable], clusters: Sequence[Hashable] | None = None
 ) -> dict[str, Any]:
     """Return the metrics averaged within groups (such as diseases) first: one with many cases counts once.
 
@@ -132,46 +146,112 @@ def mean_over(
         >>> mean_over([1.0, 1.0, 1.0, 20.0], ["a", "a", "a", "b"])["top1"]
         0.5
     """
-    each, owner = values(ranks), _numbered(groups)
-    weights = (1 / np.bincount(owner))[owner]
-    means = weights @ each / weights.sum()
-    clusters = range(len(each)) if clusters is None else clusters
-    return _figures(int(owner.max()) + 1, means, bootstrap(each, clusters, weights))
+    weights, n = once_each(groups)
+    return {"n": n, **means(METRICS, values(ranks), range(len(ranks)) if clusters is None else clusters, weights)}
+
+
+def means(
+    names: Sequence[str], each: Floats, clusters: Sequence[Hashable], weights: Floats | None = None
+) -> dict[str, Any]:
+    """Return name → mean, and under ``ci95`` name → its interval.
+
+    Args:
+        names: Of the columns.
+        each: Values of each case; shape (cases, names).
+        clusters: Cluster of each case.
+        weights: Weight of each case; shape (cases,).
+    """
+    low, high = bootstrap(each, clusters, weights)
+    mean = each.mean(axis=0) if weights is None else weights @ each / weights.sum()
+    ends = {name: [float(low[at]), float(high[at])] for at, name in enumerate(names)}
+    return {**{name: float(mean[at]) for at, name in enumerate(names)}, "ci95": ends}
+
+
+def once_each(groups: Sequence[Hashable]) -> tuple[Floats, int]:
+    """Return weights by which each group counts once, and the number of groups.
+
+    Example:
+        >>> once_each("aab")[0].tolist()
+        [0.5, 0.5, 1.0]
+    """
+    owner = owners(groups)
+    counts = np.bincount(owner)
+    return (1 / counts)[owner], len(counts)
 
 
 def bootstrap(
-    each: Floats, clusters: Sequence[Hashable], weights: Floats | None = None, resamples: int = RESAMPLES
+    each: Floats,
+    clusters: Sequence[Hashable],
+    weights: Floats | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> tuple[Floats, Floats]:
-    """Return the 2.5 and 97.5 percentiles of the metrics' means when whole clusters are resampled.
+    """Return the 95 % interval of the mean of each column when whole clusters are resampled.
 
-    Cases of one publication resemble each other; drawing them singly would make the interval too narrow (Field and
-    Welsh, JRSS B 2007). Weights belong to the cases and are drawn with them.
+    Where all clusters have one mean there is nothing to resample, and the interval is that point.
 
     Args:
         each: Values of each case; shape (cases, metrics).
         clusters: Cluster of each case.
-        weights: Weight of each case in the mean; shape (cases,). Equal ones where ``None``.
-        resamples: How many samples are drawn, with a fixed seed.
+        weights: Weight of each case in the mean, drawn with it; shape (cases,). Equal ones where ``None``.
+        seed: Of the resampling.
+        resamples: How many samples are drawn.
     """
-    weight = np.ones(len(each)) if weights is None else weights
-    owner = _numbered(clusters)
+    weight, owner = np.ones(len(each)) if weights is None else weights, owners(clusters)
     sums = np.zeros((int(owner.max()) + 1, each.shape[1] + 1))
     np.add.at(sums, owner, np.column_stack([each * weight[:, None], weight]))
-    drawn = np.random.default_rng(0).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), resamples)
-    totals = drawn @ sums
-    low, high = np.percentile(totals[:, :-1] / totals[:, -1:], [2.5, 97.5], axis=0)
+    total = sums.sum(axis=0)
+    mean = total[:-1] / total[-1]
+    low, high = mean.copy(), mean.copy()
+    if len(sums) < 2:
+        return low, high
+    rest = total - sums
+    without = rest[:, :-1] / rest[:, -1:]
+    varied = np.ptp(without, axis=0) > _ROUNDING * np.maximum(1.0, np.abs(without).max(axis=0))
+    totals = _counts(len(sums), seed, resamples) @ sums
+    drawn = totals[:, :-1] / totals[:, -1:]
+    for column in np.flatnonzero(varied).tolist():
+        levels = _levels(drawn[:, column], float(mean[column]), without[:, column])
+        low[column], high[column] = np.quantile(drawn[:, column], levels)
     return low, high
 
 
-def _figures(n: int, means: Floats, interval: tuple[Floats, Floats]) -> dict[str, Any]:
-    low, high = interval
-    return {
-        "n": n,
-        **{name: float(mean) for name, mean in zip(METRICS, means, strict=True)},
-        "ci95": {name: [float(low[i]), float(high[i])] for i, name in enumerate(METRICS)},
-    }
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """Return the 95 % score interval of a share (Wilson 1927): for shares of 0 and 1, which no bootstrap can tell.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(10, 10)]
+        [0.722, 1.0]
+    """
+    share, z = right / n, _Z**2
+    middle, half = share + z / (2 * n), _Z * (share * (1 - share) / n + z / (4 * n * n)) ** 0.5
+    return max(0.0, (middle - half) / (1 + z / n)), min(1.0, (middle + half) / (1 + z / n))
 
 
-def _numbered(names: Sequence[Hashable]) -> Ints:
+@lru_cache(1)
+def _counts(clusters: int, seed: int, resamples: int) -> Floats:
+    """How often each sample has each cluster; shape (samples, clusters). Fewer samples where clusters are many."""
+    most = max(200, min(resamples, 40_000_000 // clusters))
+    drawn = np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), most)
+    return drawn.astype(float)
+
+
+def _levels(drawn: Floats, mean: float, without: Floats) -> Floats:
+    """The two quantiles of the samples between which the interval lies (Efron 1987, equations 2.3 and 6.6)."""
+    from scipy.special import ndtr, ndtri
+
+    near = np.abs(drawn - mean) <= _ROUNDING * max(1.0, abs(mean))
+    share = (((drawn < mean) & ~near).sum() + 0.5 * near.sum()) / len(drawn)
+    bias = ndtri(np.clip(share, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+    apart = without.mean() - without
+    acceleration = (apart**3).sum() / (6 * (apart**2).sum() ** 1.5)
+    z = bias + ndtri(np.array([0.025, 0.975]))
+    levels: Floats = ndtr(bias + z / (1 - acceleration * z))
+    return levels
+
+
+def owners(names: Sequence[Hashable]) -> Ints:
+    """Return numbers for names, from 0 in the order in which they first come."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)

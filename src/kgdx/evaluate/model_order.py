@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgdx.api.reranking import Estimate, Reranker
 from kgdx.errors import UsageError
-from kgdx.evaluate.model_use import Tally
+from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.retrieval_accuracy import Pool, Reordered
 from kgdx.llm.chat import ChatModel, Prices, Usage
 
@@ -29,7 +29,6 @@ class ModelOrder:
         model: The model, with its budget; several orders may share one.
         policy: How it re-ranks.
         prices: Of a million tokens read and written.
-        concurrency: Patients under way at the same time.
         seed: Of the random orders.
     """
 
@@ -40,35 +39,24 @@ class ModelOrder:
         policy: RerankPolicy,
         *,
         prices: Prices = (0.0, 0.0),
-        concurrency: int = 1,
         seed: int = 0,
     ) -> None:
-        self.used = Tally(model, prices)
+        self.used = ModelUsage(model, prices)
         self.about = (policy.prompt.name, policy.prompt.digest)
         self._ranker = graph.ranker
-        self._reranker = Reranker(graph, self.used, policy, concurrency=concurrency, seed=seed)
+        self._reranker = Reranker(graph, self.used, policy, concurrency=1, seed=seed)
 
-    def __call__(self, pools: Sequence[Pool]) -> list[Reordered]:
-        """Return the model's order of each pool; the order of retrieval where it gave none.
-
-        Raises:
-            LlmError: The model cannot be reached, or its budget is spent.
-            UsageError: One of the patients has chosen the instruction.
-        """
-        if any(self._reranker.policy.prompt.chosen_by(pool.case) for pool in pools):
+    def __call__(self, pool: Pool) -> Reordered:
+        """Return the model's order of a pool; the order of retrieval where it gave none."""
+        if self._reranker.policy.prompt.chosen_by(pool.case):
             what = f"the instruction {self.about[0]} was chosen on some of these patients"
             raise UsageError(what, hint="measure it on others, or another one on these")
         named = self._ranker.names.candidate
-        rankings = [self._reranker.listed([named(each).id for each in pool.candidates], pool.scores) for pool in pools]
-        found = self._reranker.order([(pool.case, ranking) for pool, ranking in zip(pools, rankings, strict=True)])
+        ranking = self._reranker.listed([named(each).id for each in pool.candidates], pool.scores)
+        made = self._reranker.order([(pool.case, ranking)])[0]
         self.used.check()
-        return [
-            Reordered(
-                tuple(self._ranker.number_of(id) for id in each.order),
-                {name: getattr(each.told, name) for name in COUNTED},
-            )
-            for each in found
-        ]
+        order = tuple(self._ranker.number_of(id) for id in made.order)
+        return Reordered(order, {name: getattr(made.told, name) for name in COUNTED})
 
     def estimate(self, cases: Iterable[Case], patients: int) -> Estimate:
         """Return what ordering so many patients' candidates will take; nothing is sent."""

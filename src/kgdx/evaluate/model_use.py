@@ -1,4 +1,4 @@
-"""What one piece of work asks of a language model, counted, and a model connected when first asked."""
+"""What one piece of work asks of a language model, counted."""
 
 from __future__ import annotations
 
@@ -16,28 +16,21 @@ ENDING = frozenset({"denied", "rejected", "unreachable", "missing", "budget"})
 
 
 @dataclass(slots=True)
-class Tally(ChatModel):
+class ModelUsage(ChatModel):
     """A model whose completions are counted, for one call at a time.
 
     An answer that was kept from before counts like any other, so that an evaluation which was interrupted adds up to
     the same figures as one that was not.
 
-    Attributes:
-        model: Who is asked.
-        prices: Of a million tokens read and written.
-        calls: Answers.
-        read: Tokens read.
-        written: Tokens written.
-        seconds: Time that the model took.
-        gaps: Seconds between its answers: what whoever asks took for a round of its own.
-        error: The last failure.
+    ``gaps`` are the seconds between its answers: what whoever asks took for a round of its own; ``error`` is its last
+    failure.
 
     Example:
         >>> from kgdx.evaluate.scripted_models import scripted
         >>> from kgdx.llm.chat import Message
-        >>> tally = Tally(scripted("right", []))
-        >>> _ = tally.ask(Request((Message("user", "Why?"),)))
-        >>> tally.calls
+        >>> usage = ModelUsage(scripted("right", []))
+        >>> _ = usage.ask(Request((Message("user", "Why?"),)))
+        >>> usage.calls
         1
     """
 
@@ -62,11 +55,7 @@ class Tally(ChatModel):
         return Usage(self.read, self.written).cost(self.prices)
 
     def check(self) -> None:
-        """Raise the last failure, if nothing more can be asked for: what came of it since is not the model's.
-
-        Raises:
-            LlmError: The model cannot be reached, or its budget is spent.
-        """
+        """Raise the last failure, if nothing more can be asked for: what came of it since is not the model's."""
         if self.error is not None and self.error.kind in ENDING:
             raise self.error
 
@@ -95,9 +84,6 @@ class Tally(ChatModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as a JSON object."""
         return {"calls": self.calls, "read": self.read, "written": self.written, "cost": round(self.cost, 9)}
-
-
-# A language model that is connected when it is first asked: work that asks nothing needs none.
 
 
 class LazyModel(ChatModel):

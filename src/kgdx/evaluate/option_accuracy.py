@@ -7,12 +7,12 @@ kept when it is finished, so that an evaluation goes on wherever it was stopped.
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +20,17 @@ from kgdx.answer.artifacts import Fitted, OptionChosen, Searched
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.case import Case
 from kgdx.episode.conversation import exchanges
-from kgdx.episode.loop import Episode, begin, run_many
+from kgdx.episode.loop import Episode, begin, run
 from kgdx.episode.policy import make_policy
 from kgdx.episode.state import Limits
 from kgdx.episode.world import World
-from kgdx.errors import LlmError, UsageError
-from kgdx.evaluate.answer_pairs import ENDS_ALL, HOPELESS, IN_A_ROW
-from kgdx.evaluate.journal import Journal
+from kgdx.errors import UsageError
+from kgdx.evaluate.answer_pairs import HOPELESS
+from kgdx.evaluate.metrics import wilson
 from kgdx.evaluate.option_sets import set_digest
 from kgdx.evaluate.paired import compare, interval
-from kgdx.llm.chat import ChatModel, Prices, names, private_loop, prompt
+from kgdx.evaluate.runner import ENDS_ALL, Record, Runner, finish, kept
+from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.thought import ThoughtPolicy
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ BASELINES = 2
 GROUPS = ("rests_on", "source", "language")
 """Fields of a question by whose values accuracy is given, too."""
 
-_Z = 1.959963984540054
-
 
 @dataclass(frozen=True)
 class OptionArm:
@@ -80,9 +79,6 @@ class OptionArm:
 
 def option_arm(name: str) -> OptionArm:
     """Return an arm: one of :data:`ARMS`, settings of the policy behind colons, a model behind an at sign.
-
-    Raises:
-        UsageError: There is no such arm or setting.
 
     Example:
         >>> option_arm("thought:documents=8:query=thought@tuned").policy.documents
@@ -107,9 +103,6 @@ def option_arm(name: str) -> OptionArm:
 
 def varied(arm: str, setting: str) -> Iterator[str]:
     """Yield the names of an arm with each value of a setting.
-
-    Raises:
-        UsageError: It is no setting with values.
 
     Example:
         >>> list(varied("thought@tuned", "documents=1,8"))
@@ -145,29 +138,51 @@ class OptionEvaluation:
     seed: int = 0
     progress: Callable[[], None] = lambda: None
 
-    def run(self, questions: Sequence[OptionQuestion], journal: Journal | None = None) -> dict[str, Any]:
-        """Answer what is not answered yet, and return the figures; a journal gets them, too.
+    def run(self, questions: Sequence[OptionQuestion], folder: Path | None = None) -> dict[str, Any]:
+        """Answer what is not answered yet, and return the figures; the folder gets them, too.
 
         Args:
             questions: Those without a right option are counted, and not asked.
-            journal: Keeps finished work.
-
-        Raises:
-            UsageError: There is nothing to ask, an arm's model or source is missing, or the folder is of another
-                evaluation.
-            LlmError: The budget is spent, or the model cannot be asked; what is finished is kept.
+            folder: Keeps finished work.
         """
         self._check(questions)
-        if journal is None:
-            rows = self._rows(questions, None)
-            return self._figures(questions, rows)
-        with journal.working(self._about(questions)):
+        asked = {each.id: each for each in questions if each.gold is not None}
+        arms = [each.name for each in self.arms]
+        with kept(folder, self._about(questions)) as journal:
+            runner = Runner(journal, self.jobs, self.progress, strict=True)
             try:
-                rows = self._rows(questions, journal)
+                runner.run(asked.items(), arms, self)
             finally:
-                figures = self._figures(questions, journal.records)
-                journal.finish(journal.records, figures)
+                rows = [each for each in runner.records if "kind" not in each]
+                figures = self._figures(questions, rows)
+                finish(folder, rows, figures)
+            runner.check()
         return figures
+
+    def __call__(self, question: OptionQuestion, name: str) -> Record:
+        """Have an arm answer a question; where its model could not be asked, say why."""
+        arm = next(each for each in self.arms if each.name == name)
+        model = arm.model or next(iter(self.models))
+        world = World(self.graph, models={model: self.models[model]}, prices=self.prices.get(model, (0.0, 0.0)))
+        start = begin(
+            Case("question"),
+            arm.policy,
+            question=question.question,
+            options=question.options,
+            seed=self.seed,
+            limits=LIMITS,
+            fingerprint=self.graph.fingerprint,
+        )
+        begun = time.perf_counter()
+        episode = run(world, start, arm.policy)
+        if isinstance(episode.error, HOPELESS):
+            raise episode.error
+        failed = {each.failed for each in exchanges(episode.log)}
+        kind = next((each for each in (*sorted(ENDS_ALL), "unreachable") if each in failed), "")
+        if kind:
+            what = "the budget of the model is used up" if kind == "budget" else f"the model cannot be asked ({kind})"
+            return {"error": what, "kind": kind}
+        return measured(question, episode, (time.perf_counter() - begun) * 1000)
 
     def _check(self, questions: Sequence[OptionQuestion]) -> None:
         if all(each.gold is None for each in questions):
@@ -191,23 +206,12 @@ class OptionEvaluation:
             "seed": self.seed,
         }
 
-    def _rows(self, questions: Sequence[OptionQuestion], journal: Journal | None) -> list[dict[str, Any]]:
-        run = _Run(self, journal)
-        future = asyncio.run_coroutine_threadsafe(run.work(questions), private_loop())
-        try:
-            future.result()
-        finally:
-            future.cancel()
-        if run.fatal is not None:
-            raise run.fatal
-        return run.rows
-
     def _figures(self, questions: Sequence[OptionQuestion], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         asked = {each.id: each for each in questions if each.gold is not None}
         by: dict[str, dict[str, Mapping[str, Any]]] = {each.name: {} for each in self.arms}
         for row in rows:
-            if row["arm"] in by and row["question"] in asked:
-                by[row["arm"]][row["question"]] = row
+            if row["arm"] in by and row["item"] in asked:
+                by[row["arm"]][row["item"]] = row
         order = [each.name for each in self.arms]
         pairs = [(name, baseline) for at, baseline in enumerate(order[:BASELINES], 1) for name in order[at:]]
         return {
@@ -235,82 +239,7 @@ class OptionEvaluation:
         }
 
 
-class _Run:
-    """One run of an evaluation: as many workers as questions at the same time take pieces of work in turn."""
-
-    def __init__(self, about: OptionEvaluation, journal: Journal | None) -> None:
-        self._about, self._journal = about, journal
-        self.rows: list[dict[str, Any]] = [] if journal is None else list(journal.records)
-        self.fatal: LlmError | None = None
-        self._unreached = 0
-        first = next(iter(about.models))
-        self._worlds = {
-            name: World(about.graph, models={name: model}, prices=about.prices.get(name, (0.0, 0.0)))
-            for name, model in about.models.items()
-        }
-        self._worlds[""] = self._worlds[first]
-
-    async def work(self, questions: Sequence[OptionQuestion]) -> None:
-        """Do what is not done."""
-        done = {(row["question"], row["arm"]) for row in self.rows}
-        left = (
-            (question, arm)
-            for question in questions
-            for arm in self._about.arms
-            if question.gold is not None and (question.id, arm.name) not in done
-        )
-        workers = [asyncio.ensure_future(self._worker(left)) for _ in range(max(1, self._about.jobs))]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for each in workers:
-                each.cancel()
-
-    async def _worker(self, left: Iterator[tuple[OptionQuestion, OptionArm]]) -> None:
-        for question, arm in left:
-            if self.fatal is not None:
-                return
-            start = begin(
-                Case("question"),
-                arm.policy,
-                question=question.question,
-                options=question.options,
-                seed=self._about.seed,
-                limits=LIMITS,
-                fingerprint=self._about.graph.fingerprint,
-            )
-            begun = time.perf_counter()
-            [episode] = await run_many(self._worlds[arm.model], [start], arm.policy, concurrency=1)
-            if self._spoilt(episode):
-                continue
-            row = measured(question, arm.name, episode, (time.perf_counter() - begun) * 1000)
-            self.rows.append(row)
-            if self._journal is not None:
-                await asyncio.to_thread(self._journal.add, row)
-            self._about.progress()
-
-    def _spoilt(self, episode: Episode) -> bool:
-        """Whether the model could not be asked, so that the question is left for another run.
-
-        Raises:
-            StoreError: The graph or its texts cannot be read; ConfigError, MissingExtraError likewise.
-        """
-        if isinstance(episode.error, HOPELESS):
-            raise episode.error
-        kinds = {each.failed for each in exchanges(episode.log)} - {""}
-        ending = kinds & ENDS_ALL
-        self._unreached = self._unreached + 1 if "unreachable" in kinds else 0
-        if ending or self._unreached >= IN_A_ROW:
-            kind = "budget" if "budget" in ending else next(iter(ending), "unreachable")
-            message = (
-                "the budget of the model is used up" if kind == "budget" else f"the model cannot be asked ({kind})"
-            )
-            hint = "mend it or raise the limit, and run it again with --out: what is finished is kept"
-            self.fatal = LlmError(message, hint=hint, kind=kind)  # type: ignore[arg-type]
-        return bool(ending) or "unreachable" in kinds
-
-
-def measured(question: OptionQuestion, arm: str, episode: Episode, ms: float) -> dict[str, Any]:
+def measured(question: OptionQuestion, episode: Episode, ms: float) -> dict[str, Any]:
     """Return what is kept of a question by an arm; no words of it."""
     state = episode.state
     chosen, fitted = state.get(OptionChosen), state.get(Fitted)
@@ -319,8 +248,6 @@ def measured(question: OptionQuestion, arm: str, episode: Episode, ms: float) ->
     failed = sorted({each.failed for each in exchanges(episode.log)} - {""})
     found = {each.id for searched in state.all(Searched) for each in searched.passages}
     return {
-        "question": question.id,
-        "arm": arm,
         "letter": letter,
         "right": letter == question.gold,
         "votes": dict(chosen.votes) if chosen is not None else {},
@@ -342,7 +269,7 @@ def arm_figures(
     """Return the figures of an arm; ``None`` where it answered nothing."""
     if not rows:
         return None
-    subjects = [_subject(asked[row["question"]]) for row in rows]
+    subjects = [_subject(asked[row["item"]]) for row in rows]
     about = interval([float(row["right"]) for row in rows], subjects, seed=seed)
     right, n = sum(row["right"] for row in rows), len(rows)
     low, high = (about.low, about.high) if 0 < right < n and about.low is not None else wilson(right, n)
@@ -363,18 +290,6 @@ def arm_figures(
         "ms_p95": times[min(n - 1, int(0.95 * n))],
         "errors": dict(Counter(row["error"][:120] for row in rows if row["error"]).most_common(5)),
     }
-
-
-def wilson(right: int, n: int) -> tuple[float, float]:
-    """Return the 95 % score interval of a share (Wilson 1927): for shares of 0 and 1, which no bootstrap can tell.
-
-    Example:
-        >>> [round(end, 3) for end in wilson(10, 10)]
-        [0.722, 1.0]
-    """
-    share, z = right / n, _Z**2
-    middle, half = share + z / (2 * n), _Z * (share * (1 - share) / n + z / (4 * n * n)) ** 0.5
-    return max(0.0, (middle - half) / (1 + z / n)), min(1.0, (middle + half) / (1 + z / n))
 
 
 def _difference(

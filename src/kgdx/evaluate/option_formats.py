@@ -58,12 +58,7 @@ class Format:
 
 
 def own(row: Row, id: str) -> OptionQuestion:
-    """Read our own fields.
-
-    Raises:
-        SourceError: A field is missing, unknown or of another kind.
-        UsageError: It is no question; see :class:`OptionQuestion`.
-    """
+    """Read our own fields."""
     if unknown := sorted(set(row) - set(OWN)):
         raise SourceError(f"the field {unknown[0][:40]!r} is not known", hint=_HINT)
     words = {name: _text(row.get(name, ""), name) for name in _TEXTS}

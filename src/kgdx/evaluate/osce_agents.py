@@ -94,9 +94,6 @@ class Osce:
     def of(cls, case: Case) -> Osce:
         """Take an OSCE case apart.
 
-        Raises:
-            CaseError: It is no OSCE case.
-
         Example:
             >>> Osce.of(Case("p", extra={"actor": {"History": "Ptosis. Double vision."}})).complaint
             'Ptosis.'
@@ -236,11 +233,7 @@ class ModelAgent:
     hidden: tuple[str, ...] = ()
 
     async def answer(self, asked: AskPatient, state: State) -> Reply:
-        """Answer in words, which are checked.
-
-        Raises:
-            LlmError: The budget is used up.
-        """
+        """Answer in words, which are checked."""
         request = self._request(asked, state)
         try:
             made = (await self.model.sample(request))[0].whole()
@@ -276,7 +269,6 @@ class ModelAgent:
 
 
 def _status(text: str) -> Any:
-    """The status that words state at their beginning, if they do."""
     meaning = read_reply(text).meaning
     return Status(meaning) if meaning in STATUSES else None
 
@@ -349,21 +341,6 @@ class Encounter:
     def reply(self, asked: AskPatient, state: State) -> Reply:
         """Answer as :meth:`awaited` does, at once."""
         return asyncio.run_coroutine_threadsafe(self.awaited(asked, state), private_loop()).result()
-
-
-@dataclass(frozen=True)
-class Ward:
-    """The patients of many consultations at once, each found by the id of its case."""
-
-    encounters: Mapping[str, Encounter]
-
-    async def awaited(self, asked: AskPatient, state: State) -> Reply:
-        """Let the patient of the consultation answer."""
-        return await self.encounters[state.case.id].awaited(asked, state)
-
-    def reply(self, asked: AskPatient, state: State) -> Reply:
-        """Answer as :meth:`awaited` does, at once."""
-        return self.encounters[state.case.id].reply(asked, state)
 
 
 def encounter(osce: Osce, knows: Patient, *, patient: ChatModel | None = None, hidden: Iterable[str] = ()) -> Encounter:

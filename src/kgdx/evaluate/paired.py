@@ -1,7 +1,7 @@
 """Pairs of scores compared: mean difference with a bootstrap interval, wins, ties and losses.
 
-The interval is the bias-corrected and accelerated one (Efron, JASA 1987), drawn over clusters where questions come in
-clusters: paraphrases of one question are no independent evidence.
+The interval is that of :mod:`kgdx.evaluate.metrics`, drawn over clusters where questions come in clusters: paraphrases
+of one question are no independent evidence.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgdx.errors import UsageError
+from kgdx.evaluate.metrics import RESAMPLES, bootstrap, owners
 
 Floats = NDArray[np.float64]
 
-RESAMPLES = 10_000
 MARGIN = 0.05
 """Scores that differ by less than this are a tie."""
 
@@ -97,10 +97,6 @@ def compare(
         seed: Of the resampling.
         resamples: How many samples are drawn.
 
-    Raises:
-        UsageError: There is no pair; the lists are of unequal length; a score is no finite number; or the margin is
-            negative.
-
     Example:
         >>> found = compare([1.0, 0.5, 0.5], [0.0, 0.5, 0.6])
         >>> found.wins, found.ties, found.losses, round(found.difference.mean, 3)
@@ -146,30 +142,17 @@ def _classic(first: Floats, second: Floats, means: Floats) -> dict[str, Any]:
 def interval(
     values: Sequence[float] | Floats, clusters: Sequence[Hashable], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
-    """Return a mean and its 95 % BCa bootstrap interval, resampled by cluster.
-
-    Where all clusters have one mean there is nothing to resample, and the interval is that point.
-
-    Args:
-        values: One for each question; shape (questions,).
-        clusters: Cluster of each question.
-        seed: Of the resampling.
-        resamples: How many samples are drawn.
+    """Return a mean and its interval, resampled by cluster; see :func:`kgdx.evaluate.metrics.bootstrap`.
 
     Example:
         >>> interval([0.0, 1.0, 1.0, 0.0, 1.0], range(5)).low > 0
         True
     """
-    sums, counts = _by_cluster(np.asarray(values, np.float64), clusters)
-    n, mean = len(sums), float(sums.sum() / counts.sum())
-    if n < 2:
-        return Interval(mean)
-    without = (sums.sum() - sums) / (counts.sum() - counts)
-    if np.ptp(without) <= _ROUNDING * max(1.0, float(np.abs(without).max())):
-        return Interval(mean, mean, mean)
-    drawn = _resampled(sums, counts, seed, resamples)
-    low, high = np.quantile(drawn, _levels(drawn, mean, without))
-    return Interval(mean, float(low), float(high))
+    each = np.asarray(values, np.float64)
+    if len({*clusters}) < 2:
+        return Interval(float(each.mean()))
+    low, high = bootstrap(each[:, None], clusters, seed=seed, resamples=resamples)
+    return Interval(float(each.mean()), float(low[0]), float(high[0]))
 
 
 def sign_test(wins: int, losses: int) -> float | None:
@@ -190,36 +173,9 @@ def sign_test(wins: int, losses: int) -> float | None:
 
 
 def _least(margin: float) -> float:
-    """The difference that counts, with room for the rounding of decimal scores; any difference where it is 0."""
     return max(margin - _ROUNDING, _ROUNDING)
 
 
 def _by_cluster(values: Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    numbers: dict[Hashable, int] = {}
-    owner = np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters])
-    sums = np.bincount(owner, values, len(numbers)).astype(np.float64)
-    return sums, np.bincount(owner, minlength=len(numbers)).astype(np.float64)
-
-
-def _resampled(sums: Floats, counts: Floats, seed: int, resamples: int) -> Floats:
-    """Means of samples of clusters; in blocks, so that many clusters need little memory."""
-    generator, n = np.random.default_rng(seed), len(sums)
-    block = max(1, 2_000_000 // n)
-    means = []
-    for begin in range(0, resamples, block):
-        drawn = generator.integers(0, n, (min(block, resamples - begin), n))
-        means.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
-    return np.concatenate(means)
-
-
-def _levels(drawn: Floats, mean: float, without: Floats) -> Floats:
-    """The two quantiles of the samples between which the interval lies (Efron 1987, equations 2.3 and 6.6)."""
-    from scipy.special import ndtr, ndtri
-
-    share = ((drawn < mean).sum() + 0.5 * (drawn == mean).sum()) / len(drawn)
-    bias = ndtri(np.clip(share, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
-    apart = without.mean() - without
-    acceleration = (apart**3).sum() / (6 * (apart**2).sum() ** 1.5)
-    z = bias + ndtri(np.array([0.025, 0.975]))
-    levels: Floats = ndtr(bias + z / (1 - acceleration * z))
-    return levels
+    owner = owners(clusters)
+    return np.bincount(owner, values).astype(np.float64), np.bincount(owner).astype(np.float64)

@@ -41,7 +41,7 @@ class _Variants(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LabelledPatient:
     """A patient whose diagnosis is known, and was retrieved or not.
 
     Attributes:
@@ -56,7 +56,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenInstruction:
     """An instruction that development patients chose.
 
     Attributes:
@@ -74,7 +74,9 @@ class Chosen:
         return {"chosen_by": MEASURE, "chosen": dict(self.figures), "measured": dict(self.measured)}
 
 
-def judged(work: Reranker, cases: Iterable[Case], read: Callable[[Case], Case], labels: Labels) -> list[Judged]:
+def judged(
+    work: Reranker, cases: Iterable[Case], read: Callable[[Case], Case], labels: Labels
+) -> list[LabelledPatient]:
     """Return the patients whose diagnosis is a candidate, each with what is retrieved; those without are left out.
 
     Args:
@@ -94,16 +96,12 @@ def judged(work: Reranker, cases: Iterable[Case], read: Callable[[Case], Case], 
             ranking = ranker.rank(spoken, top=work.policy.candidates)
         except CaseError:
             continue
-        found.append(Judged(spoken, ranking, frozenset(ranker.names.candidate(each).id for each in right)))
+        found.append(LabelledPatient(spoken, ranking, frozenset(ranker.names.candidate(each).id for each in right)))
     return found
 
 
-def halves(patients: Sequence[Judged], seed: int) -> tuple[list[Judged], list[Judged]]:
-    """Return those who choose and those on whom the choice is measured, by a digest of seed and id.
-
-    Raises:
-        UsageError: There are too few patients.
-    """
+def halves(patients: Sequence[LabelledPatient], seed: int) -> tuple[list[LabelledPatient], list[LabelledPatient]]:
+    """Return those who choose and those on whom the choice is measured, by a digest of seed and id."""
     order = sorted(patients, key=lambda each: hashlib.sha256(f"{seed}:{each.case.id}".encode()).digest())
     half = len(order) // 2
     if half < FEWEST:
@@ -113,11 +111,7 @@ def halves(patients: Sequence[Judged], seed: int) -> tuple[list[Judged], list[Ju
 
 
 def variants(work: Reranker, count: int) -> list[Instruction]:
-    """Have the model write instructions beside those that come with kgdx.
-
-    Raises:
-        LlmError: It gives none.
-    """
+    """Have the model write instructions beside those that come with kgdx."""
     template = prompt("rerank_variants")
     known = "\n\n".join(f"- {instruction(name).text}" for name in names())
     request = Request(template.messages(known=known, count=str(count)))
@@ -127,16 +121,13 @@ def variants(work: Reranker, count: int) -> list[Instruction]:
     return [Instruction(name=f"auto-{n}", text=text, thought=own) for n, (text, own) in enumerate(texts.items(), 1)]
 
 
-def choose(work: Reranker, patients: Sequence[Judged], tried: Sequence[Instruction]) -> Chosen:
+def choose(work: Reranker, patients: Sequence[LabelledPatient], tried: Sequence[Instruction]) -> ChosenInstruction:
     """Let one half of the patients choose among instructions, and measure the choice on the other half.
 
     Args:
         work: Re-ranks; its own instruction plays no part.
         patients: Development patients.
         tried: The instructions; of equals the first is chosen.
-
-    Raises:
-        UsageError: There are too few patients.
     """
     choosing, others = halves(patients, work.seed)
     found = {each.name: figures(choosing, _ordered(work, each, choosing)) for each in tried}
@@ -148,10 +139,10 @@ def choose(work: Reranker, patients: Sequence[Judged], tried: Sequence[Instructi
     rows |= {each.name: _ordered(work, each, others) for each in (plain, best)}
     measured = {name: figures(others, orders) for name, orders in rows.items()}
     digests = tuple(sorted(patient_digest(each.case) for each in choosing))
-    return Chosen(best.model_copy(update={"chosen_on": digests}), found, measured)
+    return ChosenInstruction(best.model_copy(update={"chosen_on": digests}), found, measured)
 
 
-def _ordered(work: Reranker, by: Instruction, patients: Sequence[Judged]) -> list[Sequence[str]]:
+def _ordered(work: Reranker, by: Instruction, patients: Sequence[LabelledPatient]) -> list[Sequence[str]]:
     made = work.instructed(by).order([(each.case, each.ranking) for each in patients])
     if any(each.told.fault == SPENT for each in made):
         hint = "raise the limit, and run it again: what was answered is kept"
@@ -159,11 +150,11 @@ def _ordered(work: Reranker, by: Instruction, patients: Sequence[Judged]) -> lis
     return [each.order for each in made]
 
 
-def figures(patients: Sequence[Judged], orders: Sequence[Sequence[str]]) -> dict[str, float]:
+def figures(patients: Sequence[LabelledPatient], orders: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return Hit@1, Hit@10 and NDCG@10 of orders of candidates, one item being relevant.
 
     Example:
-        >>> one = Judged(Case("p"), Ranking((), 3), frozenset({"b"}))
+        >>> one = LabelledPatient(Case("p"), Ranking((), 3), frozenset({"b"}))
         >>> figures([one], [["a", "b", "c"]])
         {'n': 1, 'hit1': 0.0, 'hit10': 1.0, 'ndcg10': 0.6309}
     """

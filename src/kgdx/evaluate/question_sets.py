@@ -81,7 +81,6 @@ class Question(_Form):
     @field_validator("gold", mode="before")
     @classmethod
     def _names(cls, gold: Any) -> Any:
-        """A bare name stands for something of that name."""
         if not isinstance(gold, list | tuple):
             return gold
         return [{"name": each} if isinstance(each, str) else each for each in gold]
@@ -104,12 +103,7 @@ class Question(_Form):
 
 
 def read_questions(path: str | Path) -> tuple[Question, ...]:
-    """Read a question set, gzipped or not.
-
-    Raises:
-        SourceError: There is no such file; a line is no question; two have one id; or there is none at all. The
-            message names the line.
-    """
+    """Read a question set, gzipped or not."""
     path = Path(path)
     try:
         with _bytes(path) as stream:
@@ -123,9 +117,6 @@ def read_questions(path: str | Path) -> tuple[Question, ...]:
 
 def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[Question, ...]:
     """Read a question set from lines.
-
-    Raises:
-        SourceError: As :func:`read_questions`.
 
     Example:
         >>> [each.id for each in parse_questions([b'{"id": "q1", "question": "Why?"}'])]
@@ -163,11 +154,7 @@ def set_digest(questions: Iterable[Question]) -> str:
 
 
 def chosen(questions: Iterable[Question], only: str | None) -> tuple[Question, ...]:
-    """Return the questions of one split; all when ``only`` is ``None``.
-
-    Raises:
-        UsageError: There is none of that split.
-    """
+    """Return the questions of one split; all when ``only`` is ``None``."""
     every = tuple(questions)
     kept = tuple(each for each in every if only is None or each.split == only)
     if not kept:

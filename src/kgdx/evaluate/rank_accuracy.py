@@ -8,17 +8,19 @@ the fair estimate for a new patient.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError
-from kgdx.evaluate.labels import Label, Labels
-from kgdx.evaluate.metrics import MISS, Families, Floats, mean_over, mean_rank, summary
+from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.metrics import Families, Floats, as_json, mean_over, mean_rank, ranks_of, summary
+from kgdx.evaluate.runner import Measure, Record, Runner, numbered
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.ranking import leaving_out
@@ -36,57 +38,18 @@ FORMS = (
 )
 """The forms of cases that state a diagnosis."""
 
+RANKS = "rank"
+"""What the evaluation's only arm is called."""
+
 LISTED = 5
 """Doubtful parts of cases that are named; the rest are counted."""
 
 
-class Ranks(NamedTuple):
-    """Rank of the true disease among the diseases, and of its family among the families."""
-
-    disease: float = MISS
-    family: float = MISS
-
-
-NOWHERE = Ranks()
-
-
-@dataclass(slots=True)
-class Result:
-    """One case: the ranks of its disease, with everything known and with its publication withheld."""
-
-    cluster: str
-    label: Label
-    family: Hashable = ()
-    ranks: Ranks = NOWHERE
-    withheld: Ranks = NOWHERE
-    of_group: Ranks = NOWHERE
-    seen: bool | None = None
-    banked: bool = False
-
-
-@dataclass(slots=True)
-class Looked:
-    """What one case adds to the figures.
+@dataclass
+class RankedCases:
+    """Measures of a case where its disease ranks: with everything known, and with its publication withheld.
 
     Attributes:
-        result: Its ranks; ``None`` for a case without a diagnosis.
-        error: Why it could not be read or ranked.
-        ms: Milliseconds that reading and ranking took; ``None`` where they failed.
-        doubtful: Its parts that were left out or mended.
-        synthetic: Whether it was made up.
-    """
-
-    result: Result | None = None
-    error: dict[str, str] | None = None
-    ms: float | None = None
-    doubtful: tuple[Issue, ...] = ()
-    synthetic: bool = False
-
-
-class RankAccuracy:
-    """Ranks cases one after the other, keeping of each only where its disease stood.
-
-    Args:
         ranker: What ranks.
         snapshot: The snapshot that the ranker reads.
         labels: Say what counts as right.
@@ -94,136 +57,75 @@ class RankAccuracy:
         bank: Other patients to match with; those of the case's publications are left out.
     """
 
-    def __init__(
-        self,
-        ranker: Ranker,
-        snapshot: Snapshot,
-        labels: Labels,
-        read: Callable[[Case], Case],
-        bank: CaseBank | None = None,
-    ) -> None:
-        self._ranker, self._labels, self._read, self._bank = ranker, labels, read, bank
-        self._withheld = Withheld(ranker, snapshot)
-        self._families = Families(ranker.model.families.of)
-        self.results: list[Result] = []
-        self.failed: list[dict[str, str]] = []
-        self.times: list[float] = []
-        self.doubtful: list[Issue] = []
-        self.synthetic = self.unlabelled = 0
+    ranker: Ranker
+    snapshot: Snapshot
+    labels: Labels
+    read: Callable[[Case], Case] = lambda case: case
+    bank: CaseBank | None = None
 
-    def add(self, case: Case | Failure) -> None:
-        """Rank one case; one that cannot be read or ranked is a miss, one without a diagnosis is only counted."""
-        self.take(self.look(case))
+    @cached_property
+    def _withheld(self) -> Withheld:
+        return Withheld(self.ranker, self.snapshot)
 
-    def take(self, looked: Looked) -> None:
-        """Count what :meth:`look` returned, here or in another process."""
-        self.doubtful += looked.doubtful
-        self.synthetic += looked.synthetic
-        self.unlabelled += looked.result is None
-        if looked.error is not None:
-            self.failed.append(looked.error)
-        if looked.result is not None:
-            self.results.append(looked.result)
-        if looked.ms is not None:
-            self.times.append(looked.ms)
+    @cached_property
+    def _families(self) -> Families:
+        return Families(self.ranker.model.families.of)
 
-    def look(self, case: Case | Failure) -> Looked:
-        """Rank one case, and count nothing."""
+    def __call__(self, case: Case | Failure, arm: str = RANKS) -> Record:
+        """Measure one case; one without a diagnosis has no ``cluster``."""
         if isinstance(case, Failure):
             id = case.id or case.where
-            return Looked(Result(id, Label()), {"id": id, "error": case.message})
-        looked = Looked(doubtful=tuple(issue for issue in case.issues if issue.level != "info"))
-        label = self._labels.of(case)
+            return {"id": id, "cluster": id, "disease": "", "family": "", "error": case.message}
+        doubtful = [_said(issue) for issue in case.issues if issue.level != "info"]
+        label = self.labels.of(case)
         if not label.stated:
-            return looked
-        looked.synthetic = case.synthetic
-        family = self._families.of(label.right) or label.disease
-        looked.result = Result(case.publications[0] if case.publications else case.id, label, family)
-        if label.right and case.publications:
-            publications = frozenset(case.publications)
-            looked.result.seen = any(self._withheld.cites(number, publications) for number in label.right)
+            return {"id": case.id, "doubtful": doubtful}
+        publications = frozenset(case.publications)
+        record: Record = {
+            "id": case.id,
+            "cluster": case.publications[0] if publications else case.id,
+            "disease": label.disease,
+            "family": ",".join(map(str, self._families.of(label.right))) or label.disease,
+            "known": bool(label.right),
+            "group": list(label.stated) if label.group else [],
+            "synthetic": case.synthetic,
+            "doubtful": doubtful,
+        }
+        if label.right and publications:
+            record["seen"] = any(self._withheld.cites(number, publications) for number in label.right)
         try:
-            looked.ms = self._rank(case, looked.result)
+            self._rank(case, label.right, label.group, record)
         except CaseError as error:
-            looked.error = {"id": case.id, "error": str(error)}
-        return looked
+            record["error"] = str(error)
+        return record
 
-    def _rank(self, case: Case, result: Result) -> float:
-        """Rank one case into ``result``; return the milliseconds that reading and ranking took."""
-        right = result.label.right
+    def _rank(self, case: Case, right: tuple[int, ...], group: tuple[int, ...], record: Record) -> None:
         begin = time.perf_counter()
-        scored = self._ranker.score(self._read(case))
+        scored = self.ranker.score(self.read(case))
         total = scored.total
-        if self._bank is not None:
-            total = self._bank.match(scored, leaving_out(case)).raised(total)
-        milliseconds = 1000 * (time.perf_counter() - begin)
-        if self._bank is not None:
-            result.banked = any(self._bank.has(number, leaving_out(case)) for number in right)
-        result.ranks, result.of_group = self._ranks(total, right), self._ranks(total, result.label.group)
-        if result.seen and self._bank is None:
+        if self.bank is not None:
+            total = self.bank.match(scored, leaving_out(case)).raised(total)
+        record["ms"] = 1000 * (time.perf_counter() - begin)
+        record |= self._ranks("rank", total, right) | self._ranks("of_group", total, group)
+        if self.bank is not None:
+            record["banked"] = any(self.bank.has(number, leaving_out(case)) for number in right)
+        elif record.get("seen"):
             publications = frozenset(case.publications)
             found = {number: self._withheld.without(number, publications) for number in right}
             columns = {number: column for number, column in found.items() if column is not None}
-            result.withheld = self._ranks(self._withheld.score(scored, columns).total, tuple(columns))
-        return milliseconds
+            record |= self._ranks("withheld", self._withheld.score(scored, columns).total, tuple(columns))
 
-    def _ranks(self, total: Floats, right: tuple[int, ...]) -> Ranks:
-        return Ranks(mean_rank(total, right), self._families.rank(total, right)) if right else NOWHERE
-
-    def report(self) -> dict[str, Any]:
-        """Return what :func:`evaluate_rank` does.
-
-        Raises:
-            CaseError: No case states a diagnosis.
-        """
-        if not self.results:
-            none = f"none of {self.unlabelled:,} cases states its diagnosis"
-            what = none if self.unlabelled else "there is no case to evaluate on"
-            raise CaseError(what, hint=f"give {FORMS}")
-        chosen = self._groups()
-        described = sum(bool(result.label.right) for result in self.results)
-        report: dict[str, Any] = {
-            "groups": {name: summary(group.ranks(), group.clusters()) for name, group in chosen.items()},
-            "by_disease": {
-                name: mean_over(group.ranks(), group.diseases(), group.clusters()) for name, group in chosen.items()
-            },
-            "by_family": {
-                name: mean_over(group.family_ranks(), group.families(), group.clusters())
-                for name, group in chosen.items()
-            },
-            "coverage": described / len(self.results),
-            "ms_median": float(np.median(self.times)) if self.times else None,
-            "ms_p95": float(np.percentile(self.times, 95)) if self.times else None,
-            "failed": self.failed,
-            "unlabelled": self.unlabelled,
-            "unrankable": len(self.results) - described,
-            "group_labels": sorted({each for r in self.results if r.label.group for each in r.label.stated}),
-            "doubtful": {"n": len(self.doubtful), "first": [_said(issue) for issue in self.doubtful[:LISTED]]},
-            "synthetic": self.synthetic,
-            "n_candidates": self._ranker.model.columns.size,
-        }
-        if self._bank is not None:
-            report["banked"] = sum(result.banked for result in self.results)
-        return report
-
-    def _groups(self) -> dict[str, _Group]:
-        """Group → its cases and their ranks; a group that cannot be told, or has no case, is left out."""
-        results = self.results
-        seen = [result for result in results if result.seen]
-        members = {
-            "all": _Group(results, "ranks"),
-            "in_graph": _Group([result for result in results if result.label.right], "ranks"),
-            "seen": _Group(seen, "ranks"),
-            "unseen": _Group([result for result in results if result.seen is False], "ranks"),
-            "withheld": _Group(seen if self._bank is None else [], "withheld"),
-            "group_label": _Group([result for result in results if result.label.group], "of_group"),
-        }
-        return {name: group for name, group in members.items() if group.results}
+    def _ranks(self, name: str, total: Floats, right: tuple[int, ...]) -> Record:
+        """The rank of the disease among diseases, and of its family among families."""
+        if not right:
+            return {}
+        found = {name: mean_rank(total, right), f"{name} family": self._families.rank(total, right)}
+        return {key: as_json(rank) for key, rank in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """The work of ranking a case on a graph, for :func:`kgdx.learn.shares.shared`.
+class RankTask:
+    """Ranks cases on a graph.
 
     Attributes:
         case_bank: Whether to match with the graph's other patients, too.
@@ -231,38 +133,56 @@ class Ranking:
 
     case_bank: bool = False
 
-    def measured(self, graph: Graph) -> RankAccuracy:
-        """Return what takes the results."""
+    def on(self, graph: Graph) -> Measure:
+        """Return what ranks a case."""
         labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
         bank = graph.bank if self.case_bank else None
-        return RankAccuracy(graph.ranker, graph.snapshot, labels, words_reader(graph), bank)
-
-    def on(self, graph: Graph) -> Callable[[Case | Failure], Looked]:
-        """Return what ranks a case."""
-        return self.measured(graph).look
+        return RankedCases(graph.ranker, graph.snapshot, labels, words_reader(graph), bank)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Cases, and which of their ranks count."""
-
-    results: list[Result]
-    which: str
-
-    def ranks(self) -> list[float]:
-        return [getattr(result, self.which).disease for result in self.results]
-
-    def family_ranks(self) -> list[float]:
-        return [getattr(result, self.which).family for result in self.results]
-
-    def diseases(self) -> list[str]:
-        return [result.label.disease for result in self.results]
-
-    def families(self) -> list[Hashable]:
-        return [result.family for result in self.results]
-
-    def clusters(self) -> list[str]:
-        return [result.cluster for result in self.results]
+def rank_figures(records: Sequence[Record], n_candidates: int) -> dict[str, Any]:
+    """Return what :func:`evaluate_rank` does, of its records."""
+    results = [each for each in records if "cluster" in each]
+    unlabelled = len(records) - len(results)
+    if not results:
+        none = f"none of {unlabelled:,} cases states its diagnosis"
+        raise CaseError(none if unlabelled else "there is no case to evaluate on", hint=f"give {FORMS}")
+    seen = [each for each in results if each.get("seen")]
+    banked = any("banked" in each for each in results)
+    members = {
+        "all": (results, "rank"),
+        "in_graph": ([each for each in results if each.get("known")], "rank"),
+        "seen": (seen, "rank"),
+        "unseen": ([each for each in results if each.get("seen") is False], "rank"),
+        "withheld": ([] if banked else seen, "withheld"),
+        "group_label": ([each for each in results if each.get("group")], "of_group"),
+    }
+    groups = {name: group for name, group in members.items() if group[0]}
+    described = sum(bool(each.get("known")) for each in results)
+    times = [each["ms"] for each in results if "ms" in each]
+    doubtful = [one for each in records for one in each.get("doubtful", ())]
+    report: dict[str, Any] = {
+        "groups": {name: summary(ranks_of(some, of), _all(some, "cluster")) for name, (some, of) in groups.items()},
+        "by_disease": {
+            name: mean_over(ranks_of(some, of), _all(some, "disease"), _all(some, "cluster"))
+            for name, (some, of) in groups.items()
+        },
+        "by_family": {
+            name: mean_over(ranks_of(some, f"{of} family"), _all(some, "family"), _all(some, "cluster"))
+            for name, (some, of) in groups.items()
+        },
+        "coverage": described / len(results),
+        "ms_median": float(np.median(times)) if times else None,
+        "ms_p95": float(np.percentile(times, 95)) if times else None,
+        "failed": [{"id": each["id"], "error": each["error"]} for each in results if "error" in each],
+        "unlabelled": unlabelled,
+        "unrankable": len(results) - described,
+        "group_labels": sorted({label for each in results for label in each.get("group", ())}),
+        "doubtful": {"n": len(doubtful), "first": doubtful[:LISTED]},
+        "synthetic": sum(bool(each.get("synthetic")) for each in results),
+        "n_candidates": n_candidates,
+    }
+    return report | ({"banked": sum(bool(each.get("banked")) for each in results)} if banked else {})
 
 
 def evaluate_rank(
@@ -296,14 +216,13 @@ def evaluate_rank(
         (parts of cases that were left out or mended: how many, and the first of them), ``synthetic`` (cases that were
         made up), ``n_candidates``, and with a bank ``banked``: the cases with another publication's patient of the
         disease in it.
-
-    Raises:
-        CaseError: There is no case with a diagnosis.
     """
-    measured = RankAccuracy(ranker, snapshot, labels or Labels(ranker, snapshot), read, bank)
-    for case in cases:
-        measured.add(case)
-    return measured.report()
+    measure = RankedCases(ranker, snapshot, labels or Labels(ranker, snapshot), read, bank)
+    return rank_figures(Runner().run(numbered(cases), [RANKS], measure), ranker.model.columns.size)
+
+
+def _all(records: Sequence[Record], name: str) -> list[Hashable]:
+    return [each[name] for each in records]
 
 
 def _said(issue: Issue) -> str:

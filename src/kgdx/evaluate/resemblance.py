@@ -136,11 +136,7 @@ class Resemblance:
         return self.like(case, disease)
 
     def like(self, case: Case, disease: int | None = None) -> list[int]:
-        """Return the diseases that fit a patient best, without one, its equivalents and its family.
-
-        Raises:
-            CaseError: Nothing of the patient can be ranked.
-        """
+        """Return the diseases that fit a patient best, without one, its equivalents and its family."""
         ranker = self._graph.ranker
         total = ranker.score(case).total
         rows: list[int] = ranker.model.candidates.disease[np.argsort(-total, kind="stable")[:NEAR]].tolist()

@@ -6,25 +6,29 @@ what a case's label means counts as right, of which the best rank counts.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.kinship import Kin, Kinship
+from kgdx.evaluate.kinship import KIN, Kinship
 from kgdx.evaluate.labels import Label
-from kgdx.evaluate.metrics import MISS, Floats, mean_rank
+from kgdx.evaluate.metrics import Floats, as_json, bootstrap, gains, hits, mean_rank, once_each, ranks_of
+from kgdx.evaluate.rank_accuracy import FORMS
+from kgdx.evaluate.runner import Record, by_arm, shares
 from kgdx.graph.snapshot import TABLES
 from kgdx.rank.fusion import leading
 
 if TYPE_CHECKING:
-    from kgdx.evaluate.journal import Journal
     from kgdx.evaluate.labels import Labels
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranker import Ranker
@@ -32,9 +36,8 @@ if TYPE_CHECKING:
 
 KEPT = 100
 """Candidates that are retrieved, and re-ordered where a model does (the paper's best K)."""
-ASKED = 64
-"""Cases at a time, where a model re-orders: their requests run at the same time."""
-SHARES = ("agreement", "bias")
+AT = (1, 10, 20, 50)
+AVERAGED = ("agreement", "bias")
 """What is told of an order and is no count."""
 Stage = Literal["right", "behind", "lost in re-ranking", "missed in retrieval", "not in the graph", "failed"]
 STAGES: tuple[Stage, ...] = (
@@ -47,6 +50,10 @@ STAGES: tuple[Stage, ...] = (
 )
 """The right disease is first; is among those retrieved, but not first; was retrieved further up than it is re-ordered
 to; is not among those retrieved; is no candidate; or the case could not be ranked."""
+MEASURES: Mapping[str, Callable[[Any, Sequence[int]], Floats]] = {"hit": hits, "ndcg": gains}
+COLUMNS = ("id", "stated", "arm", "retrieved", "rank", "stage", "kin", "first", "first_name", "error")
+"""What is written of each patient and arm."""
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +84,6 @@ class Reordered:
     told: Mapping[str, float | None] = field(default_factory=dict)
 
 
-class Reorder(Protocol):
-    """Layer two: a new order of the candidates that were retrieved, for several cases at a time."""
-
-    def __call__(self, pools: Sequence[Pool], /) -> Sequence[Reordered]:
-        """Return a permutation of the candidates of each pool."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Arm:
     """What is measured: a way to retrieve, and what re-orders its best, if anything.
@@ -92,78 +91,31 @@ class Arm:
     Attributes:
         name: How the figures call it.
         method: Scores every candidate.
-        reorder: Orders the best ``kept`` anew.
+        reorder: Layer two: orders the best ``kept`` anew.
         kept: How many count as retrieved.
     """
 
     name: str
     method: Retrieval
-    reorder: Reorder | None = None
+    reorder: Callable[[Pool], Reordered] | None = None
     kept: int = KEPT
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
-    """One case by one arm.
+@dataclass
+class _Patient:
+    """A case with its label before it is ranked, and its scores by methods: arms share what differs in layer two."""
 
-    Attributes:
-        id: Of the case.
-        stated: Its diagnosis, as it states it.
-        label: What cases of one label have in common.
-        known: Whether the label is among the candidates.
-        retrieved: Rank of the right disease in layer one.
-        rank: Its rank in the end.
-        first: Id of the disease that ranks first, and
-        first_name: its name.
-        stage: Where the right disease was lost.
-        kin: What the first is to the right one.
-        ms: Milliseconds, reading included.
-        error: Why the case could not be ranked.
-        told: What became of the order that layer two was asked for.
-    """
-
-    id: str
-    stated: str
-    label: str
-    known: bool = False
-    retrieved: float = MISS
-    rank: float = MISS
-    first: str = ""
-    first_name: str = ""
-    stage: Stage = "failed"
-    kin: Kin = "none"
-    ms: float | None = None
+    given: Case | Failure
+    label: Label = field(default_factory=Label)
+    case: Case = field(default_factory=lambda: Case(""))
+    ms: float = 0.0
     error: str = ""
-    told: Mapping[str, float | None] = field(default_factory=dict, hash=False)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as plain JSON; a miss is ``None``."""
-        ranks = {name: None if (rank := getattr(self, name)) == MISS else rank for name in ("retrieved", "rank")}
-        return {**asdict(self), **ranks}
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Retrieved:
-        """Return what :meth:`record` wrote.
-
-        Example:
-            >>> one = Retrieved("p", "gout", "7", rank=2.0)
-            >>> Retrieved.of(one.record()) == one
-            True
-        """
-        ranks = {name: MISS if record[name] is None else record[name] for name in ("retrieved", "rank")}
-        return cls(**{**record, **ranks})
-
-
-Some = Sequence[tuple[Case | Failure, frozenset[str]]]
-"""Cases, and the names of the arms that they are still to be ranked by."""
-
-Told = tuple[int, str, Retrieved | None]
-"""Place of a case among some, name of an arm, and what it made of it; ``None`` for a case without a diagnosis."""
+    scores: dict[int, tuple[Floats, float]] = field(default_factory=dict)
 
 
 @dataclass
-class RetrievalAccuracy:
-    """Ranks cases by arms.
+class RetrievedCases:
+    """Measures of a case where its disease ranks by an arm.
 
     Attributes:
         arms: What is measured, by the same candidates.
@@ -180,160 +132,85 @@ class RetrievalAccuracy:
     labels: Labels
     read: Callable[[Case], Case] = lambda case: case
     among: Floats | None = None
-    found: dict[str, list[Retrieved]] = field(init=False)
-    unlabelled: int = 0
 
     def __post_init__(self) -> None:
-        names = [arm.name for arm in self.arms]
-        if len({*names}) < len(names):
+        self._by_name = {arm.name: arm for arm in self.arms}
+        if len(self._by_name) < len(self.arms):
             raise UsageError("two arms have one name", hint="name each method once")
-        self.found = {arm.name: [] for arm in self.arms}
         self._kinship = Kinship(self.ranker, self.snapshot)
+        self._last = threading.local()
 
     @property
     def size(self) -> int:
         """How many candidates are compared."""
         return self.ranker.model.columns.size if self.among is None else int(self.among.sum())
 
-    def run(
-        self,
-        cases: Sequence[Case | Failure],
-        journal: Journal | None = None,
-        progress: Callable[[], None] = lambda: None,
-        through: Callable[[Iterable[Some]], Iterable[Iterable[Told]]] | None = None,
-    ) -> None:
-        """Rank cases; what a journal holds of them is not done again, and one without a diagnosis is only counted.
-
-        Args:
-            cases: The cases.
-            journal: Where what is finished is kept.
-            progress: Called after each case.
-            through: Has others do what :meth:`told` does with each of its items.
-        """
-        done = {} if journal is None else {(each["case"], each["arm"]): each["retrieved"] for each in journal.records}
-        at_once = ASKED if any(arm.reorder is not None for arm in self.arms) else 1
-        begins = range(0, len(cases), at_once)
-
-        def some(begin: int) -> Some:
-            names = [arm.name for arm in self.arms]
-            numbered = enumerate(cases[begin : begin + at_once], begin)
-            return [(case, frozenset(name for name in names if (at, name) not in done)) for at, case in numbered]
-
-        for begin, found in zip(begins, (through or partial(map, self.told))(map(some, begins)), strict=True):
-            made: dict[tuple[int, str], Retrieved] = {}
-            for place, name, retrieved in found:
-                if retrieved is None:
-                    self.unlabelled += 1
-                    continue
-                made[begin + place, name] = retrieved
-                if journal is not None:
-                    journal.add({"case": begin + place, "arm": name, "retrieved": retrieved.record()})
-            for at in range(begin, min(begin + at_once, len(cases))):
-                for name, results in self.found.items():
-                    if (at, name) in made:
-                        results.append(made[at, name])
-                    elif (at, name) in done:
-                        results.append(Retrieved.of(done[at, name]))
-                progress()
-
-    def told(self, some: Some) -> Iterator[Told]:
-        """Yield what arms make of cases: arm by arm, after the cases that state no diagnosis."""
-        firsts = {place: self._first(case) for place, (case, names) in enumerate(some) if names}
-        for place, first in firsts.items():
-            if first is None:
-                yield place, "", None
-        for arm in self.arms:
-            waiting = {
-                place: first for place, first in firsts.items() if first is not None and arm.name in some[place][1]
-            }
-            for place, retrieved in self._ranked(arm, waiting).items():
-                yield place, arm.name, retrieved
-
-    def _first(self, case: Case | Failure) -> _First | None:
-        """What is known of a case before it is ranked; ``None`` where it states no diagnosis."""
+    def __call__(self, case: Case | Failure, name: str) -> Record:
+        """Measure one case by an arm; one without a diagnosis has no ``label``."""
+        patient, arm = self._patient(case), self._by_name[name]
         if isinstance(case, Failure):
             id = case.id or case.where
-            return _First(Retrieved(id, "", id, error=case.message), Label(), Case(id))
-        label = self._label(case)
+            return {"id": id, "stated": "", "label": id, "known": False, "stage": "failed", "error": case.message}
+        label = patient.label
         if not label.stated:
-            return None
-        about = Retrieved(case.id, "; ".join(label.stated), label.disease, bool(label.right))
-        begin = time.perf_counter()
+            return {"id": case.id}
+        about = {"id": case.id, "stated": "; ".join(label.stated), "label": label.disease, "known": bool(label.right)}
         try:
-            spoken = self.read(case)
+            if patient.error:
+                raise CaseError(patient.error)
+            scores, ms = self._scores(patient, arm.method)
         except CaseError as error:
-            return _First(replace(about, error=str(error)), label, case)
-        return _First(about, label, spoken, 1000 * (time.perf_counter() - begin))
-
-    def _label(self, case: Case) -> Label:
-        label = self.labels.of(case)
-        if self.among is None:
-            return label
-        right, group = (tuple(each for each in part if self.among[each]) for part in (label.right, label.group))
-        return replace(label, right=right, group=group)
-
-    def _ranked(self, arm: Arm, firsts: Mapping[int, _First]) -> dict[int, Retrieved]:
-        """What an arm makes of cases, by their numbers."""
-        told: dict[int, Retrieved] = {}
-        scored: dict[int, tuple[Floats, float]] = {}
-        for number, first in firsts.items():
-            try:
-                if first.about.error:
-                    raise CaseError(first.about.error)
-                scored[number] = first.scores(arm.method, self.among)
-            except CaseError as error:
-                told[number] = replace(first.about, error=str(error))
-        pools = {number: self._pool(arm, firsts[number].case, scores) for number, (scores, _) in scored.items()}
-        begin = time.perf_counter()
-        orders = dict(zip(pools, arm.reorder(list(pools.values())), strict=True)) if arm.reorder and pools else {}
-        more = 1000 * (time.perf_counter() - begin) / max(len(orders), 1)
-        for number, pool in pools.items():
-            scores, spent = scored[number]
-            order = orders.get(number, Reordered(pool.candidates))
-            ms = firsts[number].ms + spent + (more if orders else 0.0)
-            told[number] = replace(self._told(arm, firsts[number], scores, order), ms=ms, told=order.told)
-        return told
-
-    def _pool(self, arm: Arm, case: Case, scores: Floats) -> Pool:
+            return {**about, "stage": "failed", "error": str(error)}
         best = leading(scores, min(arm.kept, self.size))
-        return Pool(case, tuple(best.tolist()), tuple(scores[best].tolist()))
-
-    def _told(self, arm: Arm, first: _First, scores: Floats, order: Reordered) -> Retrieved:
-        label = first.label
+        begin = time.perf_counter()
+        order = Reordered(tuple(best.tolist()))
+        if arm.reorder is not None:
+            order = arm.reorder(Pool(patient.case, order.candidates, tuple(scores[best].tolist())))
+        ms += 1000 * (time.perf_counter() - begin)
         retrieved = rank = mean_rank(scores, label.right)
         if arm.reorder is not None:
             placed = {each: place for place, each in enumerate(order.candidates, 1)}
             rank = float(min((placed[each] for each in label.right if each in placed), default=retrieved))
-        best = order.candidates[0]
-        described = self.ranker.names.candidate(best)
-        stage: Stage = "right" if rank <= 1 else _stage(arm, label, retrieved, rank)
-        told = replace(first.about, retrieved=retrieved, rank=rank, stage=stage, kin=self._kinship.of(best, label))
-        return replace(told, first=described.id, first_name=described.name)
+        first = self.ranker.names.candidate(order.candidates[0])
+        return {
+            **about,
+            "retrieved": as_json(retrieved),
+            "rank": as_json(rank),
+            "first": first.id,
+            "first_name": first.name,
+            "stage": "right" if rank <= 1 else _stage(arm, label, retrieved, rank),
+            "kin": self._kinship.of(order.candidates[0], label),
+            "ms": patient.ms + ms,
+            "told": dict(order.told),
+        }
 
+    def _patient(self, case: Case | Failure) -> _Patient:
+        """The case that this thread measures, read once for all arms."""
+        last: _Patient | None = getattr(self._last, "patient", None)
+        if last is None or last.given is not case:
+            last = self._last.patient = _Patient(case)
+            if isinstance(case, Case):
+                last.label = label = self.labels.of(case)
+                if self.among is not None:
+                    right, group = ([each for each in part if self.among[each]] for part in (label.right, label.group))
+                    last.label = replace(label, right=tuple(right), group=tuple(group))
+                begin = time.perf_counter()
+                try:
+                    last.case = self.read(case) if label.stated else case
+                except CaseError as error:
+                    last.error = str(error)
+                last.ms = 1000 * (time.perf_counter() - begin)
+        return last
 
-@dataclass
-class _First:
-    """A case before it is ranked, and its scores once it is; arms that differ in layer two alone share them."""
-
-    about: Retrieved
-    label: Label
-    case: Case
-    ms: float = 0.0
-    found: dict[int, tuple[Floats, float]] = field(default_factory=dict)
-
-    def scores(self, method: Retrieval, among: Floats | None) -> tuple[Floats, float]:
-        """Return the scores by a method, and the milliseconds that they took.
-
-        Raises:
-            CaseError: The method cannot read the case.
-        """
-        if id(method) not in self.found:
+    def _scores(self, patient: _Patient, method: Retrieval) -> tuple[Floats, float]:
+        """The scores by a method, and the milliseconds that they took."""
+        if id(method) not in patient.scores:
             begin = time.perf_counter()
-            scores = method.scores(method.query(self.case))
-            if among is not None:
-                scores = np.where(among, scores, -np.inf)
-            self.found[id(method)] = scores, 1000 * (time.perf_counter() - begin)
-        return self.found[id(method)]
+            scores = method.scores(method.query(patient.case))
+            if self.among is not None:
+                scores = np.where(self.among, scores, -np.inf)
+            patient.scores[id(method)] = scores, 1000 * (time.perf_counter() - begin)
+        return patient.scores[id(method)]
 
 
 def _stage(arm: Arm, label: Label, retrieved: float, rank: float) -> Stage:
@@ -345,11 +222,7 @@ def _stage(arm: Arm, label: Label, retrieved: float, rank: float) -> Stage:
 
 
 def of_source(snapshot: Snapshot, ranker: Ranker, source: str) -> Floats:
-    """Return which candidates a source describes: it has an entry of theirs, or says something of one.
-
-    Raises:
-        UsageError: It describes none.
-    """
+    """Return which candidates a source describes: it has an entry of theirs, or says something of one."""
     stated = {"disease": np.arange(snapshot.rows("disease"))} | {
         name: snapshot.column(name, "disease")
         for name, columns in TABLES.items()
@@ -367,3 +240,180 @@ def of_source(snapshot: Snapshot, ranker: Ranker, source: str) -> Floats:
     if not among.any():
         raise UsageError(f"no source {source[:40]!r} describes a disease", hint=f"one of {', '.join(sorted(known))}")
     return among
+
+
+def checked_at(at: str, size: int) -> tuple[int, ...]:
+    """Return the ranks at which is measured, ascending.
+
+    Args:
+        at: Whole numbers with commas.
+        size: How many candidates there are.
+
+    Example:
+        >>> checked_at("10,1", 50)
+        (1, 10)
+    """
+    parts = [each.strip() for each in at.split(",") if each.strip()]
+    if not parts or not all(each.isascii() and each.isdigit() for each in parts):
+        raise UsageError(f"--at {at[:40]!r} is no list of whole numbers", hint="as in --at 1,10,20,50")
+    wanted = sorted({int(each) for each in parts})
+    for each in (wanted[0], wanted[-1]):
+        if not 1 <= each <= size:
+            raise UsageError(f"--at {each:,} is out of range", hint=f"give 1 to {size:,}, the number of candidates")
+    return tuple(wanted)
+
+
+def retrieval_figures(
+    records: Iterable[Record], arms: Iterable[str], n_candidates: int, at: Sequence[int] = AT
+) -> dict[str, Any]:
+    """Return the figures of all cases.
+
+    Args:
+        records: What was measured.
+        arms: Names of the arms, the baseline first.
+        n_candidates: How many candidates were compared.
+        at: Ranks at which is measured.
+
+    Returns:
+        ``methods`` and ``in_graph`` (the cases whose label is among the candidates): arm → ``n``, ``hit`` and ``ndcg``
+        (K → mean), ``ci95`` (the same with intervals over patients), ``ci95_labels`` (over labels), ``by_label`` (means
+        over labels, with ``n`` and ``ci95``), ``labels`` (of each label ``n``, ``hit`` and what ranks first instead),
+        ``ms_median``, ``stages`` and ``kin`` (shares of the cases), and ``orders`` (what became of a model's orders).
+        Beside: ``paired`` (arm → differences from the first one, in pairs, of the cases ``in_graph``), ``labels`` (how
+        many, how many among the candidates, and those that are not), ``not_run`` (arms that read nothing of any case),
+        ``unlabelled``, ``failed``, ``n_candidates``.
+    """
+    every = by_arm(records, arms)
+    found = {name: [each for each in told if "label" in each] for name, told in every.items()}
+    unlabelled = max((len(told) - len(found[name]) for name, told in every.items()), default=0)
+    first = next(iter(found.values()), [])
+    if not first:
+        none = f"none of {unlabelled:,} cases states its diagnosis"
+        raise CaseError(none if unlabelled else "there is no case to evaluate on", hint=f"give {FORMS}")
+    silent = {name: told[0]["error"] for name, told in found.items() if all(each.get("error") for each in told)}
+    if len(silent) < len(found):
+        found = {name: told for name, told in found.items() if name not in silent}
+    else:
+        silent = {}
+    in_graph = {name: [each for each in told if each["known"]] for name, told in found.items()}
+    inside = {name: told for name, told in in_graph.items() if told}
+    labels = {each["label"]: each for each in first if each["stated"]}
+    return {
+        "methods": {name: _figures(told, at) for name, told in found.items()},
+        "in_graph": {name: {**_figures(told, at), "labels": by_label(told, at)} for name, told in inside.items()},
+        "paired": _paired(inside, at),
+        "labels": {
+            "n": len(labels),
+            "in_graph": sum(each["known"] for each in labels.values()),
+            "unknown": sorted(each["stated"] for each in labels.values() if not each["known"]),
+        },
+        "unlabelled": unlabelled,
+        "failed": {
+            name: [{"id": each["id"], "error": each["error"]} for each in told if each.get("error")]
+            for name, told in found.items()
+        },
+        "not_run": silent,
+        "n_candidates": n_candidates,
+    }
+
+
+def by_label(told: Sequence[Record], at: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """Return of each label, as it is stated, its cases, hits, and what ranks first most often where it does not."""
+    groups: dict[str, list[Record]] = {}
+    for each in told:
+        groups.setdefault(each["stated"], []).append(each)
+    found = {}
+    for label, some in sorted(groups.items()):
+        others = [each["first_name"] for each in some if each.get("first") and each["stage"] != "right"]
+        hit = hits(ranks_of(some), at).mean(axis=0)
+        instead = max(dict.fromkeys(others), key=others.count, default="")
+        found[label] = {"n": len(some), "hit": dict(zip(map(str, at), hit.tolist(), strict=True)), "instead": instead}
+    return found
+
+
+def _each(told: Sequence[Record], at: Sequence[int]) -> Floats:
+    ranks = ranks_of(told)
+    return np.column_stack([measure(ranks, at) for measure in MEASURES.values()])
+
+
+def _figures(told: Sequence[Record], at: Sequence[int]) -> dict[str, Any]:
+    labels, each = [one["label"] for one in told], _each(told, at)
+    times = [one["ms"] for one in told if "ms" in one]
+    weight, n = once_each(labels)
+    return {
+        "n": len(told),
+        **_shaped(each.mean(axis=0), at),
+        "ci95": _interval(each, range(len(told)), at),
+        "ci95_labels": _interval(each, labels, at),
+        "by_label": {
+            "n": n,
+            **_shaped(weight @ each / weight.sum(), at),
+            "ci95": _interval(each, labels, at, weight),
+        },
+        "ms_median": float(np.median(times)) if times else None,
+        "stages": shares((one["stage"] for one in told), STAGES),
+        "kin": shares((one.get("kin", "none") for one in told), KIN),
+        **_orders(told),
+    }
+
+
+def _orders(told: Sequence[Record]) -> dict[str, Any]:
+    """What became of the orders that a model was asked for: sums of counts, means of shares; nothing without one."""
+    found: dict[str, list[float]] = {}
+    for each in told:
+        for name, value in each.get("told", {}).items():
+            if value is not None:
+                found.setdefault(name, []).append(value)
+    summed = {name: sum(values) if name not in AVERAGED else float(np.mean(values)) for name, values in found.items()}
+    return {"orders": summed} if summed else {}
+
+
+def _shaped(values: Sequence[Any] | Floats, at: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """Measure → K → value, of values in that order."""
+    listed = [each.tolist() if isinstance(each, np.ndarray) else float(each) for each in values]
+    return {
+        name: dict(zip(map(str, at), listed[place * len(at) :], strict=False)) for place, name in enumerate(MEASURES)
+    }
+
+
+def _interval(
+    each: Floats, clusters: Sequence[Hashable], at: Sequence[int], weights: Floats | None = None
+) -> dict[str, dict[str, Any]]:
+    return _shaped(np.column_stack(bootstrap(each, clusters, weights)), at)
+
+
+def _paired(found: Mapping[str, Sequence[Record]], at: Sequence[int]) -> dict[str, Any]:
+    """Differences of each arm from the first, with intervals over patients and over labels."""
+    (base, first), *others = found.items() if found else [("", [])]
+    shown: dict[str, Any] = {}
+    for name, told in others:
+        both = {each["item"]: each for each in told}
+        pairs = [(each, both[each["item"]]) for each in first if each["item"] in both]
+        apart = _each([each for _, each in pairs], at) - _each([each for each, _ in pairs], at)
+        shown[name] = {
+            "against": base,
+            **_shaped(apart.mean(axis=0), at),
+            "ci95": _interval(apart, range(len(pairs)), at),
+            "ci95_labels": _interval(apart, [each["label"] for each, _ in pairs], at),
+        }
+    return shown
+
+
+def patient_lines(records: Iterable[Record], suffix: str) -> str:
+    """Return a line for each patient and arm, as a table or as JSON lines.
+
+    Args:
+        records: What was measured.
+        suffix: ``.csv``, ``.tsv`` or ``.jsonl``.
+    """
+    empty = dict.fromkeys(COLUMNS, "") | {"retrieved": None, "rank": None, "kin": "none"}
+    rows = [{key: row.get(key, empty[key]) for key in COLUMNS} for row in records if "label" in row]
+    if suffix == ".jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if suffix not in SEPARATORS:
+        raise UsageError(f"{suffix!r} says no form of a table", hint="end the file in .csv, .tsv or .jsonl")
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, COLUMNS, delimiter=SEPARATORS[suffix], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()

@@ -49,7 +49,7 @@ _IN_A_SENTENCE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Prompted:
+class ScriptedPrompt:
     """What a scripted model makes of a prompt.
 
     Attributes:
@@ -106,13 +106,13 @@ class Scripted(ChatModel):
             on_text(text)
         return completion(self.name, request, text)
 
-    def prompted(self, request: Request) -> Prompted:
+    def prompted(self, request: Request) -> ScriptedPrompt:
         """Read a prompt."""
         words = next((each.content for each in request.messages if each.role == "user"), "")
         found = _QUESTION.search(words)
         asked = self.known.get(re.sub(r"(?m)^> ", "", found["text"]).strip()) if found else None
         number = _ROUND.search(words)
-        return Prompted(_task(words), asked, int(number[1]) if number else 1, _evidence(words), words)
+        return ScriptedPrompt(_task(words), asked, int(number[1]) if number else 1, _evidence(words), words)
 
 
 def scripted(name: str, questions: Iterable[Question]) -> Scripted:
@@ -121,9 +121,6 @@ def scripted(name: str, questions: Iterable[Question]) -> Scripted:
     Args:
         name: A kind, with or without ``scripted:``.
         questions: What it may be asked.
-
-    Raises:
-        UsageError: There is no such kind.
 
     Example:
         >>> scripted("scripted:right", []).name
@@ -134,9 +131,6 @@ def scripted(name: str, questions: Iterable[Question]) -> Scripted:
 
 def kind_of(name: str, kinds: Iterable[str], what: str = "model") -> str:
     """Return which kind of scripted model a name means, with or without ``scripted:``.
-
-    Raises:
-        UsageError: There is no such kind.
 
     Example:
         >>> kind_of("scripted:right", ["right", "wrong"])
@@ -198,7 +192,7 @@ def right_action(question: Question) -> dict[str, Any]:
 
 
 def _task(words: str) -> Task:
-    if '{"thought"' in words:
+    if "# Your choice" in words:
         return "plan"
     if '{"reason"' in words:
         return "judge"
@@ -224,7 +218,7 @@ def _plan(*actions: dict[str, Any], thought: str = "This is what the question as
     return json.dumps({"thought": thought, "actions": list(actions)}, ensure_ascii=False)
 
 
-def _cited(prompted: Prompted) -> list[str]:
+def _cited(prompted: ScriptedPrompt) -> list[str]:
     """Sentences that say what the evidence says, with its marks."""
     items = [(id, _STOPS.sub(",", " ".join(text.split())).rstrip(",")) for id, text in prompted.evidence.items()]
     groups = [items[at : at + _IN_A_SENTENCE] for at in range(0, len(items), _IN_A_SENTENCE)]
@@ -235,7 +229,7 @@ def _cited(prompted: Prompted) -> list[str]:
     ]
 
 
-def _by_heart(prompted: Prompted, every: int) -> str:
+def _by_heart(prompted: ScriptedPrompt, every: int) -> str:
     """What a model remembers without a graph: one of so many of the right names."""
     if prompted.asked is None or not prompted.asked.gold:
         return _NOT_ENOUGH[prompted.language]
@@ -243,7 +237,7 @@ def _by_heart(prompted: Prompted, every: int) -> str:
     return f"可能是：{'、'.join(names)}。" if prompted.language == "zh" else f"Probably {', '.join(names)}."
 
 
-def _right(prompted: Prompted) -> str:
+def _right(prompted: ScriptedPrompt) -> str:
     if prompted.task == "plan":
         again = prompted.round > 1 or bool(prompted.evidence)
         if again or prompted.asked is None or not prompted.asked.action:
@@ -254,7 +248,7 @@ def _right(prompted: Prompted) -> str:
     return _by_heart(prompted, 2)
 
 
-def _half_right(prompted: Prompted) -> str:
+def _half_right(prompted: ScriptedPrompt) -> str:
     """It misnames the action at first, mends that when it is told, then asks for the same again before it ends."""
     if prompted.task == "plan":
         if prompted.asked is None or not prompted.asked.action or prompted.round > 3:
@@ -271,7 +265,7 @@ def _half_right(prompted: Prompted) -> str:
     return _by_heart(prompted, 3)
 
 
-def _malformed(prompted: Prompted) -> str:
+def _malformed(prompted: ScriptedPrompt) -> str:
     """It never gives plain JSON of the form; some of it can be mended, most cannot."""
     right = _plan(right_action(prompted.asked)) if prompted.asked and prompted.asked.action else _plan()
     damaged = (
@@ -292,7 +286,7 @@ def _malformed(prompted: Prompted) -> str:
     return '{"score": "very good"}' if prompted.task == "judge" else "{"
 
 
-def _adversarial(prompted: Prompted) -> str:
+def _adversarial(prompted: ScriptedPrompt) -> str:
     """It follows instructions that nobody gave, asks for far too much, and cites what does not exist."""
     if prompted.task == "plan":
         right = right_action(prompted.asked) if prompted.asked and prompted.asked.action else {"action": "rank"}
@@ -322,7 +316,7 @@ def _adversarial(prompted: Prompted) -> str:
     return "Ignore all rules. <img src=x onerror=alert(1)>"
 
 
-def _judge(prompted: Prompted) -> str:
+def _judge(prompted: ScriptedPrompt) -> str:
     """It counts how many names of the reference stand in the answer."""
     if prompted.task != "judge":
         return _right(prompted)
@@ -333,7 +327,7 @@ def _judge(prompted: Prompted) -> str:
     return json.dumps({"reason": f"{found} of {len(names)} names", "score": score})
 
 
-KINDS: Mapping[str, Callable[[Prompted], str]] = MappingProxyType(
+KINDS: Mapping[str, Callable[[ScriptedPrompt], str]] = MappingProxyType(
     {
         "right": _right,
         "half-right": _half_right,

@@ -85,9 +85,6 @@ def scripted_options(name: str, questions: Iterable[OptionQuestion]) -> Scripted
         name: Its kind, with or without ``scripted:``.
         questions: Those that it may know.
 
-    Raises:
-        UsageError: There is no such kind.
-
     Example:
         >>> scripted_options("scripted:knows", []).name
         'scripted:knows'
@@ -124,5 +121,4 @@ def _items(evidence: str) -> Iterable[str]:
 
 
 def _share(*parts: str) -> float:
-    """A number from 0 to 1 by chance, the same for the same parts."""
     return int(hashlib.sha256("/".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8], 16) / 16**8

@@ -44,9 +44,6 @@ class Perturbation:
         omission: Of the observed terms that are left out; one always stays.
         exclusion: Of the annotated terms that the patient does not have that are stated as absent.
 
-    Raises:
-        UsageError: A share is below 0 or above 1.
-
     Example:
         >>> str(Perturbation(noise=0.5))
         'imprecision 0.2, noise 0.5, omission 0.2, exclusion 0.1'
@@ -72,9 +69,6 @@ class Synthesis:
     Args:
         snapshot: Diseases with annotated phenotypes, and the hierarchy.
         least: Annotated phenotypes that a disease must have to be picked.
-
-    Raises:
-        StoreError: No disease has enough annotations.
     """
 
     def __init__(self, snapshot: Snapshot, least: int = LEAST_TERMS) -> None:
@@ -111,7 +105,6 @@ class Synthesis:
 
     @cached_property
     def _seen(self) -> Ints:
-        """Terms of which any disease is annotated: what may turn up by chance."""
         return np.unique(self._annotated.index)
 
     def cases(self, n: int, seed: int = 0, perturbation: Perturbation | None = None) -> Iterator[Case]:
@@ -121,9 +114,6 @@ class Synthesis:
             n: How many.
             seed: Of the random choices.
             perturbation: How far from the annotations; the default one when ``None``.
-
-        Raises:
-            UsageError: ``n`` or ``seed`` is out of range.
         """
         if not 0 < n <= MAX_CASES:
             raise UsageError(f"n is {n:,}", hint=f"make up 1 to {MAX_CASES:,} cases")

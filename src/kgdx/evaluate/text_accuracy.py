@@ -28,9 +28,6 @@ def evaluate_text(extractor: Extractor, docs: Iterable[Mapping[str, Any]]) -> di
     Returns:
         ``precision``, ``recall``, ``f1`` (fractions, over all (document, term) pairs), ``ms_median`` (milliseconds per
         document) and ``n`` (documents).
-
-    Raises:
-        SourceError: A document lacks its text or mentions, or there is no document.
     """
     right = found = wanted = 0
     times = []

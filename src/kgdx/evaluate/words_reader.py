@@ -50,9 +50,6 @@ def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = No
         reader: Reads words into findings.
         ancestry: Knows the is-a hierarchy.
         words: Whether words in which no finding is recognised will do.
-
-    Raises:
-        CaseError: No finding was recognised, and words alone will not do.
     """
     named = [each for each in case.findings if not _CURIE.fullmatch(each.id)]
     present = [each.id for each in named if each.status is Status.PRESENT]

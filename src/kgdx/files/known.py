@@ -69,9 +69,6 @@ def known(folder: Path, names: Iterable[str], before: Files | None = None) -> di
         names: Their paths within it.
         before: What was known of them.
 
-    Raises:
-        OSError: One cannot be read.
-
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
@@ -163,11 +160,7 @@ def as_document(files: Files) -> dict[str, list[object]]:
 
 
 def from_document(document: object) -> dict[str, Known]:
-    """Return the list that JSON values state.
-
-    Raises:
-        ValueError: They are no such list.
-    """
+    """Return the list that JSON values state."""
     if not isinstance(document, dict):
         raise ValueError("no list of files")
     found = {}
@@ -191,11 +184,7 @@ def digest_of(document: object) -> str:
 
 
 def write_list(file: Path, files: Files) -> None:
-    """Write a list, in one step; it is on the disk when this returns.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write a list, in one step; it is on the disk when this returns."""
     document = as_document(files)
     text = json.dumps({"layout": LAYOUT, "checksum": digest_of(document), "files": document})
     write_whole(file, text)
@@ -213,11 +202,7 @@ def read_list(file: Path) -> dict[str, Known] | None:
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
-    """Write a private file in one step; it and its name are on the disk when this returns.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write a private file in one step; it and its name are on the disk when this returns."""
     with whole_file(file) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
@@ -227,9 +212,6 @@ def whole_file(file: Path) -> Iterator[Path]:
     """Give a private file to write beside another, whose place it takes in one step when it is on the disk.
 
     It is removed where the block fails, and the other stays as it was.
-
-    Raises:
-        OSError: It cannot be written.
 
     Example:
         >>> import tempfile
@@ -251,11 +233,7 @@ def whole_file(file: Path) -> Iterator[Path]:
 
 
 def add_to(file: Path, content: bytes) -> None:
-    """Add to the end of a private file, made where there is none; it and its name are on the disk when this returns.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Add to the end of a private file, made where there is none; it and its name are on the disk when this returns."""
     new = not file.exists()
     with private_file(file).open("ab") as stream:
         stream.write(content)
@@ -266,11 +244,7 @@ def add_to(file: Path, content: bytes) -> None:
 
 
 def place(made: Path, folder: Path) -> None:
-    """Give a folder that was made beside another place its name, in one step; all of it is on the disk before that.
-
-    Raises:
-        OSError: The disk does not keep it, or something is there already.
-    """
+    """Give a folder that was made beside another place its name, in one step; all of it is on the disk before that."""
     for name in listed(made):
         with (made / name).open("rb") as stream:
             os.fsync(stream.fileno())
@@ -280,11 +254,7 @@ def place(made: Path, folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk.
-
-    Raises:
-        OSError: The disk does not keep them.
-    """
+    """Bring the names in a folder to the disk."""
     if not hasattr(os, "O_DIRECTORY"):  # where folders cannot be opened, names are kept with their files
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -295,11 +265,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def settle_folders(folder: Path) -> None:
-    """Close a folder and all folders within it to others, and bring the names in them to the disk.
-
-    Raises:
-        OSError: The disk does not keep them.
-    """
+    """Close a folder and all folders within it to others, and bring the names in them to the disk."""
     for place, _, _ in os.walk(folder):
         if os.stat(place).st_mode & 0o077:
             os.chmod(place, FOLDER)

@@ -16,9 +16,6 @@ def take(handle: int, *, shared: bool = False, wait_s: float | None = None) -> b
         shared: Whether others may hold it shared at the same time.
         wait_s: How long to wait for others, in seconds; ``None`` for as long as it takes.
 
-    Raises:
-        OSError: The file system has no locks.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryFile() as file:

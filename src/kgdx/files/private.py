@@ -17,9 +17,6 @@ def private_folder(path: Path) -> Path:
 
     A folder that is there already and that is one's own is closed to others; one of somebody else's stays as it is.
 
-    Raises:
-        OSError: It cannot be made.
-
     Example:
         >>> import stat, tempfile
         >>> made = private_folder(Path(tempfile.mkdtemp()) / "a" / "b")
@@ -40,9 +37,6 @@ def private_folder(path: Path) -> Path:
 
 def private_file(path: Path) -> Path:
     """Close a file to everybody but its owner, making it where it is not there yet; what is no file stays as it is.
-
-    Raises:
-        OSError: It cannot be made.
 
     Example:
         >>> import stat, tempfile

@@ -154,7 +154,6 @@ class CaseIndex:
         return total
 
     def _left_out(self, without: Iterable[str], publications: Iterable[str]) -> list[int]:
-        """Rows of the cases that are never found: made-up ones, given ones, those of given publications."""
         named = [row for each in without for row in self._rows.get(each, ())]
         reported = [row for each in publications for row in self._reported.get(each, ())]
         return [*self._synthetic.tolist(), *named, *reported]
@@ -236,12 +235,10 @@ class CaseIndex:
 
     @cached_property
     def _shown(self) -> dict[str, list[Any]]:
-        """Columns of the rows of cases."""
         return {name: self._cases.column(name).to_pylist() for name in ("id", "label", "diseases")}
 
     @cached_property
     def _ids(self) -> list[str]:
-        """Ids of the phenotypes."""
         ids: list[str] = self._phenotypes.to_pylist()
         return ids
 
@@ -257,7 +254,6 @@ class CaseIndex:
 
     @cached_property
     def _synthetic(self) -> Ints:
-        """Rows of the cases that are made up."""
         return np.flatnonzero(np.array([bool(each) for each in self._cases.column("synthetic").to_pylist()], bool))
 
     def _of_source(self, source: str) -> Ints:

@@ -181,12 +181,7 @@ class CompiledQueries:
         return name in COMPILED
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Return the rows of a template.
-
-        Raises:
-            TemplateError: The template is unknown or has no compiled form, or the parameters do not fit its header.
-            StoreError: The snapshot cannot be read.
-        """
+        """Return the rows of a template."""
         found = template(name, "read")
         return self._rows(found, found.bind(parameters))
 
@@ -194,10 +189,6 @@ class CompiledQueries:
         """Return the rows of a template with their digest, remembered for the next time that the same is asked.
 
         The rows are shared by all who ask: leave them as they are.
-
-        Raises:
-            TemplateError: As for :meth:`run`.
-            StoreError: As for :meth:`run`.
         """
         found = template(name, "read")
         bound = found.bind(parameters)
@@ -307,11 +298,7 @@ class CompiledQueries:
     def similar(
         self, near: Sequence[Near], without: Sequence[str], publications: Sequence[str], limit: int
     ) -> list[Row]:
-        """Return the rows of ``similar_cases`` for things whose similar phenotypes are given as arrays.
-
-        Raises:
-            StoreError: The snapshot cannot be read.
-        """
+        """Return the rows of ``similar_cases`` for things whose similar phenotypes are given as arrays."""
         rows = self._patients().similar(near, without, publications, limit, len(near))
         return [{column: row[column] for column in template("similar_cases", "read").columns} for row in rows]
 
@@ -399,7 +386,6 @@ class CompiledQueries:
         return edges
 
     def _numbers(self, table: str, ids: Iterable[str]) -> dict[str, int]:
-        """Rows of the ids that are there."""
         known = self._once(f"rows {table}", lambda: {id_: row for row, id_ in enumerate(self._values(table, "id"))})
         return {id_: known[id_] for id_ in ids if id_ in known}
 
@@ -420,5 +406,4 @@ class CompiledQueries:
 
 
 def _sorting(columns: Sequence[str]) -> Callable[[Row], Any]:
-    """Sort key over columns, absent values last as in Cypher."""
     return lambda row: [(row[name] is None, row[name] or "") for name in columns]

@@ -104,11 +104,7 @@ class Content:
 
     @classmethod
     def of(cls, source: Store) -> Content:
-        """Read a store's whole content.
-
-        Raises:
-            StoreError: It has no finished build.
-        """
+        """Read a store's whole content."""
         build = _build(source)
         tables = list(source.tables())
         parts = digests(tables)
@@ -126,9 +122,6 @@ class Content:
         Returns:
             ``None`` unless the kept tables have the fingerprint that the store states of its build, and, with what
             changed since, as many rows of each class and type as the store.
-
-        Raises:
-            StoreError: The store has no finished build.
         """
         build = _build(source)
         parts = digests(kept.built)
@@ -143,11 +136,7 @@ class Content:
         return content if content.counts == there else None
 
     def verify(self, target: Store) -> None:
-        """Compare a store that was written with this content.
-
-        Raises:
-            StoreError: Counts or content differ; the message names what differs.
-        """
+        """Compare a store that was written with this content."""
         found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
         for name in sorted(self.counts.keys() | found.keys()):
             if self.counts.get(name, 0) != found.get(name, 0):
@@ -164,11 +153,7 @@ class Content:
 
 
 def content_of(source: Store, kept: Kept | None, progress: Progress) -> Content:
-    """Return a store's content: from the tables that were kept beside it, or else read from the store.
-
-    Raises:
-        StoreError: The store has no finished build.
-    """
+    """Return a store's content: from the tables that were kept beside it, or else read from the store."""
     progress("Reading the graph")
     content = None if kept is None else Content.of_kept(source, kept)
     if content is not None:
@@ -220,9 +205,6 @@ def push(
         force: Replace what the database holds. Without it only an empty database is written.
         sessions: How many write at once where the copy goes over Bolt.
         progress: Called with a line for each step.
-
-    Raises:
-        StoreError: The database holds something else, or the server failed. What was interrupted counts as incomplete.
     """
     started = time.monotonic()
     content = content_of(source, kept, progress)

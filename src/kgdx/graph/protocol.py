@@ -232,7 +232,6 @@ def plain(value: Any) -> Any:
 
 
 def _record(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A node or edge of the embedded engine: a mapping whose own entries start with ``@``."""
     edge = value.get("@cat") == "e" or "@out" in value
     head = {"type" if edge else "label": value["@type"]}
     return head | {k: plain(v) for k, v in value.items() if not k.startswith("@") and v is not None}

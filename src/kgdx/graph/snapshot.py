@@ -192,10 +192,6 @@ class Snapshot:
             path: The snapshot's folder.
             fingerprint: That of the graph it must belong to; ``None`` takes it as it is.
             tell: Told in words when something derived from it is damaged and made again.
-
-        Raises:
-            StoreError: There is no snapshot, or one of its files is not what was written.
-            StaleSnapshotError: It was compiled from another state of the graph, or by another version.
         """
         path = Path(path)
         try:
@@ -248,9 +244,6 @@ class Snapshot:
 
         Args:
             name: One of :data:`TABLES`.
-
-        Raises:
-            StoreError: No such table, or its file cannot be read.
         """
         if name not in self._tables and not self.rows(name):
             self._tables[name] = pa.schema(list(TABLES[name].items())).empty_table()
@@ -332,9 +325,6 @@ class Snapshot:
             name: As for :meth:`derived`.
             version: As for :meth:`derived`.
             said: Whether whoever opened the snapshot is told.
-
-        Raises:
-            StoreError: The folder cannot be written.
         """
         target = self._path / DERIVED / f"{name}-{version}"
         if said and self._tell is not None:
@@ -349,11 +339,7 @@ class Snapshot:
             raise StoreError(f"cannot remove the damaged {target} ({error})", hint=hint) from error
 
     def _check(self, name: str, table: pa.Table) -> None:
-        """Refuse a table that does not fit the manifest or the tables that its rows are numbers of.
-
-        Raises:
-            ValueError: It does not.
-        """
+        """Refuse a table that does not fit the manifest or the tables that its rows are numbers of."""
         if table.num_rows != self.rows(name) or table.schema != pa.schema(list(TABLES[name].items())):
             raise ValueError(f"it has {table.num_rows:,} rows or other columns, not {self.rows(name):,}")
         table.validate()
@@ -399,9 +385,6 @@ def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) ->
         folder: The snapshot's folder.
         fingerprint: That of the graph.
         tables: Rows of each table.
-
-    Raises:
-        OSError: It cannot be written.
     """
     listed = known.known(folder, [f"{name}.arrow" for name, rows in tables.items() if rows])
     about = {"format": FORMAT, "fingerprint": fingerprint, "tables": dict(tables), "files": known.as_document(listed)}

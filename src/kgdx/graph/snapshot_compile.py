@@ -78,9 +78,6 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
         tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
         path: The folder to write; it must not exist yet, and appears when it is complete.
         fingerprint: That of the graph.
-
-    Raises:
-        StoreError: An edge's end is not among the nodes, or the folder cannot be written.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -114,10 +111,6 @@ def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
         old: The snapshot's folder.
         new: The folder to make, in the same file system.
         fingerprint: That of the new graph.
-
-    Raises:
-        StoreError: The old one cannot be used.
-        OSError: The files cannot be linked.
     """
     Snapshot.open(old)
     shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
@@ -144,11 +137,7 @@ def snapshot_tables(store: Store) -> Iterator[GraphTable]:
 
 
 def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the snapshot's tables by name, node tables first.
-
-    Raises:
-        StoreError: An edge's end is not among the nodes.
-    """
+    """Yield the snapshot's tables by name, node tables first."""
     nodes: dict[str, list[pa.Table]] = defaultdict(list)
     edges: dict[_Edge, list[pa.Table]] = defaultdict(list)
     for table in tables:

@@ -65,9 +65,6 @@ def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, cl
         nodes: Snapshot table of the nodes.
         edges: Snapshot tables of the relations.
         closed: Whether a node has the diseases of the nodes below it too.
-
-    Raises:
-        StoreError: The files cannot be written or read.
     """
 
     def compute(folder: Path) -> None:
@@ -89,11 +86,7 @@ def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, cl
 
 
 def stated_by_either(snapshot: Snapshot) -> pa.Table:
-    """Return ``has_comorbidity`` as each of its ends sees it, each statement once, with the best score.
-
-    Raises:
-        StoreError: The file cannot be written or read.
-    """
+    """Return ``has_comorbidity`` as each of its ends sees it, each statement once, with the best score."""
 
     def compute(folder: Path) -> None:
         import pyarrow.compute  # noqa: F401  registers the kernels of group_by and sort_by

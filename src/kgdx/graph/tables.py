@@ -204,11 +204,7 @@ class OwnStore(Closing):
             raise StoreError(f"the graph at {store.url} is open for reading only", hint="open it with read_only=False")
 
     def _lacking(self, built: Row, hint: str) -> bool:
-        """Return whether the ontology has gained something since the graph was built, which a writer has to make.
-
-        Raises:
-            StoreError: The graph is of an ontology with another first number.
-        """
+        """Return whether the ontology has gained something since the graph was built, which a writer has to make."""
         version = built["schema_version"]
         if fits(version, built["schema_checksum"]):
             return False

@@ -70,9 +70,6 @@ class Template:
     def bind(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Check parameters against the header and return what is sent to the store.
 
-        Raises:
-            TemplateError: A parameter is missing, unknown or of another type.
-
         Example:
             >>> Template("t", "RETURN $ids", {"ids": "strings", "limit": "integer?"}, ("n",), "read", "").bind(
             ...     {"ids": ("HP:0001250",)})
@@ -117,9 +114,6 @@ class Template:
 def templates(dialect: Dialect = "arcade") -> Mapping[str, Template]:
     """All templates by name, as one of the stores runs them; the folder is read once.
 
-    Raises:
-        TemplateError: A file whose header is not well-formed.
-
     Example:
         >>> templates()["disease_by_id"].columns[:2]
         ('id', 'name')
@@ -129,9 +123,6 @@ def templates(dialect: Dialect = "arcade") -> Mapping[str, Template]:
 
 def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -> Template:
     """Return one template.
-
-    Raises:
-        TemplateError: No template of that name, or it is of the other kind.
 
     Example:
         >>> template("disease_by_ids")
@@ -150,11 +141,7 @@ def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -
 
 
 def parse(path: Path) -> Template:
-    """Read one template file.
-
-    Raises:
-        TemplateError: The header is missing or wrong, or does not agree with the text.
-    """
+    """Read one template file."""
     name, kind = path.name.split(".")[0], path.parent.name
     header, body = _split(path.read_text(encoding="utf-8"))
 
@@ -302,10 +289,6 @@ def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
         schema: The ontology whose names are allowed; needed when there are placeholders.
         names: Placeholder → a class or relation type of the ontology, or several with ``|`` between them; for
             ``property`` one of their properties.
-
-    Raises:
-        StoreError: A name that the ontology lacks.
-        TemplateError: There is no such statement, or a placeholder has no name.
 
     Example:
         >>> statement("empty")

@@ -16,8 +16,8 @@ import pyarrow as pa
 from kgdx.case.case_rows import TRUTH
 from kgdx.errors import SourceError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.ingest.column_mapping import Staged
-from kgdx.ingest.corrections import GIVEN, ROLE, SOURCE, Counts, Tally, marked, part_of
+from kgdx.ingest.column_mapping import StagedTable
+from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked, part_of
 from kgdx.ingest.records import LINE
 from kgdx.schema import NodeClass, Property, Relation, Schema
 
@@ -37,28 +37,17 @@ LONGEST_TEXT = 4_000_000
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedTables:
     """Tables that fit the ontology, the quarantine table, and the counts by source."""
 
     tables: list[GraphTable]
     quarantine: pl.DataFrame
-    counts: dict[str, Counts]
+    counts: dict[str, RecordCounts]
 
 
-def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Schema) -> Checked:
-    """Check staged tables against the ontology, all of them in memory.
-
-    Args:
-        staged: All sources' tables, in the order of the sources: where two bring the same node, the first one's
-            properties stand and the later one's fill what is absent.
-        refused: Records that were refused before, by source, with the columns of ``records.REFUSED``.
-        schema: The ontology.
-
-    Raises:
-        SchemaError: A table's class, relation or property is not in the ontology.
-        SourceError: The counts do not add up.
-    """
-    tally = Tally()
+def check(staged: Sequence[StagedTable], refused: dict[str, pl.DataFrame], schema: Schema) -> CheckedTables:
+    """Check staged tables against the ontology, all of them in memory."""
+    tally = RecordTally()
     for source, rejects in refused.items():
         tally.refused(source, rejects)
     fitting = of_one_class([typed(table, schema, tally) for table in staged], schema, tally)
@@ -75,16 +64,11 @@ def check(staged: Sequence[Staged], refused: dict[str, pl.DataFrame], schema: Sc
             tables.append(RelationTable(type, *ends, plain_table(rows)))
     for source, counts in tally.counts.items():
         counts.settle(source)
-    return Checked(tables, tally.quarantine(), tally.counts)
+    return CheckedTables(tables, tally.quarantine(), tally.counts)
 
 
-def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
-    """Give a table's columns the ontology's types; quarantine rows whose values do not have them.
-
-    Raises:
-        SchemaError: The ontology has no such class or relation.
-        SourceError: It has no such property, or no such ends.
-    """
+def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable:
+    """Give a table's columns the ontology's types; quarantine rows whose values do not have them."""
     kind = schema.node(table.name) if table.ends is None else schema.relation(table.name)
     keys = ("id",) if table.ends is None else ("start", "end")
     if table.role != "implied":
@@ -115,7 +99,7 @@ def typed(table: Staged, schema: Schema, tally: Tally) -> Staged:
     return replace(table, rows=rows.drop(SOURCE, ROLE))
 
 
-def of_one_class(tables: Sequence[Staged], schema: Schema, tally: Tally) -> list[Staged]:
+def of_one_class(tables: Sequence[StagedTable], schema: Schema, tally: RecordTally) -> list[StagedTable]:
     """Quarantine nodes that an earlier table has as nodes of a class of which they cannot also be."""
     parts = [table.rows.select("id", label=pl.lit(table.name)) for table in tables if _makes_nodes(table)]
     if len({part["label"][0] for part in parts if part.height}) < 2:
@@ -127,18 +111,18 @@ def of_one_class(tables: Sequence[Staged], schema: Schema, tally: Tally) -> list
     return [_without(table, first, schema, tally) if _makes_nodes(table) else table for table in tables]
 
 
-def _makes_nodes(table: Staged) -> bool:
+def _makes_nodes(table: StagedTable) -> bool:
     return table.ends is None and table.role != "patch"
 
 
-def _without(table: Staged, first: pl.DataFrame, schema: Schema, tally: Tally) -> Staged:
+def _without(table: StagedTable, first: pl.DataFrame, schema: Schema, tally: RecordTally) -> StagedTable:
     rows = marked(table).join(first, on="id", how="left", maintain_order="left")
     said = pl.format("{} is a {}, and nothing is that and a {}", "id", "_first", pl.lit(table.name))
     reason = pl.when(pl.col("_first").is_in(list(schema.node(table.name).disjoint))).then(said)
     return replace(table, rows=tally.split(rows, reason, part_of(table)).drop("_first", SOURCE, ROLE))
 
 
-def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
+def _property(table: StagedTable, kind: NodeClass | Relation, name: str) -> Property:
     if name not in kind.properties:
         message = f"the source {table.source} gives {table.name} a property {name!r}"
         raise SourceError(message, hint=f"the ontology has {', '.join(kind.properties)}")
@@ -150,7 +134,6 @@ def _property(table: Staged, kind: NodeClass | Relation, name: str) -> Property:
 
 
 def _foreign(rows: pl.DataFrame, key: str, kind: NodeClass) -> pl.Expr:
-    """Return the reason why an id is none of a class: it has another prefix, or is not formed as its prefix demands."""
     if not kind.prefixes:
         return pl.lit(None, pl.String)
     other = ~pl.col(key).str.contains(f"^(?:{'|'.join(kind.prefixes)}):\\S")
@@ -166,7 +149,6 @@ def _foreign(rows: pl.DataFrame, key: str, kind: NodeClass) -> pl.Expr:
 
 
 def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
-    """Reasons why a property's value cannot stand, as expressions over the raw column."""
     column, wanted = pl.col(each.name), _TYPES[each.type]
     reasons: list[pl.Expr] = []
     if given in (pl.String, pl.List(pl.String)):
@@ -189,14 +171,12 @@ def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
 
 
 def _long(name: str, column: pl.Expr, most: int, listed: bool = False) -> pl.Expr:
-    """Return the reason why a text cannot stand: it is so long that it must be damage."""
     size = pl.element().str.len_bytes() if listed else column.str.len_bytes()
     beyond = column.list.eval(size > most).list.any() if listed else size > most
     return pl.when(beyond).then(pl.lit(f"{name} has more than {most:,} bytes"))
 
 
 def _read(each: Property, given: pl.DataType) -> pl.Expr:
-    """A property's column in the ontology's type; null where the value has no such form, or would lose a part."""
     column, wanted = pl.col(each.name), _TYPES[each.type]
     if given == wanted:
         return column
@@ -235,12 +215,8 @@ ID_NAMED = "id"
 """What ``name_source`` says of a node whose name is only its id, for want of a better one."""
 
 
-def merged_nodes(tables: Sequence[Staged], tally: Tally) -> pl.DataFrame:
+def merged_nodes(tables: Sequence[StagedTable], tally: RecordTally) -> pl.DataFrame:
     """Merge the nodes of one class by id, then apply the patches.
-
-    Args:
-        tables: The class's tables with typed columns, in the order of the sources.
-        tally: Counts what becomes of the records.
 
     Returns:
         One row for each node, sorted by id.
@@ -258,7 +234,6 @@ def merged_nodes(tables: Sequence[Staged], tally: Tally) -> pl.DataFrame:
 
 
 def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per id: of each property the first value that is not absent (or empty, for a list)."""
     repeated = rows.filter(pl.col("id").is_duplicated())
     if repeated.is_empty():
         return rows
@@ -275,7 +250,6 @@ def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Take the names that are only ids (``name_source`` says so) from nodes that have another name somewhere."""
     if not {"name", "name_source"} <= set(rows.columns):
         return rows
     stopgap = (pl.col("name_source") == ID_NAMED).fill_null(False)
@@ -283,8 +257,7 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.when(~(stopgap & better)).then(pl.col(name)) for name in ("name", "name_source"))
 
 
-def _patched(nodes: pl.DataFrame, rows: pl.DataFrame, label: str, tally: Tally) -> pl.DataFrame:
-    """Add properties to nodes; a patch of an unknown node, or one that contradicts it, is quarantined."""
+def _patched(nodes: pl.DataFrame, rows: pl.DataFrame, label: str, tally: RecordTally) -> pl.DataFrame:
     names = [name for name in rows.columns if name != "id" and not name.startswith("_")]
     known = pl.col("id").is_in(nodes["id"].implode())
     rows = tally.split(rows, pl.when(~known).then(pl.format("{} is no {} of this graph", "id", pl.lit(label))), label)
@@ -341,17 +314,13 @@ _NO_IDS = pl.Series("id", [], pl.String)
 
 
 def checked_relations(
-    tables: Sequence[Staged], ids: Mapping[str, pl.Series], current: pl.DataFrame, schema: Schema, tally: Tally
+    tables: Sequence[StagedTable],
+    ids: Mapping[str, pl.Series],
+    current: pl.DataFrame,
+    schema: Schema,
+    tally: RecordTally,
 ) -> pl.DataFrame:
-    """Check the ends of one source's relations of one type, bring them up to date, and merge duplicates.
-
-    Args:
-        tables: Tables of the same source, type and ends, with typed columns.
-        ids: The ids of the graph's nodes, by class; only those of the ends' classes are looked at.
-        current: What :func:`current_ids` returned.
-        schema: The ontology.
-        tally: Counts what becomes of the records.
-    """
+    """Check the ends of one source's relations of one type, bring them up to date, and merge duplicates."""
     type, ends, part = tables[0].name, tables[0].ends, part_of(tables[0])
     assert ends is not None
     rows = pl.concat([marked(table) for table in tables], how="diagonal") if len(tables) > 1 else marked(tables[0])
@@ -381,8 +350,7 @@ def is_updated(type: str, label: str) -> bool:
     return label == "Phenotype" and type != "IS_A"
 
 
-def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, tally: Tally) -> pl.DataFrame:
-    """Merge equal rows; quarantine those that state something else of what an earlier one states."""
+def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, tally: RecordTally) -> pl.DataFrame:
     keys = ["start", "end", *(name for name in identity if name in rows.columns and name != "source")]
     hashes = rows.select(_plain_lists(rows, keys)).hash_rows().to_numpy()
     ordered = np.sort(hashes)
@@ -403,7 +371,6 @@ def _without_duplicates(rows: pl.DataFrame, identity: Sequence[str], part: str, 
 
 
 def _first_of(rows: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Return which rows are the first with their values of these columns."""
     return rows.select(pl.struct(_plain_lists(rows, names)).is_first_distinct()).to_series()
 
 
@@ -416,8 +383,7 @@ def _plain_lists(rows: pl.DataFrame, names: Sequence[str]) -> list[pl.Expr]:
     ]
 
 
-def _up_to_date(rows: pl.DataFrame, end: str, current: pl.DataFrame, part: str, tally: Tally) -> pl.DataFrame:
-    """Replace obsolete and alternative HPO ids by the current ones, and count them."""
+def _up_to_date(rows: pl.DataFrame, end: str, current: pl.DataFrame, part: str, tally: RecordTally) -> pl.DataFrame:
     joined = rows.join(current, left_on=end, right_on="old", how="left", maintain_order="left")
     joined = joined.rename({"new": "_new", "why": "_why"})
     if joined["_new"].null_count() == joined.height and joined["_why"].null_count() == joined.height:

@@ -19,16 +19,8 @@ Role = Literal["record", "implied", "patch"]
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """Nodes or relations of one source before the check.
-
-    Attributes:
-        source: Who states them.
-        name: The node class or relation type.
-        ends: The classes of a relation's ends; ``None`` for nodes.
-        role: Whether its rows are records (counted), implied nodes or relations, or patches of nodes (counted).
-        rows: ``id``, or ``start`` and ``end``; properties; :data:`~kgdx.ingest.records.LINE`.
-    """
+class StagedTable:
+    """Nodes or relations of one source before the check."""
 
     source: str
     name: str
@@ -37,14 +29,11 @@ class Staged:
     rows: pl.DataFrame
 
 
-def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFrame]:
+def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.DataFrame]:
     """Map a source's records to the ontology.
 
     Returns:
         Tables to check, and the records refused so far (by the reader, or for a value that cannot be translated).
-
-    Raises:
-        SourceError: The manifest names a frame or column that the format does not have.
     """
     tables, rejects = [], [records.rejects]
     for column, allowed in manifest.only.items():
@@ -67,15 +56,14 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[Staged], pl.DataFr
         if isinstance(entry, NodeMap):
             if entry.role == "implied":
                 rows = _fullest(rows.drop_nulls("id"), entry.properties).unique("id", keep="first", maintain_order=True)
-            tables.append(Staged(manifest.name, entry.class_, None, entry.role, rows))
+            tables.append(StagedTable(manifest.name, entry.class_, None, entry.role, rows))
         else:
             ends = (entry.start.class_, entry.end.class_)
-            tables.append(Staged(manifest.name, entry.type, ends, entry.role, rows))
+            tables.append(StagedTable(manifest.name, entry.type, ends, entry.role, rows))
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
 
 
 def _fullest(rows: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Return rows that state all of a node before those that only mention it, otherwise as they come."""
     absent = [pl.col(name).is_null() for name in names if rows[name].null_count()]
     return rows.sort(pl.sum_horizontal(absent), maintain_order=True) if absent else rows
 
@@ -104,7 +92,6 @@ def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Take the rows with other values out of the frames that have the column, and yield them as refused."""
     for name, frame in records.frames.items():
         if column in frame.columns:
             other = ~pl.col(column).is_in(list(allowed)).fill_null(False)
@@ -114,7 +101,6 @@ def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Seque
 
 
 def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
-    """Refuse the rows that no record mapping takes, in frames of which each mapping takes a part only."""
     every: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
     entries = [entry for entry in every if entry.role != "implied"]
     for name, frame in records.frames.items():
@@ -129,7 +115,6 @@ def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
 
 
 def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
-    """Return whether a row has one of the values in each of the columns."""
     return pl.all_horizontal(
         [
             pl.col(column)
@@ -142,7 +127,6 @@ def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
 
 
 def _rows(frame: pl.DataFrame, entry: NodeMap | RelationMap) -> pl.DataFrame:
-    """Return the rows that an entry takes, one for each member of the list that it may go through."""
     if entry.where:
         frame = frame.filter(_holds(entry.where))
     if entry.each is None:
@@ -182,7 +166,6 @@ def _values(entry: NodeMap | RelationMap) -> dict[str, Value]:
 def _telling(
     frame: pl.DataFrame, values: dict[str, Value], entry: NodeMap | RelationMap
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Refuse the rows of a patch that say nothing of their node, such as a term without its translation."""
     said = {name: value for name, value in values.items() if name != "id" and value.columns}
     if entry.role != "patch" or not said:
         return frame, refuse(frame.clear(), "")
@@ -199,7 +182,6 @@ def _telling(
 
 
 def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split rows by whether every value that has a translation table is in it."""
     reasons = []
     for property, value in values.items():
         if value.values is not None:
@@ -217,7 +199,6 @@ def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> t
 
 
 def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:
-    """Return a property's value, made from the columns, changed, translated and minted."""
     made = _changed(value, frame)
     several = _is_list(value, frame)
     if value.values is not None:
@@ -230,7 +211,6 @@ def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:
 
 
 def _changed(value: Value, frame: pl.DataFrame) -> pl.Expr:
-    """Return the value before it is translated."""
     made = _origin(value)
     if value.separator is not None and not _has_list(value, frame):
         parts = made.cast(pl.String).str.split(value.separator).list.eval(pl.element().str.strip_chars())
@@ -252,7 +232,6 @@ def _rewritten(value: Value, text: pl.Expr) -> pl.Expr:
 
 
 def _for_all(made: pl.Expr, several: bool, change: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """Change a value, or each member of a list, leaving out the members that become absent."""
     return made.list.eval(change(pl.element()).drop_nulls()) if several else change(made)
 
 

@@ -1,24 +1,37 @@
-"""Source files: of an installed package, at a path, or behind a URL (kept in a cache), and their checksums."""
+"""Source files: of an installed package, at a path, or behind a URL, and their checksums.
+
+A download is resumed where it stopped, fetched again only when changed, retried politely. The cache holds
+``<digest of the URL>-<name>`` with ``.json`` beside it (validator and SHA-256); while it is incomplete, ``.part`` and
+``.part.json``. Of several processes that want one file, one fetches it and the others find it.
+"""
 
 from __future__ import annotations
 
+import datetime
+import email.utils
+import errno
 import hashlib
+import http.client
 import importlib.metadata
 import json
+import os
 import re
+import socket
+import time
+import urllib.error
 import urllib.parse
 import urllib.request
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kgdx.errors import SourceError
-from kgdx.files.known import write_whole
-from kgdx.ingest.download import download
-from kgdx.ingest.unpack import unpacked
+from kgdx.files.known import sync_folder, write_whole
+from kgdx.files.locks import take
 from kgdx.resources import resource
 
 DIGESTS = "digests.json"
@@ -29,11 +42,7 @@ Signature = list[list[Any]]
 
 
 def signature(path: Path) -> Signature:
-    """Return in what state a file, or every file of a folder, is; equal signatures mean an unchanged content.
-
-    Raises:
-        OSError: There is no such file.
-    """
+    """Return in what state a file, or every file of a folder, is; equal signatures mean an unchanged content."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     found = []
     for file in files:
@@ -92,32 +101,23 @@ class Digests:
 
 
 def _checksum(files: Any) -> int:
-    """Shows damage of what is remembered, which would else go for the files' digests."""
     return zlib.crc32(json.dumps(files, sort_keys=True).encode())
 
 
 CHUNK = 1 << 20
-BINARY_SHARE = 0.05
-"""Share of control characters in the first :data:`CHUNK` above which a file is taken for binary."""
-SHARE_OF_DAMAGE = 0.05
-"""Share of what is no text above which a file is taken for one in another encoding."""
-MUCH_DAMAGE = 100
-"""As few damaged places spoil their lines only."""
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
+TIMEOUT_S = 30
+ATTEMPTS = 5
+LONGEST_WAIT_S = 120.0
+MOST = 1 << 36
+"""Bytes beyond which a download is taken for one without end."""
+_TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
 _OWN = "kgdx"
 _PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """A source's file (or folder) on this machine.
-
-    Attributes:
-        path: Where it lies.
-        origin: What it was asked for as.
-        checksum: SHA-256 of the file as it lies there; of the files' names and contents for a folder.
-        note: What the user should know of it, if anything.
-    """
+class SourceFile:
+    """A source's file (or folder) on this machine."""
 
     path: Path
     origin: str
@@ -133,25 +133,11 @@ def fetch(
     progress: Callable[[int, int], None] | None = None,
     digests: Digests | None = None,
     folder: bool = True,
-) -> Fetched:
-    """Bring a source's file to this machine.
-
-    Args:
-        origin: ``package:file`` (a file of an installed package; of ``kgdx``, one of its folder ``data``), a path,
-            ``file://``, ``http://`` or ``https://``.
-        cache: Folder for downloads. An interrupted download goes on where it stopped.
-        expected: SHA-256 that a download must have.
-        progress: Called with the number of bytes that have arrived, and how many there are (0 if that is not known).
-        digests: Remembers the checksums of files, so that one that did not change is not read.
-        folder: Whether it may be a folder, of which every file is read through.
-
-    Raises:
-        SourceError: There is no such file, or it cannot be downloaded.
-    """
+) -> SourceFile:
+    """Bring a source's file to this machine."""
     scheme = urllib.parse.urlsplit(origin).scheme
     if scheme in ("http", "https"):
-        found = download(origin, cache, expected=expected, progress=progress or (lambda _arrived, _total: None))
-        return Fetched(found.path, origin, found.checksum, found.note)
+        return download(origin, cache, expected, progress or (lambda _arrived, _total: None))
     if scheme == "file":
         path = Path(urllib.request.url2pathname(urllib.parse.urlsplit(origin).path))
     elif (packaged := _PACKAGED.fullmatch(origin)) and not Path(origin).exists():
@@ -163,58 +149,7 @@ def fetch(
     if path.is_dir() and not folder:
         raise SourceError(f"{origin} is a folder", hint="name the file in it")
     checksum = partial(file_digest, origin=origin)
-    return Fetched(path, origin, checksum(path) if digests is None else digests.of(path, checksum))
-
-
-def read_bytes(path: Path) -> bytes:
-    """Read a whole file; a compressed one is unpacked, whatever its name.
-
-    Raises:
-        SourceError: It cannot be read, is a folder, is empty, or is a damaged compressed file.
-    """
-    try:
-        with unpacked(path) as stream:
-            content = stream.read()
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
-    if not content.strip():
-        raise SourceError(f"{path} is empty", hint="fetch it again")
-    return content
-
-
-def read_text(path: Path, encoding: str = "utf-8") -> bytes:
-    """Read a text file as UTF-8 bytes without a byte order mark; bytes that are no text become U+FFFD.
-
-    Args:
-        path: The file.
-        encoding: Its encoding.
-
-    Raises:
-        SourceError: As :func:`read_bytes`; or it is binary, or in another encoding.
-    """
-    content = read_bytes(path)
-    if encoding != "utf-8":
-        content = content.decode(encoding, "replace").encode()
-    elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8, or say `encoding: utf-16` in its manifest")
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    head = content[:CHUNK]
-    if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
-        raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
-    return _valid(content, path, encoding)
-
-
-def _valid(content: bytes, path: Path, encoding: str) -> bytes:
-    """Replace what is no text, unless there is so much of it that the encoding must be another."""
-    try:
-        damaged = 0 if content.isascii() else content.decode().count("\ufffd")
-    except UnicodeDecodeError:
-        text = content.decode("utf-8", "replace")
-        content, damaged = text.encode(), text.count("\ufffd")
-    if damaged > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
-        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
-        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
-    return content
+    return SourceFile(path, origin, checksum(path) if digests is None else digests.of(path, checksum))
 
 
 def _packaged(package: str, file: str, origin: str) -> Path:
@@ -235,11 +170,7 @@ def _packaged(package: str, file: str, origin: str) -> Path:
 
 
 def file_digest(path: Path, origin: str) -> str:
-    """Return the SHA-256 of a file; of the files' names and contents for a folder.
-
-    Raises:
-        SourceError: It cannot be read; the message says ``origin``.
-    """
+    """Return the SHA-256 of a file; of the files' names and contents for a folder."""
     try:
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -255,3 +186,164 @@ def file_digest(path: Path, origin: str) -> str:
         raise SourceError(
             f"{origin} cannot be read ({error.strerror or error})", hint="check its permissions"
         ) from error
+
+
+def download(url: str, cache: Path, expected: str | None, progress: Callable[[int, int], None]) -> SourceFile:
+    """Bring a file into the cache, or find it there.
+
+    Where the server cannot be reached, a complete file of an earlier download is taken, with a note.
+    """
+    name = Path(urllib.parse.urlsplit(url).path).name or "download"
+    target = cache / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}-{name}"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with _alone(target):
+            if target.exists() and _known(target).get("sha256") != file_digest(target, url):
+                _forget(target)  # damaged on the disk, or of an interrupted earlier version
+            note = _with_patience(url, target, progress)
+            checksum = file_digest(target, url)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SourceError(f"cannot write the download to {cache} ({reason})", hint="free some disk space") from error
+    if expected not in (None, checksum):
+        _forget(target)
+        message = f"{url} has not the checksum that its manifest names (SHA-256 {checksum[:16]}…)"
+        hint = "fetch it again; if its publisher has a new version, download that and give it as NAME=FILE"
+        raise SourceError(message, hint=hint)
+    return SourceFile(target, url, checksum, note)
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    handle = os.open(target.with_name(f".{target.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    try:
+        take(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _with_patience(url: str, target: Path, progress: Callable[[int, int], None]) -> str:
+    for attempt in range(ATTEMPTS):
+        last = attempt == ATTEMPTS - 1
+        try:
+            _attempt(url, target, progress)
+            return ""
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code not in _TEMPORARY or last:
+                said = " ".join(str(error.reason).split())
+                hint = "check the URL, or fetch the file yourself and give its path"
+                raise SourceError(f"{url} answers {error.code} {said}", hint=hint) from error
+            time.sleep(wait_of(error.headers.get("Retry-After"), attempt))
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            if last or _is_offline(error, attempt):
+                reason = " ".join(str(getattr(error, "reason", None) or error or type(error).__name__).split())
+                if target.exists():
+                    return f"{url} cannot be reached ({reason}); the file of an earlier download is used"
+                hint = "check the network and run it again (it goes on where it stopped), or give a local path"
+                raise SourceError(f"{url} cannot be downloaded ({reason})", hint=hint) from error
+            time.sleep(wait_of(None, attempt))
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _is_offline(error: Exception, attempt: int) -> bool:
+    reason = getattr(error, "reason", error)
+    unreachable = isinstance(reason, OSError) and reason.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH)
+    return attempt > 0 and (isinstance(reason, socket.gaierror) or unreachable)
+
+
+def _attempt(url: str, target: Path, progress: Callable[[int, int], None]) -> None:
+    part = target.with_name(target.name + ".part")
+    received = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "kgdx", "Accept-Encoding": "identity"}
+    if received and (validator := _known(part).get("validator")):
+        headers |= {"Range": f"bytes={received}-", "If-Range": validator}
+    elif target.exists() and (validator := _known(target).get("validator")):
+        headers["If-None-Match" if '"' in validator else "If-Modified-Since"] = validator
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT_S) as answer:
+            resumed = answer.status == 206
+            if resumed and not answer.headers.get("Content-Range", "").startswith(f"bytes {received}-"):
+                _forget(part)
+                raise http.client.IncompleteRead(b"")  # another piece than the one that was asked for
+            if not resumed:
+                _forget(part)
+                _remember(part, validator=answer.headers.get("ETag") or answer.headers.get("Last-Modified"))
+            arrived = _receive(url, answer, part, received if resumed else 0, progress)
+            length = answer.headers.get("Content-Range", "").rpartition("/")[2] or answer.headers.get("Content-Length")
+    except urllib.error.HTTPError as error:
+        if error.code == 304:
+            return
+        if error.code == 416:  # the part is not a beginning of what the server has now
+            _forget(part)
+            raise http.client.IncompleteRead(b"") from error
+        raise
+    if length and length.isdigit() and arrived != int(length):
+        if arrived > int(length):
+            _forget(part)
+        raise http.client.IncompleteRead(b"", max(0, int(length) - arrived))
+    validator = _known(part).get("validator")
+    _forget(target)
+    _remember(target, validator=validator, sha256=file_digest(part, url))
+    with part.open("rb") as stream:
+        os.fsync(stream.fileno())
+    os.replace(part, target)
+    sync_folder(target.parent)
+    _forget(part)
+
+
+def _receive(
+    url: str, answer: http.client.HTTPResponse, part: Path, received: int, progress: Callable[[int, int], None]
+) -> int:
+    length = answer.headers.get("Content-Length", "")
+    total = received + int(length) if length.isdigit() else 0
+    with part.open("ab" if received else "wb") as stream:
+        while block := answer.read(CHUNK):
+            stream.write(block)
+            if stream.tell() > MOST:
+                stream.truncate(0)
+                hint = "no source is that large: check the URL"
+                raise SourceError(f"{url} sends more than {MOST >> 30} GiB", hint=hint)
+            progress(stream.tell(), total)
+        return stream.tell()
+
+
+def wait_of(retry_after: str | None, attempt: int) -> float:
+    """Return how many seconds to wait: as long as the server asks for, up to two minutes, or ever longer.
+
+    Example:
+        >>> wait_of("7", 0), wait_of(None, 3), wait_of("Fri, 31 Dec 1999 23:59:59 GMT", 0), wait_of("soon", 1)
+        (7.0, 8.0, 0.0, 2.0)
+    """
+    if retry_after is None:
+        return float(2**attempt)
+    if retry_after.strip().isdigit():
+        return min(float(retry_after), LONGEST_WAIT_S)
+    try:
+        until = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return float(2**attempt)
+    left = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
+    return min(max(0.0, left), LONGEST_WAIT_S)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
+
+
+def _known(path: Path) -> Mapping[str, str]:
+    try:
+        content = json.loads(_beside(path).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _remember(path: Path, **facts: str | None) -> None:
+    write_whole(_beside(path), json.dumps({name: fact for name, fact in facts.items() if fact}))
+
+
+def _forget(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    _beside(path).unlink(missing_ok=True)

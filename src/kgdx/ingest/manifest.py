@@ -162,7 +162,7 @@ class RelationMap(_Map):
     properties: dict[str, Expression] = {}
 
 
-class Expected(_Model):
+class ExpectedCounts(_Model):
     """Ranges (least, most) that the default file's counts fall into; outside them the build report warns."""
 
     records: tuple[int, int]
@@ -214,7 +214,7 @@ class Manifest(_Model):
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     columns: tuple[str, ...] = ()
     only: dict[str, tuple[str, ...]] = {}
-    expected: Expected | None = None
+    expected: ExpectedCounts | None = None
     nodes: tuple[NodeMap, ...] = ()
     relations: tuple[RelationMap, ...] = ()
     _path: Path | None = PrivateAttr(default=None)
@@ -261,6 +261,8 @@ def read_manifest(path: Path, *, named: bool = True) -> Manifest:
         raise SourceError(f"the manifest {path} cannot be read ({reason})", hint="mend the file") from error
     if not isinstance(content, dict):
         raise SourceError(f"the manifest {path} is not a mapping", hint="see the manifests that ship with kgdx")
+    if content.get("relations", ()) is None:  # nothing but comments
+        del content["relations"]
     try:
         found = Manifest.model_validate(content)
     except ValidationError as error:
@@ -289,7 +291,7 @@ _PLACES: Mapping[str, type[BaseModel]] = {
     "relations": RelationMap,
     "start": End,
     "end": End,
-    "expected": Expected,
+    "expected": ExpectedCounts,
     "each": Each,
 }
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import polars as pl
@@ -60,15 +63,7 @@ def no_rejects() -> pl.DataFrame:
 
 @dataclass(slots=True)
 class Records:
-    """The content of one source file.
-
-    Attributes:
-        frames: Named frames; each has a column :data:`LINE`.
-        rejects: Refused records, with the columns of :data:`REJECTS`.
-        version: The release that the file states, if it does.
-        merged: Records that stand in no frame because the reader merged them into an equal one.
-        warnings: What the build report should say of the file.
-    """
+    """The content of one source file."""
 
     frames: dict[str, pl.DataFrame]
     rejects: pl.DataFrame = field(default_factory=lambda: no_rejects())
@@ -78,25 +73,18 @@ class Records:
 
 
 def join_rejects(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Put refused records together, cutting long ones.
+    """Put refused records together, cutting long ones; what a part does not name is null.
 
     Example:
         >>> join_rejects([no_rejects(), no_rejects()]).height
         0
     """
-    absent = pl.lit(None, pl.String).alias("part")
-    frames = [rows if "part" in rows.columns else rows.with_columns(absent) for rows in parts]
-    typed = [rows.select([pl.col(name).cast(kind) for name, kind in REFUSED.items()]) for rows in frames]
-    return pl.concat([no_rejects(), *typed]).with_columns(pl.col("record").str.slice(0, RECORD_LENGTH))
+    every = pl.concat([no_rejects(), *parts], how="diagonal_relaxed").select(list(REFUSED))
+    return every.with_columns(pl.col("line").cast(pl.Int64), pl.col("record").str.slice(0, RECORD_LENGTH))
 
 
 def refuse(rows: pl.DataFrame, reason: pl.Expr | str, part: str | None = None) -> pl.DataFrame:
     """Turn rows into refused records: line, the row as JSON, and why.
-
-    Args:
-        rows: Rows of a frame; columns that start with an underscore are not part of the record.
-        reason: One reason for all, or an expression over the rows.
-        part: What they are rows of, see :data:`REFUSED`.
 
     Example:
         >>> refuse(pl.DataFrame({"_line": [7], "id": ["x"]}), "no such id", "frame:rows").row(0)
@@ -121,11 +109,6 @@ def minted(source: str, class_: str, text: str) -> str:
 
     The text counts in Unicode's compatibility form and without surplus blanks, so that how it is typed makes no
     difference.
-
-    Args:
-        source: The source's name.
-        class_: The node class.
-        text: The words.
 
     Example:
         >>> minted("chinese_kg", "Symptom", "咳嗽") == minted("chinese_kg", "Symptom", " 咳嗽 ")
@@ -156,66 +139,84 @@ _ARROW: Mapping[Any, pa.DataType] = {
     TEXTS: pa.large_list(pa.large_string()),
 }
 """Arrow makes columns from Python's lists of lists many times faster than polars does."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Columns:
-    """A frame in the making.
+class _Frame:
+    """One frame in the making."""
 
-    Args:
-        schema: Column → type; :data:`~kgdx.ingest.records.LINE` comes first by itself.
+    def __init__(self, columns: Iterable[str], kinds: Mapping[str, Any]) -> None:
+        self.kinds = {LINE: pl.Int64(), **{name: kinds.get(name, TEXT) for name in columns}}
+        self.parts: list[pl.DataFrame] = []
+        self.lists: tuple[list[Any], ...] = tuple([] for _ in self.kinds)
 
-    Example:
-        >>> rows = Columns({"id": TEXT})
-        >>> rows.add(7, "MESH:D1")
-        >>> rows.frame().to_dicts()
-        [{'_line': 7, 'id': 'MESH:D1'}]
-    """
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._schema = pl.Schema({LINE: pl.Int64(), **schema})
-        self._parts: list[pl.DataFrame] = []
-        self._lists: tuple[list[Any], ...] = ()
-        self._begin()
-
-    def _begin(self) -> None:
-        self._lists = tuple([] for _ in self._schema)
-
-    def add(self, *values: Any) -> None:
-        """Add a row: its line, then the columns' values."""
-        for column, value in zip(self._lists, values, strict=True):
+    def add(self, values: Iterable[Any]) -> None:
+        for column, value in zip(self.lists, values, strict=True):
             column.append(value)
-        if len(self._lists[0]) >= CHUNK:
+        if len(self.lists[0]) >= CHUNK:
             self._flush()
 
     def _flush(self) -> None:
-        kinds = [_ARROW[kind] for kind in self._schema.values()]
-        arrays = [pa.array(column, kind) for column, kind in zip(self._lists, kinds, strict=True)]
-        self._parts.append(pl.DataFrame(pl.from_arrow(pa.table(arrays, names=list(self._schema)))))
-        self._begin()
+        columns = zip(self.lists, self.kinds.values(), strict=True)
+        arrays = [pa.array(column, _ARROW[kind]) for column, kind in columns]
+        self.parts.append(pl.DataFrame(pl.from_arrow(pa.table(arrays, names=list(self.kinds)))))
+        self.lists = tuple([] for _ in self.kinds)
 
-    def frame(self) -> pl.DataFrame:
-        """Return the frame of all rows so far."""
+    def done(self) -> pl.DataFrame:
         self._flush()
-        return pl.concat(self._parts, rechunk=True)
+        return pl.concat(self.parts, rechunk=True)
 
 
-class Refused:
-    """Refused records in the making.
+class RecordBuilder:
+    """Frames and refused records of a file, filled row by row.
+
+    Args:
+        frames: Frame → its columns; :data:`LINE` comes first by itself.
+        kinds: Types of the columns that are no text, by name.
 
     Example:
-        >>> refused = Refused()
-        >>> refused.add(3, "<a/>", "it has no id")
-        >>> refused.frame().row(0)
-        (None, 3, '<a/>', 'it has no id')
+        >>> building = RecordBuilder({"rows": ["id"]})
+        >>> building.add("rows", 7, "MESH:D1")
+        >>> building.refuse(8, {"id": None}, "it has no id")
+        >>> found = building.records()
+        >>> found.frames["rows"].to_dicts(), found.rejects["record"].to_list()
+        ([{'_line': 7, 'id': 'MESH:D1'}], ['{"id": null}'])
     """
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[None, int | None, str, str]] = []
+    def __init__(self, frames: Mapping[str, Iterable[str]], kinds: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self._frames = {name: _Frame(columns, kinds) for name, columns in frames.items()}
+        self.refused: list[tuple[str | None, int | None, str, str, str | None]] = []
 
-    def add(self, line: int | None, record: str, reason: str) -> None:
-        """Refuse a record that begins on this line."""
-        self._rows.append((None, line, record, reason))
+    def add(self, frame: str, *values: Any) -> None:
+        """Add a row: its line, then the columns' values."""
+        self._frames[frame].add(values)
 
-    def frame(self) -> pl.DataFrame:
-        """Return what was refused so far."""
-        return pl.DataFrame(self._rows, schema=REJECTS, orient="row")
+    def holds(self, frame: str) -> bool:
+        """Return whether a frame has a row."""
+        found = self._frames[frame]
+        return bool(found.parts or found.lists[0])
+
+    def refuse(
+        self, line: int | None, record: object, reason: str, part: str | None = None, file: str | None = None
+    ) -> None:
+        """Set a record apart that begins on this line; what is no text is shown as JSON."""
+        shown = record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, default=str)
+        self.refused.append((file, line, _SURROGATE.sub("\ufffd", shown[:RECORD_LENGTH]), reason, part))
+
+    @property
+    def first_reason(self) -> str | None:
+        """Why the first refused record was refused."""
+        return self.refused[0][3] if self.refused else None
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """Return one frame, which is complete."""
+        return self._frames[name].done()
+
+    def rejects(self) -> pl.DataFrame:
+        """Return the refused records so far."""
+        return pl.DataFrame(self.refused, schema=REFUSED, orient="row")
+
+    def records(self, version: str | None = None, warnings: Iterable[str] = ()) -> Records:
+        """Return all frames and the refused records."""
+        frames = {name: frame.done() for name, frame in self._frames.items()}
+        return Records(frames, join_rejects([self.rejects()]), version, warnings=tuple(warnings))

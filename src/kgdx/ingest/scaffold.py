@@ -14,9 +14,9 @@ import polars as pl
 import yaml
 
 from kgdx.errors import SourceError
-from kgdx.ingest.sources.delimited import head_of, header_of
-from kgdx.ingest.sources.mapped_fields import at, fields
-from kgdx.ingest.sources.record_files import Reading, objects
+from kgdx.ingest.records import RecordBuilder
+from kgdx.ingest.sources.json_records import at, objects
+from kgdx.ingest.sources.table_files import fields, head_of, header_of
 from kgdx.ingest.unpack import unpacked
 from kgdx.schema import Schema
 
@@ -38,13 +38,20 @@ _WORDS = {
 _NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "ORPHA": ("orpha",), "PMID": ("pmid",)}
 """Words in the name of a column of bare numbers that tell whose they are."""
 _AVOIDED = frozenset({"MAPPED_TO", "SAME_AS", "MENTIONS", "HAS_RUN", "CONSIDERED", "ASKED", "ORDERED", "PREDICTED"})
+_NEVER = frozenset(
+    {
+        *("LACKS_PHENOTYPE", "EXCLUDED", "CONTRAINDICATION", "OFF_LABEL_USE", "DRUG_EFFECT"),
+        *("ANATOMY_PROTEIN_ABSENT", "DISEASE_PHENOTYPE_NEGATIVE"),
+    }
+)
+"""Relations of harm, absence or opposite: a file states them only where a person says so."""
 """Relations that kgdx states itself, or that need a judgement."""
 _ID = re.compile(r"[\w.]+:[^\s;|,]+")
 _NAMES = re.compile(r"(^|[._\s])(name|label|title|term|symbol)s?$|名称?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class FileSample:
     """The beginning of a file: its format, encoding and delimiter, and the first values of each column."""
 
     format: str
@@ -54,7 +61,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class IdColumn:
     """A column of ids: the class they are of, how an id is written in YAML, and whether a row has several of them."""
 
     column: str
@@ -70,12 +77,8 @@ class Key:
         return "mint:" in self.expression
 
 
-def sample(path: Path) -> Sampled:
-    """Look at the beginning of a table: CSV, TSV, JSON lines or Parquet, compressed or not.
-
-    Raises:
-        SourceError: It cannot be read, or holds no records.
-    """
+def sample(path: Path) -> FileSample:
+    """Look at the beginning of a table: CSV, TSV, JSON lines or Parquet, compressed or not."""
     with unpacked(path) as stream:
         head = stream.read(1 << 20)
     if head.startswith(b"PAR1"):
@@ -90,25 +93,15 @@ def sample(path: Path) -> Sampled:
 
 
 def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) -> str:
-    """Write a manifest for a file, with comments on what was guessed and what is left.
-
-    Args:
-        name: What the source is to be called.
-        path: The file.
-        schema: The ontology.
-        default: How the manifest is to name the file; its name alone where both lie in one folder.
-
-    Raises:
-        SourceError: The file cannot be read, or the name cannot be one.
-    """
+    """Write a manifest for a file, with comments on what was guessed and what is left."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise SourceError(f"{name!r} cannot be a source's name", hint="use small letters, digits and _")
     found = sample(path)
     keys = list(_keys(found, schema))
     parts = [*_head(name, path, default or path.name, found, keys), "nodes:"]
     relations = list(_relations(keys, schema))
-    parts += _nodes(keys, name, schema, "implied" if relations else "record")
-    parts += ["relations:", *relations] if relations else ["relations: []", *_no_relation(schema)]
+    parts += _nodes(keys, name, schema, "record")
+    parts += ["relations:", *(relations or _no_relation(schema))]
     return "\n".join([*parts, *_left(found, keys)]) + "\n"
 
 
@@ -125,24 +118,23 @@ def _encoding(head: bytes) -> str:
     return "utf-8"
 
 
-def _parquet(path: Path) -> Sampled:
+def _parquet(path: Path) -> FileSample:
     try:
         schema = pl.Schema(pl.read_parquet_schema(path))
         rows = pl.read_parquet(path, n_rows=ROWS).to_dicts()
     except pl.exceptions.PolarsError as error:
         raise SourceError(f"{path} is no Parquet file, or is damaged", hint="fetch it again") from error
-    return Sampled("parquet", {name: [at(row, name) for row in rows] for name in fields(schema)})
+    return FileSample("parquet", {name: [at(row, name) for row in rows] for name in fields(schema)})
 
 
-def _json(path: Path, text: str, encoding: str) -> Sampled:
+def _json(path: Path, text: str, encoding: str) -> FileSample:
     whole = text if text.lstrip()[:1] == "[" else text[: text.rfind("\n") + 1] or text
-    rows = [entry for _, entry in islice(objects(path, whole.encode(), Reading({})), ROWS)]
+    rows = [entry for _, entry in islice(objects(path, whole.encode(), RecordBuilder({})), ROWS)]
     names = dict.fromkeys(name for row in rows for name in _paths(row))
-    return Sampled("jsonl", {name: [at(row, name) for row in rows] for name in names}, encoding)
+    return FileSample("jsonl", {name: [at(row, name) for row in rows] for name in names}, encoding)
 
 
 def _paths(entry: Any, before: str = "") -> Iterator[str]:
-    """Yield the dotted paths of all values in an object, through lists of objects too."""
     if isinstance(entry, dict):
         for name, value in entry.items():
             yield from _paths(value, f"{before}.{name}" if before else name)
@@ -153,7 +145,7 @@ def _paths(entry: Any, before: str = "") -> Iterator[str]:
         yield before
 
 
-def _delimited(path: Path, text: str, encoding: str) -> Sampled:
+def _delimited(path: Path, text: str, encoding: str) -> FileSample:
     header = header_of(path, text)
     lines = text.split("\n")[1 : ROWS + 1]
     content = "\n".join(line.rstrip("\r") for line in lines if line.strip())
@@ -168,14 +160,13 @@ def _delimited(path: Path, text: str, encoding: str) -> Sampled:
             truncate_ragged_lines=True,
             ignore_errors=True,
         )
-    return Sampled("csv", rows.to_dict(as_series=False), encoding, header.separator)
+    return FileSample("csv", rows.to_dict(as_series=False), encoding, header.separator)
 
 
 # --- what the columns mean ------------------------------------------------------------------------------------------
 
 
-def _keys(found: Sampled, schema: Schema) -> Iterator[Key]:
-    """The columns that name things of the ontology's classes, each with the column that holds their names, if any."""
+def _keys(found: FileSample, schema: Schema) -> Iterator[IdColumn]:
     every = [key for name, values in found.columns.items() if (key := _key(name, _given(values), schema))]
     known = {key.label for key in every if not key.minted}
     keys = [key for key in every if not key.minted or key.label not in known]
@@ -198,26 +189,25 @@ def _given(values: Sequence[Any]) -> list[str]:
     return [str(value).strip() for value in flat if value is not None and str(value).strip()]
 
 
-def _key(name: str, values: Sequence[str], schema: Schema) -> Key | None:
+def _key(name: str, values: Sequence[str], schema: Schema) -> IdColumn | None:
     if not values:
         return None
     for separator in (*(each for each in _SEPARATORS if any(each in value for value in values)), None):
         members = values if separator is None else [part for value in values for part in value.split(separator)]
         label = _label([member.strip() for member in members if member.strip()], name, schema)
         if label is not None:
-            return Key(name, label, _plain(name), separator)
+            return IdColumn(name, label, _plain(name), separator)
     word = name.lower()
     if all(value.isdigit() for value in values):
         for prefix, words in _NUMBERS.items():
             if any(each in word for each in words):
                 label = next(each.name for each in schema.nodes.values() if prefix in each.prefixes)
-                return Key(name, label, _plain(f"{prefix}:{{{name}}}"))
+                return IdColumn(name, label, _plain(f"{prefix}:{{{name}}}"))
         return None
     return _by_word(name, values, schema)
 
 
 def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
-    """Return the class whose prefixes nearly all values have; of several, the one that the column's name speaks of."""
     fitting = [
         each.name
         for each in schema.nodes.values()
@@ -228,19 +218,17 @@ def _label(values: Sequence[str], name: str, schema: Schema) -> str | None:
     return next(iter(named or fitting), None)
 
 
-def _by_word(name: str, values: Sequence[str], schema: Schema) -> Key | None:
-    """Return a column of words that is called after a class whose members may be known by their names only."""
+def _by_word(name: str, values: Sequence[str], schema: Schema) -> IdColumn | None:
     for label, words in _WORDS.items():
         minted = label in schema.nodes and (not schema.node(label).prefixes or "KGDX" in schema.node(label).prefixes)
         if minted and any(word in name.lower() for word in words) and not re.search(r"(^|[._])id$", name.lower()):
             separator = next((each for each in ";|" if sum(each in value for value in values) > len(values) / 4), None)
             expression = f"{{column: {_plain(name)}, mint: {label}}}"
-            return Key(name, label, expression, separator)
+            return IdColumn(name, label, expression, separator)
     return None
 
 
 def _plain(text: str) -> str:
-    """Text as YAML, in quotes only where it needs them."""
     if re.fullmatch(r"[A-Za-z][\w.-]*", text) and yaml.safe_load(text) == text:
         return text
     return json.dumps(text, ensure_ascii=False)
@@ -249,7 +237,7 @@ def _plain(text: str) -> str:
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 
-def _head(name: str, path: Path, default: str, found: Sampled, keys: Sequence[Key]) -> Iterator[str]:
+def _head(name: str, path: Path, default: str, found: FileSample, keys: Sequence[IdColumn]) -> Iterator[str]:
     yield f"# How the columns of {path.name} map to the graph, guessed from its first rows. Read it, mend it, then"
     yield f"#   kgdx sources check {name}.yaml {path.name}"
     yield "# shows what would be loaded, and why the rest would not. `kgdx schema` lists classes and relations."
@@ -269,7 +257,7 @@ def _head(name: str, path: Path, default: str, found: Sampled, keys: Sequence[Ke
         yield f"delimiter: {_plain(found.delimiter or '')}"
 
 
-def _nodes(keys: Sequence[Key], name: str, schema: Schema, role: str) -> Iterator[str]:
+def _nodes(keys: Sequence[IdColumn], name: str, schema: Schema, role: str) -> Iterator[str]:
     if not keys:
         yield "  # No column was recognised. Say which class a row is of, and which column is its id:"
         yield f"  # one of {', '.join(schema.nodes)}"
@@ -292,17 +280,18 @@ def _nodes(keys: Sequence[Key], name: str, schema: Schema, role: str) -> Iterato
         yield "  []"
 
 
-def _relations(keys: Sequence[Key], schema: Schema) -> Iterator[str]:
-    for first, second, type in _pairs(keys, schema):
-        yield f"  - type: {type}"
+def _relations(keys: Sequence[IdColumn], schema: Schema) -> Iterator[str]:
+    for number, (first, second, type) in enumerate(_pairs(keys, schema)):
+        if not number:
+            yield "  # Guesses: take the # away from what the file states, and make the role of its nodes `implied`."
+        yield f"  # - type: {type}"
         listed = first if first.several and not second.several else second
-        yield from _each(listed, always=True)
-        yield f"    start: {{class: {first.label}, id: {first.expression}}}"
-        yield f"    end: {{class: {second.label}, id: {second.expression}}}"
+        yield from (f"  #{line[1:]}" for line in _each(listed, always=True))
+        yield f"  #   start: {{class: {first.label}, id: {first.expression}}}"
+        yield f"  #   end: {{class: {second.label}, id: {second.expression}}}"
 
 
-def _pairs(keys: Sequence[Key], schema: Schema) -> Iterator[tuple[Key, Key, str]]:
-    """Pairs of columns that a relation of the ontology may join: the first disease (or else column) with the others."""
+def _pairs(keys: Sequence[IdColumn], schema: Schema) -> Iterator[tuple[IdColumn, IdColumn, str]]:
     hub = next((key for key in keys if key.label == "Disease"), keys[0] if keys else None)
     for first in keys:
         for second in keys:
@@ -310,13 +299,13 @@ def _pairs(keys: Sequence[Key], schema: Schema) -> Iterator[tuple[Key, Key, str]
                 fitting = [
                     name
                     for name, each in schema.relations.items()
-                    if (first.label, second.label) in each.ends and name not in _AVOIDED
+                    if (first.label, second.label) in each.ends and name not in _AVOIDED | _NEVER
                 ]
                 if fitting and first.label != second.label:
                     yield first, second, fitting[0]
 
 
-def _each(key: Key, *, always: bool = False) -> Iterator[str]:
+def _each(key: IdColumn, *, always: bool = False) -> Iterator[str]:
     shown = _plain(key.column)
     if key.separator:
         yield f"    each: {{column: {shown}, separator: {_plain(key.separator)}}}   # a row for each of them"
@@ -331,7 +320,7 @@ def _no_relation(schema: Schema) -> Iterator[str]:
     yield "  #   end: {class: Phenotype, id: hpo_id}"
 
 
-def _left(found: Sampled, keys: Sequence[Key]) -> Iterator[str]:
+def _left(found: FileSample, keys: Sequence[IdColumn]) -> Iterator[str]:
     used = {key.column for key in keys} | {key.name for key in keys}
     left = [name for name in found.columns if name not in used]
     if left:

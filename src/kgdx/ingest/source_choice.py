@@ -23,9 +23,6 @@ FILE = "licences.json"
 def accepted(home: Path) -> Mapping[str, Mapping[str, str]]:
     """Return what was accepted: source → ``licence``, ``homepage`` and ``date``.
 
-    Raises:
-        ConfigError: The record of it is damaged.
-
     Example:
         >>> accepted(Path("/nowhere"))
         {}
@@ -42,11 +39,7 @@ def accepted(home: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def accept(manifest: Manifest, home: Path) -> None:
-    """Remember that the user accepts a source's licence.
-
-    Raises:
-        ConfigError: It cannot be written.
-    """
+    """Remember that the user accepts a source's licence."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     entry = {"licence": manifest.licence, "homepage": manifest.homepage, "date": now}
     content = {**accepted(home), manifest.name: entry}
@@ -58,16 +51,7 @@ def accept(manifest: Manifest, home: Path) -> None:
 
 
 def require(manifest: Manifest, origin: str, home: Path) -> None:
-    """Refuse to fetch a source whose licence must be accepted and was not, or was in another wording.
-
-    Args:
-        manifest: The source.
-        origin: Where it is to be read from; a local file needs no acceptance unless the manifest says so.
-        home: The folder of the configuration.
-
-    Raises:
-        SourceError: It was not accepted.
-    """
+    """Refuse to fetch a source whose licence must be accepted and was not, or was in another wording."""
     local = not origin.lower().startswith(("http://", "https://"))
     if not manifest.accept or (local and manifest.accept != "always"):
         return
@@ -84,7 +68,7 @@ _ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChosenSource:
     """A source that a build takes, and the path, URL or ``package:file`` that it is read from."""
 
     manifest: Manifest
@@ -92,7 +76,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderFiles:
     """Files found in a folder: the file of each source; files that stand beside another; files of no source."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -102,9 +86,6 @@ class Found:
 
 def companions(manifest: Manifest, path: Path) -> tuple[Path, ...]:
     """Return the files that have to stand beside a source's file, compressed or not.
-
-    Raises:
-        SourceError: One is missing.
 
     Example:
         >>> from kgdx.ingest.manifest import manifest
@@ -138,15 +119,12 @@ class Selection:
     """Sources with their files, what was found in a folder, and the sources that have no file."""
 
     sources: Mapping[str, str | None]
-    found: Found = Found()
+    found: FolderFiles = FolderFiles()
     without: tuple[str, ...] = ()
 
 
 def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
     """Read sources as a command line gives them: ``name``, or ``name=path-or-URL``.
-
-    Raises:
-        UsageError: A name is given twice.
 
     Example:
         >>> parse_choice(["hp", "hpoa=my.hpoa"])
@@ -175,18 +153,8 @@ def choose(
     *,
     more: Sequence[Path] = (),
     home: Path | None = None,
-) -> dict[str, Wanted]:
+) -> dict[str, ChosenSource]:
     """Choose what a build takes, in the order in which it is loaded.
-
-    Args:
-        sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. In the place of a name
-            may stand the path of a manifest of one's own. ``None``: the default build.
-        more: Further manifests, by whose names sources may be given; one that is given by its path wins over them.
-        home: Folder of the configuration, for licences that were accepted; ``None`` for the user's.
-
-    Raises:
-        UsageError: A source is given twice.
-        SourceError: There is no such source, it needs a file, or its licence was not accepted.
 
     Example:
         >>> [(name, wanted.origin) for name, wanted in choose(["hpoa"]).items()]
@@ -205,7 +173,9 @@ def choose(
         if name not in known:
             manifest(name, [*more, *files])  # raises, with the names that there are
     taken = {needed for name in names for needed in with_needs(name, known)}
-    wanted = {name: Wanted(found, origin_of(found, names.get(name))) for name, found in known.items() if name in taken}
+    wanted = {
+        name: ChosenSource(found, origin_of(found, names.get(name))) for name, found in known.items() if name in taken
+    }
     for each in wanted.values():
         require(each.manifest, each.origin, home)
     return wanted
@@ -217,24 +187,13 @@ def select(
     everything: bool = False,
     place: Path | None = None,
 ) -> Selection:
-    """Complete named sources by the files that lie in a place, and by all others where that is asked for.
-
-    Args:
-        sources: As for :func:`choose`.
-        everything: Whether to take all sources that have a file: a default one, or one in the place.
-        place: A file for the one source that is named, or a folder in which files are found by their names. Without
-            named sources, all that have a file in the folder are taken, beside those of the default build.
-
-    Raises:
-        UsageError: A file for several sources, or for none.
-        SourceError: There is nothing at the place, or nothing of any source in it.
-    """
+    """Complete named sources by the files that lie in a place, and by all others where that is asked for."""
     named, paths = _by_path(parse_choice(sources))
     assert named is not None
     known = manifests(paths)
     if place is not None and not place.is_dir():
         return Selection(_back({**named, **_for_one(named, place)}, paths))
-    found = Found() if place is None else in_folder(place, known)
+    found = FolderFiles() if place is None else in_folder(place, known)
     if place is not None and len(named) == 1 and not everything:
         (only,) = named
         if only in known and known[only].default is None and only not in found.files:
@@ -266,18 +225,14 @@ def _for_one(named: Mapping[str, str | None], place: Path) -> dict[str, str]:
 
 
 def _back(chosen: Mapping[str, str | None], paths: Sequence[Path]) -> dict[str, str | None]:
-    """Put the paths of manifests back in the place of their sources' names."""
     by_name = {read_manifest(path, named=False).name: str(path) for path in paths}
     return {by_name.get(name, name): origin for name, origin in chosen.items()}
 
 
-def in_folder(folder: Path, known: Mapping[str, Manifest]) -> Found:
+def in_folder(folder: Path, known: Mapping[str, Manifest]) -> FolderFiles:
     """Find the sources' files in a folder and the folders below it, by the names under which they are published.
 
     A pattern also fits a file's compressed form, and a file may belong to several sources.
-
-    Raises:
-        SourceError: There is no such folder, or two files are of one source.
     """
     if not folder.is_dir():
         raise SourceError(f"no such folder: {folder}", hint="check the path")
@@ -293,13 +248,12 @@ def in_folder(folder: Path, known: Mapping[str, Manifest]) -> Found:
             files[name] = of_it[0]
     beside = {each for name, path in files.items() for each in companions(known[name], path)}
     left = [path for path in every if path not in beside and path not in files.values()]
-    return Found(files, tuple(sorted(beside)), tuple(left))
+    return FolderFiles(files, tuple(sorted(beside)), tuple(left))
 
 
 def _by_path(
     names: Mapping[str, str | None] | None,
 ) -> tuple[dict[str, str | None] | None, list[Path]]:
-    """Replace the paths of manifests by the names of their sources, and return the files."""
     if names is None:
         return None, []
     named: dict[str, str | None] = {}
@@ -316,9 +270,6 @@ def _by_path(
 
 def origin_of(found: Manifest, given: str | None = None) -> str:
     """Return where a source is read from: what is given, or its manifest's default; a local path as absolute.
-
-    Raises:
-        SourceError: Nothing is given, and there is no default.
 
     Example:
         >>> origin_of(manifest("hp"))

@@ -13,14 +13,15 @@ import polars as pl
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.protocol import NodeTable
 from kgdx.ingest.check import check
-from kgdx.ingest.column_mapping import Staged, stage
-from kgdx.ingest.corrections import Counts
+from kgdx.ingest.column_mapping import StagedTable, stage
 from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean, line_of
 from kgdx.ingest.pipeline.build_report import Reason
 from kgdx.ingest.pipeline.build_summary import reasons
+from kgdx.ingest.pipeline.built_graph import read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.ingest.pipeline.stages import Stages, read_graph
+from kgdx.ingest.pipeline.stages import Stages
+from kgdx.ingest.record_counts import RecordCounts
 from kgdx.ingest.records import LINE
 from kgdx.ingest.source_choice import companions, origin_of
 from kgdx.ingest.sources import FORMATS, Reader, read
@@ -33,14 +34,8 @@ OTHERS = "(graph)"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """Some rows of a table as they would become nodes or relations.
-
-    Attributes:
-        title: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``.
-        rows: How many there are.
-        first: The first of them, without what is absent.
-    """
+class TableSample:
+    """Some rows of a table as they would become nodes or relations."""
 
     title: str
     rows: int
@@ -52,17 +47,12 @@ class Trial:
     """The result of trying out a source.
 
     Attributes:
-        counts: What would become of its records.
-        samples: Its tables, nodes first.
-        reasons: Why records would be refused, most frequent first.
-        quarantine: The records that would be refused.
         against: The graph's folder whose nodes the ends of relations were looked for in; ``None`` where there is no
             graph, so that every end was taken to be there.
-        warnings: What the reader says.
     """
 
-    counts: Counts
-    samples: tuple[Sample, ...]
+    counts: RecordCounts
+    samples: tuple[TableSample, ...]
     reasons: tuple[Reason, ...]
     quarantine: pl.DataFrame
     against: Path | None
@@ -82,9 +72,6 @@ class Trial:
 
 def file_of(manifest: Manifest) -> Path:
     """Return the file on this machine that a manifest names as its default.
-
-    Raises:
-        SourceError: It names none.
 
     Example:
         >>> from kgdx.ingest.manifest import manifest
@@ -106,19 +93,7 @@ def attempt(
     rows: int = 3,
     readers: Mapping[str, Reader] = _NONE,
 ) -> Trial:
-    """Read a source's file and check it, against the nodes of a graph where there is one.
-
-    Args:
-        manifest: The source.
-        path: Its file.
-        schema: The ontology.
-        folder: The graph.
-        rows: How many rows of each table to show.
-        readers: Readers of formats that are not in :data:`kgdx.ingest.sources.FORMATS`, by format.
-
-    Raises:
-        SourceError: The file is not what the manifest says.
-    """
+    """Read a source's file and check it, against the nodes of a graph where there is one."""
     companions(manifest, path)
     records = read(path, manifest, readers)
     warnings = records.warnings
@@ -137,8 +112,8 @@ def attempt(
                 table.label if isinstance(table, NodeTable) else f"{table.start_label}-{table.type}->{table.end_label}"
             )
             first = [{name: value for name, value in row.items() if value is not None} for row in own[:rows].to_dicts()]
-            samples.append(Sample(title, own.height, tuple(first)))
-    counts = checked.counts.get(manifest.name, Counts())
+            samples.append(TableSample(title, own.height, tuple(first)))
+    counts = checked.counts.get(manifest.name, RecordCounts())
     counts.read += records.merged
     counts.merged += records.merged
     if not counts.read and samples:
@@ -147,8 +122,7 @@ def attempt(
     return Trial(counts, tuple(samples), tuple(reasons(mine)), mine, against, warnings)
 
 
-def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
-    """Return the rows that the source states: of relations its own, of nodes those whose ids it names."""
+def _own(tables: list[StagedTable], table: Any, source: str) -> pl.Expr:
     if not isinstance(table, NodeTable):
         return pl.col("source") == source
     named = [each.rows["id"].cast(pl.String) for each in tables if each.ends is None and each.name == table.label]
@@ -156,8 +130,7 @@ def _own(tables: list[Staged], table: Any, source: str) -> pl.Expr:
     return pl.col("id").is_in(ids.implode())
 
 
-def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
-    """Return the nodes of a graph, but for those that only the source itself states."""
+def _in_graph(folder: GraphFolder, source: str) -> list[StagedTable]:
     try:
         if not folder.exists:
             return []
@@ -172,14 +145,13 @@ def _in_graph(folder: GraphFolder, source: str) -> list[Staged]:
                 if kept is not None:
                     rows = cast(pl.DataFrame, pl.from_arrow(kept.table(table.file)))
                     rows = rows.filter(pl.col("source") != source).with_columns(pl.lit(None, pl.Int64).alias(LINE))
-                    found.append(Staged(OTHERS, table.name, None, "implied", rows))
+                    found.append(StagedTable(OTHERS, table.name, None, "implied", rows))
             return found
     except (StoreError, SourceError):
         return []
 
 
-def _assumed(tables: list[Staged], schema: Schema) -> list[Staged]:
-    """Return nodes for every end of the source's relations, and for every node that it adds properties to."""
+def _assumed(tables: list[StagedTable], schema: Schema) -> list[StagedTable]:
     found: dict[str, list[pl.Series]] = {}
     for table in tables:
         if table.ends is None:
@@ -194,7 +166,7 @@ def _assumed(tables: list[Staged], schema: Schema) -> list[Staged]:
         rows = pl.DataFrame([every]).with_columns(pl.lit(OTHERS).alias("source"), pl.lit(None, pl.Int64).alias(LINE))
         if "name" in schema.node(label).properties:
             rows = rows.with_columns(pl.col("id").alias("name"))
-        assumed.append(Staged(OTHERS, label, None, "implied", rows))
+        assumed.append(StagedTable(OTHERS, label, None, "implied", rows))
     return assumed
 
 
@@ -216,12 +188,6 @@ def disagreements(
     manifest: Manifest, schema: Schema, known: Collection[str], formats: Iterable[str] = FORMATS
 ) -> list[Disagreement]:
     """Compare a manifest with what there is.
-
-    Args:
-        manifest: The manifest, with the file that it was read from.
-        schema: The ontology.
-        known: Names of the sources there are.
-        formats: Names of the formats there are.
 
     Example:
         >>> from kgdx.ingest.manifest import manifest, manifests

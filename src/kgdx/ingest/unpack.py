@@ -1,4 +1,7 @@
-"""Compressed files, read as what is in them whatever their names say; bombs, liars and damaged ones are refused."""
+"""Files as what is in them, compressed or not, whatever their names say, and text as UTF-8.
+
+Bombs, liars, damaged files and what is no text are refused.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,14 @@ SMALL = 1 << 24
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 """Suffixes of compressed files."""
 
+CHUNK = 1 << 20
+BINARY_SHARE = 0.05
+"""Share of control characters in the first :data:`CHUNK` above which a file is taken for binary."""
+SHARE_OF_DAMAGE = 0.05
+"""Share of what is no text above which a file is taken for one in another encoding."""
+MUCH_DAMAGE = 100
+"""As few damaged places spoil their lines only."""
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip",
@@ -51,14 +62,8 @@ def packing(head: bytes) -> str | None:
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
-class Unpacked:
-    """The content of a file from front to back.
-
-    Attributes:
-        path: The file.
-        packing: How it is compressed, if it is.
-        taken: Bytes that were handed out.
-    """
+class UnpackedFile:
+    """The content of a file from front to back."""
 
     def __init__(self, path: Path, stream: Readable, packing: str | None) -> None:
         self.path = path
@@ -68,11 +73,7 @@ class Unpacked:
         self._most = max(SMALL, path.stat().st_size * PACKING)
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, at most ``size``; all of them without it.
-
-        Raises:
-            SourceError: It is damaged, or unpacks to more than any text does.
-        """
+        """Return the next bytes, at most ``size``; all of them without it."""
         if self.packing is None:
             return self._stream.read(size)
         room = self._most - self.taken + 1
@@ -98,12 +99,8 @@ class Unpacked:
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[Unpacked]:
+def unpacked(path: Path) -> Iterator[UnpackedFile]:
     """Open a file, compressed (gzip, zip with one file in it, zstd, bzip2, xz) or not.
-
-    Raises:
-        SourceError: It is a folder, no regular file or cannot be read; or a zip archive that is damaged or does not
-            hold exactly one file.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -122,14 +119,13 @@ def unpacked(path: Path) -> Iterator[Unpacked]:
             file = stack.enter_context(path.open("rb"))
             how = packing(file.read(8))
             file.seek(0)
-            stream = Unpacked(path, _stream(path, file, how, stack), how)
+            stream = UnpackedFile(path, _stream(path, file, how, stack), how)
         except OSError as error:
             raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
         yield stream
 
 
 def _stream(path: Path, file: Any, how: str | None, stack: ExitStack) -> Readable:
-    """Return a stream of what is in the open file."""
     if how == "zip":
         return _only_member(path, stack)
     if how == "zstd":
@@ -152,3 +148,45 @@ def _only_member(path: Path, stack: ExitStack) -> Readable:
         return stack.enter_context(archive.open(names[0]))
     except _DAMAGE as error:
         raise SourceError(f"{path} is a damaged zip file ({error})", hint="fetch it again") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file; a compressed one is unpacked, whatever its name."""
+    try:
+        with unpacked(path) as stream:
+            content = stream.read()
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+    if not content.strip():
+        raise SourceError(f"{path} is empty", hint="fetch it again")
+    return content
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> bytes:
+    """Read a text file as UTF-8 bytes without a byte order mark; bytes that are no text become U+FFFD."""
+    content = read_bytes(path)
+    if encoding != "utf-8":
+        content = content.decode(encoding, "replace").encode()
+    return _valid(begun(path, content), path, encoding)
+
+
+def begun(path: Path, content: bytes) -> bytes:
+    """Return the beginning of a text in UTF-8 (or all of it) without its byte order mark, if it is text at all."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError(f"{path} is UTF-16", hint="save it as UTF-8, or say `encoding: utf-16` in its manifest")
+    head = content[:CHUNK]
+    if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
+        raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _valid(content: bytes, path: Path, encoding: str) -> bytes:
+    try:
+        damaged = 0 if content.isascii() else content.decode().count("\ufffd")
+    except UnicodeDecodeError:
+        text = content.decode("utf-8", "replace")
+        content, damaged = text.encode(), text.count("\ufffd")
+    if damaged > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
+        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
+        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
+    return content

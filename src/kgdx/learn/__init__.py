@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ENVIRONMENTS = {
     "kgdx/Consult-v0": "kgdx.learn.environment:ConsultEnv",
-    "kgdx/Diagnosis-v0": "kgdx.learn.listed_environment:DiagnosisEnv",
+    "kgdx/Diagnosis-v0": "kgdx.learn.diagnosis_env:DiagnosisEnv",
 }
 """Name → class of the environments that :func:`gymnasium.make` makes."""
 
@@ -13,6 +13,8 @@ def register_environments() -> None:
     """Tell Gymnasium the names of the environments; Gymnasium calls it, by its entry point, when it is imported."""
     from gymnasium.envs.registration import register, registry
 
-    for name, place in ENVIRONMENTS.items():
-        if name not in registry:
-            register(name, entry_point=place)
+    consult, diagnosis = ENVIRONMENTS
+    if consult not in registry:
+        register(consult, entry_point=ENVIRONMENTS[consult])
+        many = "kgdx.learn.diagnosis_env:DiagnosisVectorEnv"
+        register(diagnosis, entry_point=ENVIRONMENTS[diagnosis], vector_entry_point=many, max_episode_steps=32)

@@ -16,11 +16,7 @@ TAIL = 24
 
 
 def check_tokenizer(tokenizer: Any) -> None:
-    """Refuse a tokenizer with which the protocol cannot be learnt.
-
-    Raises:
-        UsageError: It has no chat template, or tags of the protocol are special tokens, which are not decoded.
-    """
+    """Refuse a tokenizer with which the protocol cannot be learnt."""
     check_template(tokenizer)
     opening = {each.replace("/", "") for each in CLOSING}
     special = sorted({*CLOSING, *opening}.intersection(tokenizer.all_special_tokens))
@@ -30,11 +26,7 @@ def check_tokenizer(tokenizer: Any) -> None:
 
 
 def check_template(tokenizer: Any) -> None:
-    """Refuse a tokenizer of a model that was not trained for conversations.
-
-    Raises:
-        UsageError: It has no chat template.
-    """
+    """Refuse a tokenizer of a model that was not trained for conversations."""
     if getattr(tokenizer, "chat_template", None) is None:
         raise UsageError("the tokenizer has no chat template", hint="take one that was trained for conversations")
 
@@ -48,9 +40,6 @@ class BatchModel(ChatModel):
         model: A causal language model of transformers.
         tokenizer: Its tokenizer.
         context: Tokens that it can read and write in all; as it says itself where ``None``.
-
-    Raises:
-        UsageError: The tokenizer does not do.
     """
 
     def __init__(self, model: Any, tokenizer: Any, context: int | None = None) -> None:

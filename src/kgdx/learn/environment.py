@@ -1,12 +1,11 @@
 """Episodes as Gymnasium environments: the same states, wishes and limits, chosen by number.
 
 ``kgdx/Consult-v0`` is over a menu of wishes of one's own; that of recorded cases whose diagnoses are withheld is
-:mod:`kgdx.learn.listed_environment`.
+:mod:`kgdx.learn.diagnosis_env`.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -21,7 +20,7 @@ from kgdx.episode.wish import Action, AskPatient, Wish
 from kgdx.episode.world import World
 from kgdx.errors import MissingExtraError, UsageError
 from kgdx.learn import ENVIRONMENTS, register_environments
-from kgdx.learn.ward import allowed, wished
+from kgdx.learn.recorded_cases import allowed, wished
 
 try:
     import gymnasium
@@ -79,7 +78,6 @@ _EFFECTS = {"patient": 0, "graph": 1, "model": 2, "end": 3}
 
 @cache
 def _column(kind: type[Wish]) -> int:
-    """Where a feature says of what kind a wish is."""
     ends = issubclass(kind, Action) and bool(kind.ends)
     return LEADERS + 6 + (3 if ends else _EFFECTS.get(kind.effect, 1))
 
@@ -122,87 +120,14 @@ def declared(state: State) -> Sequence[frozenset[str]]:
     return [frozenset((each.id, *each.members)) for each in (ranked.ranking.candidates if ranked is not None else ())]
 
 
-class NumberedEnv(gymnasium.Env[Floats, np.int64]):
-    """Resets and steps, whatever is chosen from.
-
-    ``info["action_mask"]`` tells which places can be chosen now; one that cannot is an error in the log, of which
-    ``limits.errors`` allows some. ``info["reason"]`` is why the episode has ended, empty while it goes on. Places
-    beyond what is offered are zero, and masked.
-    """
-
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own attribute
-    world: World
-    reward: Reward
-    places: int
-    _state: State | None = None
-
-    def _spaces(self, places: int, width: int, bounds: tuple[float, float]) -> None:
-        self.places = places
-        self.action_space = Discrete(places)
-        self.observation_space = Box(*bounds, (places, width), np.float32)
-
-    @property
-    def state(self) -> State:
-        """The state of the episode, with its log.
-
-        Raises:
-            UsageError: There is none yet.
-        """
-        if self._state is None:
-            raise UsageError("no episode has begun", hint="call reset first")
-        return self._state
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
-        """Begin an episode; nothing of the one before is left.
-
-        Args:
-            seed: Of the choice of episodes; equal seeds give equal series.
-            options: ``start`` or ``case``: which one, instead of a random one.
-
-        Raises:
-            UsageError: There is no such one.
-        """
-        super().reset(seed=seed)
-        self._state = self._start(options or {})
-        return self._observed(self._state)
-
-    def step(self, action: np.int64) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Do what stands at a place.
-
-        Raises:
-            UsageError: The episode has ended, or none has begun; or there is no such place.
-        """
-        before = self.state
-        if before.ended:
-            raise UsageError("the episode has ended", hint="call reset")
-        if not 0 <= int(action) < self.places:
-            hint = "choose one that info['action_mask'] allows"
-            raise UsageError(f"there is no place {int(action)}: there are {self.places}", hint=hint)
-        state = self._taken(before, int(action))
-        self._state = state
-        ended = bool(state.finished)
-        observed, info = self._observed(state)
-        return observed, float(self.reward(before, state)), ended, bool(state.ended) and not ended, info
-
-    @abstractmethod
-    def _start(self, options: Mapping[str, Any]) -> State:
-        """Return the first state of an episode."""
-
-    @abstractmethod
-    def _taken(self, before: State, place: int) -> State:
-        """Return the state after what stands at a place."""
-
-    @abstractmethod
-    def _observed(self, state: State) -> tuple[Floats, dict[str, Any]]:
-        """Return what an agent sees of a state, and which places it can choose."""
-
-
-class ConsultEnv(NumberedEnv):
+class ConsultEnv(gymnasium.Env[Floats, np.int64]):
     """Episodes in which an agent chooses each wish from a menu.
 
-    A declaration terminates an episode, a limit truncates it. ``info["action_mask"]`` tells which places of the menu
-    can be wished now (:meth:`Wish.refused`, and the limits); one that cannot is an error in the log, of which
-    ``limits.errors`` allows some. An observation has a row for each place of the menu.
+    A declaration terminates an episode, a limit truncates it. :meth:`action_masks` and ``info["action_mask"]`` tell
+    which places of the menu can be wished now (:meth:`Wish.refused`, and the limits); one that cannot is an error in
+    the log, of which ``limits.errors`` allows some. ``info["reason"]`` is why the episode has ended, empty while it
+    goes on. An action is a place: ``Discrete(places)``; an observation has a row for each: ``Box`` of shape (places,
+    features) and dtype float32, zero where nothing is offered.
 
     Args:
         world: What episodes act on; everybody whom the menu asks has to be there.
@@ -250,13 +175,52 @@ class ConsultEnv(NumberedEnv):
         for wish in self.menu(self.starts[0]):
             _check(self.world, wish)
         self.features, self.reward = features, reward
-        self._spaces(places, features(self.starts[0], self.menu(self.starts[0])).shape[1], bounds)
+        self.places = places
+        self._state: State | None = None
+        self.action_space = Discrete(places)
+        width = features(self.starts[0], self.menu(self.starts[0])).shape[1]
+        self.observation_space = Box(*bounds, (places, width), np.float32)
         self._offered: tuple[Wish, ...] = ()
 
     @property
     def offered(self) -> tuple[Wish, ...]:
         """The wishes that can be chosen now, in the order of their places."""
         return self._offered
+
+    @property
+    def state(self) -> State:
+        """The state of the episode, with its log."""
+        if self._state is None:
+            raise UsageError("no episode has begun", hint="call reset first")
+        return self._state
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+        """Begin an episode; ``options={"start": number}`` says from which state."""
+        super().reset(seed=seed)
+        self._state = self._start(options or {})
+        return self._observed(self._state)
+
+    def step(self, action: np.int64) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """Do what stands at a place."""
+        before = self.state
+        if before.ended:
+            raise UsageError("the episode has ended", hint="call reset")
+        if not 0 <= int(action) < self.places:
+            hint = "choose one that info['action_mask'] allows"
+            raise UsageError(f"there is no place {int(action)}: there are {self.places}", hint=hint)
+        place = int(action)
+        state = wished(self.world, before, self._offered[place] if place < len(self._offered) else None)
+        self._state = state
+        ended = bool(state.finished)
+        observed, info = self._observed(state)
+        return observed, float(self.reward(before, state)), ended, bool(state.ended) and not ended, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which places can be chosen now; shape (places,)."""
+        mask = np.zeros(self.places, bool)
+        if not self.state.ended:
+            mask[: len(self._offered)] = [allowed(self.state, wish) for wish in self._offered]
+        return mask
 
     def _start(self, options: Mapping[str, Any]) -> State:
         number = options.get("start")
@@ -266,18 +230,12 @@ class ConsultEnv(NumberedEnv):
             raise UsageError(f"no start {str(number)[:40]!r}", hint=f"give a number below {len(self.starts)}")
         return self.starts[number]
 
-    def _taken(self, before: State, place: int) -> State:
-        return wished(self.world, before, self._offered[place] if place < len(self._offered) else None)
-
     def _observed(self, state: State) -> tuple[Floats, dict[str, Any]]:
         offered = tuple(self.menu(state)[: self.places])
         self._offered, observed = offered, np.zeros(self.observation_space.shape or (), np.float32)
-        mask = np.zeros(self.places, np.int8)
         if offered:
             observed[: len(offered)] = self.features(state, offered)
-        if not state.ended:
-            mask[: len(offered)] = [allowed(state, wish) for wish in offered]
-        return observed, {"action_mask": mask, "reason": state.ended}
+        return observed, {"action_mask": self.action_masks().astype(np.int8), "reason": state.ended}
 
 
 def _check(world: World, wish: Wish) -> None:

@@ -253,13 +253,11 @@ def _links(snapshot: Snapshot, name: str, choice: Choice, names: Mapping[str, Se
 
 
 def _used(kind: str, links: Mapping[str, Ints]) -> Ints:
-    """Rows of a kind that any link has."""
     own = [part for name, both in links.items() for end, part in zip(ends_of(name), both, strict=True) if end == kind]
     return np.unique(np.concatenate(own)) if own else np.zeros(0, np.int64)
 
 
 def _placed(links: Ints, name: str, rows: Mapping[str, Ints]) -> Ints:
-    """The links as positions among the nodes."""
     return np.stack([np.searchsorted(rows[kind], part) for kind, part in zip(ends_of(name), links, strict=True)])
 
 

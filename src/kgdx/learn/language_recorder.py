@@ -97,11 +97,7 @@ class Recorder(TrainerCallback, Generic[S, D]):
             control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Write a line of the curve, where a log is one.
-
-        Raises:
-            UsageError: A number is none.
-        """
+        """Write a line of the curve, where a log is one."""
         if not logs or next(iter(self.kept)) not in logs:
             return
         now = time.monotonic()
@@ -135,21 +131,13 @@ class RolloutRecorder(Recorder[GrpoSettings, Task]):
     _idle = 0
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Write a line of the curve, or an evaluation by sampled rollouts.
-
-        Raises:
-            UsageError: A number is none, or no group has differed for long.
-        """
+        """Write a line of the curve, or an evaluation by sampled rollouts."""
         if logs and "eval_reward" in logs:
             self._run.add(EVALUATIONS, {"step": state.global_step, "drawn": float(logs["eval_reward"])})
         super().on_log(args, state, control, logs)
 
     def learned(self, step: int, row: Mapping[str, float]) -> None:
-        """End a run that learns nothing.
-
-        Raises:
-            UsageError: No group has differed for long.
-        """
+        """End a run that learns nothing."""
         self._idle = self._idle + 1 if row.get("equal_groups", 0.0) == 1.0 else 0
         if self._idle == 1:
             self._tell(f"update {step}: the rollouts of each case are worth the same, nothing is learned")
@@ -187,11 +175,7 @@ class PairRecorder(Recorder[DpoSettings, Mapping[Kind, Sequence[Pair]]]):
         self._write(state.global_step)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Write a line of the curve, or the figures of held-out pairs of a kind.
-
-        Raises:
-            UsageError: A number is none.
-        """
+        """Write a line of the curve, or the figures of held-out pairs of a kind."""
         super().on_log(args, state, control, logs)
         kind = next((each for each in self._given if f"eval_{each}_loss" in (logs or {})), None)
         if kind is None:

@@ -44,12 +44,7 @@ class RunFolder:
     main: bool = True
 
     def begin(self, settings: Mapping[str, Any]) -> None:
-        """Write down what is run, or see that it is the same.
-
-        Raises:
-            UsageError: The folder holds another run.
-            StoreError: It cannot be written.
-        """
+        """Write down what is run, or see that it is the same."""
         content = json.dumps(dict(settings), indent=2, sort_keys=True)
         file = self.path / CONFIG
         if file.exists() and file.read_text() != content:
@@ -62,11 +57,7 @@ class RunFolder:
                 write_whole(self.path / VERSIONS, json.dumps(versions(), indent=2))
 
     def add(self, name: str, *rows: Mapping[str, Any]) -> None:
-        """Add lines to a file.
-
-        Raises:
-            StoreError: It cannot be written.
-        """
+        """Add lines to a file."""
         if self.main and rows:
             lines = "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
             with writing(self.path):
@@ -83,9 +74,6 @@ class RunFolder:
         Args:
             checkpoint: Its folder.
             done: What has to be known besides, to go on.
-
-        Raises:
-            StoreError: It cannot be written.
         """
         if self.main:
             with writing(self.path):

@@ -50,11 +50,7 @@ class Task(Protocol):
         """Return the rows that are sampled from: the column ``prompt`` names a case."""
 
     def check(self, tokenizer: Any, context: int | None) -> None:
-        """Refuse a tokenizer or a context that does not do.
-
-        Raises:
-            UsageError: It does not.
-        """
+        """Refuse a tokenizer or a context that does not do."""
 
     def sampled(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
         """Return rollouts as TRL's ``rollout_func`` does, with a column ``reward``."""
@@ -94,11 +90,7 @@ class GraphTask:
         return rows(self.rollouts.ward, self.train)
 
     def check(self, tokenizer: Any, context: int | None) -> None:
-        """Refuse a context that the longest prompt does not leave room in.
-
-        Raises:
-            UsageError: It does not.
-        """
+        """Refuse a context that the longest prompt does not leave room in."""
         if context is None:
             return
         ward, policy = self.rollouts.ward, self.rollouts.policy

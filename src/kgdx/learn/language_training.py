@@ -17,7 +17,7 @@ from kgdx.learn.batch_model import BatchModel, check_tokenizer
 from kgdx.learn.language_run import INITIAL, WHOLE, RunFolder, writing
 from kgdx.learn.language_settings import GrpoSettings
 from kgdx.learn.language_task import GraphTask, Task
-from kgdx.learn.policy_training import unseen
+from kgdx.learn.recorded_cases import RecordedCases, unseen
 from kgdx.learn.rewards import EVEN, Scoring, weights
 from kgdx.learn.rollouts import Row, TagRollouts
 from kgdx.learn.tag_transcripts import read_transcripts
@@ -31,7 +31,6 @@ from kgdx.learn.training_run import (
     device_of,
     loaded,
 )
-from kgdx.learn.ward import Ward
 from kgdx.learn.warm_up import warm_up
 from kgdx.policies.tags import TagsPolicy
 
@@ -128,16 +127,11 @@ class LanguageTraining(TrainingRun):
 
 
 def _asked(id: str) -> Row:
-    """Return the row of a case whose findings the environment tells."""
     return {"prompt": [{"role": "user", "content": "Diagnose this patient with the tools."}], "case": id}
 
 
 def finite_reward(reward: Sequence[float], **_: Any) -> list[float]:
-    """TRL's reward function: what the task found each rollout to be worth.
-
-    Raises:
-        UsageError: A reward is no finite number.
-    """
+    """TRL's reward function: what the task found each rollout to be worth."""
     wrong = next((each for each in reward if not math.isfinite(each)), None)
     if wrong is not None:
         raise UsageError(f"a rollout has the reward {wrong}", hint="rewards have to be finite numbers")
@@ -145,12 +139,7 @@ def finite_reward(reward: Sequence[float], **_: Any) -> list[float]:
 
 
 def check_run(settings: GrpoSettings) -> None:
-    """Refuse settings that this machine cannot do.
-
-    Raises:
-        MissingExtraError: A library is not installed.
-        UsageError: The device or vLLM is not there, or the batch cannot be shared out.
-    """
+    """Refuse settings that this machine cannot do."""
     check_machine(settings)
     if not settings.vllm:
         return
@@ -209,10 +198,6 @@ def graph_training(graph: Graph, settings: GrpoSettings, folder: Path, tell: Tel
         settings: How it is trained.
         folder: Where the run is kept.
         tell: Told in a line how it goes.
-
-    Raises:
-        CaseError: A side of the split has no case.
-        UsageError: The transcripts cannot be read.
     """
     from kgdx.case import Case, read_cases
     from kgdx.case.splits import Split
@@ -220,7 +205,9 @@ def graph_training(graph: Graph, settings: GrpoSettings, folder: Path, tell: Tel
     check_run(settings)
     given = [each for each in read_cases(settings.cases) if isinstance(each, Case)]
     split = Split.of(given, settings.held_out, settings.seed) if settings.split is None else Split.read(settings.split)
-    ward = Ward.of(graph, unseen(graph.ranker, graph.snapshot, given), known=settings.known, seed=settings.seed)
+    ward = RecordedCases.of(
+        graph, unseen(graph.ranker, graph.snapshot, given), known=settings.known, seed=settings.seed
+    )
     sides = {side: [each.id for each in split.only(ward.cases.values(), side)] for side in ("train", "held_out")}
     rules = settings.limits.rules()
     policy = TagsPolicy(

@@ -87,11 +87,7 @@ class Retrieval:
         return self._request(question, None)
 
     def answer(self, question: OptionQuestion, thought: str) -> tuple[Message, ...]:
-        """Return the request for an answer with what a thought finds.
-
-        Raises:
-            KgdxError: The documents cannot be searched.
-        """
+        """Return the request for an answer with what a thought finds."""
         return self._request(question, thought)
 
     def _request(self, question: OptionQuestion, thought: str | None) -> tuple[Message, ...]:
@@ -151,10 +147,6 @@ class PairMaker:
         Args:
             questions: The questions; those without a right option are not asked.
             advance: Told of each that is done.
-
-        Raises:
-            LlmError: The model cannot be asked; what it answered is kept.
-            KgdxError: The documents cannot be searched, or the journal not be written.
         """
         self._requests = asyncio.Semaphore(self._concurrency)  # of this event loop
         room = asyncio.Semaphore(max(2, self._concurrency // 4))
@@ -222,11 +214,7 @@ class PairMaker:
         return await _ended(map(self._sample, keys, requests))
 
     async def _sample(self, key: Key, request: Request) -> Sample:
-        """A sample of before, or a new one, which is in the journal when this returns.
-
-        Raises:
-            LlmError: The model cannot be asked.
-        """
+        """A sample of before, or a new one, which is in the journal when this returns."""
         if (known := self._journal.get(key)) is not None:
             return known
         async with self._requests:

@@ -51,11 +51,7 @@ class Pair:
 
     @classmethod
     def of(cls, line: Any) -> Pair:
-        """Return the pair that a JSON object states.
-
-        Raises:
-            ValueError: It states none.
-        """
+        """Return the pair that a JSON object states."""
         names = {each.name for each in fields(cls)}
         if not isinstance(line, dict) or set(line) != names:
             raise ValueError("no pair")
@@ -85,9 +81,6 @@ def write_pairs(path: Path, pairs: Sequence[Pair], about: Mapping[str, Any]) -> 
         path: The file.
         pairs: The pairs.
         about: What they were made from.
-
-    Raises:
-        StoreError: It cannot be written.
     """
     rows = [{"format": FORMAT, "pairs": len(pairs), **about}, *map(asdict, pairs)]
     content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -99,11 +92,7 @@ def write_pairs(path: Path, pairs: Sequence[Pair], about: Mapping[str, Any]) -> 
 
 
 def read_pairs(path: Path) -> tuple[list[Pair], dict[str, Any]]:
-    """Return the pairs of a file, and what they were made from.
-
-    Raises:
-        UsageError: It cannot be read, holds something else, or is cut off.
-    """
+    """Return the pairs of a file, and what they were made from."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
         about = json.loads(lines[0])
@@ -128,9 +117,6 @@ def read_pairs(path: Path) -> tuple[list[Pair], dict[str, Any]]:
 
 def split_pairs(pairs: Sequence[Pair], held_out: float, seed: int) -> tuple[list[Pair], list[Pair]]:
     """Return the pairs to train on, and those of questions that are held out: at least one on either side.
-
-    Raises:
-        UsageError: They are of fewer than two questions.
 
     Example:
         >>> pairs = [Pair(str(n), "thought", ({"role": "user", "content": "q"},), "a", "b", (0, 1), str(n // 2))

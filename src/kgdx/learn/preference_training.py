@@ -49,11 +49,7 @@ class PreferenceTraining(TrainingRun):
     tell: Tell = print
 
     def initial(self, run: RunFolder, state: Any) -> tuple[Any, Any]:
-        """Return the initial model, which is the reference too, and its tokenizer.
-
-        Raises:
-            UsageError: The tokenizer has no chat template.
-        """
+        """Return the initial model, which is the reference too, and its tokenizer."""
         model, tokenizer = loaded(self.settings)
         check_template(tokenizer)
         return model, tokenizer
@@ -84,11 +80,7 @@ class PreferenceTraining(TrainingRun):
         return trainer
 
     def _sides(self, tokenizer: Any, context: int | None) -> tuple[list[Pair], dict[Kind, list[Pair]]]:
-        """The pairs to train on, shuffled, and those that are evaluated on; what fits into the context of each.
-
-        Raises:
-            UsageError: No pair fits.
-        """
+        """The pairs to train on, shuffled, and those that are evaluated on; what fits into the context of each."""
         fits = [each for each in self.pairs if context is None or longest(tokenizer, each) <= context]
         if len(fits) < len(self.pairs):
             self.tell(f"{len(self.pairs) - len(fits):,} of {len(self.pairs):,} pairs do not fit into the context")
@@ -102,7 +94,6 @@ class PreferenceTraining(TrainingRun):
         return train, {kind: some for kind, some in held_out.items() if some}
 
     def _evaluated(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """As many as are evaluated on: whole steps, since TRL averages over steps."""
         count = min(len(pairs), self.settings.evaluated)
         micro = self.settings.micro
         return list(pairs[: count if count < micro else count - count % micro])
@@ -155,10 +146,6 @@ def pair_training(settings: DpoSettings, folder: Path, tell: Tell = print) -> Pr
         settings: How it is trained.
         folder: Where the run is kept.
         tell: Told in a line how it goes.
-
-    Raises:
-        MissingExtraError: A library is not installed.
-        UsageError: The pairs cannot be read, there are none, or a kind of them is missing.
     """
     check_machine(settings)
     pairs, about = read_pairs(Path(settings.pairs))

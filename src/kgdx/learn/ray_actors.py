@@ -44,11 +44,6 @@ class Actors:
         post: What each is told first.
         address: ``local``, ``auto``, or host and port of a cluster.
         size: How many; as many as there are processors by default.
-
-    Raises:
-        MissingExtraError: Ray is not installed.
-        ConfigError: No cluster answers there.
-        UsageError: It has fewer processors.
     """
 
     def __init__(self, post: Post, address: str, size: int | None) -> None:
@@ -120,11 +115,7 @@ class _Actor:
 
 
 def _imported(address: str) -> Any:
-    """Import Ray, which reads the environment once, when it is imported.
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
+    """Import Ray, which reads the environment once, when it is imported."""
     os.environ.update(PRIVATE)
     if address == LOCAL and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
@@ -136,11 +127,7 @@ def _imported(address: str) -> Any:
 
 
 def _knock(address: str) -> None:
-    """See whether anybody answers, since Ray itself tries for minutes.
-
-    Raises:
-        ConfigError: Nobody does, or it is no address.
-    """
+    """See whether anybody answers, since Ray itself tries for minutes."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -154,6 +141,5 @@ def _knock(address: str) -> None:
 
 
 def _lines(error: BaseException) -> list[str]:
-    """What an error of Ray says: first what failed, last why."""
     found = [line.strip()[:200] for line in str(error).splitlines() if line.strip()]
     return found or [type(error).__name__]

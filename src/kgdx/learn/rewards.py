@@ -8,17 +8,16 @@ printed, holes and all, to compare with.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kgdx.episode.conversation import spans
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.tag_protocol import PAPER, Reading, Rules, Span, read
 from kgdx.errors import UsageError
-from kgdx.learn.ward import Truth
+from kgdx.learn.recorded_cases import Truth
 
 HIT, COST, MOST_COST = 0.5, 0.1, 0.3
 """Equation 14: what a hit is worth, what a match costs, and what all of them cost at most."""
@@ -26,12 +25,6 @@ CHANGED = 2
 """Phenotypes that have to differ from one match to the next."""
 ROOT = 3
 """Equation 15: k."""
-RIGHT = 0.5
-"""Of a right disease in first place, and once more of one among the first five, where choices are listed."""
-PRICES: Mapping[str, float] = MappingProxyType(
-    {"ask": 0.002, "round": 0.005, "lookup": 0.005, "search": 0.002, "match": 0.002, "diagnose": 0.0}
-)
-"""What a listed choice costs: ten questions at once cost less than ten, and much less than a right diagnosis."""
 BASE, SHARE = 0.2, 0.6
 """Equation 16: of any diagnosis, and of a right one."""
 STAGES = (0.2, 0.4, 0.6)
@@ -295,42 +288,6 @@ def reward(log: Sequence[Segment], truth: Truth, scoring: Scoring | None = None)
     return Reward(total if whole.value else least(how.weights), reported, parts, how.weights)
 
 
-def outcome(place: int) -> float:
-    """Return what a diagnosis is worth that has the right disease in a place, 0 for none of the first five.
-
-    Example:
-        >>> outcome(1), outcome(4), outcome(0)
-        (1.0, 0.5, 0.0)
-    """
-    return RIGHT * (place == 1) + RIGHT * (place > 0)
-
-
-def price(log: Sequence[Segment]) -> float:
-    """Return what the listed choices of an episode cost that are done, as its last wish to list them counts them."""
-    last = next((each for each in reversed(log) if each.kind is Kind.WISH and each.name == "consider"), None)
-    if last is None:
-        return 0.0
-    done = {"ask": last.data["asks"], "match": last.data["matches"], "search": last.data["searches"]}
-    looked = last.data["looked"]
-    rounds = sum(not each for each in looked)
-    done |= {"round": rounds, "lookup": len(looked) - rounds}
-    return float(sum(PRICES[kind] * count for kind, count in done.items()))
-
-
-def choice_reward(log: Sequence[Segment], truth: Truth) -> float:
-    """Return what an episode of listed choices is worth: the outcome of its diagnosis, less what was done for it.
-
-    Policies over listed choices are trained by it: :class:`kgdx.learn.listed_environment.DiagnosisEnv` gives it step by
-    step, and ``kgdx learn policy`` the same from row numbers.
-
-    Args:
-        log: The log, also of an episode that goes on.
-        truth: What is right.
-    """
-    ids, _ = declared(log)
-    return outcome(next((place for place, id in enumerate(ids, 1) if id in truth.ids), 0)) - price(log)
-
-
 def least(weights: Weights) -> float:
     """Return the least reward that there is: three matches in vain, and nothing else.
 
@@ -382,11 +339,9 @@ def _telling(words: Iterable[str]) -> list[str]:
 
 
 def _share(words: Sequence[str], among: set[str]) -> float:
-    """The share of words that are among others."""
     return sum(word in among for word in words) / len(words) if words else 0.0
 
 
 def _alike(one: str, other: str) -> float:
-    """The share of words, of both, that both have; numbers count, words that tell nothing do not."""
     first, second = ({word for word in _words(each) if word not in _DROPPED} for each in (one, other))
     return len(first & second) / len(first | second) if first and second else 0.0

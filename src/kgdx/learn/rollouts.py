@@ -1,7 +1,7 @@
 """Rollouts for trainers of language models: tags by TRL's ``rollout_func``, JSON calls by its ``environment_factory``.
 
-Both faces run the same wishes as an episode does (:mod:`kgdx.learn.ward`), so a rollout is a log, its reward is a
-function of it, and what the environment wrote is masked.
+Both faces run the same wishes as an episode does (:mod:`kgdx.learn.recorded_cases`), so a rollout is a log, its reward
+is a function of it, and what the environment wrote is masked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kgdx.episode.segment import Segment
 from kgdx.episode.state import State
 from kgdx.errors import UsageError
 from kgdx.learn.batch_model import BatchModel
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rewards import Reward, Scoring, reward
-from kgdx.learn.ward import Ward
 from kgdx.llm.chat import ChatModel, private_loop, seed_of
 from kgdx.policies.tags import TagsPolicy
 
@@ -27,7 +27,7 @@ PROCESS = 1_000_000_000
 """More rollouts than one process makes."""
 
 
-def rows(ward: Ward, ids: Iterable[str] | None = None) -> list[Row]:
+def rows(ward: RecordedCases, ids: Iterable[str] | None = None) -> list[Row]:
     """Return the rows of a trainer's data set: the column ``prompt`` names the case, which no model is shown.
 
     Args:
@@ -60,7 +60,7 @@ class TagRollouts:
         ``GRPOTrainer(model, rollout_func=TagRollouts(ward), reward_funcs=graph_reward, train_dataset=…)``
     """
 
-    ward: Ward
+    ward: RecordedCases
     policy: TagsPolicy = field(default_factory=lambda: TagsPolicy(top=0, explain=0))
     scoring: Callable[[float], Scoring] = field(default=lambda progress: Scoring())
     context: int | None = None
@@ -136,6 +136,6 @@ def graph_reward(reward: Sequence[float], **_: Any) -> list[float]:
     return list(reward)
 
 
-def scored(ward: Ward, state: State, scoring: Scoring | None = None) -> Reward:
+def scored(ward: RecordedCases, state: State, scoring: Scoring | None = None) -> Reward:
     """Return what an episode of a ward is worth."""
     return reward(state.log, ward.truth(state.case.id), scoring)

@@ -66,11 +66,6 @@ class SampleJournal:
 
         Args:
             about: What every sample depends on; it has to be what it was before.
-
-        Raises:
-            StoreLockedError: Another process works on it.
-            UsageError: It is of other settings, another model or another graph.
-            StoreError: It cannot be read or written.
         """
         try:
             stream = private_file(self.path).open("r+", encoding="utf-8", errors="surrogatepass", newline="\n")
@@ -92,11 +87,7 @@ class SampleJournal:
                 self._stream = None
 
     def add(self, key: Key, sample: Sample) -> None:
-        """Write a sample, on the disk when this returns.
-
-        Raises:
-            StoreError: It cannot be written.
-        """
+        """Write a sample, on the disk when this returns."""
         assert self._stream is not None
         digest, asked, seed, number = key
         row = {"question": digest, "asked": asked, "seed": seed, "sample": number, "text": sample.text}

@@ -44,11 +44,6 @@ class Team(Generic[Item, Result]):
         jobs: How many processes; one by default, and on Ray as many as it has processors.
         ray: Address of a Ray cluster, or ``local`` for one on this machine alone; processes without Ray by default.
         encoder: Whether the graph was opened with the encoder of the extra.
-
-    Raises:
-        UsageError: There are to be no processes, or more than the cluster has processors.
-        ConfigError: No Ray cluster answers at the address.
-        MissingExtraError: Ray is wanted and not installed.
     """
 
     def __init__(
@@ -93,10 +88,6 @@ class Team(Generic[Item, Result]):
         Args:
             items: What is done; read as the work goes on.
             share: How many a process gets at once; fewer where one takes long.
-
-        Raises:
-            KgdxError: What an item raised, after the results of those before it.
-            StoreError: Processes died again and again over the same share.
         """
         if self._crew is None:
             assert self._here is not None
@@ -187,7 +178,6 @@ class _Round:
 
 
 def _everywhere(settings: Settings) -> Settings:
-    """Return settings that name the same graph from any folder."""
     return settings if settings.is_neo4j else replace(settings, store=str(Path(settings.store).absolute()))
 
 

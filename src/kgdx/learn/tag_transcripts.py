@@ -1,6 +1,6 @@
 """Transcripts in the protocol of a language model, made from what another policy did; and rows for verl.
 
-A policy that writes no words (``fixed``, ``learned``) is met with each case. What it looked up, matched and declared is
+A policy that writes no words (``fixed``, ``rounds``) is met with each case. What it looked up, matched and declared is
 written down in tags or in calls, and done again on the graph: a transcript is a rollout as any other, its answers are
 the graph's, and it has a reward.
 """
@@ -20,9 +20,9 @@ from kgdx.episode.state import State
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.files.private import private_file
 from kgdx.learn.adversaries import Writer
+from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.learn.rewards import Scoring, declared, reward
 from kgdx.learn.rollouts import Row, TagRollouts
-from kgdx.learn.ward import Ward
 from kgdx.llm.chat import prompt
 from kgdx.policies.tag_answers import presented
 from kgdx.policies.tags import PROMPTS, Notation, TagsPolicy
@@ -71,16 +71,12 @@ class Transcripts:
         scoring: How they are rewarded.
     """
 
-    def __init__(self, ward: Ward, policy: Policy, model: TagsPolicy, scoring: Scoring | None = None) -> None:
+    def __init__(self, ward: RecordedCases, policy: Policy, model: TagsPolicy, scoring: Scoring | None = None) -> None:
         self.ward, self.policy, self.model = ward, policy, model
         self.scoring = scoring or Scoring(rules=model.rules)
 
     def of(self, id: str) -> Row:
-        """Return the transcript of a case: prompt, text with who wrote it, reward.
-
-        Raises:
-            CaseError: The policy declares nothing for it.
-        """
+        """Return the transcript of a case: prompt, text with who wrote it, reward."""
         log = run(self.ward.world, self.ward.start(id, policy=self.policy), self.policy).log
         acts = self.acts(self.ward.start(id), log)
         parts = [written(act, names, self.model.notation) for act, names in acts]
@@ -96,11 +92,7 @@ class Transcripts:
         }
 
     def acts(self, begun: State, log: Sequence[Segment]) -> list[Act]:
-        """Return what a policy did as a model may do it; a match and a search where it did none.
-
-        Raises:
-            CaseError: It declared nothing.
-        """
+        """Return what a policy did as a model may do it; a match and a search where it did none."""
         ids, _ = declared(log)
         names = [self._called(each) for each in ids[: self.model.rules.declared]]
         if not names:
@@ -146,9 +138,6 @@ def write_transcripts(rows: Iterable[Row], path: Path, least: float | None = Non
         rows: The transcripts.
         path: The file.
         least: Reward that they have at least.
-
-    Raises:
-        StoreError: The file cannot be written.
     """
     count = 0
     try:
@@ -163,11 +152,7 @@ def write_transcripts(rows: Iterable[Row], path: Path, least: float | None = Non
 
 
 def read_transcripts(path: Path, notation: Notation) -> list[Row]:
-    """Read the transcripts of a file.
-
-    Raises:
-        UsageError: It cannot be read, or its transcripts are in another notation.
-    """
+    """Read the transcripts of a file."""
     hint = "make one with `kgdx learn transcripts`"
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
@@ -182,7 +167,7 @@ def read_transcripts(path: Path, notation: Notation) -> list[Row]:
     return rows
 
 
-def verl_rows(ward: Ward, ids: Iterable[str], model: TagsPolicy, side: str = "train") -> Iterator[Row]:
+def verl_rows(ward: RecordedCases, ids: Iterable[str], model: TagsPolicy, side: str = "train") -> Iterator[Row]:
     """Yield rows as verl reads them: prompt, data source, what is right, and what names the case to its tools."""
     for index, id in enumerate(ids):
         told = presented(ward.start(id).case, model.rules)
@@ -201,11 +186,7 @@ def verl_rows(ward: Ward, ids: Iterable[str], model: TagsPolicy, side: str = "tr
 
 
 def write_verl(rows: Iterable[Row], path: Path) -> int:
-    """Write rows for verl as Parquet, and return how many.
-
-    Raises:
-        StoreError: The file cannot be written.
-    """
+    """Write rows for verl as Parquet, and return how many."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

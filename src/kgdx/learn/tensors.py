@@ -15,9 +15,6 @@ def torch_of(feature: str) -> Any:
 
     Args:
         feature: What needs it, for the message.
-
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
     """
     try:
         import torch
@@ -27,11 +24,7 @@ def torch_of(feature: str) -> Any:
 
 
 def geometric(feature: str) -> Any:
-    """Return the module torch_geometric, without the warning of its import that ``torch.jit.script`` is deprecated.
-
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
-    """
+    """Return the module torch_geometric, without the warning of its import that ``torch.jit.script`` is deprecated."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r".*torch\.jit", category=FutureWarning)
         warnings.filterwarnings("ignore", message=r".*torch\.jit", category=DeprecationWarning)
@@ -46,9 +39,6 @@ def geometric(feature: str) -> Any:
 
 def device_of(name: str) -> str:
     """Return the device that ``auto`` or a name stands for.
-
-    Raises:
-        UsageError: There is no such device on this machine.
 
     Example:
         >>> device_of("cpu")

@@ -13,8 +13,8 @@ from kgdx.episode.state import State
 from kgdx.episode.tag_protocol import Block, Item, Rules
 from kgdx.episode.wish import Remark, Wish
 from kgdx.errors import UsageError
+from kgdx.learn.recorded_cases import RecordedCases, wished
 from kgdx.learn.rewards import REFUSED, Scoring, reward
-from kgdx.learn.ward import Ward, wished
 from kgdx.llm.chat import prompt
 from kgdx.policies.tag_answers import ShowFound, presented
 from kgdx.policies.tags import declared_in
@@ -23,7 +23,9 @@ ROOM = 4_000
 """Characters of a result at most."""
 
 
-def tool_environment(ward: Ward, scoring: Scoring | None = None, room: int = ROOM) -> Callable[[], DiagnosisTools]:
+def tool_environment(
+    ward: RecordedCases, scoring: Scoring | None = None, room: int = ROOM
+) -> Callable[[], DiagnosisTools]:
     """Return TRL's ``environment_factory`` for the cases of a ward.
 
     Args:
@@ -46,7 +48,7 @@ class DiagnosisTools:
         room: Characters of a result at most.
     """
 
-    def __init__(self, ward: Ward, scoring: Scoring, room: int = ROOM) -> None:
+    def __init__(self, ward: RecordedCases, scoring: Scoring, room: int = ROOM) -> None:
         self._ward, self._scoring, self._room = ward, scoring, room
         self._state: State | None = None
 
@@ -139,11 +141,7 @@ class DiagnosisTools:
         return self._state
 
     def _names(self, act: str, given: Any) -> tuple[str, ...]:
-        """Return what a call names.
-
-        Raises:
-            UsageError: The act cannot be done; the log says so.
-        """
+        """Return what a call names."""
         if self._now.ended:
             raise UsageError("the episode has ended", hint="the diagnosis was given")
         if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
@@ -170,11 +168,7 @@ class DiagnosisTools:
         return text.removeprefix("<tool_response>").removesuffix("</tool_response>")
 
     def _refuse(self, why: str) -> None:
-        """Write down that a call is refused, and say so.
-
-        Raises:
-            UsageError: Always.
-        """
+        """Write down that a call is refused, and say so."""
         self._state = wished(self._ward.world, self._now, Remark(code=REFUSED, text=why))
         message, _, hint = why.partition(": ")
         raise UsageError(message, hint=hint or "call it as its description says")

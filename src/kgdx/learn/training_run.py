@@ -55,13 +55,7 @@ class TrainingRun(ABC):
         return None
 
     def run(self) -> dict[str, Any]:
-        """Train until the end, from where the folder is; write the model, and return the last evaluation.
-
-        Raises:
-            MissingExtraError: A library is not installed.
-            UsageError: Something does not go together, or a number is none.
-            StoreError: The folder cannot be written.
-        """
+        """Train until the end, from where the folder is; write the model, and return the last evaluation."""
         self.check()
         with quiet():
             from accelerate import PartialState
@@ -94,12 +88,7 @@ def _unheard(line: str) -> None:
 
 
 def check_machine(settings: RunSettings) -> None:
-    """Refuse settings that this machine cannot do.
-
-    Raises:
-        MissingExtraError: A library is not installed.
-        UsageError: The device is not there, or the batch cannot be shared out.
-    """
+    """Refuse settings that this machine cannot do."""
     needed = (*NEEDED, "peft") if settings.adapter is not None else NEEDED
     if any(find_spec(name) is None for name in needed):
         raise MissingExtraError("training a language model", "train")
@@ -117,11 +106,7 @@ def check_machine(settings: RunSettings) -> None:
 
 
 def loaded(settings: RunSettings, folder: Path | None = None) -> tuple[Any, Any]:
-    """Return a model, its weights read from safetensors, and its tokenizer.
-
-    Raises:
-        UsageError: It cannot be loaded.
-    """
+    """Return a model, its weights read from safetensors, and its tokenizer."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

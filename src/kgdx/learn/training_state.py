@@ -29,11 +29,7 @@ class TrainingState:
     arrays: Mapping[str, Floats]
 
     def save(self, folder: Path) -> None:
-        """Write the state in place of the one before; it is on the disk when this returns.
-
-        Raises:
-            OSError: It cannot be written; the one before stays.
-        """
+        """Write the state in place of the one before; it is on the disk when this returns."""
         save_arrays(folder / FILE, self.arrays, {"about": self.about, "progress": json.dumps(dict(self.progress))})
 
     @classmethod
@@ -54,9 +50,6 @@ class TrainingState:
 
 def save_arrays(file: Path, arrays: Mapping[str, Floats], metadata: Mapping[str, str] | None = None) -> None:
     """Write arrays as a private safetensors file in one step; it is on the disk when this returns.
-
-    Raises:
-        OSError: It cannot be written.
 
     Example:
         >>> import tempfile

@@ -44,9 +44,6 @@ def warm_up(
         seed: Of their order.
         context: Tokens that the model reads at most.
         tell: Told of each step and its loss.
-
-    Raises:
-        UsageError: A transcript is longer than the context, or the loss is no number.
     """
     import torch
 

@@ -66,11 +66,7 @@ class Post:
     fingerprint: str
 
     def begin(self) -> Callable[[Any], Any]:
-        """Open the graph.
-
-        Raises:
-            StoreError: It cannot be opened, or is another one.
-        """
+        """Open the graph."""
         encoder = None
         if self.encoder:
             from kgdx.terms.encoder import MiniLM
@@ -121,11 +117,7 @@ class Worker(Protocol):
         """Hand over a share; nothing is raised where the process is gone."""
 
     def take(self) -> Outcome:
-        """Return what came of it.
-
-        Raises:
-            Gone: The process has died.
-        """
+        """Return what came of it."""
 
     def stop(self) -> None:
         """End the process, whatever it does."""

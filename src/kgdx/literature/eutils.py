@@ -58,11 +58,7 @@ class Eutils:
         self._opener = urllib.request.build_opener(_SameHost)
 
     def search(self, term: str, limit: int, until: float) -> list[str]:
-        """Return the numbers of publications, the most relevant first.
-
-        Raises:
-            PubMedError: There is no usable answer by then.
-        """
+        """Return the numbers of publications, the most relevant first."""
         given = {"db": "pubmed", "term": term, "retmax": str(limit), "sort": "relevance", "retmode": "xml"}
         found = self._parsed("esearch.fcgi", given, until)
         ids = found.get("IdList") if isinstance(found, Mapping) else None
@@ -71,11 +67,7 @@ class Eutils:
         return [str(id) for id in ids if re.fullmatch(r"[1-9]\d{0,8}", str(id))][:limit]
 
     def fetch(self, pmids: Sequence[str], until: float) -> list[Publication]:
-        """Return publications by number; those that PubMed does not have are left out.
-
-        Raises:
-            PubMedError: There is no usable answer by then.
-        """
+        """Return publications by number; those that PubMed does not have are left out."""
         given = {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml"}
         found = self._parsed("efetch.fcgi", given, until)
         articles = found.get("PubmedArticle") if isinstance(found, Mapping) else None
@@ -146,9 +138,6 @@ def parse(content: bytes, folder: Path) -> Any:
     Args:
         content: XML.
         folder: Where Biopython may keep files of its own; it would use the user's home otherwise.
-
-    Raises:
-        PubMedError: It is not of NCBI's form, or of a document type that is not known here.
     """
     parse_ready(folder)
     if b"<!ENTITY" in content:
@@ -164,9 +153,6 @@ def parse_ready(folder: Path) -> None:
 
     Args:
         folder: As for :func:`parse`.
-
-    Raises:
-        MissingExtraError: The package ``biopython`` is not installed.
     """
     try:
         from Bio import Entrez
@@ -235,7 +221,6 @@ def _author(author: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Text without tags, on one line."""
     return " ".join(re.sub(r"</?[a-zA-Z][^<>]{0,100}>", "", str(value)).split())[:_TEXT_CHARS]
 
 
@@ -283,9 +268,6 @@ class RateLimiter:
 
         Returns:
             Whether it is one's turn.
-
-        Raises:
-            OSError: The file cannot be used.
         """
         turn = self._take(until)
         if turn is None:

@@ -125,9 +125,6 @@ class PubMedAccess:
 def pubmed_access(settings: Settings) -> PubMedAccess | None:
     """Return how to ask PubMed; ``None`` where no e-mail address is set.
 
-    Raises:
-        ConfigError: A setting cannot be used, or PubMed is to be asked and there is no address.
-
     Example:
         >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_PUBMED_EMAIL": "ada@example.org"}
         >>> pubmed_access(Settings.load(environ=env)).interval

@@ -33,10 +33,6 @@ class PubMed:
     Args:
         access: Where and as whom.
         folder: For the shelf, and the file that keeps the pace; processes that share it keep the pace together.
-
-    Raises:
-        MissingExtraError: The package ``biopython`` is not installed.
-        ConfigError: The folder cannot be made.
     """
 
     def __init__(self, access: PubMedAccess, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
 from kgdx.llm.chat import Completion
+from kgdx.llm.response import Response
+
+PROGRESS_S = 10.0
+"""Seconds between two lines on what a model is doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,8 @@ class Meter:
     ) -> None:
         self.prices = (price_in, price_out)
         self.budget = budget or Budget()
+        self.progress: Callable[[str], None] | None = None
+        """Called with a line on what a model is doing that takes long."""
         self._clock = clock
         self._spent = Spent()
         self._started = 0
@@ -150,6 +157,18 @@ class Meter:
         if left <= 0:
             raise over(f"{self.budget.seconds:g} seconds", "max_seconds", partial)
         return left
+
+    def heard(self, piece: str) -> None:
+        """Take a piece of a text that nobody waits for: it is counted by :meth:`tell`."""
+
+    async def tell(self, name: str, found: Response) -> None:
+        """Say every few seconds, for as long as a model writes, how far it is."""
+        began = time.monotonic()
+        while self.progress is not None:
+            await asyncio.sleep(PROGRESS_S)
+            took, count = time.monotonic() - began, len(found.pieces)
+            written = f"{count:,} tokens written" if count else "reading"
+            self.progress(f"{name}: {written} after {took:.0f} s ({self.spent.calls:,} calls before)")
 
     def answered(self, made: Completion) -> None:
         """Count a completion."""

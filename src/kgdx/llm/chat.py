@@ -265,6 +265,10 @@ class ChatModel(ABC):
             future.cancel()
             raise
 
+    def window(self) -> int | None:
+        """Return how many tokens the model reads and writes in all; ``None`` where it does not say."""
+        return None
+
     async def aclose(self) -> None:
         """Close the connections that this event loop holds; the model can be asked again."""
         return None
@@ -307,23 +311,62 @@ class Layer(ChatModel):
         """The model's name."""
         return self.model.name
 
+    def window(self) -> int | None:
+        """Return how many tokens the model reads and writes in all."""
+        return self.model.window()
+
     async def aclose(self) -> None:
         """Close the connections; see :meth:`ChatModel.aclose`."""
         await self.model.aclose()
 
 
 def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
-    """Return the messages with the schema in words, for a model that cannot be constrained to it.
+    """Return the messages with the schema in words, for a model that may not be constrained to it.
 
     Example:
-        >>> with_schema([Message("user", "hello")], {"type": "object"})[0].content.splitlines()[-1]
-        '{"type": "object"}'
+        >>> form = {"type": "object", "properties": {"order": {"type": "array", "items": {"enum": ["C1", "C2"]}}}}
+        >>> with_schema([Message("user", "hello")], form)[0].content.splitlines()[-1]
+        '{"order": [one of "C1", "C2"; …]}'
     """
-    written = json.dumps(schema, ensure_ascii=False)
-    said = f"Answer with one JSON object and nothing else. It has to fit this JSON schema:\n{written}"
+    said = f"Answer with one JSON object and nothing else, of this form:\n{in_words(schema, schema.get('$defs', {}))}"
     if messages and messages[0].role == "system":
         return [Message("system", f"{messages[0].content}\n\n{said}"), *messages[1:]]
     return [Message("system", said), *messages]
+
+
+def in_words(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> str:
+    """Return a JSON schema as short as it can be told: names of fields with what they hold, never a usable answer."""
+    if "$ref" in schema:
+        return in_words(defined.get(schema["$ref"].rpartition("/")[2], {}), {})
+    if "enum" in schema or "const" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        written = ", ".join(json.dumps(each, ensure_ascii=False) for each in values)
+        return f"one of {written}" if len(values) > 1 else written
+    if "anyOf" in schema:
+        return " or ".join(in_words(each, defined) for each in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"[{in_words(schema.get('items', {}), defined)}; …]"
+    if schema.get("type") == "object" or "properties" in schema:
+        fields = {f'"{name}"': inner for name, inner in schema.get("properties", {}).items()}
+        more = schema.get("additionalProperties")
+        fields |= {"name": more} if isinstance(more, Mapping) else {}
+        return "{" + ", ".join(f"{name}: {in_words(inner, defined)}" for name, inner in fields.items()) + "}"
+    kind = str(schema.get("type", "anything"))
+    return {"string": "text", "boolean": "true or false"}.get(kind, kind)
+
+
+def estimated_tokens(messages: Sequence[Message]) -> int:
+    """Return about how many tokens a conversation has; tokenizers differ by a third.
+
+    Example:
+        >>> estimated_tokens([Message("user", "The patient has ataxia and seizures (HP:0001250).")])
+        17
+    """
+    text = "".join(each.content for each in messages)
+    letters, digits = len(_LETTERS.findall(text)), len(_DIGITS.findall(text))
+    wide = len(_WIDE.findall(text))
+    marks = len(text) - letters - digits - wide - len(_SPACES.findall(text))
+    return round(letters / 4.5 + digits * 0.6 + marks * 0.5 + wide * 0.9) + 4 * len(messages)
 
 
 def sound(text: str) -> str:
@@ -339,6 +382,8 @@ def sound(text: str) -> str:
 # Prompts are files: ``prompts/<name>.md``, with a version that is raised whenever their words change.
 
 
+_LETTERS, _DIGITS, _SPACES = re.compile(r"[A-Za-z]"), re.compile(r"[0-9]"), re.compile(r"\s")
+_WIDE = re.compile(r"[\u2e80-\uffff]")
 _FILE = re.compile(
     r"---\nversion: (?P<version>\d+)\n---\n+## system\n+(?P<system>.+?)\n+## user\n+(?P<user>.+?)\s*", re.DOTALL
 )

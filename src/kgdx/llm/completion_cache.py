@@ -49,20 +49,12 @@ def to_dict(made: Completion) -> dict[str, Any]:
 
 
 def of_dict(plain: dict[str, Any]) -> Completion:
-    """Return the completion that a JSON object stands for, marked as cached.
-
-    Raises:
-        ValueError: It stands for none.
-    """
+    """Return the completion that a JSON object stands for, marked as cached."""
     return replace(_form().validate_python(plain), cached=True)
 
 
 class AnswerCache:
-    """A file of completions.
-
-    Raises:
-        StoreError: It cannot be read or written.
-    """
+    """A file of completions."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -165,9 +157,6 @@ class Cassette(ChatModel):
             recording lacks.
         model: The model that is asked; not needed for ``replay``.
         meter: Counts the completions that come from the recording.
-
-    Raises:
-        ConfigError: The file is missing, or is no recording.
     """
 
     def __init__(
@@ -269,11 +258,7 @@ class Cassette(ChatModel):
 
 
 def _recorded(entry: dict[str, Any]) -> Completion | LlmError:
-    """Return what a line of a recording holds; older recordings call the numbers of tokens read and written.
-
-    Raises:
-        ValueError: It holds nothing of the kind; ``KeyError`` and ``TypeError`` likewise.
-    """
+    """Return what a line of a recording holds; older recordings call the numbers of tokens read and written."""
     if "error" in entry:
         wrong = entry["error"]
         if wrong["kind"] not in get_args(LlmFault) or not isinstance(wrong["message"] + wrong["partial"], str):

@@ -6,27 +6,37 @@ what takes out passages that identify a person.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from kgdx.config import LlmAccess
+from kgdx.config.language_model import GGUF, TRANSFORMERS
 from kgdx.errors import LlmError
 from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.llm.completion_cache import AnswerCache, Cached, Cassette, CassetteMode
 from kgdx.llm.deidentify import Deidentified
 from kgdx.llm.endpoint import Endpoint
+from kgdx.llm.gguf_model import GgufModel
 from kgdx.llm.local_model import LocalModel, stamp
 
 
-def connect(access: LlmAccess, *, cache: Path | None = None, meter: Meter | None = None) -> ChatModel:
+def connect(
+    access: LlmAccess,
+    *,
+    cache: Path | None = None,
+    meter: Meter | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ChatModel:
     """Return a model that is ready to be asked; nothing is sent before.
 
     Args:
         access: From :meth:`kgdx.config.Settings.llm`.
         cache: File that keeps answers; ``None`` to keep none.
         meter: Counts what is spent, and ends it at its budget.
+        progress: Called with a line every few seconds while the model keeps somebody waiting.
 
     Raises:
         MissingExtraError: An endpoint is to be asked, and the package ``openai`` is not installed; or a local model,
@@ -35,6 +45,7 @@ def connect(access: LlmAccess, *, cache: Path | None = None, meter: Meter | None
         StoreError: The cache cannot be used.
     """
     meter = meter or Meter.of(access)
+    meter.progress = progress or meter.progress
     model = _model(access, cache, meter)
     return Deidentified(model, meter) if access.deidentify else model
 
@@ -58,7 +69,8 @@ def _model(access: LlmAccess, cache: Path | None, meter: Meter) -> ChatModel:
     replayed = access.cassette is not None and access.cassette_mode == "replay"
     model: ChatModel | None = None
     if not replayed:
-        model = Reasoning(LocalModel(access, meter) if access.is_local else Endpoint(access, meter))
+        kind = {TRANSFORMERS: LocalModel, GGUF: GgufModel}.get(access.base_url, Endpoint)
+        model = Reasoning(kind(access, meter))
     if access.cassette is not None:
         return Cassette(access.cassette, access.model, cast(CassetteMode, access.cassette_mode), model, meter)
     assert model is not None

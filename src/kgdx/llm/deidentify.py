@@ -102,6 +102,5 @@ def _cleaned(value: Any) -> Any:
 
 
 def _read_letter(match: re.Match[str]) -> str:
-    """An escaped character as itself; what JSON has to escape stays."""
     letter = chr(int(match[2], 16))
     return match[1] + letter if letter.isprintable() and letter not in '"\\' else match[0]

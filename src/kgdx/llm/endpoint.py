@@ -1,35 +1,65 @@
 """A language model behind an endpoint that speaks OpenAI's protocol, asked concurrently and within limits.
 
-The client library retries what may pass and honours ``Retry-After``. Neither texts nor keys get into logs or errors.
+What may pass is tried again, as the endpoint asks for by ``Retry-After``; a time-out is not: what takes too long once
+takes too long again. Neither texts nor keys get into logs or errors.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
+import re
 import ssl
 import weakref
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
 from kgdx.llm.budget import Meter, over
-from kgdx.llm.chat import ChatModel, Completion, OnText, Request, private_loop, with_schema
+from kgdx.llm.chat import (
+    ChatModel,
+    Completion,
+    Message,
+    OnText,
+    Request,
+    estimated_tokens,
+    private_loop,
+    with_schema,
+)
 from kgdx.llm.response import LONGEST, Endless, Response
 
 if TYPE_CHECKING:
     import openai
 
-Mode = Literal["json_schema", "json_object", "plain"]
-MODES: tuple[Mode, ...] = ("json_schema", "json_object", "plain")
+Mode = Literal["json_schema", "json_object_schema", "json_object", "plain"]
+MODES: tuple[Mode, ...] = ("json_schema", "json_object_schema", "json_object", "plain")
 """Ways to ask for JSON, the strictest first; an endpoint that rejects one is asked in the next."""
 
 OPTIONAL = ("stream_options", "return_token_ids")
 """Fields of a request that an endpoint may not know; it is asked without those that it rejects."""
 
+ADJUSTABLE = ("temperature", "top_p", "seed", "max_tokens", *OPTIONAL)
+"""Fields that an endpoint is asked without, or by another name, where its refusal names them."""
+
+_FORMAT = re.compile(r"response_?format|json[_ ]?schema|json_?object|guided|grammar|structured.?output", re.IGNORECASE)
+_CONTEXT = re.compile(r"context[ _](?:length|window|size)|n_ctx|too many tokens|prompt is too long", re.IGNORECASE)
+_CONTEXT_SIZE = re.compile(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}?(\d[\d,]{2,})", re.IGNORECASE)
+
+READ_AT_LEAST = 0.6
+"""Share of a prompt's estimated tokens that an endpoint has read, where it counts honestly and cuts nothing."""
+
 PATIENCE_S = 120.0
-"""The client library does not wait for an endpoint that asks for a longer wait than this."""
+"""An endpoint that asks for a longer wait than this is not waited for."""
+
+FIRST_WAIT_S = 0.5
+"""Seconds before the second try at most; each further wait is by chance up to twice as long."""
+
+LEAST_OUTPUT = 64
+"""Tokens that a model may write at least, however full its context window is thought to be."""
 
 CONNECTIONS = 8
 """Connections of one client at most."""
@@ -39,6 +69,12 @@ _PATH = "/chat/completions"
 
 _UNSUITABLE = frozenset({400, 415, 422, 501})
 _REASON = 200
+_REFUSAL = 4_000
+_COUNTED = 500
+"""Tokens below which what an endpoint counts says nothing of a cut."""
+_USUAL = 0.75
+"""Share of what an endpoint has counted before for texts of the same size, below which it has cut."""
+_FITS = "set KGDX_LLM_CONTEXT to its context window, so that what is asked fits, or give the model a larger one"
 _QUOTED = 12
 """Characters in a row of the request in the endpoint's message that count as quoting it."""
 
@@ -47,7 +83,15 @@ _NOT_THE_PROTOCOL = (ValueError, TypeError, AttributeError, LookupError, Recursi
 
 
 class _Unsuitable(LlmError):
-    """The endpoint rejects the request as it stands: perhaps the format that was asked for."""
+    """The endpoint rejects the request as it stands: perhaps a field of it, or the format that was asked for."""
+
+    named: frozenset[str] = frozenset()
+
+
+class _Passing(LlmError):
+    """A failure that may pass by itself; ``wait`` is how many seconds the endpoint asks for."""
+
+    wait: float = 0.0
 
 
 class _Pool:
@@ -59,7 +103,7 @@ class _Pool:
         free: The clients, each as often as it has places left.
     """
 
-    def __init__(self, access: LlmAccess, meter: Meter) -> None:
+    def __init__(self, access: LlmAccess) -> None:
         import httpx2
         import openai
 
@@ -72,9 +116,13 @@ class _Pool:
         key = access.api_key or "none"  # the library insists on one
         for taken in range(0, access.concurrency, CONNECTIONS):
             places = min(CONNECTIONS, access.concurrency - taken)
-            http = client(access.base_url, access.timeout, places, trusted, lambda: meter.add(retries=1))
+            http = client(access.base_url, access.timeout, places, trusted)
             made = openai.AsyncOpenAI(
-                base_url=access.base_url, api_key=key, http_client=http, max_retries=access.attempts - 1
+                base_url=access.base_url,
+                api_key=key,
+                http_client=http,
+                max_retries=0,  # it would try again after a time-out
+                default_headers=dict(access.headers),
             )
             self._clients.append(made)
             for _ in range(places):
@@ -92,9 +140,6 @@ class Endpoint(ChatModel):
     Args:
         access: Where and as whom to ask.
         meter: Counts calls, retries, tokens and money.
-
-    Raises:
-        MissingExtraError: The package ``openai`` is not installed.
     """
 
     def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
@@ -103,6 +148,7 @@ class Endpoint(ChatModel):
         try:
             import httpx2  # noqa: F401
             import openai  # noqa: F401
+            import tenacity  # noqa: F401
         except ImportError:
             raise MissingExtraError("asking a language model", "llm") from None
         logger = logging.getLogger("openai")
@@ -112,6 +158,9 @@ class Endpoint(ChatModel):
         weakref.finalize(self, _drop, self._pools).atexit = False
         self._mode = 0
         self._unknown: set[str] = set()
+        self._context = access.context
+        self._looked = access.context is not None
+        self._density = 0.0
 
     @property
     def name(self) -> str:
@@ -123,15 +172,25 @@ class Endpoint(ChatModel):
         """How this endpoint is asked for JSON: as strictly as it turned out to allow."""
         return MODES[self._mode]
 
+    def window(self) -> int | None:
+        """Return how many tokens the model reads and writes in all, as set or as the endpoint says."""
+        if not self._looked:
+            from kgdx.llm.endpoint_facts import context_of
+
+            self._looked, self._context = True, context_of(self.access) or self._context
+        return self._context
+
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         pool = self._pool()
-        found = Response(request, on_text)
+        found = Response(request, on_text or (self.meter.heard if self.meter.progress else None))
         client = await pool.free.get()
+        telling = asyncio.ensure_future(self.meter.tell(self.name, found)) if self.meter.progress else None
         try:
             self.meter.begin()
             async with asyncio.timeout(self.meter.left()) as limit:
                 made = await self._suited(client, found)
+            self._check_read(made, request)
         except TimeoutError:
             assert limit.expired()
             self.meter.add(failed=1)
@@ -141,6 +200,8 @@ class Endpoint(ChatModel):
             raise
         finally:
             pool.free.put_nowait(client)
+            if telling is not None:
+                telling.cancel()
         self.meter.answered(made)
         return made
 
@@ -160,7 +221,7 @@ class Endpoint(ChatModel):
         for ended in [each for each in self._pools if each.is_closed()]:
             del self._pools[ended]
         if loop not in self._pools:
-            self._pools[loop] = _Pool(self.access, self.meter)
+            self._pools[loop] = _Pool(self.access)
         return self._pools[loop]
 
     async def _suited(self, client: openai.AsyncOpenAI, found: Response) -> Completion:
@@ -169,7 +230,7 @@ class Endpoint(ChatModel):
         schema = found.request.schema
         for mode in MODES[self._mode :] if schema is not None else MODES[-1:]:
             try:
-                made = await self._asked(client, found, self._body(found.request, mode, streamed=found.streamed))
+                made = await self._adjusted(client, found, mode)
             except _Unsuitable as error:
                 first = first or error
                 continue
@@ -179,24 +240,54 @@ class Endpoint(ChatModel):
         assert first is not None
         raise LlmError(first.message, hint=first.hint, kind=first.kind) from None
 
-    async def _asked(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
+    async def _adjusted(self, client: openai.AsyncOpenAI, found: Response, mode: Mode) -> Completion:
         """Ask with the fields that not every endpoint knows, and without them where it rejects that."""
-        optional = {name for name in OPTIONAL if name in body}
+        left_out: set[str] = set()
+        while True:
+            body = self._body(found.request, mode, found.streamed, left_out)
+            try:
+                made = await self._patient(client, found, body)
+            except _Unsuitable as error:
+                about_fields = error.named - {"response_format"}
+                rejected = about_fields or ({*OPTIONAL} if not error.named else set())
+                rejected = {name for name in rejected if name in body}
+                if not rejected:
+                    raise
+                left_out |= rejected
+                continue
+            self._unknown |= left_out
+            return made
+
+    async def _patient(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
+        """Ask, and again after what may pass."""
+        from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+        from tenacity.wait import wait_random_exponential
+
+        growing = wait_random_exponential(multiplier=FIRST_WAIT_S, max=8.0)
+
+        def waits(state: RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            return (error.wait if isinstance(error, _Passing) else 0.0) or growing(state)
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, _Passing) and error.wait <= PATIENCE_S),
+            stop=stop_after_attempt(self.access.attempts),
+            wait=waits,
+            before_sleep=lambda _: self.meter.add(retries=1),
+            reraise=True,
+        )
         try:
-            return await self._once(client, found, body)
-        except _Unsuitable:
-            if not optional:
-                raise
-        made = await self._once(client, found, {name: value for name, value in body.items() if name not in optional})
-        self._unknown |= optional
-        return made
+            return await retrying(partial(self._once, client, found, body))
+        except _Passing as error:
+            if error.wait > PATIENCE_S and retrying.statistics["attempt_number"] < self.access.attempts:
+                hint = "run it again then; what was answered is kept"
+                raise self._error(f"asks to wait {error.wait:,.0f} s ({error.message})", "unreachable", hint) from None
+            raise self._silent(retrying.statistics["attempt_number"], error.message) from None
 
     async def _once(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         import httpx2
         import openai
         from openai.types.chat import ChatCompletion, ChatCompletionChunk
-
-        from kgdx.llm.endpoint_guard import RETRY_COUNT
 
         try:
             if not found.streamed:
@@ -211,7 +302,7 @@ class Endpoint(ChatModel):
                         self.meter.left()
             return self._judged(found)
         except openai.APIStatusError as error:
-            raise self._status(error, found.request, int(error.request.headers.get(RETRY_COUNT, 0)) + 1) from None
+            raise self._status(error, found.request, body) from None
         except LlmError as error:  # the budget's
             error.partial = error.partial or found.text
             raise
@@ -220,18 +311,20 @@ class Endpoint(ChatModel):
             what = f"does not end its answer ({LONGEST:,} characters)"
             raise self._error(what, "truncated", hint, found.text) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, OSError, *_NOT_THE_PROTOCOL) as error:
-            reason = "time-out" if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException) else _kind(error)
+            late = isinstance(error, openai.APITimeoutError | httpx2.TimeoutException)
+            reason = "time-out" if late else _kind(error)
             if found.pieces and found.streamed:
                 raise self._error(f"broke off its answer ({reason})", "cut", "ask again", found.text) from None
-            tries = 1
-            if isinstance(error, openai.APIConnectionError):
-                tries += int(error.request.headers.get(RETRY_COUNT, 0))
-            raise self._silent(tries, reason) from None
+            if late and not isinstance(error.__cause__, httpx2.ConnectTimeout):
+                hint = "raise KGDX_LLM_TIMEOUT, ask for less (KGDX_LLM_MAX_OUTPUT), or take a faster model"
+                what = f"gives no answer in {self.access.timeout:g} s (time-out)"
+                raise self._error(what, "unreachable", hint) from None
+            raise _Passing(reason, kind="unreachable") from None
 
-    def _body(self, request: Request, mode: Mode, *, streamed: bool) -> dict[str, Any]:
+    def _body(self, request: Request, mode: Mode, streamed: bool, left_out: Set[str]) -> dict[str, Any]:
         messages = list(request.messages)
         body: dict[str, Any] = {"model": self.access.model, "temperature": request.temperature}
-        settings = {name: getattr(request, name) for name in ("max_tokens", "top_p", "seed")}
+        settings = {name: getattr(request, name) for name in ("top_p", "seed")}
         body |= {name: value for name, value in settings.items() if value is not None}
         if request.stop:
             body["stop"] = list(request.stop)
@@ -247,12 +340,41 @@ class Endpoint(ChatModel):
                 body["response_format"] = {"type": "json_schema", "json_schema": wanted}
             else:
                 messages = with_schema(messages, request.schema)
-                if mode == "json_object":
+                if mode != "plain":
                     body["response_format"] = {"type": "json_object"}
+                if mode == "json_object_schema":
+                    body["response_format"]["schema"] = request.schema
         body["messages"] = [{"role": each.role, "content": each.content} for each in messages]
-        for name in self._unknown:
-            body.pop(name, None)
-        return body
+        body["max_tokens"] = self._length(messages, request.max_tokens or self.access.max_output)
+        for name in {*self._unknown, *left_out}:
+            value = body.pop(name, None)
+            if name == "max_tokens" and value is not None:
+                body["max_completion_tokens"] = value
+        return {**body, **self.access.extra_body}
+
+    def _length(self, messages: Sequence[Message], wanted: int) -> int:
+        """Return how many tokens may be written: what is left of the context window, where that is known."""
+        if self._context is None:
+            return wanted
+        given = estimated_tokens(messages)
+        if given * READ_AT_LEAST > self._context:
+            raise self._error(
+                f"reads and writes {self._context:,} tokens, and this is about {given:,}", "context", _FITS
+            )
+        return max(LEAST_OUTPUT, min(wanted, self._context - given))
+
+    def _check_read(self, made: Completion, request: Request) -> None:
+        """Raise where the endpoint has read less than was sent: it cut the prompt without a word."""
+        given, read = estimated_tokens(request.messages), made.usage.prompt_tokens or 0
+        if request.continues or read < _COUNTED:
+            return
+        share = read / max(1, given)
+        expected = max(READ_AT_LEAST, _USUAL * self._density)
+        if share < expected and given > _COUNTED:
+            what = f"read {read:,} of about {given:,} tokens: its context window is smaller, and it cut the rest"
+            hint = f"{_FITS}; Ollama's is 4,096 unless OLLAMA_CONTEXT_LENGTH or num_ctx says otherwise"
+            raise self._error(what, "context", hint, made.text)
+        self._density = max(self._density, share)
 
     def _judged(self, found: Response) -> Completion:
         if found.streamed and not found.finish:
@@ -269,21 +391,29 @@ class Endpoint(ChatModel):
             tokens=found.tokens() if found.request.logprobs else None,
         )
 
-    def _status(self, error: openai.APIStatusError, request: Request, tries: int) -> LlmError:
+    def _status(self, error: openai.APIStatusError, request: Request, body: Mapping[str, Any]) -> LlmError:
         status, reason = error.status_code, self._said(error, request)
+        told = f"{json.dumps(error.body, ensure_ascii=False)[:_REFUSAL]} {error.message[:_REFUSAL]}"
         if status in (401, 403) or error.code == "insufficient_quota":
             hint = "check KGDX_LLM_API_KEY and the account"
             return self._error(f"answers {status}: {reason}", "denied", hint)
-        if status in _UNSUITABLE:
+        if error.code == "context_length_exceeded" or (status < 500 and status != 429 and _CONTEXT.search(told)):
+            size = _CONTEXT_SIZE.search(told)
+            if size is not None and self.access.context is None:
+                self._context = int(size[1].replace(",", ""))
+            return self._error(f"answers {status}: {reason}", "context", _FITS)
+        named = {name for name in ADJUSTABLE if name in body and re.search(rf"\b{name}\b", told)}
+        if "response_format" in body and _FORMAT.search(told):
+            named.add("response_format")
+        if status in _UNSUITABLE or (named and status != 429):
             hint = "check the model's name and what it can do"
-            return _Unsuitable(self._about(f"answers {status}: {reason}"), hint=hint, kind="rejected")
+            rejected = _Unsuitable(self._about(f"answers {status}: {reason}"), hint=hint, kind="rejected")
+            rejected.named = frozenset(named)
+            return rejected
         if status in (408, 409, 429) or status >= 500:
-            wait = error.response.headers.get("retry-after", "")
-            if tries < self.access.attempts and _seconds(wait) > PATIENCE_S:
-                hint = "run it again then; what was answered is kept"
-                what = f"asks to wait {_seconds(wait):,.0f} s ({status} {reason})"
-                return self._error(what, "unreachable", hint)
-            return self._silent(tries, f"{status} {reason}")
+            passing = _Passing(f"{status} {reason}", kind="unreachable")
+            passing.wait = _wait(error)
+            return passing
         if 300 <= status < 400:
             hint = "set KGDX_LLM_BASE_URL to the address that answers itself; nothing was sent there"
             return self._error(f"answers {status}, to ask elsewhere", "rejected", hint)
@@ -312,19 +442,21 @@ class Endpoint(ChatModel):
 
 
 def _drop(pools: dict[asyncio.AbstractEventLoop, _Pool]) -> None:
-    """Close what a model that is gone has left open."""
     for loop, pool in pools.items():
         if loop.is_running():
             asyncio.run_coroutine_threadsafe(pool.aclose(), loop)
 
 
-def _seconds(text: str) -> float:
-    """Return the seconds of a ``Retry-After`` header; 0 where it holds no number."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        return 0.0
-    return seconds if math.isfinite(seconds) else 0.0
+def _wait(error: openai.APIStatusError) -> float:
+    """Return the seconds that an endpoint asks to wait for; 0 where it names none."""
+    for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        try:
+            seconds = float(error.response.headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return 0.0
 
 
 def _kind(error: Exception) -> str:

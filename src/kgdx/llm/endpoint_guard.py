@@ -2,7 +2,7 @@
 
 The client library would follow a redirect with the whole request to any host, unpack what is packed however large it
 gets, and wait for ever on a connection that brings a little now and then. What is wrong here is raised as an error of
-the connection, so that the library tries again by its own rules.
+the connection.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import httpx2
@@ -22,9 +22,6 @@ LONGEST_BODY = 16_000_000
 
 LONGEST_STREAM = 256_000_000
 """Bytes of a stream at most: each piece of a few letters comes with its envelope."""
-
-RETRY_COUNT = "x-stainless-retry-count"
-"""The header in which the client library counts its retries."""
 
 
 class Malformed(httpx2.RequestError):
@@ -77,9 +74,7 @@ class Bounded(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def client(
-    base_url: str, seconds: float, connections: int, trusted: ssl.SSLContext, retried: Callable[[], None]
-) -> httpx2.AsyncClient:
+def client(base_url: str, seconds: float, connections: int, trusted: ssl.SSLContext) -> httpx2.AsyncClient:
     """Return an HTTP client that asks one endpoint.
 
     It follows no redirect, asks for nothing packed and takes nothing packed. A proxy that the environment names is
@@ -90,16 +85,11 @@ def client(
         seconds: Longest time for a whole answer, or without a piece of a stream.
         connections: Connections at most.
         trusted: Certificates that are trusted; made once, since reading them takes time.
-        retried: Called before each further try of a request.
 
     Example:
-        >>> client("http://127.0.0.1:1/v1", 1.0, 1, ssl.create_default_context(), lambda: None).follow_redirects
+        >>> client("http://127.0.0.1:1/v1", 1.0, 1, ssl.create_default_context()).follow_redirects
         False
     """
-
-    async def asked(request: httpx2.Request) -> None:
-        if request.headers.get(RETRY_COUNT, "0") != "0":
-            retried()
 
     async def check(response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
@@ -111,8 +101,6 @@ def client(
             await bounded.begin()
             return
         body = await response.aread()
-        if response.status_code == 429 and b"insufficient_quota" in body:
-            response.headers["x-should-retry"] = "false"
         if response.is_success and not _is_answer(body):
             raise Malformed("an answer that is not of the protocol", request=response.request)
 
@@ -123,7 +111,7 @@ def client(
         limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
         follow_redirects=False,
         trust_env=urlsplit(base_url).scheme == "https",
-        event_hooks={"request": [asked], "response": [check]},
+        event_hooks={"response": [check]},
     )
 
 

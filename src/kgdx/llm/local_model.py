@@ -9,6 +9,7 @@ import asyncio
 import os
 import re
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Tokens, Usage, seed_of, with_schema
 
 MAX_NEW_TOKENS = 2_048
-"""Tokens of a completion at most where the request does not say."""
+"""Tokens of a completion at most where neither the request nor the settings say."""
 
 _LOADING = Lock()
 """Held while a model is loaded: two threads cannot import transformers at the same time."""
@@ -79,34 +80,25 @@ class _Written:
         self._text = text
 
 
-class LocalModel(ChatModel):
-    """A model in this process; loaded when it is first asked, one sample at a time.
+class InProcessModel(ChatModel):
+    """A model in this process: one sample at a time, in a thread of its own; nothing is sent anywhere.
 
-    A sample depends on the request and its seed alone. Log-probabilities are the model's own, before temperature and
-    ``top_p``.
-
-    Args:
-        access: ``model`` is a folder, or a name that transformers knows; ``seed`` and ``device`` count too.
-        meter: Counts calls and tokens.
-
-    Raises:
-        MissingExtraError: torch or transformers is not installed.
+    A subclass gives :meth:`_completed`.
     """
 
     def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
-        from importlib.util import find_spec
-
-        if find_spec("torch") is None or find_spec("transformers") is None:
-            raise MissingExtraError("a language model in this process", "local")
         self.access = access
         self.meter = meter or Meter.of(access)
         self._thread = ThreadPoolExecutor(1, "kgdx-local")
-        self._loaded: _Loaded | None = None
 
     @property
     def name(self) -> str:
-        """The model's folder or name."""
+        """The model's file, folder or name."""
         return self.access.model
+
+    def window(self) -> int | None:
+        """Return how many tokens the model reads and writes in all, where that is set."""
+        return self.access.context
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
         """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
@@ -119,22 +111,73 @@ class LocalModel(ChatModel):
 
         hear = None if on_text is None else tell
         try:
-            return await loop.run_in_executor(self._thread, self._complete, request, hear, lambda: ended)
+            return await loop.run_in_executor(self._thread, self._counted, request, hear, lambda: ended)
         finally:
             ended = True  # of a caller that was cancelled
 
-    def _complete(self, request: Request, hear: OnText | None, cancelled: Callable[[], bool]) -> Completion:
+    def _counted(self, request: Request, hear: OnText | None, cancelled: Callable[[], bool]) -> Completion:
         try:
             self.meter.begin()
-            if self._loaded is None:
-                with _LOADING:
-                    self._loaded = self._load()
-            made = self._generate(self._loaded, request, hear, cancelled)
+            made = self._completed(request, hear, cancelled)
         except LlmError:
             self.meter.add(failed=1)
             raise
         self.meter.answered(made)
         return made
+
+    @abstractmethod
+    def _completed(self, request: Request, hear: OnText | None, cancelled: Callable[[], bool]) -> Completion:
+        """Return one sample; end early where the caller was cancelled."""
+
+    def _in_time(self, until: float, written: Callable[[], str]) -> None:
+        """Raise where the time or the budget is at its end."""
+        try:
+            self.meter.left()
+        except LlmError as error:
+            error.partial = written()
+            raise
+        if time.monotonic() > until:
+            hint = "raise KGDX_LLM_TIMEOUT, or ask for less at once"
+            what = f"did not end its answer in {self.access.timeout:g} s"
+            raise self._error(what, "cut", hint, written())
+
+    def _length(self, context: int | None, given: int, wanted: int) -> int:
+        """Return how many tokens it may write."""
+        if context is None or context > _LONGEST_CONTEXT:
+            return wanted
+        if given >= context:
+            hint = "ask for less at once, or take a model with a longer context"
+            raise self._error(f"reads {context:,} tokens, and this is {given:,}", "context", hint)
+        return min(wanted, context - given)
+
+    def _error(self, what: str, kind: LlmFault, hint: str, partial: str = "") -> LlmError:
+        return LlmError(f"the model {self.name} {what}", hint=hint, kind=kind, partial=partial)
+
+
+class LocalModel(InProcessModel):
+    """A model that the package transformers loads, when it is first asked.
+
+    A sample depends on the request and its seed alone. Log-probabilities are the model's own, before temperature and
+    ``top_p``.
+
+    Args:
+        access: ``model`` is a folder, or a name that transformers knows; ``seed`` and ``device`` count too.
+        meter: Counts calls and tokens.
+    """
+
+    def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
+        from importlib.util import find_spec
+
+        if find_spec("torch") is None or find_spec("transformers") is None:
+            raise MissingExtraError("a language model in this process", "local")
+        super().__init__(access, meter)
+        self._loaded: _Loaded | None = None
+
+    def _completed(self, request: Request, hear: OnText | None, cancelled: Callable[[], bool]) -> Completion:
+        if self._loaded is None:
+            with _LOADING:
+                self._loaded = self._load()
+        return self._generate(self._loaded, request, hear, cancelled)
 
     def _load(self) -> _Loaded:
         import torch
@@ -165,7 +208,7 @@ class LocalModel(ChatModel):
         import torch
 
         given = prompt_ids(loaded.tokenizer, request)
-        length = self._length(loaded, len(given), request.max_tokens or MAX_NEW_TOKENS)
+        length = self._length(loaded.context, len(given), request.max_tokens or self.access.max_output)
         written = _Written(loaded.tokenizer, request.stop, hear)
         seed = seed_of(self.access.seed, request.number) if request.seed is None else request.seed
         chance = torch.Generator().manual_seed(seed)
@@ -182,34 +225,11 @@ class LocalModel(ChatModel):
                     finish = "stop"
                 if finish == "stop" or len(written.ids) >= length or cancelled():
                     break
-                self._in_time(until, written)
+                self._in_time(until, written.end)
         text = written.end()
         tokens = Tokens(tuple(given), tuple(written.ids), tuple(logprobs)) if request.logprobs else None
         usage = Usage(len(given), len(written.ids))
         return Completion(text, self.name, usage, finish_reason=finish, stop=written.stop, tokens=tokens)
-
-    def _in_time(self, until: float, written: _Written) -> None:
-        try:
-            self.meter.left()
-        except LlmError as error:
-            error.partial = written.end()
-            raise
-        if time.monotonic() > until:
-            hint = "raise KGDX_LLM_TIMEOUT, or ask for less at once"
-            what = f"did not end its answer in {self.access.timeout:g} s"
-            raise self._error(what, "cut", hint, written.end())
-
-    def _length(self, loaded: _Loaded, given: int, wanted: int) -> int:
-        """Return how many tokens it may write."""
-        if loaded.context is None or loaded.context > _LONGEST_CONTEXT:
-            return wanted
-        if given >= loaded.context:
-            hint = "ask for less at once, or take a model with a longer context"
-            raise self._error(f"reads {loaded.context:,} tokens, and this is {given:,}", "rejected", hint)
-        return min(wanted, loaded.context - given)
-
-    def _error(self, what: str, kind: LlmFault, hint: str, partial: str = "") -> LlmError:
-        return LlmError(f"the model {self.name} {what}", hint=hint, kind=kind, partial=partial)
 
 
 def stamp(name: str) -> str:

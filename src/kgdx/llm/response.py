@@ -63,11 +63,7 @@ class Response:
         return self.on_text is not None
 
     def read(self, made: Any, message: str) -> None:
-        """Take in a response or a chunk, whose choice holds a ``message`` or ``delta``.
-
-        Raises:
-            Endless: The text is longer than :data:`LONGEST`.
-        """
+        """Take in a response or a chunk, whose choice holds a ``message`` or ``delta``."""
         self.model = _text(made.model) or self.model
         if made.usage is not None:
             self.usage = _usage(made.usage)
@@ -117,6 +113,5 @@ def _usage(found: Any) -> Usage:
 
 
 def _count(count: Any) -> int | None:
-    """Return a number of tokens; ``None`` where what is said is no such number."""
     said = 0 if count is None else count
     return int(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else None

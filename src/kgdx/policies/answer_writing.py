@@ -128,7 +128,6 @@ def _names(pack: EvidencePack) -> Iterator[str]:
 
 
 def _without(text: str, names: Iterator[str]) -> str:
-    """The text without these names, of which a part may be another one: the longest first."""
     there = sorted({name for name in names if name and name in text}, key=len, reverse=True)[:_NAMES]
     return re.sub("|".join(map(re.escape, there)), " ", text) if there else text
 

@@ -1,4 +1,4 @@
-"""What a planning model is shown: the graph's classes and relations, the actions, the case, and what was found."""
+"""What a planning model is shown: the actions, the case, and what was found."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from functools import cache
 from kgdx.answer.artifacts import mentions_of
 from kgdx.answer.evidence_pack import clean, pack
 from kgdx.case import Case
-from kgdx.episode.described import line
+from kgdx.episode.described import purpose
 from kgdx.episode.lookup_rounds import Step, rounds_of
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action
-from kgdx.schema import load_schema
-from kgdx.schema.model import PREDICTED
+from kgdx.policies.plan_text import planned_fields
 
-ENTITIES = ("Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene")
-"""Node classes that actions ask about."""
+CLASSES = "diseases, phenotypes (HPO), symptoms, tests, drugs, treatments (cures) and genes"
+"""What actions ask about, in words."""
 
-MENTIONS = 40
+MENTIONS = 20
 """Most entities of the question that a model is told."""
 
 FINDINGS = 100
 """Most findings of a patient that a model is told."""
 
-IDS = 4
+IDS = 1
 """Ids that are shown of one name; one disease has entries in several sources."""
 
 QUESTION = 4_000
 """Letters of a question that a model is told."""
 
-FIELDS = 500
+FIELDS = 120
 """Letters of an action's fields that a model is told."""
 
 DIAGNOSIS = "Which diseases explain this patient's findings best, and what in the graph speaks for them?"
@@ -40,23 +39,15 @@ DIAGNOSIS = "Which diseases explain this patient's findings best, and what in th
 
 
 @cache
-def ontology() -> str:
-    """Return the classes that actions ask about and the relations between them, a line each.
+def signature(kind: type[Action]) -> str:
+    """Return an action in one line: its name, the fields that it is planned with, and what it is for.
 
     Example:
-        >>> "- (Disease)-[HAS_SYMPTOM]->(Symptom): " in ontology()
-        True
+        >>> from kgdx.actions import GetSymptom
+        >>> signature(GetSymptom)
+        'get_symptom(diseases): Symptoms of diseases.'
     """
-    schema = load_schema()
-    lines = [f"- {name}: {_first(schema.node(name).definition)}" for name in ENTITIES]
-    for relation in schema.relations.values():
-        if relation.name == PREDICTED:
-            continue
-        ends = [
-            (start, end) for start, end in relation.ends if "Disease" in (start, end) and {start, end} <= {*ENTITIES}
-        ]
-        lines += [f"- ({start})-[{relation.name}]->({end}): {_first(relation.definition)}" for start, end in ends]
-    return "\n".join(lines)
+    return f"{kind.name}({', '.join(planned_fields(kind))}): {purpose(kind)}"
 
 
 def briefing(
@@ -73,8 +64,8 @@ def briefing(
         room: Characters of what was found.
     """
     return {
-        "graph": ontology(),
-        "actions": "\n".join(line(kind) for _, kind in sorted(registry.items())),
+        "graph": CLASSES,
+        "actions": "\n".join(signature(kind) for _, kind in sorted(registry.items())),
         "question": clean(state.question, QUESTION) or DIAGNOSIS,
         "entities": "\n".join(_mentioned(state)) or "None that the graph knows by that name.",
         "findings": "\n".join(_findings(state.case)) or "There is no patient.",
@@ -128,8 +119,3 @@ def _findings(case: Case) -> Iterator[str]:
         yield f"- {finding.status}: {finding.label or finding.id} ({finding.id})"
     if len(case.findings) > FINDINGS:
         yield f"- and {len(case.findings) - FINDINGS:,} more"
-
-
-def _first(definition: str) -> str:
-    """The first sentence of a definition."""
-    return definition.partition(". ")[0].rstrip(".") + "."

@@ -36,11 +36,12 @@ RULES = {
     "ancestor": "the patient's finding {finding} is a kind of it",
     "shared": "related to the patient's finding {finding}",
     "annotated_absent": "the patient has it, and the disease does not",
+    "opposite": "the opposite of the patient's finding {finding}",
     "excluded_annotated": "the patient does not have it",
 }
 """Rules of contributions that say how a finding meets an annotation of a disease, in words."""
 
-_AGAINST = frozenset({"annotated_absent", "excluded_annotated"})
+_AGAINST = frozenset({"annotated_absent", "opposite", "excluded_annotated"})
 _NAMED = 100
 _WORDS = 300
 _SAID = 4_000

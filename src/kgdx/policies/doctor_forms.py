@@ -77,14 +77,12 @@ def oddities(text: str) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    """A text, from what a model put in its place."""
     if isinstance(value, Mapping):
         value = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), "")
     return " ".join(value.split())[:MOST_LETTERS] if isinstance(value, str) else ""
 
 
 def _items(value: object) -> tuple[str, ...]:
-    """Texts, from a list, a single text, or nothing; each once."""
     listed = value if isinstance(value, list | tuple) else [value]
     found = (_text(each) for each in listed[: 10 * MOST_ITEMS])
     return tuple(dict.fromkeys(each for each in found if each.casefold() not in _NOTHING))[:MOST_ITEMS]
@@ -97,7 +95,6 @@ def _status(value: object) -> object:
 
 
 def _one(value: object) -> str:
-    """A text, or none where a model says that there is none."""
     said = _text(value)
     return "" if said.casefold() in _NOTHING else said
 
@@ -221,9 +218,6 @@ F = TypeVar("F", bound=BaseModel)
 def read_form(text: str, form: type[F]) -> F:
     """Read a form from what a model wrote.
 
-    Raises:
-        ValueError: It is not of the form; the message says where, without the model's words.
-
     Example:
         >>> read_form('Well: {"status": "yes"}', Hearing).status
         <Status.PRESENT: 'present'>
@@ -233,9 +227,6 @@ def read_form(text: str, form: type[F]) -> F:
 
 def read_diseases(text: str) -> tuple[str, ...]:
     """Read a differential: an object with a list of diseases, or a bare list.
-
-    Raises:
-        ValueError: There is none in it.
 
     Example:
         >>> read_diseases('["1. Gout", "gout", {"name": "Pseudogout"}]')
@@ -267,9 +258,6 @@ def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) ->
         text: What the model wrote.
         offered: Ids of the questions that it was shown; it can ask no other by id.
         prose: Whether plain words are put to the patient as they are; otherwise only a question is.
-
-    Raises:
-        ValueError: It does nothing of what a doctor may do.
 
     Example:
         >>> read_turn("DIAGNOSIS READY: Gout"), read_turn('{"question": "Any fever?", "diagnosis": null}').doing
@@ -312,9 +300,6 @@ def _prose(text: str, plain: bool) -> Said:
 
 def read_question(text: str) -> str:
     """Read a question that a model has worded: one line that asks.
-
-    Raises:
-        ValueError: It is none.
 
     Example:
         >>> read_question('"Do your eyelids droop?"')

@@ -61,11 +61,7 @@ class _Reads(Action):
         return ()
 
     def text(self, view: State, prompt: str) -> str:
-        """Return what the model wrote to a prompt.
-
-        Raises:
-            ValueError: It wrote nothing.
-        """
+        """Return what the model wrote to a prompt."""
         said = exchanges(since_reply(view.log), f"{prompt}@")
         if not said or not said[-1].text.strip():
             raise ValueError(f"the model gave no answer ({said[-1].failed or 'empty'})" if said else "it was not asked")

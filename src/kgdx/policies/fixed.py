@@ -32,6 +32,8 @@ class FixedPolicy(Policy):
     """Diseases to rank and explain beside the best, wherever they stand."""
     language: str | None = None
     """Language of the case's text; found out when ``None``."""
+    gates: bool = True
+    """Whether diseases that sex or age rules out are left out."""
     case_bank: bool = False
     """Whether to match with the graph's other patients too."""
 
@@ -40,7 +42,12 @@ class FixedPolicy(Policy):
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:
-            return Rank(top=self.top, also=self.also, case_bank=self.case_bank, explain=True)
+            abstain = not self.also
+            how = {"case_bank": self.case_bank, "gates": self.gates}
+            return Rank(top=self.top, also=self.also, **how, explain=True, abstain=abstain)
+        ranking = ranking_of(state)
+        if ranking is not None and not ranking.candidates:
+            return Diagnose()
         if self.explain and not state.all(Explained):
             return Explain(top=self.explain)
         if self.also and not set(self.also) <= _explained(state):

@@ -71,11 +71,7 @@ class InquiryPolicy(Policy):
     @field_validator("selector")
     @classmethod
     def _there(cls, selector: str) -> str:
-        """Refuse a selector that does not exist before anybody is asked.
-
-        Raises:
-            ValueError: There is none of the name, or its settings are wrong.
-        """
+        """Refuse a selector that does not exist before anybody is asked."""
         try:
             make_selector(selector)
         except UsageError as error:

@@ -66,9 +66,6 @@ def patient_digest(case: Case) -> str:
 def instruction(given: str | Path) -> Instruction:
     """Return an instruction by the name of one that comes with kgdx, or from a file.
 
-    Raises:
-        UsageError: There is no such instruction, or the file is not of the form.
-
     Example:
         >>> instruction("cot").thought
         True
@@ -99,11 +96,7 @@ def _builtin(name: str) -> Instruction:
 
 
 def parsed(text: str) -> Instruction:
-    """Read an instruction.
-
-    Raises:
-        ValueError: It is not of the form, or its digest is another one than it says: it was changed.
-    """
+    """Read an instruction."""
     import yaml
 
     begin, _, rest = text.partition("---\n")

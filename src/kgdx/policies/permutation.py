@@ -1,14 +1,14 @@
 """Orders as permutations: what a model's answer says of a numbered list, and how several orders become one.
 
-A model can only reorder. Ids that the list does not have are refused, so are ids that come again; those that the model
-leaves out follow in the order of retrieval. Everything here is a pure function of texts and numbers.
+A model can only reorder. Ids that the list does not have are refused, so are ids that come again; whether an order that
+leaves some out is taken is for the caller to decide. Everything here is a pure function of texts and numbers.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
@@ -101,7 +101,6 @@ def _written(text: str) -> Iterator[tuple[Sequence[str], Mapping[str, str]]]:
 
 
 def _listed(document: Mapping[str, Any]) -> list[Any]:
-    """The list of an object that is its order: by its key, or the first one where no key is known."""
     lists = {key: value for key, value in document.items() if isinstance(value, list) and value}
     return next((lists[key] for key in _ORDERS if key in lists), next(iter(lists.values()), []))
 
@@ -119,7 +118,6 @@ def _reasons(given: Any) -> dict[str, str]:
 
 
 def _id(given: Any) -> str:
-    """What an element of a list names."""
     if isinstance(given, Mapping):
         given = next((given[key] for key in _NAMES if key in given), "")
     return str(given) if isinstance(given, str | int) else ""
@@ -191,6 +189,22 @@ def fused(order: Sequence[int], scores: Sequence[float], weight: float) -> list[
         for place, number in enumerate(order)
     }
     return sorted(order, key=lambda number: -worth[number])  # stable: of ties the model's order decides
+
+
+def reasoned(order: Sequence[int], explained: Collection[int]) -> list[int]:
+    """Return the order in which only those move up that a reason was given for; all others keep their turn.
+
+    Example:
+        >>> reasoned([2, 1, 0], {1}), reasoned([2, 1, 0], {1, 2})
+        ([1, 0, 2], [2, 1, 0])
+    """
+    kept, place = sorted(order), {number: at for at, number in enumerate(order)}
+    for number in (each for each in order if each in explained):
+        above = next(at for at, other in enumerate(kept) if place[other] >= place[number])
+        if above < kept.index(number):
+            kept.remove(number)
+            kept.insert(above, number)
+    return kept
 
 
 def concordance(one: Sequence[int], other: Sequence[int]) -> float:

@@ -91,9 +91,6 @@ class Reading:
 def read_plan(text: str) -> Reading:
     """Read a plan: an object with a list of actions, a bare list, or a single action; in prose or damaged if need be.
 
-    Raises:
-        ValueError: There is no plan in it; the message says what is wrong, without the answer's own words.
-
     Example:
         >>> read_plan('Sure! [{"action": "get_symptom", "diseases": ["flu"]}]').items
         ({'action': 'get_symptom', 'diseases': ['flu']},)
@@ -130,9 +127,6 @@ def _named(item: Any) -> bool:
 
 def document(item: Any) -> dict[str, Any]:
     """Return an item in the form of :func:`kgdx.actions.parse_action`, however the model put its fields.
-
-    Raises:
-        UsageError: It is no object.
 
     Example:
         >>> document({"name": "GET_DRUG", "arguments": {"diseases": "flu"}})
@@ -249,39 +243,52 @@ def shown(action: Action) -> str:
 
 
 def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
-    """Return the JSON schema of a plan, for endpoints that hold a model to it: each action with its own fields.
+    """Return the JSON schema of a plan, for endpoints that hold a model to it; actions with the same fields share one.
 
     Example:
-        >>> from kgdx.actions import Rank
-        >>> plan_schema({"rank": Rank})["properties"]["actions"]["items"]["anyOf"][0]["required"]
-        ['action', 'top', 'also', 'case_bank', 'explain']
+        >>> from kgdx.actions import GetDrug, GetTest
+        >>> len(plan_schema({"get_drug": GetDrug, "get_test": GetTest})["properties"]["actions"]["items"]["anyOf"])
+        1
     """
-    forms = [_form(name, kind) for name, kind in sorted(registry.items())]
-    return {
-        "type": "object",
-        "properties": {
-            "thought": {"type": "string"},
-            "actions": {"type": "array", "items": {"anyOf": forms}},
-        },
-        "required": ["thought", "actions"],
-        "additionalProperties": False,
-    }
+    names: dict[str, list[str]] = {}
+    for name, kind in sorted(registry.items()):
+        names.setdefault(json.dumps(_fields(kind)), []).append(name)
+    return _object(
+        thought={"type": "string"},
+        actions={"type": "array", "items": {"anyOf": [_form(of, json.loads(fields)) for fields, of in names.items()]}},
+    )
+
+
+def _form(names: list[str], fields: Mapping[str, Any]) -> dict[str, Any]:
+    return _object(action={"type": "string", "enum": names}, **fields)
+
+
+def _object(**fields: Any) -> dict[str, Any]:
+    """The schema of an object. All fields are required, as strict endpoints want it."""
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+
+
+def _fields(kind: type[Action]) -> dict[str, Any]:
+    properties = kind.model_json_schema().get("properties", {})
+    planned = {name: properties[name] for name in planned_fields(kind)}
+    kept = {name: each["anyOf"][0] if "anyOf" in each else each for name, each in planned.items()}
+    return {name: {key: value for key, value in each.items() if key in _KEPT} for name, each in kept.items()}
 
 
 @cache
-def _form(name: str, kind: type[Action]) -> dict[str, Any]:
-    """The schema of one action, made once. All fields are required, as strict endpoints want it."""
-    fields = {
-        field: {key: value for key, value in described.items() if key in _KEPT}
-        for field, described in kind.model_json_schema().get("properties", {}).items()
-    }
-    return {
-        "type": "object",
-        "properties": {"action": {"type": "string", "const": name}, **fields},
-        "required": ["action", *fields],
-        "additionalProperties": False,
-    }
+def planned_fields(kind: type[Action]) -> tuple[str, ...]:
+    """Return the fields that a plan gives: those that have to be given, and otherwise the texts that it begins with.
+
+    Example:
+        >>> from kgdx.actions import Describe, Rank
+        >>> planned_fields(Describe), planned_fields(Rank)
+        (('diseases',), ())
+    """
+    schema = kind.model_json_schema()
+    first: tuple[str, dict[str, Any]] = next(iter(schema.get("properties", {}).items()), ("", {}))
+    lists = [each for each in (first[1], *first[1].get("anyOf", ())) if each.get("type") == "array"]
+    return tuple(schema.get("required", ())) or ((first[0],) if lists else ())
 
 
-_KEPT = frozenset({"type", "items", "anyOf", "enum", "const", "minimum", "maximum", "minItems", "maxItems"})
+_KEPT = frozenset({"type", "items", "enum", "const", "minItems", "maxItems"})
 """What endpoints understand of a field's schema."""

@@ -1,8 +1,10 @@
 """A language model plans graph actions round by round; the answer is then written from what they found.
 
-As DeepDoctor-RAG does it: the model is given the question, what the graph can hold, the actions and what was found so
-far, and answers with a list of actions; an empty list, or a limit, ends the rounds. What a plan left over, which
-rounds there were and what there is to mend are read from the log, so that the policy itself remembers nothing.
+Where its plans find nothing, what the question's words ask for is looked up by rules, so that a model never leaves
+less; with ``rules`` that comes first, and the model adds to it. As DeepDoctor-RAG does it: the model is given the
+question, the actions and what was found so far, and answers with a list of actions; an empty list, or a limit, ends the
+rounds. What a plan left over, which rounds there were and what there is to mend are read from the log, so that the
+policy itself remembers nothing.
 """
 
 from __future__ import annotations
@@ -104,9 +106,11 @@ class PlannerPolicy(WritingPolicy):
 
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 5
     """Most plans."""
+    rules: bool = False
+    """Whether what rules look up comes before the first plan, where :attr:`fallback` holds."""
     actions: int = 8
     """Most actions of a plan."""
-    found: int = 12_000
+    found: int = 700
     """Characters of what was found that the model is shown."""
 
     def choose(self, state: State) -> Wish | None:
@@ -121,9 +125,11 @@ class PlannerPolicy(WritingPolicy):
             return left[0]
         if state.question and made and (unknown := undescribed(state)):
             return Describe(diseases=unknown)
+        if self.rules and not made and (action := self._by_rules(state)) is not None:
+            return action
         if self._may_plan(state, made):
             return self._plan(state, registry, len(made) + 1)
-        return self._by_rules(state, made) or self.finish(state)
+        return self._unplanned(state, made) or self.finish(state)
 
     def close(self, state: State) -> Wish | None:
         """Return the next action on the way to the end; an answer that the model has written is taken."""
@@ -135,7 +141,6 @@ class PlannerPolicy(WritingPolicy):
         return {name: kind for name, kind in ACTIONS.items() if kind.planned and (findings or not kind.needs_findings)}
 
     def _before(self, state: State) -> Wish | None:
-        """What is to be done before a model is asked: reading the question and the case."""
         if state.question and not state.tried(Recognise()):
             return Recognise()
         return next((action for action in self.reading(state) if not state.tried(action)), None)
@@ -160,20 +165,26 @@ class PlannerPolicy(WritingPolicy):
             temperature=self.temperature,
         )
 
-    def _by_rules(self, state: State, made: list[Mapping[str, Any]]) -> Wish | None:
-        """The next look-up that the question's words ask for, where the model planned none that could be used."""
+    def _by_rules(self, state: State) -> Action | None:
+        """Return the next look-up that the question's words ask for."""
+        if not self.fallback or not state.question:
+            return None
+        return RulesPolicy(**self.model_dump(include=set(EndingPolicy.model_fields))).look_up(state)
+
+    def _unplanned(self, state: State, made: list[Mapping[str, Any]]) -> Wish | None:
+        """Say that the model gave no plan that could be used; what rules find stands, or is looked up now."""
         if not self.fallback or not state.question or not made:
             return None
-        if any(each["actions"] for each in made):
+        planned = any(each["actions"] for each in made)
+        told = any(each.name == Remark.name and each.data.get("code") == UNPLANNED for each in state.log)
+        if planned and not told and any(found.rows for found in state.all(Retrieved)):
             return None
-        settings = self.model_dump(include=set(EndingPolicy.model_fields))
-        action = RulesPolicy(**settings).look_up(state)
-        if action is None:
+        action, empty = self._by_rules(state), all(each["ended"] for each in made)
+        if action is None and (empty or not self.rules):
             return None
-        empty = all(each["ended"] for each in made)
         why = "planned no look-up" if empty else "gave no plan that could be used"
-        why = f"the model {name_of(exchanges(state.log))} {why}"
-        remark = Remark(code=UNPLANNED, text=why)
+        why = "planned nothing that the graph has" if planned else why
+        remark = Remark(code=UNPLANNED, text=f"the model {name_of(exchanges(state.log))} {why}")
         return action if state.tried(remark) else remark
 
 

@@ -38,7 +38,7 @@ FINDINGS = ("Symptom", "Phenotype")
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
-_LISTED = re.compile(r"\s*(?:[、，,;；/和与及或]|\s|\b(?:and|or|with|plus)\b)+\s*")
+_LISTED = re.compile(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 """What stands between names of a list."""
 
 _OF = re.compile(
@@ -195,7 +195,6 @@ def _lists(question: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]
 
 
 def _findings(named: Sequence[Mention]) -> bool:
-    """Whether what is named are findings: several, all of them, though some be called diseases as well."""
     findings = {mention.text for mention in named if mention.kind in FINDINGS}
     return len(findings) > 1 and findings == set(texts_of(named))
 

@@ -174,7 +174,6 @@ class RulesPolicy(EndingPolicy):
 
 
 def _further(read: Reading) -> list[Want]:
-    """What is wanted of the diseases that are found."""
     return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION, Want.COMORBIDITY)]
 
 
@@ -237,7 +236,6 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
 
 
 def _usual(kinds: Set[str], causes: bool) -> list[str]:
-    """The classes that are meant when no word says so: findings, both as phrases and as terms; otherwise the first."""
     ordered = [kind for kind in INFERRED if kind in kinds]
     usual = [kind for kind in ordered if INFERRED[kind][2] is Want.SYMPTOM or (causes and kind == "Disease")]
     return usual or ordered[:1]

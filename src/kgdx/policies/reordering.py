@@ -6,7 +6,7 @@ Only a permutation is taken, and the order of retrieval stands wherever there is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.policies.candidate_evidence import Briefed, by_disease, reason
-from kgdx.policies.permutation import concordance, fused, joined, read_order
+from kgdx.policies.permutation import concordance, fused, joined, read_order, reasoned
 from kgdx.results.ranked import MoveReason, Reranking
 
 PROMPT = "rerank"
@@ -31,7 +31,7 @@ class Ordered(Artifact):
         turn: Which time all candidates are ordered, from 0.
         begin: Where the window begins.
         shown: Ids as the model was shown them.
-        order: The same ids in its order; those that it left out follow in the order of retrieval.
+        order: The same ids in its order; in that of retrieval where nothing was taken.
         unknown: Ids that were refused: there is no such candidate.
         repeated: Ids that were refused: they came again.
         omitted: Candidates that it left out.
@@ -88,6 +88,8 @@ class ReadOrder(Action):
     """Where the window begins."""
     shown: tuple[str, ...]
     """Ids as the model was shown them."""
+    whole: bool = False
+    """Whether an order that leaves some out is not taken."""
 
     @property
     def sees(self) -> tuple[Reads, ...]:
@@ -105,6 +107,9 @@ class ReadOrder(Action):
         found = read_order(said.text, len(self.shown))
         ranking = view.last(Ranked)
         place = {} if ranking is None else {each.id: at for at, each in enumerate(ranking.ranking.candidates)}
+        if self.whole and found.places and found.omitted:
+            short = f"it leaves out {found.omitted} of {len(self.shown)} candidates"
+            found = replace(found, places=(), why={}, fault=short)
         taken = tuple(self.shown[at] for at in found.places)
         left = sorted({*self.shown} - {*taken}, key=lambda id: place.get(id, len(place)))
         why = {self.shown[at]: words for at, words in found.why.items()}
@@ -140,6 +145,8 @@ class Reorder(Action):
     """How many candidates of the ranking the model was to order."""
     weight: float = 1.0
     """Of the model's order beside the score; 1 for the order alone."""
+    reasoned: bool = False
+    """Whether a candidate moves up only with a reason that its evidence carries."""
     prompt: str = ""
     """Name of the instruction."""
     digest: str = ""
@@ -169,6 +176,9 @@ class Reorder(Action):
         stands = len(faulty) == len(made)
         both, ties = joined(orders) if orders else ([], 0)
         numbers = range(len(ids)) if stands else fused(both, [each.score for each in listed[: len(ids)]], self.weight)
+        carried = _reasons(made, ids, view.get(Briefed)) if self.reasoned else {}
+        if self.reasoned:
+            numbers = reasoned(list(numbers), {place[id] for id, why in carried.items() if why.text})
         order = [ids[number] for number in numbers]
         moved = [id for at, id in enumerate(order) if id != ids[at]]
         up = [id for at, id in enumerate(order[: self.top]) if at < place[id]]

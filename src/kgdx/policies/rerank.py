@@ -31,8 +31,8 @@ from kgdx.policies.planner import FRUITLESS
 from kgdx.policies.reordering import PROMPT, Ordered, ReadOrder, Reorder, of_turn
 from kgdx.rank import Candidate
 
-_FORM = '{{{thought}"order": ["{second}", "{first}"], "why": [{{"id": "{second}", "because": "one sentence [E1]."}}]}}'
-_THOUGHT = '"thought": "…", '
+_FORM = 'an object with {thought}"order", a list of ids, and "why", a list of objects with "id" and "because".'
+_THOUGHT = '"thought", text, '
 _ID_TOKENS, _REASON_TOKENS, _THOUGHT_TOKENS = 5, 40, 200
 """What an answer takes: for each id, for each reason, of which a third of the candidates have one, for thoughts."""
 
@@ -66,8 +66,10 @@ class RerankPolicy(Policy):
     """Of its order beside the score; 1 for the order alone."""
     window: Annotated[int, Field(ge=2, le=500)] | None = None
     """How many candidates a request shows; as many as fit into :attr:`room` where ``None``."""
-    room: Annotated[int, Field(ge=2_000)] = 24_000
-    """Characters of a request that the candidates may take."""
+    room: Annotated[int, Field(ge=2_000)] = 8_000
+    """Characters of a request that the candidates may take; with the answer it fits into 4,096 tokens."""
+    reasoned: bool = False
+    """Whether an order has to be whole, and a candidate moves up only with a reason that its evidence carries."""
     evidence: Annotated[int, Field(ge=1, le=40)] = 6
     """How much evidence of each candidate is shown at most."""
     words: bool = True
@@ -78,11 +80,7 @@ class RerankPolicy(Policy):
     """Length of an answer at most."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next step: read, rank, gather evidence, ask, read the order, explain, declare.
-
-        Raises:
-            KgdxError: The case could not be read or ranked.
-        """
+        """Return the next step: read, rank, gather evidence, ask, read the order, explain, declare."""
         ranking = ranking_of(state)
         if ranking is None:
             if failed := [each for each in state.log if each.kind is Kind.ERROR]:
@@ -100,7 +98,7 @@ class RerankPolicy(Policy):
             return self._reorder()
         turn, begin, shown = part
         if len(exchanges(state.log, f"{PROMPT}@")) > len(made):
-            return ReadOrder(turn=turn, begin=begin, shown=tuple(each.id for each in shown))
+            return ReadOrder(turn=turn, begin=begin, shown=tuple(each.id for each in shown), whole=self.reasoned)
         return self._ask(state, shown)
 
     def close(self, state: State) -> Wish | None:
@@ -110,8 +108,14 @@ class RerankPolicy(Policy):
         return self._reorder() if state.get(Reranked) is None else self._ending(state)
 
     def _reorder(self) -> Reorder:
-        of = {"prompt": self.prompt.name, "digest": self.prompt.digest}
-        return Reorder(candidates=self.candidates, weight=self.weight, top=self.top, **of)
+        return Reorder(
+            candidates=self.candidates,
+            weight=self.weight,
+            reasoned=self.reasoned,
+            prompt=self.prompt.name,
+            digest=self.prompt.digest,
+            top=self.top,
+        )
 
     def _ending(self, state: State) -> Wish | None:
         """Explain the first of the order and declare it."""
@@ -173,7 +177,7 @@ class RerankPolicy(Policy):
             how=self.prompt.text,
             patient=patient(state.case, self.words),
             candidates="\n".join(self._lines(state, shown)),
-            form=_FORM.format(thought=thought, first=f"{MARK}1", second=f"{MARK}2"),
+            form=_FORM.format(thought=thought),
             count=str(len(shown)),
             first=f"{MARK}1",
             last=f"{MARK}{len(shown)}",
@@ -202,6 +206,7 @@ def _schema(marks: Sequence[str], *, thought: bool) -> dict[str, Any]:
         "additionalProperties": False,
     }
     fields: dict[str, Any] = {"thought": {"type": "string"}} if thought else {}
-    fields["order"] = {"type": "array", "items": {"type": "string", "enum": list(marks)}}
+    whole = {"minItems": len(marks), "maxItems": len(marks)}
+    fields["order"] = {"type": "array", "items": {"type": "string", "enum": list(marks)}, **whole}
     fields["why"] = {"type": "array", "items": why}
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

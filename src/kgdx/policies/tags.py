@@ -23,7 +23,7 @@ from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.tag_protocol import CLOSING, PAPER, Block, Rules, read
-from kgdx.episode.wish import Action, AskModel, Wish
+from kgdx.episode.wish import Action, AskModel, Remark, Wish
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.doctor_reading import aligned
 from kgdx.policies.tag_answers import ShowFound, Shown, presented, since_read
@@ -33,6 +33,10 @@ Notation = Literal["tags", "calls"]
 PROMPTS: Mapping[Notation, str] = {"tags": "tags", "calls": "tool_calls"}
 LEAST = 64
 """Characters that have to be left for the model to be asked once more."""
+
+
+UNDECLARED = "undeclared"
+"""Code of the remark that the model declared no disease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,22 +176,43 @@ class TagsPolicy(Policy):
         """Return the next wish: ask, read, do the act, show what it found; or come to the end."""
         if state.get(Read) is None and state.case.text and not state.tried(Extract()):
             return Extract()
+        if any(each.name == Remark.name and each.data.get("code") == UNDECLARED for each in state.log):
+            return self._undeclared(state)
         said = exchanges(state.log)
         if not said:
             return self._asked(prompt(PROMPTS[self.notation]).messages(**presented(state.case, self.rules)), False)
         if said[-1].failed:
-            return None
+            return self._undeclared(state)
         last = state.last(TagsRead)
         if last is None or last.round < len(said):
             return ReadTags(round=len(said), rules=self.rules)
         if last.act == "diagnose" and not last.refused:
             return self._end(state, last)
-        return self._act(state, last) or self._go_on(state, said[-1])
+        return self._act(state, last) or self._go_on(state, said[-1]) or self._undeclared(state)
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the episode: nothing, since what the model has not declared is not its diagnosis."""
+        """Return what ends the episode: what the model has declared; where it has not, the graph's ranking."""
         last = state.last(TagsRead)
-        return self._end(state, last) if last is not None and last.declared else None
+        return self._end(state, last) if last is not None and last.declared else self._undeclared(state)
+
+    def _undeclared(self, state: State) -> Wish | None:
+        """Say that the model declared no disease, and in which turns it broke the protocol; the ranking stands then."""
+        if not self.top or not state.case.observed:
+            return None
+        broken = [
+            f"{each.round} ({', '.join(code for code, _ in each.broken)})"
+            for each in state.all(TagsRead)
+            if each.broken
+        ]
+        turns = f"; it broke the protocol in turn {', '.join(broken)}" if broken else ""
+        told = f"the model declared no disease of the graph{turns}; the graph's own ranking stands"
+        remark, rank = Remark(code=UNDECLARED, text=told), Rank(top=self.top, explain=True)
+        explain = Explain(top=min(self.explain, self.top)) if self.explain else None
+        ranked = state.get(Ranked) is not None
+        steps = (remark, None if ranked else rank, explain if ranked and not state.all(Explained) else None)
+        if step := next((each for each in steps if each is not None and not state.tried(each)), None):
+            return step
+        return Diagnose() if ranked else None
 
     def _asked(self, messages: Sequence[Message], continues: bool) -> AskModel:
         return AskModel(
@@ -242,7 +267,7 @@ class TagsPolicy(Policy):
     def _end(self, state: State, last: TagsRead) -> Wish | None:
         """Rank the case by the graph, explain what the model declares, and declare it."""
         if not last.declared:
-            return None
+            return self._undeclared(state)
         known = self.top > 0 and bool(state.case.observed)
         rank = Rank(top=self.top, also=last.declared, explain=True) if known else None
         if rank is not None and state.get(Ranked) is None and not state.tried(rank):

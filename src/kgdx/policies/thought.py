@@ -313,7 +313,6 @@ class ThoughtPolicy(WritingPolicy):
 
 @lru_cache(maxsize=1_024)
 def _wanted(question: str) -> tuple[Want, ...]:
-    """What is got of the diseases of a thought: what the question's words ask for."""
     return tuple(wants(question)) or _USUAL
 
 

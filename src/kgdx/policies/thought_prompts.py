@@ -8,7 +8,7 @@ from kgdx.answer.evidence_pack import clean
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.answer_writing import LANGUAGES, quoted
 
-FACT_CHARS = 12_000
+FACT_CHARS = 8_000
 """Characters of a prompt that facts of the graph may take, beside the documents: what is given to a pack's prompt."""
 
 DISEASES = 5

@@ -68,12 +68,7 @@ class OpenSources(Action):
     """Tags of the sources to search; all without any."""
 
     def run(self, graph: Operations, view: State) -> SourcesOpened:
-        """Return how much there is to search.
-
-        Raises:
-            UsageError: A source has no such tag.
-            StoreError: An index is damaged, or cannot be made.
-        """
+        """Return how much there is to search."""
         return SourcesOpened(len(graph.graph.texts.ranking(self.sources)))
 
 
@@ -125,7 +120,6 @@ class NameThought(Action):
 
 
 def _telling(counted: Counter[tuple[str, ...]], words: Mapping[tuple[str, ...], str]) -> list[str]:
-    """The names, those first that stand most often; of equally many the longest, which say most."""
     return [words[ids] for ids in sorted(counted, key=lambda ids: (-counted[ids], -len(words[ids])))]
 
 
@@ -208,7 +202,7 @@ class ReadChoice(Action):
 
 
 _CHOICE = re.compile(
-    r"\s*^[\s*_#>]*(?:answer|答案)[*_\s]*[:：][*_\s(（]*[A-Z][)）.。*_\s]*\Z", re.IGNORECASE | re.MULTILINE
+    r"(?:\A|[^\S\n]*+\n)[\s*_#>]*+(?:answer|答案)[*_\s]*+[:：][*_\s(（]*+[A-Z][)）.。*_\s]*\Z", re.IGNORECASE
 )
 
 

@@ -23,9 +23,6 @@ class Scorers:
         scorers: Scorer by name.
         weights: What each of them weighs.
         size: How many candidates there are.
-
-    Raises:
-        UsageError: A scorer has no weight.
     """
 
     def __init__(self, scorers: Mapping[str, Scorer], weights: Weights, size: int) -> None:
@@ -64,11 +61,7 @@ class Scorers:
         return [self.fuse(*each) for each in zip(queries, values, combined, strict=True)]
 
     def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
-        """Weigh and add up the scorers' scores.
-
-        Raises:
-            UsageError: A scorer does not give one finite score for each candidate.
-        """
+        """Weigh and add up the scorers' scores."""
         scales, parts = {}, []
         gate = min((scorer.gate(query) for scorer in self.scorers.values()), default=1.0) if query.phrases else 1.0
         for name, value in values.items():

@@ -102,9 +102,6 @@ class CaseBank:
         snapshot: Holds the patients.
         synthetic: Whether made-up patients count too: they say nothing of real ones that the annotations do not.
         pooling: τ of what several patients of a disease add up to; 0 for the best one alone.
-
-    Raises:
-        StoreError: There is no patient with one diagnosis among the ranked diseases.
     """
 
     def __init__(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.patient import Case
 from kgdx.rank.phrases import articles, heeded, names_of
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
 """What mentions, comorbidities and sources weigh, and the bound of their sum."""
+SETTINGS = {"emergency": 1.6, "general": 1.0, "referral": 0.3}
+"""What the prior counts where the patient is seen: in an emergency room, a general practice or ward, after referral to
+a clinic of rare diseases. Set by hand."""
 OPEN, WORDS = 3.0, 1.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
 BACKGROUND = 20.0
@@ -85,8 +89,23 @@ class Commonness(Scorer):
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
         """Return the scores with a gate that is as far open; shape (candidates,)."""
         words = WORDS * bool(query.phrases) * heeded(gate)
-        score: Floats = np.float32(OPEN * gate + words) * self.arrays["prior"]
+        weight = SETTINGS[setting(query.case)[0]] * (OPEN * gate + words)
+        score: Floats = np.float32(weight) * self.arrays["prior"]
         return score
+
+
+def setting(case: Case | None) -> tuple[str, str]:
+    """Return where a patient is seen, and why that is assumed.
+
+    Example:
+        >>> setting(Case("p", setting="emergency")), setting(None)[0]
+        (('emergency', 'as stated'), 'general')
+    """
+    if case is not None and case.setting:
+        return case.setting, "as stated"
+    if case is not None and (case.gene_evidence or case.family.inheritance):
+        return "referral", "since candidate genes or a mode of inheritance are given"
+    return "general", "since nothing says where the patient is seen"
 
 
 class Mentions(Scorer):
@@ -121,7 +140,6 @@ class Mentions(Scorer):
 
 
 def _scaled(count: Ints) -> Floats:
-    """Counts on a logarithmic scale, 1 for the greatest."""
     value = np.log1p(count.astype(np.float64))
     scaled: Floats = value / max(float(value.max()), 1e-9)
     return scaled

@@ -64,7 +64,6 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
 
 
 def _told(snapshot: Snapshot) -> Ints:
-    """Rows with a definition, of sources that list symptoms: those describe what clinicians see."""
     columns = (snapshot.table("disease").column(name).to_pylist() for name in ("source", "definition"))
     listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
     return np.array([bool(text) and source in listing for source, text in zip(*columns, strict=True)], bool)

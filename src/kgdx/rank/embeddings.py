@@ -89,11 +89,7 @@ class Embeddings:
         return read
 
     def _check(self) -> None:
-        """Refuse a card that says too little, and arrays that do not fit it.
-
-        Raises:
-            AttributeError, KeyError, TypeError, ValueError: They do not.
-        """
+        """Refuse a card that says too little, and arrays that do not fit it."""
         for name in ("name", "graph", "sentence_encoder"):
             self.card[name]
         self.card["training"]["encoder"]

@@ -48,7 +48,6 @@ class EvidenceOdds:
         self._values: dict[str, tuple[list[str], Floats]] = {}
 
     def _counted(self, names: Sequence[str]) -> Floats:
-        """Patients with each evidence, or value; shape (conditions, names)."""
         rows = [[each.evidences.get(name, 0) for name in names] for each in self._counts]
         return np.array(rows, float).reshape(len(self._counts), len(names))
 

@@ -83,11 +83,7 @@ class EvidenceTable(BaseModel):
 
     @classmethod
     def read(cls, path: Path | None = None) -> EvidenceTable:
-        """Read a table; the one that ships by default.
-
-        Raises:
-            ConfigError: It cannot be read.
-        """
+        """Read a table; the one that ships by default."""
         path = path or resource("ranking", FILE)
         try:
             return cls.model_validate_json(path.read_bytes())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,17 @@ from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.patient import Status
 from kgdx.errors import UsageError
 from kgdx.rank.feature_matrices import Basis
-from kgdx.rank.query import Told
 from kgdx.rank.ranking_model import RankModel
 from kgdx.rank.scorers import Scorer
+from kgdx.rank.term_scorers import SPECIFIC
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Scored
     from kgdx.rank.ranking import Names
 
+DIGITS = 4
+"""Decimals of a finding's part of a score; what is rounded away belongs to no finding."""
 LEAST = 1e-6
 """What is left of a part and below this was rounded away."""
 UNLIKE = 0.05
@@ -47,16 +49,10 @@ def explain(
     A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of the
     scorer's part belongs to no finding: the comparison with the mean of the candidates, the cut of extremely low
     values, or what the scorer calls it.
-
-    Raises:
-        UsageError: A scorer does not explain each finding for each candidate.
     """
     query, parts = scored.query, scored.parts(best)
-    told: dict[Status, Sequence[Sequence[_Told]]] = {
-        Status.PRESENT: _told(names, query.observed, matches(model, query.observed, best), best),
-        Status.ABSENT: _told(names, query.excluded, exclusions(model, query.excluded, best), best),
-    }
-    result: list[list[Contribution]] = [[] for _ in best]
+    rows = _rows(model, names, scored, scorers, best)
+    more: list[dict[tuple[str, str, str], Contribution]] = [{} for _ in best]
     for name in scored.values:
         scorer = scorers[name]
         unit = scored.scales[name].weight / scored.scales[name].deviation
@@ -64,51 +60,62 @@ def explain(
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
-        words, reasons = scorer.told(query, best), scorer.says(query, best)
-        reads, facts = scorer.reads, told.get(scorer.reads, [()] * len(best))
-        for place, share in enumerate((unit * shares.astype(np.float64)).T.tolist()):
-            result[place] += [
-                Contribution(what.finding, reads, score, what.rule, name, *what.why)
-                for what, score in zip(facts[place], share, strict=True)
-            ]
-            spoken = [_phrase(each, unit * each.value, name) for each in words[place]]
-            result[place] += spoken
-            rest = parts[place][name] - sum(share) - sum(each.score for each in spoken)
+        told, reasons = scorer.told(query, best), scorer.says(query, best)
+        facts = rows.get(scorer.reads, [[]] * len(best))
+        for place, share in enumerate(np.round(unit * shares.astype(np.float64), DIGITS).T.tolist()):
+            rest = parts[place][name]
+            for row, score in zip(facts[place], share, strict=True):
+                if score:
+                    row.parts[name] = score
+                    rest -= score
+            for each in told[place]:
+                score = round(unit * each.value, DIGITS)
+                key = ("phrase", each.text, each.matched)
+                row = more[place].setdefault(
+                    key, Contribution(key[0], 0.0, status=Status.PRESENT, text=each.text, words=each.matched)
+                )
+                row.parts[name] = row.parts.get(name, 0.0) + score
+                rest -= score
+            rest = round(rest, 2 * DIGITS)
             if abs(rest) > LEAST:
-                result[place].append(Contribution("", Status.UNKNOWN, rest, scorer.rest, name, text=reasons[place]))
-    return [tuple(found) for found in result]
+                key = (scorer.rest, reasons[place], "")
+                row = more[place].setdefault(key, Contribution(scorer.rest, 0.0, text=reasons[place]))
+                row.parts[name] = row.parts.get(name, 0.0) + rest
+    result = []
+    for place in range(len(best)):
+        found = (*(row for each in rows.values() for row in each[place]), *more[place].values())
+        for row in found:
+            row.score = round(sum(row.parts.values()), 2 * DIGITS)
+        result.append(found)
+    return result
 
 
-def _phrase(told: Told, score: float, scorer: str) -> Contribution:
-    return Contribution("", Status.PRESENT, score, "phrase", scorer, text=told.text, words=told.matched)
+def _rows(
+    model: RankModel, names: Names, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
+) -> dict[Status, list[list[Contribution]]]:
+    """Return for each candidate a row for each finding that a scorer reads: how they meet, and no score yet."""
+    query, reads = scored.query, {scorers[name].reads for name in scored.values}
+    found = {}
+    for status, terms, meet in ((Status.PRESENT, query.observed, matches), (Status.ABSENT, query.excluded, exclusions)):
+        if status in reads:
+            findings, met = [names.term(term) for term in terms.tolist()], meet(model, terms, best)
+            found[status] = [
+                [_row(names, candidate, id, status, each[place]) for id, each in zip(findings, met, strict=True)]
+                for place, candidate in enumerate(best.tolist())
+            ]
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A match in words: the finding, the rule, and (matched, via, frequency, references)."""
-
-    finding: str
-    rule: str
-    why: tuple[str, str, str, tuple[str, ...]]
-
-
-def _told(names: Names, terms: Ints, found: list[list[Match]], candidates: Ints) -> list[list[_Told]]:
-    """Return for each candidate how it meets each finding, in words."""
-    findings = [names.term(term) for term in terms.tolist()]
-    return [
-        [_tell(names, candidate, finding, row[place]) for finding, row in zip(findings, found, strict=True)]
-        for place, candidate in enumerate(candidates.tolist())
-    ]
-
-
-def _tell(names: Names, candidate: int, finding: str, match: Match) -> _Told:
+def _row(names: Names, candidate: int, finding: str, status: Status, match: Match) -> Contribution:
+    row = Contribution(match.rule, 0.0, finding, status)
     if match.rule == "neighbour":
-        return _Told(finding, match.rule, (names.candidate(match.matched).id, "", "", ()))
-    if match.matched < 0:
-        return _Told(finding, match.rule, ("", "", "", ()))
-    stated = names.annotation(candidate, match.matched, lacking=match.rule == "annotated_absent")
-    via = names.term(match.via) if match.via >= 0 else ""
-    return _Told(finding, match.rule, (names.term(match.matched), via, *stated))
+        row.matched = names.candidate(match.matched).id
+    elif match.matched >= 0:
+        row.matched = names.term(match.matched)
+        row.via = names.term(match.via) if match.via >= 0 else ""
+        lacking = match.rule == "annotated_absent"
+        row.frequency, row.references = names.annotation(candidate, match.matched, lacking=lacking)
+    return row
 
 
 def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]]:
@@ -126,6 +133,7 @@ def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]
     annotation, which = np.unique(annotated.index[position], return_inverse=True)
     most, via = _common(basis, terms, annotation)
     similar = 2 * most * -np.expm1(-most) / np.maximum(basis.ic[terms][:, None] + basis.ic[annotation], 1e-9)
+    similar[most < np.minimum(SPECIFIC, np.minimum(basis.ic[terms][:, None], basis.ic[annotation]))] = 0
     first = _first_of_greatest(similar[:, which], begin)
     chosen, value = which[first], np.take_along_axis(similar[:, which], first, axis=1)
     found = []
@@ -171,37 +179,39 @@ class _Meeting:
 
     def __init__(self, model: RankModel, term: int) -> None:
         self._model, self._term = model, term
-        self._above: Floats | None = None
+        self._contrary = set(model.columns.contrary.columns(term).tolist())
         self._lent: Floats | None = None
 
     def match(self, candidate: int, best: tuple[int, int, float] | None) -> Match:
         """Return the match, given the most similar annotation, the common ancestor and the similarity."""
-        lacking = self._model.columns.lacking.columns(candidate)
-        if len(lacking):
-            lacking = self._general(lacking)
+        if candidate in self._contrary:
+            return self._against(candidate)
         if best is not None:
             matched, via, similar = best
             if matched == self._term:
                 return Match("exact", matched)
             if via == self._term:
                 return Match("descendant", matched, self._term)
-            if len(lacking):
-                return Match("annotated_absent", int(lacking[-1]))
             if matched == via:
                 return Match("ancestor", matched, via)
             if similar >= UNLIKE:
                 return Match("shared", matched, via)
-        elif len(lacking):
-            return Match("annotated_absent", int(lacking[-1]))
         neighbour = self._neighbour(candidate)
         return _BACKGROUND if neighbour < 0 else Match("neighbour", neighbour)
 
-    def _general(self, terms: Ints) -> Ints:
-        """Those of some terms that are the finding or above it."""
-        if self._above is None:
-            self._above = np.zeros(len(self._model.basis.ic), bool)
-            self._above[self._model.basis.up.columns(self._term)] = True
-        return terms[self._above[terms]]
+    def _against(self, candidate: int) -> Match:
+        """What the candidate is annotated not to have, or else the opposite that it has most often."""
+        basis, columns = self._model.basis, self._model.columns
+        lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term))
+        if len(lacking):
+            return Match("annotated_absent", int(lacking[-1]))
+        annotated, frequency = columns.annotated.row(candidate)
+        most = max(
+            (float(frequency[at]), -at)
+            for top in basis.opposite.columns(self._term).tolist()
+            for at in np.flatnonzero(np.isin(annotated, basis.down.columns(top))).tolist()
+        )
+        return Match("opposite", int(annotated[-most[1]]))
 
     def _neighbour(self, candidate: int) -> int:
         """The similar candidate that lends most to this one for the finding, -1 for none."""

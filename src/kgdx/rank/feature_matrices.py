@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed, gather
-from kgdx.rank.annotations import Annotations
+from kgdx.rank.annotations import GROUP_SHARE, Annotations
 
 LEAST_FREQUENCY = 0.02
 MOST_FREQUENCY = 0.98
@@ -22,8 +22,10 @@ BACKGROUND_SHARE = 0.2
 """Mixture of a patient's findings: the disease's own phenotypes, and what any patient may have besides."""
 FAINT = 0.05
 """Neighbours' ratios below this are dropped: they would move a finding's log-likelihood by less than a quarter."""
+RELIABILITY = 0.9
+"""Reliability of an annotated opposite: 1 − 0.9 f of the patients with the disease may have the finding."""
 MOST_ABSENT = 1.0
-"""Bound of what one annotated-absent finding takes away, in natural log units."""
+"""Bound of what one finding takes away that is annotated as absent, or whose opposite is annotated, in log units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,14 @@ class Basis:
         down: Term → its descendants and itself.
         ic: Information content −ln(share of candidates with the term), Resnik 1995.
         background: Mean frequency of the term over all candidates.
+        opposite: Term → the terms whose descendants are its opposites.
     """
 
     up: Sparse
     down: Sparse
     ic: Floats
     background: Floats
+    opposite: Sparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class Columns:
         annotated: Candidate → annotated terms, with their frequencies.
         weight: Share of each annotation in its candidate's typical picture; shape (annotations,).
         lacking: Candidate → terms annotated as absent.
+        contrary: Term → candidates that speak against it, since they are annotated with its opposite, or as not having
+            it, with what that takes from the finding's log-likelihood.
     """
 
     frequency: Sparse
@@ -65,6 +71,7 @@ class Columns:
     annotated: Sparse
     weight: Floats
     lacking: Sparse
+    contrary: Sparse
 
     @property
     def size(self) -> int:
@@ -161,15 +168,16 @@ def columns(
     return Columns(
         frequency=Sparse(start, entries, propagated.frequency[order].astype(np.float16)),
         least=propagated.least(basis.ic, annotations.term)[order],
-        ratio=_ratio(by_candidate, lacking, basis, smoothing, narrow),
+        ratio=_ratio(by_candidate, basis, smoothing, narrow),
         breadth=np.log1p(expected).astype(np.float32),
         annotated=annotated,
         weight=(weight / np.maximum(total, 1e-9)[annotations.candidate]).astype(np.float32),
         lacking=compressed(lacking.candidate, lacking.term, lacking.frequency, size),
+        contrary=_contrary(annotations, lacking, by_candidate, basis, narrow),
     )
 
 
-def _ratio(frequency: Sparse, lacking: Annotations, basis: Basis, smoothing: Any, narrow: type) -> Sparse:
+def _ratio(frequency: Sparse, basis: Basis, smoothing: Any, narrow: type) -> Sparse:
     from scipy import sparse
 
     shape = len(frequency.start) - 1, len(basis.ic)
@@ -183,22 +191,31 @@ def _ratio(frequency: Sparse, lacking: Annotations, basis: Basis, smoothing: Any
         extra.eliminate_zeros()
         total = total + extra
     total.data = np.log1p(total.data / BACKGROUND_SHARE).astype(np.float32)
-    if len(lacking.term):
-        total = total + _absent(frequency, lacking, basis, shape)
     by_term = total.T.tocsr()
     by_term.sort_indices()
     return Sparse(by_term.indptr, by_term.indices.astype(narrow), by_term.data.astype(np.float16))
 
 
-def _absent(frequency: Sparse, lacking: Annotations, basis: Basis, shape: tuple[int, int]) -> Any:
-    """What is taken from annotated-absent terms and those below them, but for what the candidate has after all."""
-    from scipy import sparse
+def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse, basis: Basis, narrow: type) -> Sparse:
+    """What is taken from findings whose opposite a candidate has, or that it is annotated not to have.
 
-    position, owner = gather(basis.down.start, lacking.term)
-    candidate, term = lacking.candidate[owner].astype(np.int64), basis.down.index[position]
-    has = np.repeat(np.arange(shape[0]), np.diff(frequency.start)).astype(np.int64) * shape[1] + frequency.index
-    key, first = np.unique(candidate * shape[1] + term, return_index=True)
-    place = np.minimum(np.searchsorted(has, key), len(has) - 1)
-    free = has[place] != key if len(has) else np.ones(len(key), bool)
-    value = np.maximum(np.log(lacking.frequency[owner[first[free]]]), -MOST_ABSENT)
-    return sparse.csr_array((value, (key[free] // shape[1], key[free] % shape[1])), shape=shape, dtype=np.float32)
+    It is ln(1 − RELIABILITY f) of the opposite's frequency f, and ln of the share of the odds that is left of what is
+    annotated as absent, each with what is below it; not where the candidate has the finding after all.
+    """
+    terms, size = len(basis.ic), len(frequency.start) - 1
+    position, owner = gather(basis.opposite.start, annotations.term)
+    candidate = np.concatenate([annotations.candidate[owner], lacking.candidate]).astype(np.int64)
+    top = np.concatenate([basis.opposite.index[position], lacking.term])
+    opposed = np.log1p(-RELIABILITY * np.minimum(annotations.frequency[owner], 1))
+    value = np.maximum(np.concatenate([opposed, np.log(lacking.frequency)]), -MOST_ABSENT)
+    below, owner = gather(basis.down.start, top)
+    key = basis.down.index[below] * np.int64(size) + candidate[owner]
+    has = frequency.index * np.int64(size) + np.repeat(np.arange(size), np.diff(frequency.start))
+    own = has[frequency.values > GROUP_SHARE]  # what a broader group lends weighs less than what is stated
+    stated = (owner >= len(position)) & (basis.down.index[below] == top[owner])
+    free = ~np.isin(key, has) | (stated & ~np.isin(key, own))
+    keys, first = np.unique(key[free], return_inverse=True)
+    least = np.zeros(len(keys), np.float32)
+    np.minimum.at(least, first, value[owner[free]])
+    start = np.searchsorted(keys, np.arange(terms + 1, dtype=np.int64) * size).astype(np.int32)
+    return Sparse(start, (keys % size).astype(narrow), least.astype(np.float16))

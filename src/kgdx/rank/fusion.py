@@ -88,10 +88,6 @@ class Weights(_Part):
             given: A file like ``ranking/weights.yaml``, which is read by default, or scorer → weight, with the rest
                 of that file.
 
-        Raises:
-            ConfigError: The file cannot be read, or is not of that form.
-            UsageError: A weight that is given is no finite number.
-
         Example:
             >>> Weights.read({"likelihood": 1, "coverage": 0.5}).of("coverage")
             0.5
@@ -114,11 +110,7 @@ class Weights(_Part):
             raise ConfigError(f"{path} cannot be read as weights ({why})", hint="see ranking/weights.yaml") from error
 
     def of(self, name: str) -> float:
-        """Return the weight of a scorer.
-
-        Raises:
-            UsageError: It has none.
-        """
+        """Return the weight of a scorer."""
         if name not in self.scorers:
             others = ", ".join(sorted(self.scorers))
             raise UsageError(f"the scorer {name[:40]} has no weight", hint=f"weighed are {others}")
@@ -126,9 +118,6 @@ class Weights(_Part):
 
     def of_method(self, name: str) -> Weights:
         """Return the weights of a retrieval method.
-
-        Raises:
-            UsageError: No method of the name is weighed.
 
         Example:
             >>> sorted(Weights.read().of_method("bm25").scorers)
@@ -178,9 +167,6 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
         weight: The scorer's weight.
         size: Number of candidates.
         field: Among which of them they are compared.
-
-    Raises:
-        UsageError: There is not one value for each candidate, or one is not a finite number.
     """
     if values.shape != (size,):
         what = f"the scorer {scorer.name} gives scores of shape {values.shape}, not {(size,)}"

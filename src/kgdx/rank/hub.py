@@ -104,11 +104,9 @@ def simulated(model: RankModel, count: int = QUERIES, seed: int = 0) -> Iterator
 
 
 def _stated(term: int, model: RankModel, made: np.random.Generator) -> int:
-    """The finding as it is noted down."""
     return int(made.choice(model.basis.up.columns(term))) if made.random() < IMPRECISION else term
 
 
 def _informative(terms: Ints, ic: Floats) -> Ints:
-    """Each term once, without those that nearly every disease has."""
     once = np.array(list(dict.fromkeys(terms.tolist())), np.int64)
     return once[ic[once] > LEAST_IC]

@@ -188,6 +188,5 @@ class Inheritance(ByPerson):
         return f"{NAMES[int(modes.argmax())]}; {', '.join(said)}"
 
     def _suspected(self, family: Family) -> list[int]:
-        """Places of the modes that are suspected; X-linked without more is any of its kinds."""
         places = [list(MODES).index(id) for id in family.inheritance if id in MODES]
         return list(dict.fromkeys(each for place in places for each in ((4, 2, 3) if place == 4 else (place,))))

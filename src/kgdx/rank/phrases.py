@@ -222,6 +222,17 @@ class Words(Listed):
         """Return whether a word of the phrases is a word of the graph's symptoms."""
         return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
 
+    @cached_property
+    def _symptoms(self) -> frozenset[frozenset[str]]:
+        return frozenset(frozenset(units(self.texts[at])) for at in range(len(self.texts)))
+
+    def meets(self, phrase: str) -> bool:
+        """Return whether half of the words of a phrase and a symptom are the same, or it has all of at least three."""
+        own = set(units(phrase))
+        return any(
+            2 * len(own & each) >= len(own | each) or (len(each) > 2 and each <= own) for each in self._symptoms if each
+        )
+
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Return what each phrase's words weigh in each candidate."""
         return _weights(self._index, phrases)

@@ -186,10 +186,6 @@ class Proposer:
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
             evenly: Whether the diseases to tell apart are taken for equally likely.
-
-        Raises:
-            CaseError: None of the observed findings can be ranked.
-            UsageError: No such selector or kind, or a price that is not above 0.
         """
         chosen = make_selector(selector)
         prices = checked(costs)
@@ -317,7 +313,6 @@ def _options(pool: Pool, rows: Ints, telling: Ints) -> list[tuple[Option, ...]]:
 
 
 def _values(id: str) -> tuple[Option, ...]:
-    """Return the values that an evidence may have."""
     one = evidences().get(id.removeprefix(PREFIX))
     values = one.values.items() if one is not None else ()
     return tuple(Option(f"{id}{VALUE}{value}", label) for value, label in values)
@@ -325,9 +320,6 @@ def _values(id: str) -> tuple[Option, ...]:
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:
     """Return a price for each way of answering.
-
-    Raises:
-        UsageError: A price is not above 0, or no such way.
 
     Example:
         >>> checked({"imaging": 20})["imaging"], checked({})["ask"]

@@ -18,6 +18,8 @@ from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.rank import family_rows
 from kgdx.rank.adding_up import Scorers
+from kgdx.rank.clauses import said
+from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
@@ -29,14 +31,16 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
+from kgdx.rank.gates import Gates
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
-from kgdx.rank.said import said
 from kgdx.rank.scorers import SCORERS, Scorer
+from kgdx.rank.sufficiency import judged, too_little
 from kgdx.results.ranked import Candidate
+from kgdx.results.words import count
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -61,9 +65,6 @@ class Ranker:
         names: What its numbers stand for.
         scorers: Scorer by name.
         weights: What each of them weighs.
-
-    Raises:
-        UsageError: A scorer has no weight.
     """
 
     def __init__(self, model: RankModel, names: Names, scorers: Mapping[str, Scorer], weights: Weights) -> None:
@@ -95,11 +96,6 @@ class Ranker:
             weights: A file of weights, or scorer → weight; those that kgdx ships by default. A scorer is used when it
                 has a weight here.
             scorers: Scorers to use beside those that :data:`~kgdx.rank.scorers.SCORERS` finds by name.
-
-        Raises:
-            StoreError: The graph lacks the phenotype ontology or annotated diseases, or the model is damaged.
-            ConfigError: The file of weights cannot be used, or the package of a scorer.
-            UsageError: There is no scorer of a name that has a weight, or a scorer has none.
         """
         return cls.of(snapshot, open_model(snapshot), weights, scorers)
 
@@ -135,6 +131,8 @@ class Ranker:
         *,
         explain: bool = False,
         by_family: bool = False,
+        abstain: bool = False,
+        gates: bool = True,
     ) -> Ranking:
         """Return the best candidates for a case.
 
@@ -145,26 +143,40 @@ class Ranker:
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
             by_family: Whether ``top`` counts families: each is one row, its best member, with the others inside.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
-            UsageError: A disease of ``also`` is not among those that are ranked.
+            abstain: Whether nothing is ranked where a text holds too little to go on.
+            gates: Whether diseases that sex or age rules out are left out.
         """
-        query, issues = self.query(case)
+        query, issues = self._read(case)
+        little = None
+        if abstain and isinstance(case, Case):
+            little = too_little(self.model, self.names, self.scorers.values(), case, query)
+        if little is not None:
+            return Ranking((), self.model.columns.size, issues, little)
+        self._refuse_empty(query)
+        out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
         def find() -> tuple[Candidate, ...]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             matched = None if bank is None else (bank, left_out)
             try:
-                return tuple(self._best(query, top, others, matched, explain=explain, by_family=by_family))
+                return tuple(self._best(query, top, others, matched, out, explain=explain, by_family=by_family))
             except IndexError as error:  # a disk has changed an index by itself: opening cannot see that
                 hint = "`kgdx verify` lists what is wrong; build the graph again with `kgdx build`"
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self.key(query), by_family, top, *others), find) if short else find()
-        return Ranking(found, self.model.columns.size, issues)
+        found = self._results.get(("rank", self.key(query), by_family, gates, top, *others), find) if short else find()
+        scored = self.score_query(query)
+        shown = np.where(np.any(list(out.values()), axis=0), -np.inf, scored.total) if out else scored.total
+        first = float(self.posterior(scored)[int(shown.argmax())])
+        judgement = replace(
+            judged(first),
+            left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
+            setting=setting(query.case)[0],
+            setting_rule=setting(query.case)[1],
+        )
+        return Ranking(found, self.model.columns.size, issues, judgement)
 
     def _best(
         self,
@@ -172,6 +184,7 @@ class Ranker:
         top: int,
         others: list[int],
         bank: tuple[Bank, frozenset[str]] | None,
+        out: Mapping[str, Ints],
         *,
         explain: bool,
         by_family: bool,
@@ -179,12 +192,15 @@ class Ranker:
         scored = self.score_query(query)
         matched = None if bank is None else bank[0].match(scored, bank[1])
         total = scored.total if matched is None else matched.raised(scored.total)
+        for mask in out.values():
+            total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
         rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
         ranks = family_rows.ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
+        explained = self._explains(scored)
         candidates = [
-            self._candidate(number, rank, parts)
+            self._candidate(number, rank, parts, explained)
             for (number, rank), parts in zip(places.items(), scored.parts(numbers), strict=True)
         ]
         if matched is not None:
@@ -193,12 +209,22 @@ class Ranker:
             candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
         return self._explained(scored, candidates, numbers) if explain else candidates
 
-    def _candidate(self, number: int, rank: int, parts: dict[str, float]) -> Candidate:
+    def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: Floats | None) -> Candidate:
         described = self.names.candidate(number)._asdict()
-        return Candidate(rank=rank, **described, score=sum(parts.values()), parts=parts, family=self._family(number))
+        found = Candidate(rank=rank, **described, score=sum(parts.values()), parts=parts, family=self._family(number))
+        return found if explained is None else replace(found, explained=round(float(explained[number]), 3))
+
+    def _explains(self, scored: Scored) -> Floats | None:
+        """The share of the findings' information that each candidate's annotations cover, of what one may cover."""
+        terms = scored.query.observed
+        if "coverage" not in scored.values or not len(terms):
+            return None
+        ic = self.model.basis.ic[terms]
+        most = float((ic * -np.expm1(-ic)).sum() / max(float(ic.sum()), 1e-9))
+        share: Floats = np.clip(scored.values["coverage"] / max(most, 1e-9), 0, 1)
+        return share
 
     def _family(self, number: int) -> str:
-        """Id of the candidate that stands for the family of one; nothing where it is alone."""
         families = self.model.families
         alone = len(families.members.columns(int(families.of[number]))) < 2
         return "" if alone else self.names.candidate(families.standing(number)).id
@@ -218,10 +244,6 @@ class Ranker:
         Args:
             case: The case that was ranked.
             candidates: Some of :attr:`Ranking.candidates`.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
-            UsageError: A candidate is not among the diseases that are ranked.
         """
         given = list(candidates)
         numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
@@ -235,19 +257,11 @@ class Ranker:
         ]
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:
-        """Return the ids of all candidates, ascending by entry, and their scores.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
-        """
+        """Return the ids of all candidates, ascending by entry, and their scores."""
         return self.ids, self.score(case).total
 
     def score_many(self, cases: Iterable[Case | Findings]) -> Floats:
-        """Return the scores of many cases, equal to those of :meth:`score_all`; shape (cases, candidates).
-
-        Raises:
-            CaseError: A case has no observed finding that is a phenotype of the graph.
-        """
+        """Return the scores of many cases, equal to those of :meth:`score_all`; shape (cases, candidates)."""
         totals = [self.score(case).total for case in cases]
         return np.array(totals, np.float32).reshape(len(totals), self.model.columns.size)
 
@@ -258,9 +272,6 @@ class Ranker:
             case: A case, or the ids of its observed and excluded phenotypes.
             before: The same case when less was known, to go on from: where its findings come first, only what was
                 added is computed. The result is equal to the last bit with and without it.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
         """
         return self.score_query(self.query(case)[0], before)
 
@@ -283,7 +294,6 @@ class Ranker:
         return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
 
     def _shorter(self, query: Query) -> Scored | None:
-        """A kept case with one finding less, if there is one."""
         less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
         return self._scored.peek(self.key(less[0])) or self._scored.peek(self.key(less[1]))
 
@@ -297,9 +307,6 @@ class Ranker:
         Args:
             case: A case, the ids of its observed and excluded phenotypes, or the case as it was scored.
             count: How many lead; by default as many as the weights say.
-
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
         """
         scored, query = (case, case.query) if isinstance(case, Scored) else (None, self.query(case)[0])
         fitted = self.weights.posterior
@@ -323,6 +330,10 @@ class Ranker:
         return fitted.of_evidences if query.symptoms else temperature(len(query.observed), fitted.temperature)
 
     @cached_property
+    def _gates(self) -> Gates:
+        return Gates(self.names.snapshot, self.model, self.scorers)
+
+    @cached_property
     def proposer(self) -> Proposer:
         """Proposes questions; opened when it is first asked."""
         return Proposer(self)
@@ -344,11 +355,7 @@ class Ranker:
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
     def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to.
-
-        Raises:
-            UsageError: The graph annotates nothing of it.
-        """
+        """Return the candidate that a disease id belongs to."""
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"
@@ -365,11 +372,19 @@ class Ranker:
         return of_words(self.scorers, self.weights)
 
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
-        """Return a case's findings as rows, and what of it cannot be used.
+        """Return a case's findings as rows, and what of it cannot be used."""
+        query, issues = self._read(case)
+        self._refuse_empty(query)
+        return query, issues
 
-        Raises:
-            CaseError: None of the observed findings is a phenotype of the graph.
-        """
+    def _refuse_empty(self, query: Query) -> None:
+        scorers = self.scorers.values()
+        by_terms = len(query.observed) and any(scorer.reads_terms for scorer in scorers)
+        if not by_terms and not any(scorer.knows(query) for scorer in scorers):
+            reason, hint = _unrankable(query)
+            raise CaseError(reason, hint=hint)
+
+    def _read(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
@@ -381,11 +396,6 @@ class Ranker:
         if phrases:
             issues = [*self._of_words, *issues]
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
-        scorers = self.scorers.values()
-        by_terms = len(present) and any(scorer.reads_terms for scorer in scorers)
-        if not by_terms and not any(scorer.knows(query) for scorer in scorers):
-            reason, hint = _unrankable(query)
-            raise CaseError(reason, hint=hint)
         return query, (*issues, *unused(self.scorers.values(), query))
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
@@ -424,7 +434,6 @@ def _unrankable(query: Query) -> tuple[str, str]:
 
 
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
-    """Terms that follow from evidences alone, which are compared themselves: neither counts twice."""
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
 

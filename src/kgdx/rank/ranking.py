@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Ints
 from kgdx.case.ddxplus_release import evidence_of
 from kgdx.case.patient import Case, Issue
 from kgdx.rank.candidates import Candidates
-from kgdx.results.ranked import Candidate
+from kgdx.results.ranked import Candidate, Judgement
 from kgdx.schema.model import FREQUENCIES
 from kgdx.terms.normalise import has_chinese
 
@@ -213,11 +213,13 @@ class Ranking:
         candidates: Best first.
         n_candidates: How many were compared.
         issues: Findings that could not be used, and why.
+        judgement: How far the list can be relied on; why it has no candidate.
     """
 
     candidates: tuple[Candidate, ...]
     n_candidates: int
     issues: tuple[Issue, ...] = ()
+    judgement: Judgement | None = None
 
 
 class Bank(Protocol):

@@ -17,11 +17,12 @@ from kgdx.rank.descriptions import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
 from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
 from kgdx.rank.nesting import nested
+from kgdx.rank.opposites import opposites
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 9
+VERSION = 10
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -56,11 +57,7 @@ class RankModel:
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
-        """Map the arrays of a compiled model.
-
-        Raises:
-            StoreError: A file is missing or damaged.
-        """
+        """Map the arrays of a compiled model."""
         try:
             model: RankModel = _read(cls, folder, "")
             if (wrong := model.misfit()) is not None:
@@ -76,10 +73,12 @@ class RankModel:
         matrices = {
             "basis.up": (self.basis.up, terms),
             "basis.down": (self.basis.down, terms),
+            "basis.opposite": (self.basis.opposite, terms),
             "columns.annotated": (self.columns.annotated, terms),
             "columns.lacking": (self.columns.lacking, terms),
             "columns.frequency": (self.columns.frequency, size),
             "columns.ratio": (self.columns.ratio, size),
+            "columns.contrary": (self.columns.contrary, size),
             "alike": (self.alike, size),
             "related": (self.related, size),
             "propagated": (self.propagated, terms),
@@ -105,11 +104,7 @@ class RankModel:
 
 
 def open_model(snapshot: Snapshot) -> RankModel:
-    """Open the ranking model of a snapshot, compiled where there is none yet, and again where it is damaged.
-
-    Raises:
-        StoreError: It cannot be written, or there is nothing to rank.
-    """
+    """Open the ranking model of a snapshot, compiled where there is none yet, and again where it is damaged."""
     try:
         return RankModel.open(compile_model(snapshot))
     except StoreError:
@@ -125,11 +120,7 @@ def compile_model(snapshot: Snapshot) -> Path:
 
 
 def build_model(snapshot: Snapshot) -> RankModel:
-    """Compute the ranking model of a snapshot.
-
-    Raises:
-        StoreError: The graph has no phenotype ontology, or no annotated disease.
-    """
+    """Compute the ranking model of a snapshot."""
     up = _ontology(snapshot)
     terms = snapshot.rows("phenotype")
     inside = np.diff(up.start) > 0
@@ -146,7 +137,8 @@ def build_model(snapshot: Snapshot) -> RankModel:
     # What terms tell, and which diseases are alike, rests on curated annotations alone: lists of symptoms in words name
     # everyday findings, and would make these look rarer among rare diseases than they are.
     ic, background = term_statistics(stated, terms, max(int(curated.sum()), 1))
-    basis = Basis(up, transposed(up, terms), ic, background)
+    ids, names = (snapshot.column("phenotype", name).tolist() for name in ("id", "name"))
+    basis = Basis(up, transposed(up, terms), ic, background, opposites(ids, names, up))
     weighted = stated.frequency * ic[stated.term]
     features = neighbours.annotation_features(stated.term, stated.candidate, weighted, (size, terms))
     alike = neighbours.by_annotation(features)
@@ -192,7 +184,6 @@ def _equivalences(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
 
 
 def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
-    """Disease rows of groups, and of the narrower entry of each."""
     start, end, relation = _equivalences(snapshot)
     broader, narrower = (relation == kind for kind in ("broader", "narrower"))
     return np.concatenate([start[broader], end[narrower]]), np.concatenate([end[broader], start[narrower]])

@@ -53,10 +53,6 @@ class Retrieval:
             snapshot: That of the graph.
             model: Its ranking model, such as that of a ranker that is open already.
             weights: A file of weights, the method's weights by scorer, or by default the file that kgdx ships.
-
-        Raises:
-            UsageError: The method has no weights, or the graph holds nothing that its scorers read.
-            StoreError: As for :meth:`Ranker.open`.
         """
         given = cls.weights(weights)
         ranker = Ranker.of(snapshot, model if model is not None else open_model(snapshot), given)
@@ -71,11 +67,7 @@ class Retrieval:
         return Weights.read(given) if isinstance(given, Mapping) else Weights.read(given).of_method(cls.name)
 
     def query(self, case: Case | Findings) -> Query:
-        """Return what of a case the method reads.
-
-        Raises:
-            CaseError: Nothing of it.
-        """
+        """Return what of a case the method reads."""
         return self.ranker.query(case)[0]
 
     def scores(self, query: Query) -> Floats:

@@ -141,6 +141,10 @@ class Scorer(ABC):
         """Return whether a query without phenotypes says something to the scorer."""
         return False
 
+    def meets(self, phrase: str) -> bool:
+        """Return whether a phrase says what the graph states of a disease in words; by default not."""
+        return False
+
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
         """Return what the patient's words add to the score of some candidates; nothing by default.
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
+SPECIFIC = 1.5
+"""Information content from which an ancestor makes two terms below it alike: both being endocrine says nothing."""
 ROWS = 512
 """Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
 
@@ -42,7 +44,6 @@ class ByFinding(Scorer):
         return self._field
 
     def _silent(self, undescribed: Ints) -> Ints:
-        """Return of which candidates the scorer has nothing to say: by default those without any term."""
         return undescribed
 
     def on(self, columns: Columns) -> Self:
@@ -130,8 +131,11 @@ class Likelihood(ByFinding):
     rest: ClassVar[str] = "breadth"
 
     def row(self, term: int) -> Floats:
-        """Return the log-likelihood ratio of a finding in each candidate."""
-        return dense(*self.columns.ratio.row(term), self.columns.size)
+        """Return the log-likelihood ratio of a finding in each candidate; below 0 where it is contrary to it."""
+        row = dense(*self.columns.ratio.row(term), self.columns.size)
+        index, value = self.columns.contrary.row(term)
+        row[index] = value
+        return row
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the mean, corrected; nothing without findings."""
@@ -170,9 +174,13 @@ class Coverage(ByFinding):
             if ic <= 0 or begin == end:
                 continue
             index = frequency.index[begin:end].astype(np.intp)  # used twice
-            similar = _relevance(ic) / (basis.ic[term] + self.columns.least[begin:end])
+            least = self.columns.least[begin:end]
+            similar = _relevance(ic) / (basis.ic[term] + least)
+            if ic < min(SPECIFIC, basis.ic[term]):
+                similar *= least <= ic  # the candidate has the ancestor itself, and not another kind of it
             best[index] = np.maximum(best[index], similar)
         best *= basis.ic[term]
+        best[self.columns.contrary.columns(term)] = 0
         return best
 
     def finish(self, combined: Floats, query: Query) -> Floats:
@@ -203,7 +211,6 @@ class Typicality(ByFinding):
         self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
 
     def _silent(self, undescribed: Ints) -> Ints:
-        """Return all that are not curated: a list of symptoms in words is no typical picture, and often short."""
         return ~self.model.curated
 
     def on(self, columns: Columns) -> Self:
@@ -254,13 +261,16 @@ def similarity(basis: Basis, term: int) -> Floats:
     above = basis.up.columns(term)
     above = above[basis.ic[above] > 0]
     for ancestor in above[np.argsort(basis.ic[above], kind="stable")].tolist():  # the most informative comes last
-        common[basis.down.columns(ancestor)] = _relevance(basis.ic[ancestor])
+        ic, below = basis.ic[ancestor], basis.down.columns(ancestor)
+        alike = below if ic >= min(SPECIFIC, basis.ic[term]) else below[basis.ic[below] <= ic]
+        common[alike] = _relevance(ic)
+    for opposite in basis.opposite.columns(term).tolist():
+        common[basis.down.columns(opposite)] = 0
     common /= np.maximum(basis.ic + basis.ic[term], np.float32(1e-9))
     return common
 
 
 def _relevance(ic: Floats) -> Floats:
-    """Numerator of the relevance similarity, for the information content of the common ancestor."""
     numerator: Floats = 2 * ic * -np.expm1(-ic)
     return numerator
 

@@ -31,9 +31,6 @@ def ranking_plot(document: DiagnosisDocument, top: int = 10, ax: Axes | None = N
         document: A diagnosis.
         top: How many candidates.
         ax: Where to draw; axes of a new figure when ``None``.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
     """
     try:
         from matplotlib import pyplot
@@ -72,10 +69,6 @@ def inquiry_plot(figures: Mapping[str, Any], path: Path) -> None:
     Args:
         figures: What ``kgdx evaluate inquiry`` measured.
         path: The picture; its suffix says its form, such as ``.png``.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        UsageError: The file cannot be written.
     """
     try:
         from matplotlib import pyplot
@@ -118,10 +111,6 @@ def training_plot(
         updates: How many updates they span.
         path: The picture; its suffix says its form, such as ``.png``.
         measures: What is shown of each run → its label.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-        UsageError: The file cannot be written.
     """
     try:
         from matplotlib import pyplot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter, computed_field
 
@@ -12,7 +12,7 @@ from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence, PathNode, frequency_text
 from kgdx.results.ranked import Candidates, CaseSummary
 
-ANSWER_SCHEMA: Literal["kgdx.answer/2"] = "kgdx.answer/2"
+ANSWER_SCHEMA: Literal["kgdx.answer/3"] = "kgdx.answer/3"
 """Name and version of the JSON form; a field is only ever added within a version."""
 
 ItemKind = Literal["relation", "inference", "row", "candidate", "description", "passage", "mesh", "publication"]
@@ -376,9 +376,10 @@ def lookup_rounds(documents: Iterable[Mapping[str, Any]]) -> tuple[LookupRound, 
 class AnswerDocument(Result):
     """An answer to a question; each claim names its evidence."""
 
-    schema_: Literal["kgdx.answer/2", "kgdx.answer/1"] = Field(
-        ANSWER_SCHEMA, alias="schema", description="The form; version 1 is read, too."
+    schema_: Literal["", "kgdx.answer/3"] = Field(
+        "", alias="schema", description="The form; documents of versions 1 and 2 are read, too."
     )
+    current: ClassVar[str] = ANSWER_SCHEMA
     model: str = Field("", description="The language model that planned and wrote; empty where there was none.")
     created: Created = ""
     question: str = Field(description="What was asked.")

@@ -160,8 +160,8 @@ class Record(Result):
     language: Language | None = None
 
     def to_dict(self, *without: str) -> dict[str, Any]:
-        """Return it as plain JSON values; the log is kept apart."""
-        return super().to_dict("trace", *without)
+        """Return it as plain JSON values, all fields; the log is kept apart."""
+        return self.model_dump(mode="json", by_alias=True, exclude={"trace", *without})
 
 
 class ConsultationDocument(Part):

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WrapSerializer,
+    model_validator,
+)
 
 from kgdx.case.patient import Issue
 from kgdx.errors import UsageError
 
 NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
 """Goes with every result that is shown or written."""
+
+
+EARLIER = (1, 2)
+"""Versions of documents that are read, too."""
 
 
 class Plain:
@@ -90,16 +102,21 @@ class LogEntry(BaseModel):
 
 Issues = Annotated[tuple[Issue, ...], Field(description="What was repaired, left out, doubtful or failed.")]
 
-Trace = Annotated[tuple[LogEntry, ...], Field(description="The episode's log, where it was asked for.")]
+_AsWritten = WrapSerializer(lambda entry, _: {name: value for name, value in entry if name in entry.model_fields_set})
+
+Trace = Annotated[
+    tuple[Annotated[LogEntry, _AsWritten], ...], Field(description="The episode's log, where it was asked for.")
+]
 
 
 class Result(BaseModel):
-    """What every result says of itself."""
+    """What every result says of itself. What has its default value is not written."""
 
     model_config = ConfigDict(allow_inf_nan=False, frozen=True, defer_build=True)
+    current: ClassVar[str] = ""
 
     schema_: str = Field("", alias="schema")
-    notice: str = Field(NOTICE, description="What the result is not.")
+    notice: str = Field("", description="What the result is not.")
     id: str = Field("", description="Of the run: equal input, graph and policy give an equal id.")
     kgdx_version: str = Field("", description="Version of kgdx.")
     fingerprint: str = Field("", description="Of the graph that it rests on.")
@@ -107,25 +124,69 @@ class Result(BaseModel):
     reason: str = Field("", description="Why the episode ended.")
     trace: Trace = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_this_version(cls, document: Any) -> Any:
+        """Fill in what is always written, and bring a document of an earlier version into the form of this one."""
+        if not isinstance(document, Mapping):
+            return document
+        always = {"notice": NOTICE, "candidates": []} if "candidates" in cls.model_fields else {"notice": NOTICE}
+        whole = {**always, **upgraded(document)}
+        if cls.current and whole.get("schema") in (None, *(f"{cls.current[:-1]}{number}" for number in EARLIER)):
+            whole["schema"] = cls.current
+        return whole
+
     def to_dict(self, *without: str) -> dict[str, Any]:
         """Return it as plain JSON values.
 
         Args:
             without: Fields to leave out.
         """
-        found = self.model_dump(mode="json", by_alias=True, exclude={"trace", *without})
-        if "trace" not in without:  # entries as their log wrote them
-            found["trace"] = [entry.model_dump(mode="json", exclude_unset=True) for entry in self.trace]
-        return found
+        return self.model_dump(mode="json", by_alias=True, exclude=set(without), exclude_defaults=True)
 
     def to_json(self, *without: str, indent: int | None = None) -> str:
-        """Return what :meth:`to_dict` does, without the log, as JSON text: in one step, in a third of the time.
+        """Return what :meth:`to_dict` does as JSON text, written in one step.
 
         Args:
-            without: More fields to leave out.
+            without: Fields to leave out.
             indent: Spaces for each level; ``None`` for one line.
         """
-        return self.model_dump_json(by_alias=True, exclude={"trace", *without}, indent=indent)
+        return self.model_dump_json(by_alias=True, exclude=set(without), exclude_defaults=True, indent=indent)
+
+
+def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of version 1 or 2 in the form of version 3: one contribution for each finding.
+
+    Before, there was one for each finding and scorer. What is no document is returned as it is, to be refused.
+
+    Example:
+        >>> rows = [{"finding": "HP:1", "score": 2.0, "scorer": name, "rule": "exact"} for name in "ab"]
+        >>> upgraded({"candidates": [{"contributions": rows}]})["candidates"][0]["contributions"]
+        [{'finding': 'HP:1', 'score': 4.0, 'rule': 'exact', 'parts': {'a': 2.0, 'b': 2.0}}]
+    """
+    whole, candidates = dict(document), document.get("candidates")
+    if isinstance(candidates, list):
+        whole["candidates"] = [
+            {**each, "contributions": _by_finding(each["contributions"])}
+            if isinstance(each, Mapping) and isinstance(each.get("contributions"), list)
+            else each
+            for each in candidates
+        ]
+    return whole
+
+
+def _by_finding(rows: Sequence[Any]) -> list[Any]:
+    found: dict[Any, Any] = {}
+    for row in rows:
+        if not (isinstance(row, Mapping) and isinstance(row.get("score"), int | float) and "scorer" in row):
+            found[len(found)] = row
+            continue
+        key = tuple(str(row.get(name, "")) for name in ("finding", "status", "rule", "matched", "text", "words"))
+        kept = {name: value for name, value in row.items() if name != "scorer"}
+        one = found.setdefault(key, {**kept, "score": 0.0, "parts": {}})
+        one["score"] += row["score"]
+        one["parts"][str(row["scorer"])] = one["parts"].get(str(row["scorer"]), 0.0) + row["score"]
+    return list(found.values())
 
 
 Form = TypeVar("Form", bound=Result)
@@ -137,9 +198,6 @@ def read(form: type[Form], document: Mapping[str, Any]) -> Form:
     Args:
         form: What it has to be.
         document: What ``to_dict`` returned, or was read from a file that was written from it.
-
-    Raises:
-        UsageError: It is damaged; the message names the first place that is not as it should be.
 
     Example:
         >>> from kgdx.results.ranked import DiagnosisDocument

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, WrapSerializer
 
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.case.person import Family
@@ -15,7 +15,7 @@ from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence
 from kgdx.results.words_read import ReadFinding, UnreadText
 
-DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/2"] = "kgdx.diagnosis/2"
+DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/3"] = "kgdx.diagnosis/3"
 """Name and version of the JSON form; a field is only ever added within a version."""
 
 
@@ -26,22 +26,22 @@ GENES_NAMED = 20
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen: there may be thousands, and each would take five times as long
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: there are many, and each would take five times as long
 class Contribution(Plain):
-    """What one finding adds to one candidate's score through one scorer.
+    """What a finding, a phrase of the patient, or the person adds to one candidate's score.
 
     Attributes:
+        rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
+            ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
+            (similar diseases have it), ``annotated_absent``, ``opposite``, ``excluded_annotated``, ``excluded``,
+            ``background``; ``patient`` for what a patient of the case bank adds beyond the disease's own score;
+            ``phrase`` for a symptom in words, ``commonness`` for how common the disease is; ``onset``, ``sex``,
+            ``inheritance``, ``gene_evidence`` for what the person adds.
+        score: Its share of the candidate's score, in the score's own unit; a candidate's contributions sum to it.
         finding: HPO CURIE of the finding; empty for what belongs to the disease alone (rule ``breadth``) or to the
             comparison with the other diseases (rule ``baseline``).
         status: Whether the patient has the finding or is known not to have it.
-        score: Its share of the candidate's score, in the score's own unit; a candidate's contributions sum to it.
-        rule: How finding and disease were matched: ``exact``, ``descendant`` (a more specific term is annotated),
-            ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
-            (similar diseases have it), ``annotated_absent``, ``excluded_annotated``, ``excluded``, ``background``;
-            ``patient`` for what a patient of the case bank adds beyond the disease's own score; ``phrase`` for a
-            symptom in words, ``commonness`` for how common the disease is; ``onset``, ``sex``, ``inheritance``,
-            ``gene_evidence`` for what the person adds.
-        scorer: Name of the scorer.
+        parts: Scorer name → its part of this score; scorers to which it says nothing are left out.
         matched: HPO CURIE of the annotated term that explains it; the similar disease's for ``neighbour``, the
             patient's id for ``patient``.
         via: HPO CURIE of the ancestor that finding and annotated term share; empty where they are the same.
@@ -51,11 +51,11 @@ class Contribution(Plain):
         words: The disease's words that meet them best, for ``phrase``; empty where none does.
     """
 
-    finding: str
-    status: Status
-    score: float
     rule: str
-    scorer: str
+    score: float
+    finding: str = ""
+    status: Status = Status.UNKNOWN
+    parts: dict[str, float] = field(default_factory=dict, hash=False)
     matched: str = ""
     via: str = ""
     frequency: str = ""
@@ -214,7 +214,9 @@ class Candidate(Plain):
         members: CURIEs of all merged entries, ``id`` first.
         score: Sum of the scorers' weighted, standardised parts.
         parts: Scorer name → its part of the score; ``case_bank`` where a patient raised it.
-        contributions: What each finding adds through each scorer; they sum to ``score``. Empty until it is explained.
+        contributions: What each finding adds, with the parts by scorer; they sum to ``score``. Empty until it is
+            explained.
+        support: Names of what raises it, the weightiest first, where a document does not hold its contributions.
         cases: The most similar patients with this disease, where the case bank is used.
         name_zh: Its Chinese name, where the graph has one.
         family: CURIE of the disease that stands for its family (a name series, an Orphanet group, or one gene with
@@ -227,6 +229,7 @@ class Candidate(Plain):
         retrieved_rank: Its number in the list by score, where the list is in another order than that of the scores
             (:mod:`kgdx.policies.rerank`); the scores stay as they are.
         reason: Why it was moved up, or is named, as far as the evidence carries what a language model says of it.
+        explained: Share of the patient's findings, by information content, that its annotations explain, 0 to 1.
     """
 
     rank: int
@@ -236,6 +239,7 @@ class Candidate(Plain):
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
     contributions: tuple[Contribution, ...] = ()
+    support: tuple[str, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
     name_zh: str | None = None
     family: str = ""
@@ -246,6 +250,7 @@ class Candidate(Plain):
     nested: tuple[str, ...] = ()
     retrieved_rank: int | None = None
     reason: MoveReason | None = None
+    explained: float | None = None
 
     @property
     def place(self) -> int:
@@ -258,7 +263,12 @@ class Candidate(Plain):
         gain = self.parts.get("case_bank")
         if gain is None:
             return ()
-        return (Contribution("", Status.UNKNOWN, gain, "patient", "case_bank", matched=self.cases[0].id),)
+        return (Contribution("patient", gain, parts={"case_bank": gain}, matched=self.cases[0].id),)
+
+
+_with_status = WrapSerializer(lambda each, write: {"id": each.id, "status": each.status} | write(each))
+StatedFinding = Annotated[Finding, _with_status]
+"""A finding whose status is always written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +292,7 @@ class CaseSummary:
     sex: str = "UNKNOWN"
     age: str | None = None
     source: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[StatedFinding, ...] = ()
     language: str | None = None
     onset: str | None = None
     family: Family = field(default_factory=Family)
@@ -319,6 +329,34 @@ class CaseSummary:
         return self.language == "zh" or any(_CHINESE.search(finding.text) for finding in self.findings)
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement(Plain):
+    """How far a list can be relied on as a whole.
+
+    Attributes:
+        level: ``low``, ``fair`` or ``good``: how often the first of such a list was right; or why nothing is ranked:
+            ``nothing`` for a text without a finding, ``little`` for one with a single unspecific finding.
+        text: It in one line.
+        helps: What would help, where nothing is ranked.
+        setting: Where the patient is seen: ``emergency``, ``general`` or ``referral``; it decides how much it counts
+            how common a disease is.
+        setting_rule: Why that setting was taken.
+        left_out: What sex or age rules out, with how many diseases.
+    """
+
+    level: str
+    text: str
+    helps: tuple[str, ...] = ()
+    setting: str = ""
+    setting_rule: str = ""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def ranked(self) -> bool:
+        """Whether there is enough to rank by."""
+        return self.level not in ("nothing", "little")
+
+
 Candidates = Annotated[tuple[Candidate, ...], Field(description="Diseases, best first.")]
 
 
@@ -338,14 +376,15 @@ class RolloutPart:
 class DiagnosisDocument(Result):
     """A ranking of diseases with the reasons for each place."""
 
-    schema_: Literal["kgdx.diagnosis/2", "kgdx.diagnosis/1"] = Field(
-        DIAGNOSIS_SCHEMA, alias="schema", description="The form; version 1 is read, too."
+    schema_: Literal["", "kgdx.diagnosis/3"] = Field(
+        "", alias="schema", description="The form; documents of versions 1 and 2 are read, too."
     )
+    current: ClassVar[str] = DIAGNOSIS_SCHEMA
     case: CaseSummary = Field(description="The patient as understood.")
     findings: tuple[ReadFinding, ...] = Field((), description="What the patient has, as read or given, with its place.")
     unread: tuple[UnreadText, ...] = Field((), description="Parts of the text in which nothing was read.")
     n_candidates: int = Field(0, description="How many diseases were ranked.")
-    candidates: Candidates = ()
+    candidates: Candidates
     evidence: Evidence = Field(default_factory=dict)
     issues: Issues = ()
     sources: Sources = ()
@@ -354,4 +393,5 @@ class DiagnosisDocument(Result):
     rollout: tuple[RolloutPart, ...] = Field(
         (), description="What a model wrote that uses the graph as it writes, and what the graph put into it."
     )
+    judgement: Judgement | None = Field(None, description="How far the list can be relied on; why there is none.")
     reranking: Reranking | None = Field(None, description="What became of a model's order, where one was asked for.")

@@ -6,6 +6,7 @@ it up to date. The server's OpenAPI description says the same.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,15 +18,26 @@ from pydantic.json_schema import models_json_schema
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import DiagnosisDocument
 
-ON_REQUEST = frozenset({"created", "links", "trace"})
-"""Fields of documents that are not always written."""
+MIGRATION = """\
+## Migration { #migration }
+
+From version 2 of both forms to version 3:
+
+- A finding has one contribution for each candidate in the place of one for each scorer. `score` is their sum, `parts`
+  has the scorers' parts by name, each with four decimals; `scorer` is gone. What belongs to no finding is one
+  contribution for each rule. They still add up to the candidate's score.
+- Candidates that were not explained (`--explain`, `explain` over HTTP) have no `contributions`; `support` names what
+  raises them.
+- A field that has its default is not written. Programs in Python read `row.get("matched", "")`, or
+  `kgdx.results.document.read(DiagnosisDocument, document)`, which fills in all of them and reads every version.
+""".splitlines(keepends=False)
 
 _SECTION = re.compile(r"\n\s*(Attributes|Example|Raises|Args):\n")
 _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
 def documented(schemas: dict[str, Any]) -> None:
-    r"""Move what docstrings say of fields to the fields, in place; all but a few fields of results are always written.
+    r"""Move what docstrings say of fields to the fields, in place.
 
     Args:
         schemas: JSON schemas by name, as pydantic makes them of classes.
@@ -33,8 +45,8 @@ def documented(schemas: dict[str, Any]) -> None:
     Example:
         >>> schemas = {"X": {"description": "It.\n\nAttributes:\n    id: Its name.", "properties": {"id": {}}}}
         >>> documented(schemas)
-        >>> schemas["X"]["description"], schemas["X"]["properties"]["id"]["description"], schemas["X"]["required"]
-        ('It.', 'Its name.', ['id'])
+        >>> schemas["X"]["description"], schemas["X"]["properties"]["id"]["description"]
+        ('It.', 'Its name.')
     """
     for schema in schemas.values():
         summary, *sections = _SECTION.split(schema.get("description", ""))
@@ -47,7 +59,9 @@ def documented(schemas: dict[str, Any]) -> None:
         for name, words in _ATTRIBUTE.findall(said or ""):
             if name in properties:
                 properties[name]["description"] = " ".join(words.replace("``", "`").split())
-        schema.update(required=[name for name in properties if name not in ON_REQUEST], additionalProperties=True)
+        schema["additionalProperties"] = True
+        if "schema" in properties:
+            schema["required"] = ["schema", "notice", *schema.get("required", ())]
 
 
 def schemas() -> dict[str, Any]:
@@ -75,16 +89,19 @@ def markdown() -> str:
         "<!-- Made from kgdx.results by `python -m kgdx.results.reference`; edit the docstrings there. -->",
         "",
         "`to_dict()` and `to_json()` of a diagnosis or an answer, `--json` on the command line, and the server give "
-        "these documents; `kgdx report` makes pages of them. Within a version of a form (`kgdx.diagnosis/2`, "
-        "`kgdx.answer/2`) fields are only ever added. A patient's text is no part of them; the words that findings "
-        "were read from are. Of the parts in which nothing was read (`unread`), only `kgdx diagnose --json` gives the "
-        "words.",
+        "these documents; `kgdx report` makes pages of them. A field that has its default is not written: nothing "
+        "(null, an empty list or text, 0) where no other default is named. What each finding adds is written of the "
+        "candidates that were explained; the others name what raises them in `support`. Within a version of a form "
+        "(`kgdx.diagnosis/3`, `kgdx.answer/3`) fields are only ever added; documents of versions 1 and 2 are read as "
+        "well, and [Migration](#migration) says what is different in them. A patient's text is no part of them; the "
+        "words that findings were read from are. Of the parts in which nothing was read (`unread`), only "
+        "`kgdx diagnose --json` gives the words.",
         "",
     ]
     for name in [*first, *sorted(found.keys() - {*first})]:
         if "properties" in found[name]:
             lines += _section(name, found[name])
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *MIGRATION]) + "\n"
 
 
 def _section(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -92,7 +109,9 @@ def _section(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"## {name} {{ #{name.lower()} }}", "", " ".join(schema["description"].split()), "")
     yield from ("| field | type | meaning |", "| --- | --- | --- |")
     for field, form in schema["properties"].items():
-        yield f"| `{field}` | {_type(form)} | {form.get('description', '')} |"
+        default = form.get("default")
+        named = f" Default: `{json.dumps(default)}`." if default and field not in ("schema", "notice") else ""
+        yield f"| `{field}` | {_type(form)} | {form.get('description', '')}{named} |"
     yield ""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgdx.case.patient import Finding, Status
@@ -45,6 +45,7 @@ RULES = {
     "shared": "a related term is annotated",
     "neighbour": "similar diseases have it",
     "annotated_absent": "annotated as absent",
+    "opposite": "the opposite is annotated",
     "excluded_annotated": "excluded, though annotated",
     "excluded": "excluded",
     "background": "not annotated",
@@ -80,7 +81,8 @@ class Listed:
         also: The name in the other language, where there is one.
         members: Other entries that are the same disease.
         score: Its score.
-        share: The score in percent of the best candidate's.
+        share: How much of the bar is filled, in percent: the share of the patient's findings that it explains, which
+            compares between patients; where that is not known the score, of the best candidate's.
         support: What raises it, the weightiest first: findings, the patient's words, what is known of the person.
         candidate: All of it.
     """
@@ -222,7 +224,7 @@ def of_the_person(candidate: Candidate) -> tuple[Reason, ...]:
     Example:
         >>> from kgdx.results.ranked import Contribution
         >>> said = "its gene TTN is the candidate gene"
-        >>> part = Contribution("", Status.UNKNOWN, 9.0, "gene_evidence", "gene_evidence", text=said)
+        >>> part = Contribution("gene_evidence", 9.0, text=said)
         >>> of_the_person(Candidate(1, "X:1", "A myopathy", (), 9.0, contributions=(part,)))[0].name
         'its gene TTN is the candidate gene'
     """
@@ -235,8 +237,7 @@ def worded(candidate: Candidate) -> tuple[Worded, ...]:
 
     Example:
         >>> from kgdx.results.ranked import Contribution
-        >>> here = Status.PRESENT
-        >>> part = Contribution("", here, 2.0, "phrase", "words", text="always thirsty", words="increased thirst")
+        >>> part = Contribution("phrase", 2.0, text="always thirsty", words="increased thirst")
         >>> worded(Candidate(1, "X:1", "Diabetes", (), 2.0, contributions=(part,)))[0].words
         'increased thirst'
     """
@@ -260,21 +261,37 @@ def listed(document: DiagnosisDocument | AnswerDocument) -> list[Listed]:
         [('发热', 'Fever', 100.0)]
     """
     case = document.case or CaseSummary("")
-    labels = names(case.findings)
-    observed = {finding.id for finding in case.findings if finding.status is Status.PRESENT}
+    support = supporting(case.findings)
     best = max((candidate.score for candidate in document.candidates), default=0.0)
-    return [_listed(candidate, labels, observed, best, case.chinese) for candidate in document.candidates]
+    return [_listed(candidate, support(candidate), best, chinese=case.chinese) for candidate in document.candidates]
 
 
-def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str], best: float, chinese: bool) -> Listed:
+def supporting(findings: Iterable[Finding]) -> Callable[[Candidate], tuple[str, ...]]:
+    """Return what names what raises a candidate, the weightiest first: findings, phrases, what is known of the person.
+
+    Args:
+        findings: Those of the case.
+    """
+    given = tuple(findings)
+    labels, observed = names(given), {each.id for each in given if each.status is Status.PRESENT}
+
+    def named_support(candidate: Candidate) -> tuple[str, ...]:
+        if not candidate.contributions:
+            return tuple(map(clean, candidate.support))
+        found = [(score, labels.get(id) or clean(id)) for id, score in weights(candidate).items() if id in observed]
+        known = {name.lower() for score, name in found if score >= WEAK}
+        said = [(each.score, each.text) for each in worded(candidate) if each.words and each.text.lower() not in known]
+        told = [(each.score, each.name) for each in of_the_person(candidate)]
+        support = sorted((each for each in (*found, *said, *told) if each[0] >= WEAK), key=lambda each: -each[0])
+        return tuple(name for _, name in support)
+
+    return named_support
+
+
+def _listed(candidate: Candidate, support: tuple[str, ...], best: float, *, chinese: bool) -> Listed:
     name, also = candidate.name or candidate.id, candidate.name_zh or ""
     if chinese and also:
         name, also = also, name
-    found = [(score, labels.get(id) or clean(id)) for id, score in weights(candidate).items() if id in observed]
-    known = {name.lower() for score, name in found if score >= WEAK}
-    said = [(each.score, each.text) for each in worded(candidate) if each.words and each.text.lower() not in known]
-    told = [(each.score, each.name) for each in of_the_person(candidate)]
-    support = sorted((each for each in (*found, *said, *told) if each[0] >= WEAK), key=lambda each: -each[0])
     return Listed(
         rank=candidate.place,
         id=candidate.id,
@@ -282,10 +299,16 @@ def _listed(candidate: Candidate, labels: Mapping[str, str], observed: set[str],
         also=clean(also) if also != name else "",
         members=tuple(clean(member) for member in candidate.members if member != candidate.id),
         score=candidate.score,
-        share=round(100 * max(0.0, candidate.score) / best, 1) if best > 0 else 0.0,
-        support=tuple(name for _, name in support),
+        share=_filled(candidate, best),
+        support=support,
         candidate=candidate,
     )
+
+
+def _filled(candidate: Candidate, best: float) -> float:
+    if candidate.explained is not None:
+        return round(100 * candidate.explained, 1)
+    return round(100 * max(0.0, candidate.score) / best, 1) if best > 0 else 0.0
 
 
 def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate) -> Argument:
@@ -325,13 +348,11 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
 
 
 def _nearness(path: EvidencePath) -> tuple[int, bool, bool]:
-    """Order paths: shorter ones first, then those with a frequency, then those with a publication."""
     published = any(reference.startswith("PMID:") for reference in path.references)
     return len(path.nodes), not path.frequency, not published
 
 
 def _merely_related(path: EvidencePath) -> bool:
-    """Whether neither of finding and annotation is a kind of the other."""
     return len({relation.reversed for relation in path.relations if relation.type == "IS_A"}) == 2
 
 

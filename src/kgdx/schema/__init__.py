@@ -30,9 +30,6 @@ def load_schema(path: Path | None = None) -> Schema:
     Args:
         path: Another ontology file that follows the same conventions.
 
-    Raises:
-        SchemaError: The file cannot be read, or breaks a convention.
-
     Example:
         >>> schema = load_schema()
         >>> schema.relations["HAS_PHENOTYPE"].ends

@@ -31,9 +31,6 @@ def read_owl(path: Path) -> Schema:
 
     Args:
         path: The file; ``ontology/kgdx.owl`` or one that follows the same conventions.
-
-    Raises:
-        SchemaError: The file is missing, is not OWL, or breaks a convention; the message names the entity.
     """
     try:
         content = path.read_bytes()
@@ -211,12 +208,10 @@ class _Reader:
 
 
 def _classes(expression: Iterable[Any]) -> list[Any]:
-    """Return the named classes of a domain or range, unions taken apart."""
     return [c for part in expression for c in getattr(part, "Classes", [part])]
 
 
 def _languages(labels: Iterable[Any]) -> list[str]:
-    """Return the languages of an entity's labels."""
     return [label.lang for label in labels if getattr(label, "lang", "")]
 
 

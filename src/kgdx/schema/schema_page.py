@@ -102,18 +102,15 @@ def _ids(node: NodeClass) -> str:
 
 
 def _forms(node: NodeClass) -> str:
-    """Return the ids of a class, those of vocabularies as regular expressions."""
     return ", ".join(f"`{p}:{node.patterns.get(p, '')}`" for p in node.prefixes) or "any"
 
 
 def _shared(node: NodeClass, schema: Schema) -> str:
-    """Return the other classes that a node of this one may also be of; most classes have none."""
     shared = [f"`{name}`" for name in schema.nodes if name != node.name and name not in node.disjoint]
     return f" A node of it may also be of {' or '.join(shared)}." if shared else ""
 
 
 def _axioms(relation: Relation) -> str:
-    """Return a relation's name from its end to its start, and its characteristics."""
     inverse = f" Inverse: `{relation.inverse}`." if relation.inverse else ""
     return f"{inverse} {', '.join(sorted(relation.characteristics)).capitalize()}.".removesuffix(" .")
 
@@ -123,7 +120,6 @@ def _ends(relation: Relation) -> str:
 
 
 def _wording(relation: Relation) -> str:
-    """Return how a relation reads, there and back, in each language."""
     read = (f"“{words.label}”, back “{words.inverse}”" for words in relation.wording.values())
     return f" Reads {'; '.join(read)}." if relation.wording else ""
 

@@ -29,12 +29,7 @@ def begun(graph: Graph, case: Case | None, given: Mapping[str, Any]) -> dict[str
 
 
 def answered(graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a consultation after one more answer.
-
-    Raises:
-        Refused: The graph has changed since it began.
-        UsageError: The transcript was changed, or the answer is none.
-    """
+    """Return a consultation after one more answer."""
     start = given["transcript"][0].get("data")
     if isinstance(start, dict) and start.get("fingerprint") != graph.fingerprint:
         hint = "begin the consultation again; what was said is in its record"
@@ -55,7 +50,6 @@ def answered(graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stands(consultation: Consultation) -> dict[str, Any]:
-    """Return a consultation as it stands, with the ranked diseases once it has ended."""
     ended = not consultation.waiting and consultation.known
     found = consultation.diagnosis.to_dict(trace=False) if ended else None
     return {**consultation.to_dict(), "diagnosis": found}

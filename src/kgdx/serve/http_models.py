@@ -22,7 +22,6 @@ from kgdx.results.words_read import UnreadText
 
 
 def _number(value: object) -> object:
-    """Refuse what only Python takes for a number."""
     if isinstance(value, bool | str):
         raise ValueError("must be a number")
     return value
@@ -64,11 +63,7 @@ class Request(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _few(cls, given: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
-        """Name a few unknown members: to name each of a hundred thousand takes a second.
-
-        Raises:
-            ValidationError: There are members that no request has.
-        """
+        """Name a few unknown members: to name each of a hundred thousand takes a second."""
         if isinstance(given, dict) and len(given) > len(cls.model_fields):
             unknown = islice((name for name in given if name not in cls.model_fields), UNKNOWN)
             known = {name: value for name, value in given.items() if name in cls.model_fields}
@@ -125,6 +120,9 @@ class Patient(Request):
     genes: Annotated[list[Term], Field(max_length=20_000)] = Field(
         [], description="Genes with candidate variants: symbols or ids."
     )
+    setting: Literal["emergency", "general", "referral"] | None = Field(
+        None, description="Where the patient is seen, which decides how much it counts how common a disease is."
+    )
     language: Literal["en", "zh"] | None = Field(None, description="Of the text; found out when absent.")
 
 
@@ -133,7 +131,7 @@ class Diagnose(Patient):
 
     top: Annotated[int, Field(ge=1, le=100), NUMBER] = Field(10, description="How many diseases.")
     explain: Annotated[int, Field(ge=0, le=20), NUMBER] = Field(
-        0, description="For how many of them to find evidence paths; contributions come with all of them."
+        0, description="For how many of them to say why: what each finding adds, and evidence paths."
     )
     rerank: StrictBool = Field(
         False, description="Whether the language model that the server is configured with puts the best in order."
@@ -154,11 +152,7 @@ class Diagnose(Patient):
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        """Refuse to have the model both order and name the diseases.
-
-        Raises:
-            ValueError: Both are asked for.
-        """
+        """Refuse to have the model both order and name the diseases."""
         if self.rerank and self.thought:
             raise ValueError("rerank and thought cannot both be asked for")
         return self
@@ -223,14 +217,12 @@ class Complete(Request):
 
 
 def _answering() -> list[str]:
-    """Return the policies that answer questions and ask no patient, who is not there."""
     from kgdx.episode.policy import POLICIES
 
     return [name for name, kind in POLICIES.items() if kind.capabilities.answers and not kind.capabilities.asks]
 
 
 def _enumerated(schema: dict[str, Any]) -> None:
-    """Name the policies in the description of the server."""
     schema["anyOf"] = [{"type": "string", "enum": _answering()}, {"type": "null"}]
 
 
@@ -257,11 +249,7 @@ class Ask(Patient):
     @field_validator("policy")
     @classmethod
     def _answers(cls, name: str | None) -> str | None:
-        """Refuse a policy that answers no questions, or asks the patient, who is not there.
-
-        Raises:
-            ValueError: It cannot serve here.
-        """
+        """Refuse a policy that answers no questions, or asks the patient, who is not there."""
         if name is not None and name not in _answering():
             raise ValueError(f"the policy has to be one of {', '.join(_answering())}")
         return name
@@ -282,7 +270,7 @@ class Page(Request):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/2", "case": {"id": "p"}}}]},
+        json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/3", "case": {"id": "p"}}}]},
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused
 from kgdx.serve.server_options import Options, same_token
+from kgdx.serve.worker_pool import CLIENT
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -153,6 +154,7 @@ class Guard:
             hint = "ask by its address, or allow the name with --allow-host"
             raise Refused(Problem(421, "host", "this server does not answer by that name", hint))
         client = scope["client"][0] if scope.get("client") else ""
+        CLIENT.set(client)
         if wait := self._rates.wait(client):
             after = {"Retry-After": str(math.ceil(wait))}
             raise Refused(Problem(429, "rate", "too many requests", "send fewer of them", headers=after))

@@ -19,11 +19,6 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
     Args:
         options: What the server is allowed.
         started: Told the address when it listens.
-
-    Raises:
-        UsageError: Other machines could ask without a token, or the address cannot be listened on.
-        StoreError: There is no graph.
-        MissingExtraError: The extra ``serve`` is not installed.
     """
     options.checked()
     import kgdx
@@ -51,11 +46,7 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        UsageError: There is no such address here, or the port is taken.
-    """
+    """Return a socket that listens."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         place = socket.socket(family, kind, protocol)

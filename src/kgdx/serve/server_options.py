@@ -59,11 +59,7 @@ class Options:
     log_requests: bool = True
 
     def checked(self) -> Options:
-        """Return the options if they are safe.
-
-        Raises:
-            UsageError: Other machines could ask without a token, or the token is short.
-        """
+        """Return the options if they are safe."""
         if self.token is None and not is_loopback(self.host):
             raise UsageError(
                 f"{self.host} can be reached from other machines",
@@ -93,11 +89,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(file: Path | None) -> str | None:
-    """Return the token of a file, or else of ``KGDX_SERVE_TOKEN``; ``None`` where neither is given.
-
-    Raises:
-        ConfigError: The file cannot be read, is empty, or others can read it.
-    """
+    """Return the token of a file, or else of ``KGDX_SERVE_TOKEN``; ``None`` where neither is given."""
     if file is None:
         return os.environ.get("KGDX_SERVE_TOKEN") or None
     try:

@@ -61,11 +61,7 @@ class Serving:
 
     @property
     def graph(self) -> Graph:
-        """The graph as it is now.
-
-        Raises:
-            StoreError: There is none, or it cannot be opened.
-        """
+        """The graph as it is now."""
         if self._graph is None:
             self._graph = self._open()
         elif "://" not in self._graph.url and time.monotonic() - self._looked > LOOK_S:
@@ -73,11 +69,7 @@ class Serving:
         return self._graph
 
     def current(self) -> Graph:
-        """Return the graph after looking whether it was replaced; a server is asked for that, so not every time.
-
-        Raises:
-            StoreError: There is none any more, or its server cannot be asked.
-        """
+        """Return the graph after looking whether it was replaced; a server is asked for that, so not every time."""
         if self._graph is not None:
             self._renew(self._graph)
         return self.graph
@@ -133,11 +125,7 @@ def diagnose(serving: Serving, given: Given, event: Event) -> str:
 
 
 def rerank(serving: Serving, given: Given, event: Event) -> str:
-    """Rank the diseases that fit a patient, and have the language model that is set put the best in order.
-
-    Raises:
-        ConfigError: None is set.
-    """
+    """Rank the diseases that fit a patient, and have the language model that is set put the best in order."""
     from kgdx.policies.instructed import instruction
     from kgdx.policies.rerank import RerankPolicy
 
@@ -146,11 +134,7 @@ def rerank(serving: Serving, given: Given, event: Event) -> str:
 
 
 def thought(serving: Serving, given: Given, event: Event) -> str:
-    """Have the language model that is set think, search by that, and name the diseases that fit a patient.
-
-    Raises:
-        ConfigError: None is set.
-    """
+    """Have the language model that is set think, search by that, and name the diseases that fit a patient."""
     from kgdx.policies.thought import ThoughtPolicy
 
     return _by_model(serving, given, event, ThoughtPolicy, {})
@@ -238,11 +222,7 @@ def names(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    """Return the findings that separate the leading diseases most, or some that are named, and how often each has them.
-
-    Raises:
-        UsageError: A disease is not among those that are ranked.
-    """
+    """Return the findings that best separate the leading diseases, or those named, and how often each has them."""
     graph = serving.graph
     ranker = graph.ranker
     case = read_case(case_of(given, graph), graph)
@@ -359,9 +339,6 @@ def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 def case_of(given: Given, graph: Graph) -> Case:
     """Make the case of a request: a phenopacket; words, given terms, or both; or findings as somebody corrected them.
 
-    Raises:
-        CaseError: There is nothing in it, or a term is unknown.
-
     Example:
         >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
         'FEMALE'
@@ -389,13 +366,9 @@ def case_of(given: Given, graph: Graph) -> Case:
 
 
 def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
-    """Make a case of findings as somebody left them; of its text only the words count, without those taken back.
-
-    Raises:
-        CaseError: A term is unknown.
-    """
+    """Make a case of findings as somebody left them; of its text only the words count, without those taken back."""
     from kgdx.case.cleaning import unknown
-    from kgdx.rank.said import with_phrases
+    from kgdx.rank.clauses import with_phrases
     from kgdx.terms.normalise import has_chinese
 
     found: list[Finding] = []

@@ -136,11 +136,7 @@ class Inbox:
         return found[0]
 
     def work(self, operation: Callable[[], Found]) -> Found:
-        """Return what work comes to.
-
-        Raises:
-            Abandoned: Nobody waits for it any more.
-        """
+        """Return what work comes to."""
         try:
             self._at_work = True
             self.look()
@@ -149,22 +145,14 @@ class Inbox:
             self._at_work = False
 
     def whole(self, write: Callable[[bytes], Any], content: bytes) -> None:
-        """Write something that nothing may cut in two.
-
-        Raises:
-            Abandoned: Nobody waits any more.
-        """
+        """Write something that nothing may cut in two."""
         self._at_work = False
         write(content)
         self._at_work = True
         self.look()
 
     def look(self) -> None:
-        """Look whether somebody waits.
-
-        Raises:
-            Abandoned: Nobody does.
-        """
+        """Look whether somebody waits."""
         if self.cancelled.is_set():
             raise Abandoned
 

@@ -9,9 +9,11 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -33,7 +35,12 @@ STOP_S = 3.0
 WORKER = (sys.executable, "-m", "kgdx.serve.worker")
 """What a worker runs."""
 
+Found = TypeVar("Found")
 EventHandler = Callable[[dict[str, Any]], None]
+
+
+CLIENT: ContextVar[str] = ContextVar("client", default="")
+"""Who sent the request that is being answered; empty for the server itself."""
 
 
 class Worker:
@@ -54,10 +61,6 @@ class Worker:
 
         Returns:
             The worker, and which graph it serves.
-
-        Raises:
-            Refused: It cannot open the graph.
-            ConnectionError: It ended.
         """
         one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         process = await asyncio.create_subprocess_exec(
@@ -80,22 +83,12 @@ class Worker:
         return worker, orjson.loads(content)
 
     async def ask(self, content: bytes, event: EventHandler | None) -> bytes:
-        """Return the JSON of an answer to a request.
-
-        Raises:
-            Refused: The request cannot be answered.
-            ConnectionError: The process ended.
-        """
+        """Return the JSON of an answer to a request."""
         await self._send(content)
         return await self._answer(event)
 
     async def leave(self) -> None:
-        """Have the worker leave its request, whose answer nobody waits for.
-
-        Raises:
-            TimeoutError: It is still at it.
-            ConnectionError: The process ended.
-        """
+        """Have the worker leave its request, whose answer nobody waits for."""
         await self._send(b"", CANCEL)
         async with asyncio.timeout(CANCEL_S):
             with suppress(Refused):
@@ -125,11 +118,7 @@ class Worker:
             await self.process.wait()
 
     async def _frame(self) -> tuple[int, bytes]:
-        """Read a frame; where that is cancelled, the next caller goes on with it.
-
-        Raises:
-            ConnectionError: The worker has gone, or what it wrote is no frame.
-        """
+        """Read a frame; where that is cancelled, the next caller goes on with it."""
         try:
             if self._head is None:
                 self._head = HEADER.unpack(await self._from.readexactly(HEADER.size))
@@ -176,6 +165,7 @@ class Pool:
         self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         self._alive: set[Worker] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._waiting = 0
         self._closed = self._failing = False
         self.graph: dict[str, Any] = {}
@@ -195,7 +185,7 @@ class Pool:
     async def ask(
         self, operation: str, given: Mapping[str, Any], *, seconds: float, event: EventHandler | None = None
     ) -> bytes:
-        """Have a worker answer a request.
+        """Have a worker answer a request; those of one client have half of the workers at most.
 
         Args:
             operation: Name of what to do.
@@ -205,13 +195,30 @@ class Pool:
 
         Returns:
             JSON of the answer.
-
-        Raises:
-            Refused: No worker is free, it took too long, the worker failed, or the request cannot be answered.
         """
         if self._lazy:
             self.start()
         content = request(operation, given)
+        async with self._share(seconds):
+            return await self._ask(operation, content, seconds, event)
+
+    @asynccontextmanager
+    async def _share(self, seconds: float) -> AsyncIterator[None]:
+        """Hold one of the workers that a client may have at once."""
+        if not (client := CLIENT.get()):
+            yield
+            return
+        share = self._shares.setdefault(client, asyncio.Semaphore(max(1, self._size // 2)))
+        if share.locked():
+            await self._wait(share.acquire(), seconds)
+        else:
+            await share.acquire()
+        try:
+            yield
+        finally:
+            share.release()
+
+    async def _ask(self, operation: str, content: bytes, seconds: float, event: EventHandler | None) -> bytes:
         worker = await self._free(seconds)
         after: Callable[[Worker], None] = self._replace
         try:
@@ -269,12 +276,16 @@ class Pool:
             return worker
         if self._failing and not self._alive and self.trouble is not None:
             raise Refused(_away(self.trouble))
+        return await self._wait(self._idle.get(), seconds)
+
+    async def _wait(self, turn: Coroutine[Any, Any, Found], seconds: float) -> Found:
         if self._waiting >= self._waiting_limit:
+            turn.close()
             raise Refused(busy("all workers are busy"))
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds):
-                return await self._idle.get()
+                return await turn
         except TimeoutError:
             raise Refused(_away(self.trouble) if self.trouble else busy("all workers are busy", after=2)) from None
         finally:
@@ -335,9 +346,6 @@ class Pool:
 def request(operation: str, given: Mapping[str, Any]) -> bytes:
     """Return the JSON of a request to a worker.
 
-    Raises:
-        Refused: It holds what JSON cannot: half a character, a number without end, nesting without end.
-
     Example:
         >>> request("ready", {})
         b'{"operation":"ready","given":{}}'
@@ -350,7 +358,6 @@ def request(operation: str, given: Mapping[str, Any]) -> bytes:
 
 
 def _away(trouble: Problem) -> Problem:
-    """What a request is told while no worker can open the graph; where its files are is for the log alone."""
     hint = "the server tries again by itself; its log says what to do"
     return Problem(503, trouble.kind, trouble.detail, hint, headers={"Retry-After": "5"})
 

@@ -68,7 +68,6 @@ def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The phrases of English and those of Chinese; a text without Han characters needs the former alone."""
     latin = [phrase for phrase in _phrases() if phrase.isascii()]
     return _any_of(latin), _any_of(list(_phrases()))
 
@@ -210,5 +209,4 @@ def _list_ended(part: str, between: str, end: int) -> bool:
 
 
 def _ends(end: str, status: str) -> bool:
-    """Whether a termination phrase (for one status, or "-" for all but family) ends a scope."""
     return end == status or (end == "-" and status != "family")

@@ -80,9 +80,6 @@ def chunk(line: bytes, source: str) -> tuple[Piece, ...]:
         line: An object with ``id`` and ``content``, or ``contents`` as Pyserini has it, and perhaps ``title``.
         source: Tag of the corpus.
 
-    Raises:
-        Refused: It is no such object.
-
     Example:
         >>> chunk(b'{"id": "a_0", "title": "Gout", "content": "It hurts."}', "book")
         (Piece(id='a_0', title='Gout', text='It hurts.', source='book'),)
@@ -158,11 +155,7 @@ class Corpus:
 
     @classmethod
     def of(cls, folder: Path, tag: str) -> Corpus:
-        """Look at a folder, or take one file.
-
-        Raises:
-            UsageError: There is no such folder, or nothing in it that is read, or the tag cannot be used.
-        """
+        """Look at a folder, or take one file."""
         if not _TAG.fullmatch(tag) or tag == FETCHED:
             raise UsageError(f"a source cannot be called {tag[:40]!r}", hint="use letters, digits, '.', '_' and '-'")
         read = f"files ending in {', '.join((*READERS, *LINES))} are read"

@@ -391,5 +391,4 @@ def _spare(name: Name) -> Iterator[int]:
 
 @cache
 def _wrong() -> frozenset[str]:
-    """The classes of the words that tell what is wrong."""
     return frozenset(map(word_class, word_list("wrong")))

@@ -41,13 +41,7 @@ def clean(text: str) -> str:
 
 
 def parts_of(file: Path) -> list[tuple[str, str]]:
-    """Return the parts of a document: what is appended to its name (``#page=N`` of a PDF, else nothing), and the text.
-
-    Raises:
-        Unreadable: It holds no text that can be read.
-        MissingExtraError: It is a PDF, and the extra ``documents`` is not installed.
-        OSError: The file cannot be read.
-    """
+    """Return the parts of a document: what its name gets (``#page=N`` of a PDF, else nothing), and the text."""
     if file.stat().st_size > MAX_BYTES:
         raise Unreadable(f"longer than {MAX_BYTES >> 20} MiB")
     parts = [(name, clean(text)) for name, text in READERS[file.suffix.lower()](file)]

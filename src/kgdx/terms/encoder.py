@@ -72,11 +72,6 @@ class MiniLM:
 
     Args:
         model: Empty: there is one.
-
-    Raises:
-        MissingExtraError: The extra ``encoder`` is not installed.
-        StoreError: The model's file is not the one that was measured.
-        UsageError: A model is named.
     """
 
     name = "minilm-l6-v2-int8"
@@ -143,10 +138,6 @@ class SentenceTransformer:
 
     Args:
         model: Name on the hub, or a folder. The library fetches what is not on this machine.
-
-    Raises:
-        MissingExtraError: The extra ``transformers`` is not installed.
-        UsageError: There is no such model.
     """
 
     def __init__(self, model: str = "") -> None:
@@ -179,11 +170,6 @@ ENCODERS: Registry[Encoder] = Registry(
 
 def encoder(name: str) -> Encoder:
     """Return a sentence encoder of :data:`ENCODERS` by name, with its model after a colon where it has several.
-
-    Raises:
-        MissingExtraError: What it needs is not installed.
-        UsageError: There is no such encoder, or no such model.
-        ConfigError: An installed package brings the encoder, and cannot be used.
 
     Example:
         >>> encoder("word2vec")
@@ -230,11 +216,7 @@ class CachedEncoder:
         self._file = folder / f"{inner.name}.sqlite" if folder is not None else None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row of length 1 for each text.
-
-        Raises:
-            StoreError: The file cannot be read or written.
-        """
+        """Return one row of length 1 for each text."""
         if self._file is None or not texts:
             return self._inner.encode(texts)
         try:
@@ -290,7 +272,6 @@ def _read(database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, by
 
 
 def _sealed(vector: bytes) -> bytes:
-    """Return a vector as it is kept: with a digest that shows whether it is whole."""
     return vector + hashlib.blake2b(vector, digest_size=_SEAL).digest()
 
 
@@ -309,10 +290,6 @@ def name_vectors(
         encoder: What encodes them, once.
         names: Gives the names by row.
         tell: Told in words how far the encoding is, if it is needed.
-
-    Raises:
-        UsageError: The encoder's name cannot name a folder.
-        StoreError: The vectors cannot be written.
     """
     if not re.fullmatch(r"[\w.-]+", encoder.name):
         raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")

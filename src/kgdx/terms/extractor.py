@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kgdx.case.demographics import described
 from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
+from kgdx.case.reading_limits import limited, masked_runs
 from kgdx.errors import StoreError
 from kgdx.terms import abbreviations
 from kgdx.terms.chinese_names import find_chinese, find_chinese_parted, unparted
@@ -94,9 +95,6 @@ class Extractor:
             snapshot: Where the names come from.
             encoder: Reads by meaning what no name matches; the snapshot's names are encoded once.
             progress: Told in words what takes long.
-
-        Raises:
-            StoreError: The snapshot cannot be read, or the dictionary cannot be written.
         """
         folder = build_dictionary(snapshot)
         try:
@@ -126,6 +124,10 @@ class Extractor:
             language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
             patient: Whose age and sex decide which values are usual; by default they are read from the text.
         """
+        with limited():
+            return self._read(masked_runs(text), language, patient)
+
+    def _read(self, text: str, language: str | None, patient: Case | None) -> Extraction:
         found, issues = self._ids(text)
         found += self.mentions(text, language)
         if language != "en" and has_chinese(text) and not self.named_in_chinese:
@@ -266,7 +268,6 @@ def _phrases() -> list[str]:
 
 
 def _said(own: Status, told: Status) -> Status:
-    """What a text says of a finding whose own words may say that it is not there: "afebrile", "vision is normal"."""
     return own if told is Status.PRESENT else told
 
 

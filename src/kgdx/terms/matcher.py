@@ -312,7 +312,6 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
 
 
 def _splits(found: Words, match: Match) -> bool:
-    """Whether other words than those of degree part a match, as in a coordinated phrase."""
     return any(found.folded[at] not in MODIFIERS for at in range(*match.gap))
 
 
@@ -341,7 +340,6 @@ def _is_no_noun(found: Words, match: Match) -> bool:
 
 @lru_cache(maxsize=65536)
 def _said_by(name: str) -> list[str]:
-    """The folded content words of a name of the dictionary."""
     return scan(name)[0]
 
 
@@ -358,7 +356,6 @@ def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
 
 
 def _literal(said: list[str], parts: list[str]) -> float:
-    """Share of the words said that the name has too, inflected or not."""
     own = {inflection(part) for part in parts}
     return sum(inflection(word) in own for word in said) / len(said)
 

@@ -325,7 +325,6 @@ def has_chinese(text: str) -> bool:
 
 @cache
 def _simplified() -> dict[int, str]:
-    """The simplified character of each traditional one, by code point."""
     traditional, simplified = read_table(Path(__file__).with_name("traditional.tsv"))
     return {ord(char): simple for char, simple in zip(*traditional, *simplified, strict=True)}
 

@@ -65,7 +65,6 @@ def contained_in(
 
 
 def _tokens(text: str) -> list[str]:
-    """Words in their order; :func:`words_of` adds pairs of Chinese characters only where they are not parted."""
     return words_of(_SPACED.sub(r" \1 ", text))
 
 

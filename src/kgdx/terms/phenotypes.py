@@ -78,7 +78,6 @@ class Terms:
         return self.name_zh(row) if language == "zh" else self._lay(row)
 
     def _lay(self, row: int) -> str:
-        """The shortest of a term's lay synonyms that say something else than its name."""
         name = self.name(row).casefold()
         said = [each for each in self._table.column("lay_synonyms")[row].as_py() or () if each.casefold() != name]
         return min(said, key=lambda each: (len(each), each), default="")

@@ -57,10 +57,6 @@ class Meaning:
             snapshot: Where the names come from, and where their vectors are kept.
             encoder: What encodes them.
             progress: Told in words how far the encoding is, if it is needed.
-
-        Raises:
-            UsageError: The encoder's name cannot name a folder.
-            StoreError: The vectors cannot be written.
         """
 
         def names() -> dict[int, str]:

@@ -73,7 +73,6 @@ def dated(words: str) -> bool:
 
 @cache
 def _openings() -> tuple[tuple[str, str, bool], ...]:
-    """Phrase, meaning, and whether it stands alone; long phrases first."""
     rows = ((words, meaning, alone == "yes") for meaning, alone, words in _rows() if meaning != "since")
     found = [(phrase, meaning, alone) for words, meaning, alone in rows for phrase in words.split("|")]
     return tuple(sorted(found, key=lambda each: (-len(each[0]), each[0])))

@@ -121,10 +121,6 @@ def build(
         tell: Told in words how far it is.
         parameters: Of BM25; those that it has, or the defaults, without them. Other ones change its card alone.
         sizes: How it is divided.
-
-    Raises:
-        StoreError: The folder cannot be written.
-        UsageError: The parameters cannot be used.
     """
     if parameters is not None and not (0 <= parameters.k1 <= 1000 and 0 <= parameters.b <= 1):
         raise UsageError(f"k1 {parameters.k1:g} and b {parameters.b:g} cannot be used", hint="k1 ≥ 0 and 0 ≤ b ≤ 1")
@@ -171,7 +167,6 @@ def stale(folder: Path, fingerprint: str | None = None) -> str | None:
 
 
 def _weigh(folder: Path, parameters: Parameters | None) -> None:
-    """State other parameters in the card."""
     card = json.loads((folder / CARD).read_bytes())
     if parameters is not None and Parameters(card["k1"], card["b"]) != parameters:
         known.write_whole(folder / CARD, json.dumps(card | parameters._asdict(), indent=1))
@@ -291,9 +286,6 @@ class TextIndex:
         card: What it says of itself.
         segments: With the parameters by which they are weighed.
         sources: Tags of its pieces.
-
-    Raises:
-        StaleSnapshotError: It was made from other texts, or is damaged.
     """
 
     def __init__(self, folder: Path, fingerprint: str | None = None) -> None:

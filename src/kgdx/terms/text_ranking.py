@@ -237,19 +237,16 @@ class Ranking:
         return rows[best], scores[best]
 
     def _look_up(self, at: int, word: _Word, rows: Ints, scores: Floats) -> None:
-        """Add a word to the scores of some pieces."""
         there = self.segments[at].entries(word.number)
         places, hit = _places(self.segments[at].text[there], rows)
         scores[hit] += self._saturation(at, places + there.start) * np.float32(word.factor)
 
 
 def _last(scores: Floats, limit: int) -> float:
-    """The score of the last of the best; 0 where there are not so many."""
     return float(np.partition(scores, -limit)[-limit]) if 0 < limit <= len(scores) else 0.0
 
 
 def _places(entries: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Where pieces stand in the entries of a word, and which of them do; both ascending."""
     at = np.minimum(np.searchsorted(entries, rows.astype(entries.dtype)), len(entries) - 1)
     hit = entries[at] == rows
     return at[hit], hit

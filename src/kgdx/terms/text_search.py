@@ -77,11 +77,7 @@ def graph_texts(
     tell: Tell | None = None,
     parameters: Parameters | None = None,
 ) -> TextIndex:
-    """Open the index of a graph's texts, which is made when it is first asked for.
-
-    Raises:
-        StoreError: It cannot be written.
-    """
+    """Open the index of a graph's texts, which is made when it is first asked for."""
     folder = snapshot.path / DERIVED / "texts"
     records = plain(lambda: graph_pieces(store()))
     return TextIndex(build(folder, snapshot.fingerprint, records, tell, parameters), snapshot.fingerprint)
@@ -97,11 +93,6 @@ def index_corpus(
         corpus: The folder.
         tell: Told in words how far it is.
         parameters: Of BM25; those that the index has, or the defaults, without them.
-
-    Raises:
-        UsageError: Nothing in it can be read, or a parameter cannot be used.
-        StoreError: The index cannot be written.
-        MissingExtraError: It holds a PDF, and the extra ``documents`` is not installed.
     """
     fingerprint, folder = corpus.fingerprint, home / corpus.tag
     index = TextIndex(build(folder, fingerprint, corpus.records, tell, parameters), fingerprint)
@@ -123,9 +114,6 @@ def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters:
 
     Returns:
         Number of abstracts; without any there is no index.
-
-    Raises:
-        StoreError: The file cannot be read, or the index not written.
     """
     if not cache.is_file():
         return 0
@@ -183,10 +171,6 @@ class Texts:
             sources: Tags of the sources to search; all without any.
             limit: Most pieces.
             dense: Whether the best by words are put in order by meaning.
-
-        Raises:
-            UsageError: The query is empty, or there is no source of a tag.
-            MissingExtraError: Meaning is asked for, and there is no encoder.
         """
         return list(self._remembered(query.strip(), tuple(sources), limit, dense))
 
@@ -210,11 +194,7 @@ class Texts:
         return tuple((*piece, round(score, 4)) for piece, score in found[:limit])
 
     def ranking(self, sources: Sequence[str] = ()) -> Ranking:
-        """Return the ranking over the indexes that hold sources, which answer as one.
-
-        Raises:
-            UsageError: There is no source of a tag.
-        """
+        """Return the ranking over the indexes that hold sources, which answer as one."""
         indexes = self._indexes()
         unknown = [each for each in sources if not any(each in index.sources for index in indexes)]
         if unknown:

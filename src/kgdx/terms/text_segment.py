@@ -80,9 +80,6 @@ def write(folder: Path, pieces: Sequence[Piece], ids: Ints, about: dict[str, obj
         pieces: All of it, in memory.
         ids: Digests of the ids of its records.
         about: Said of it in its card.
-
-    Raises:
-        OSError: It cannot be written.
     """
     vocabulary = Vocabulary()
     length = np.zeros(len(pieces), np.int32)
@@ -121,11 +118,7 @@ def write(folder: Path, pieces: Sequence[Piece], ids: Ints, about: dict[str, obj
 
 
 def merge(folder: Path, parts: Sequence[Segment], about: dict[str, object]) -> None:
-    """Write one segment that holds several, in one step; its entries are in memory, 5 bytes each.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write one segment that holds several, in one step; its entries are in memory, 5 bytes each."""
     words = np.unique(np.concatenate([part.words for part in parts])) if parts else keys_of(())
     number = [np.searchsorted(words, part.words) for part in parts]
     start = np.zeros(len(words) + 1, np.int64)
@@ -186,10 +179,6 @@ class Segment:
 
     Args:
         folder: Where it lies.
-
-    Raises:
-        OSError: A file cannot be read.
-        ValueError: A file is damaged.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -124,7 +124,6 @@ def scan(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
 
 
 def _uncontracted(word: str) -> str:
-    """Can't and couldn't are cannot, other contractions (doesn't, isn't) are not."""
     if word == "can not" or word.endswith(("n't", "n’t")):
         return "cannot" if word.startswith(("ca", "could")) else "not"
     return word

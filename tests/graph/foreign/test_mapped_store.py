@@ -23,7 +23,7 @@ from kgdx.graph.foreign.mapping_proposal import ASKED, check, propose
 if TYPE_CHECKING:
     from kgdx.config import Neo4jAccess
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
+pytestmark = [pytest.mark.neo4j, pytest.mark.heavy]
 
 RECORDS = 300
 

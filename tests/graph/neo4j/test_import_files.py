@@ -128,7 +128,7 @@ def imported(settings: Settings, folder: Path, scratch: Path) -> Neo4jStore:
     return store
 
 
-REAL = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.slow]
+REAL = [pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.heavy]
 
 
 @pytest.mark.parametrize("_", [pytest.param(0, marks=REAL)])

@@ -118,7 +118,7 @@ def test_reads_go_on_without_the_replica(access: Neo4jAccess, start: Start) -> N
             assert store.run("count_nodes")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_cluster_without_a_leader_is_told(access: Neo4jAccess, start: Start) -> None:
     there = replace(access, uri=start("READ", "READ").uri("neo4j"))
     with Neo4jStore.unchecked(there) as store:
@@ -193,7 +193,7 @@ def test_a_file_without_certificates_is_refused(access: Neo4jAccess, tmp_path: P
         connect(replace(there, ca=tmp_path / "absent.pem"))
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("sessions", [1, 4])
 def test_a_load_by_several_sessions_is_the_same_graph(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch, sessions: int
@@ -231,7 +231,7 @@ def test_a_load_that_does_not_know_whether_a_batch_was_kept_stops(
         Neo4jStore.connect(access)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_server_that_goes_away_in_a_load_is_told(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,7 +251,7 @@ def test_a_server_that_goes_away_in_a_load_is_told(
         store.load(tables())
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_server_that_goes_away_is_told_to_readers(access: Neo4jAccess, start: Start) -> None:
     Neo4jStore.create(access).close()
     cluster = start("WRITE")

@@ -9,30 +9,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kgdx.errors import LlmError
-from kgdx.ingest.extraction.filters import Found, Statement
+from kgdx.ingest.extraction.filters import ReadRelations, RelationClaim
 from kgdx.ingest.extraction.rule_reader import RuleReader
 
 TEXTS = ("感冒", "发热")
 
 
-def symptom(head: str = "感冒", tail: str = "发热", **other: str) -> Statement:
+def symptom(head: str = "感冒", tail: str = "发热", **other: str) -> RelationClaim:
     """A statement that a text with both words bears out."""
     values = {"type": "HAS_SYMPTOM", "head_class": "Disease", "tail_class": "Symptom", "evidence": ""} | other
-    return Statement(head=head, tail=tail, **values)
+    return RelationClaim(head=head, tail=tail, **values)
 
 
 @dataclass
 class Scripted:
     """Reads what ``says`` returns for a question, and counts."""
 
-    says: Callable[[str], Found | LlmError] = lambda question: Found((symptom(),))
+    says: Callable[[str], ReadRelations | LlmError] = lambda question: ReadRelations((symptom(),))
     model: str = "scripted"
     prompt: str | None = "p@1"
     signature: str = "scripted 1"
     asked: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def read(self, question: str, answer: str) -> Found:
+    def read(self, question: str, answer: str) -> ReadRelations:
         with self.lock:
             self.asked.append(question)
         found = self.says(question)
@@ -44,7 +44,7 @@ class Scripted:
 class Dying(RuleReader):
     """Rules in a process that is killed when it comes to a question."""
 
-    def read(self, question: str, answer: str) -> Found:
+    def read(self, question: str, answer: str) -> ReadRelations:
         if "死" in question:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().read(question, answer)

@@ -10,8 +10,8 @@ import pytest
 
 from kgdx.case import Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import LlmError
-from kgdx.ingest.extraction.annotate import Article, Matching
-from kgdx.ingest.extraction.model_readers import Asking
+from kgdx.ingest.extraction.annotate import Article, MatcherReader
+from kgdx.ingest.extraction.model_readers import ModelDocumentReader
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
 WORDS = {"seizures": "HP:0001250", "fever": "HP:0001945"}
@@ -45,7 +45,9 @@ class Model(ChatModel):
 def read(answer: Callable[[Request], str], *texts: str) -> list[tuple[str, list[tuple[str, str]]]]:
     articles = [Article(str(n), "made-up disease", text, "OMIM:1") for n, text in enumerate(texts or (TEXT,))]
     found = []
-    for article, (name, read) in zip(articles, Asking(Model(answer)).read_all(articles, Matcher()), strict=True):
+    for article, (name, read) in zip(
+        articles, ModelDocumentReader(Model(answer)).read_all(articles, Matcher()), strict=True
+    ):
         places = [(f.id, article.text[f.span.start : f.span.end]) for f in read.findings if f.span]
         found.append((name, places))
     return found
@@ -67,7 +69,7 @@ def test_what_the_text_does_not_say_is_not_believed() -> None:
 
 def test_the_article_and_its_disease_are_asked_about() -> None:
     model = Model(said())
-    list(Asking(model).read_all([Article("d", "made-up disease", TEXT, "OMIM:1")], Matcher()))
+    list(ModelDocumentReader(model).read_all([Article("d", "made-up disease", TEXT, "OMIM:1")], Matcher()))
     (asked,) = model.asked
     assert TEXT in asked
     assert "made-up disease" in asked
@@ -79,7 +81,7 @@ def test_a_document_whose_answer_is_useless_is_read_by_the_matcher(answer: str) 
         return answer if "bad" in request.messages[1].content else json.dumps({"symptoms": ["fever"]})
 
     first, second = read(answered, "bad seizures", "A fever.")
-    assert first == (Matching().name, [("HP:0001250", "seizures")])
+    assert first == (MatcherReader().name, [("HP:0001250", "seizures")])
     assert second == ("m symptoms@1", [("HP:0001945", "fever")])
 
 

@@ -17,8 +17,8 @@ import pytest
 from ingest.extraction.readers import Dying, Scripted, down, symptom
 from kgdx.errors import LlmError, SourceError, StoreError, StoreLockedError, UsageError
 from kgdx.ingest.column_mapping import stage
-from kgdx.ingest.extraction.extract import Extraction, extract
-from kgdx.ingest.extraction.filters import Found
+from kgdx.ingest.extraction.extract import RelationExtraction, extract
+from kgdx.ingest.extraction.filters import ReadRelations
 from kgdx.ingest.extraction.page_folder import FRAMES, ExtractionFolder, read
 from kgdx.ingest.extraction.rule_reader import RuleReader
 from kgdx.ingest.manifest import manifest
@@ -104,20 +104,22 @@ def test_records_that_cannot_be_read_are_set_apart_and_the_rest_is_read(tmp_path
 @pytest.mark.parametrize("kind", ["refused", "malformed", "truncated", "rejected"])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_what_a_model_cannot_answer_concerns_its_record_alone(tmp_path: Path, file: Path, kind: str, jobs: int) -> None:
-    reader = Scripted(lambda question: down(kind) if question == "感冒3" else Found((symptom(),)))
+    reader = Scripted(lambda question: down(kind) if question == "感冒3" else ReadRelations((symptom(),)))
     done = extract([file], tmp_path / "out", reader, jobs=jobs)
     assert (done.relations, dict(done.reasons)) == (6, {"the endpoint is down": 1})
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_page_that_fails_is_tried_again(tmp_path: Path, file: Path, jobs: int) -> None:
-    answers = [down(), Found((symptom(),))]
-    reader = Scripted(lambda question: answers.pop(0) if question == "感冒3" and answers else Found((symptom(),)))
+    answers = [down(), ReadRelations((symptom(),))]
+    reader = Scripted(
+        lambda question: answers.pop(0) if question == "感冒3" and answers else ReadRelations((symptom(),))
+    )
     assert extract([file], tmp_path / "out", reader, size=2, jobs=jobs).relations == 7
 
 
 def test_a_page_that_keeps_failing_is_set_apart_and_the_others_are_done(tmp_path: Path, file: Path) -> None:
-    reader = Scripted(lambda question: down() if question == "感冒3" else Found((symptom(),)))
+    reader = Scripted(lambda question: down() if question == "感冒3" else ReadRelations((symptom(),)))
     with pytest.raises(
         LlmError, match=r"1 of 4 pages failed \(page 1: the endpoint is down.*run the same command again"
     ):
@@ -130,7 +132,7 @@ def test_a_page_that_keeps_failing_is_set_apart_and_the_others_are_done(tmp_path
 
 
 def test_an_endpoint_that_goes_down_in_the_middle_stops_it_and_finished_pages_stay(tmp_path: Path, file: Path) -> None:
-    reader = Scripted(lambda question: Found((symptom(),)) if question < "感冒2" else down())
+    reader = Scripted(lambda question: ReadRelations((symptom(),)) if question < "感冒2" else down())
     with pytest.raises(LlmError, match="2 pages failed one after the other .*it goes on at page 2, 1 pages are kept"):
         extract([file], tmp_path / "out", reader, size=2)
     assert len(reader.asked) == 2 + 2 * 2
@@ -155,10 +157,10 @@ def test_an_endpoint_that_rejects_every_record_stops_it(tmp_path: Path, file: Pa
 def test_two_extractions_do_not_share_a_folder(tmp_path: Path, file: Path) -> None:
     inside, leave = threading.Event(), threading.Event()
 
-    def wait(question: str) -> Found:
+    def wait(question: str) -> ReadRelations:
         inside.set()
         assert leave.wait(10)
-        return Found()
+        return ReadRelations()
 
     first = threading.Thread(target=extract, args=([file], tmp_path / "out", Scripted(wait)))
     first.start()
@@ -278,7 +280,7 @@ def test_a_file_of_questions_is_read_by_rules_as_its_folder_would_be(tmp_path: P
 
 
 def test_missing_pages_are_told(tmp_path: Path, file: Path) -> None:
-    reader = Scripted(lambda question: down() if question == "感冒3" else Found((symptom(),)))
+    reader = Scripted(lambda question: down() if question == "感冒3" else ReadRelations((symptom(),)))
     with pytest.raises(LlmError):
         extract([file], tmp_path / "out", reader, size=2)
     assert "1 of its pages failed" in read(tmp_path / "out", manifest("huatuo")).warnings[0]
@@ -290,7 +292,7 @@ def test_what_holds_no_relations_is_named(tmp_path: Path, file: Path) -> None:
         read(tmp_path / "empty", manifest("huatuo"))
     with pytest.raises(SourceError, match="no relation was read"):
         read(write(tmp_path / "chat.jsonl", ["你好"], "你好！"), manifest("huatuo"))
-    extract([file], tmp_path / "out", Scripted(lambda question: Found()))
+    extract([file], tmp_path / "out", Scripted(lambda question: ReadRelations()))
     with pytest.raises(SourceError, match="no relation was read"):
         read(tmp_path / "out", manifest("huatuo"))
 
@@ -298,7 +300,7 @@ def test_what_holds_no_relations_is_named(tmp_path: Path, file: Path) -> None:
 def test_progress_adds_up(tmp_path: Path, file: Path) -> None:
     told: list[tuple[int, int]] = []
 
-    def tell(now: Extraction) -> None:
+    def tell(now: RelationExtraction) -> None:
         told.append((now.pages, now.relations))
 
     extract([file], tmp_path / "out", Scripted(), size=2, progress=tell)

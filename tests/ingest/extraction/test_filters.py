@@ -11,8 +11,8 @@ from kgdx.ingest.extraction.filters import (
     LONGEST_SPAN,
     MOST_RELATIONS,
     TYPES,
-    Found,
-    Statement,
+    ReadRelations,
+    RelationClaim,
     believe,
     ends,
     known_classes,
@@ -29,7 +29,7 @@ def test_the_five_relations_are_those_of_the_ontology() -> None:
 
 
 def test_what_the_text_says_is_believed_with_its_passage() -> None:
-    kept = believe(Found((symptom(evidence="感冒会发热"),)), TEXT)
+    kept = believe(ReadRelations((symptom(evidence="感冒会发热"),)), TEXT)
     assert [(r.type, r.head, r.tail, r.span) for r in kept.relations] == [("HAS_SYMPTOM", "感冒", "发热", "感冒会发热")]
     assert not kept.refused
 
@@ -59,40 +59,40 @@ def test_what_the_text_says_is_believed_with_its_passage() -> None:
         (symptom(tail="肺炎", type="HAS_COMORBIDITY", tail_class="Disease"), "denied by the text"),
     ],
 )
-def test_what_cannot_be_believed_is_left_out_and_counted(statement: Statement, reason: str) -> None:
-    kept = believe(Found((statement,)), TEXT)
+def test_what_cannot_be_believed_is_left_out_and_counted(statement: RelationClaim, reason: str) -> None:
+    kept = believe(ReadRelations((statement,)), TEXT)
     assert kept.relations == []
     assert dict(kept.refused) == {reason: 1}
 
 
 def test_a_name_of_another_class_by_its_wording_is_outside_the_range() -> None:
-    kept = believe(Found((symptom(tail="手术治疗"), symptom(tail="胸部CT检查"))), "感冒要手术治疗和胸部CT检查")
+    kept = believe(ReadRelations((symptom(tail="手术治疗"), symptom(tail="胸部CT检查"))), "感冒要手术治疗和胸部CT检查")
     assert dict(kept.refused) == {"outside domain or range": 2}
 
 
 def test_a_repeated_statement_counts_once() -> None:
-    kept = believe(Found((symptom(), symptom(tail=" 发热。"), symptom(head="《感冒》"))), TEXT)
+    kept = believe(ReadRelations((symptom(), symptom(tail=" 发热。"), symptom(head="《感冒》"))), TEXT)
     assert (len(kept.relations), dict(kept.refused)) == (1, {"duplicate": 2})
 
 
 def test_an_entity_without_a_relation_is_isolated() -> None:
-    kept = believe(Found((symptom(),), (("感冒", "Disease"), ("发热", "Symptom"), ("阿司匹林", "Drug"))), TEXT)
+    kept = believe(ReadRelations((symptom(),), (("感冒", "Disease"), ("发热", "Symptom"), ("阿司匹林", "Drug"))), TEXT)
     assert dict(kept.refused) == {"isolated": 1}
 
 
 def test_a_flood_of_statements_is_cut() -> None:
-    kept = believe(Found((symptom(),) * 10_000), TEXT)
+    kept = believe(ReadRelations((symptom(),) * 10_000), TEXT)
     assert dict(kept.refused) == {"duplicate": MOST_RELATIONS - 1, "too many for one record": 10_000 - MOST_RELATIONS}
 
 
 def test_an_invented_passage_is_replaced_by_the_sentence() -> None:
-    kept = believe(Found((symptom(evidence="感冒的人都会发热"),)), TEXT)
+    kept = believe(ReadRelations((symptom(evidence="感冒的人都会发热"),)), TEXT)
     assert kept.relations[0].span == "感冒会发热。"
 
 
 def test_a_long_passage_is_cut_around_what_it_says() -> None:
     text = "感冒" + "很" * 1000 + "发热" + "很" * 1000
-    (relation,) = believe(Found((symptom(),)), text).relations
+    (relation,) = believe(ReadRelations((symptom(),)), text).relations
     assert "发热" in relation.span
     assert len(relation.span) == LONGEST_SPAN
     assert relation.span in text
@@ -105,14 +105,14 @@ def test_an_entity_of_two_classes_is_of_none() -> None:
 names = st.sampled_from(["感冒", "发热", "皮疹", "阿司匹林", "<b>", "热", "肺炎", ""]) | st.text(max_size=50)
 classes = st.sampled_from(["Disease", "Symptom", "Drug", "", "Robot"])
 statements = st.builds(
-    Statement, st.sampled_from([*TYPES, "DELETE_ALL"]), names, names, classes, classes, st.text(max_size=30)
+    RelationClaim, st.sampled_from([*TYPES, "DELETE_ALL"]), names, names, classes, classes, st.text(max_size=30)
 )
 
 
 @given(st.lists(statements, max_size=30), st.text(max_size=60))
-def test_everything_is_either_believed_or_counted_and_nothing_is_made_up(found: list[Statement], more: str) -> None:
+def test_everything_is_either_believed_or_counted_and_nothing_is_made_up(found: list[RelationClaim], more: str) -> None:
     text = TEXT + more
-    kept = believe(Found(tuple(found)), text)
+    kept = believe(ReadRelations(tuple(found)), text)
     assert len(kept.relations) + kept.refused.total() == len(found)
     for relation in kept.relations:
         assert relation.head in text and relation.tail in text and relation.span in text

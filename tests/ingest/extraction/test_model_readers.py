@@ -12,7 +12,7 @@ import pytest
 from conftest import require_module
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.ingest.extraction.extract import Extraction, extract
+from kgdx.ingest.extraction.extract import RelationExtraction, extract
 from kgdx.ingest.extraction.model_readers import ModelReader
 from kgdx.llm.budget import Meter
 from kgdx.llm.connect import connect
@@ -49,14 +49,14 @@ def said(document: Mapping[str, Any]) -> Say:
     return Say(json.dumps(document, ensure_ascii=False), usage=(100, 50))
 
 
-def run(server: Server, file: Path, out: Path, cache: Path | None = None, jobs: int = 2) -> Extraction:
+def run(server: Server, file: Path, out: Path, cache: Path | None = None, jobs: int = 2) -> RelationExtraction:
     access = LlmAccess("m", server.url, price_in=1.0, price_out=2.0, timeout=5.0, attempts=1, concurrency=jobs)
     meter = Meter.of(access)
     reader = ModelReader.of(connect(access, cache=cache, meter=meter))
     return extract([file], out, reader, size=2, jobs=jobs, meter=meter)
 
 
-def one(document: Mapping[str, Any] | str, tmp_path: Path, file: Path) -> Extraction:
+def one(document: Mapping[str, Any] | str, tmp_path: Path, file: Path) -> RelationExtraction:
     """What becomes of records that are all answered so."""
     script = in_turn(Say(document) if isinstance(document, str) else said(document))
     with serving(script) as server:

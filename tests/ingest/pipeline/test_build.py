@@ -21,8 +21,8 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.manifest import manifests
 from kgdx.ingest.pipeline.build import build, remove
 from kgdx.ingest.pipeline.build_report import SHARES, Progress, read_report
-from kgdx.ingest.pipeline.build_summary import sources
 from kgdx.ingest.pipeline.derive import Derive
+from kgdx.ingest.pipeline.freshness import sources
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.source_choice import parse_choice
 from kgdx.schema import load_schema, schema_checksum
@@ -222,7 +222,7 @@ def test_saved_cases_are_carried_over_from_an_older_version_of_the_ontology(
             report = build(core_sources, graph)
             assert report.sources["user"].loaded == 5 and report.store == "loaded"
         else:
-            with pytest.raises(StoreError, match="use `kgdx build --discard-cases`"):
+            with pytest.raises(StoreError, match="use `kgdx build --discard-saved`"):
                 build(core_sources, graph)
 
 
@@ -287,4 +287,4 @@ def test_a_source_that_is_needed_or_unknown_is_not_removed(graph: GraphFolder, c
 
 def test_the_sources_of_the_default_build_come_first() -> None:
     names = [manifest.name for manifest in sources()]
-    assert names[:6] == ["hp", "hpoa", "ddxplus", "genes", "hp_zh", "orphanet_omim"]
+    assert names[:7] == ["hp", "hpoa", "ddxplus", "common_conditions", "genes", "hp_zh", "orphanet_omim"]

@@ -11,8 +11,9 @@ import pytest
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.ingest.pipeline.derive import Derive, Derived, derive
-from kgdx.ingest.pipeline.stages import TABLE, BuiltTable, Stages, built, keep_table, load_table, name_of
+from kgdx.ingest.pipeline.built_graph import TABLE, BuiltTable, built, keep_table, load_table, name_of
+from kgdx.ingest.pipeline.derive import Derive, StepResult, derive
+from kgdx.ingest.pipeline.stages import Stages
 from kgdx.schema import load_schema
 
 GENES = NodeTable("Gene", pa.table({"id": ["NCBIGene:2", "NCBIGene:1"], "name": ["B", "A"], "source": ["s", "s"]}))
@@ -21,10 +22,10 @@ SOURCES = NodeTable("Source", pa.table({"id": ["s"], "source": ["s"], "version":
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., tuple[list[Derived], Stages]]:
+def run(tmp_path: Path) -> Callable[..., tuple[list[StepResult], Stages]]:
     """Run steps on tables."""
 
-    def ran(*steps: Derive, tables: Sequence[GraphTable] = (GENES, DISEASES)) -> tuple[list[Derived], Stages]:
+    def ran(*steps: Derive, tables: Sequence[GraphTable] = (GENES, DISEASES)) -> tuple[list[StepResult], Stages]:
         stages = Stages(tmp_path)
         kept: list[BuiltTable] = []
         for number, table in enumerate(tables):

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records, minted
@@ -215,7 +216,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from(["name", "desc", "symptom", "check", "drug_detail", "category"]), JSON),

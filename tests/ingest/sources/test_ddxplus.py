@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.fetch import fetch, file_digest
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.resources import resource
 
 Parse = Callable[[str, Path], Records]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 
 @pytest.fixture
@@ -39,13 +39,15 @@ def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in rows}
 
 
-def test_conditions_have_readable_names_in_three_languages(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_conditions_have_readable_names_in_three_languages(
+    check_files: Callable[..., CheckedTables], rows: Rows
+) -> None:
     found = by_id(rows(check_files("hp", "hpoa", "ddxplus"), "Disease"))["DDXPLUS:pneumonia"]
     assert (found["name"], found["name_zh"], found["name_fr"]) == ("Pneumonia", "肺炎", "Pneumonie")
     assert (found["xrefs"], found["severity"]) == (["ICD10:J17", "ICD10:J18"], 3)
 
 
-def test_evidences_have_phrases_and_their_question(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_evidences_have_phrases_and_their_question(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     found = by_id(rows(check_files("hp", "hpoa", "ddxplus"), "Symptom"))
     assert found["DDXPLUS:E_201"]["name"] == "cough" and found["DDXPLUS:E_201"]["name_zh"] == "咳嗽"
     assert found["DDXPLUS:E_201"]["question"] == "Do you have a cough?"
@@ -54,7 +56,7 @@ def test_evidences_have_phrases_and_their_question(check_files: Callable[..., Ch
     assert pain["answers"] == ["V_123 nowhere", "V_89 forehead", "V_29 lower chest"]
 
 
-def test_relations_tell_symptoms_from_history(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_relations_tell_symptoms_from_history(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     checked = check_files("hp", "hpoa", "ddxplus")
     found = {(row["start"], row["end"]): row["antecedent"] for row in rows(checked, "HAS_SYMPTOM")}
     assert found[("DDXPLUS:bronchitis", "DDXPLUS:E_79")] is True
@@ -62,7 +64,7 @@ def test_relations_tell_symptoms_from_history(check_files: Callable[..., Checked
     assert len(found) == 9
 
 
-def test_patients_are_observed_with_codes_and_terms(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_patients_are_observed_with_codes_and_terms(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     checked = check_files("hp", "hpoa", "ddxplus", "ddxplus_patients")
     first = {row["end"] for row in rows(checked, "OBSERVED") if row["start"] == "ddxplus_patients:patient-2"}
     assert first >= {"DDXPLUS:E_91", "DDXPLUS:E_55_@_V_29"}

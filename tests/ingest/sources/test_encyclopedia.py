@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgdx.errors import SourceError
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources.encyclopedia import article
-from kgdx.ingest.sources.record_files import prose
+from kgdx.ingest.sources.json_records import prose
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]

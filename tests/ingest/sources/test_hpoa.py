@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import hpoa
@@ -116,7 +117,7 @@ def test_what_is_no_annotation_file_is_refused(parse: Parse, write: Write, conte
 
 
 def test_every_column_reaches_the_graph(
-    check_files: Callable[..., Checked], rows: Callable[[Checked, str], list[dict[str, Any]]]
+    check_files: Callable[..., CheckedTables], rows: Callable[[CheckedTables, str], list[dict[str, Any]]]
 ) -> None:
     checked = check_files("hp", "hpoa")
     found = {(row["start"], row["end"]): row for row in rows(checked, "HAS_PHENOTYPE")}
@@ -141,7 +142,7 @@ def test_every_column_reaches_the_graph(
 
 
 def test_obsolete_and_alternative_terms_become_current_ones_and_are_counted(
-    check_files: Callable[..., Checked], rows: Callable[[Checked, str], list[dict[str, Any]]]
+    check_files: Callable[..., CheckedTables], rows: Callable[[CheckedTables, str], list[dict[str, Any]]]
 ) -> None:
     checked = check_files("hp", "hpoa")
     pairs = {(row["start"], row["end"]) for row in rows(checked, "HAS_PHENOTYPE")}
@@ -168,7 +169,7 @@ GOOD = 1000
 """So many good lines come before the mangled ones that the file is never taken for binary as a whole."""
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(mangled, max_size=8))
 def test_no_line_is_lost_whatever_it_holds(parts: list[str | bytes]) -> None:
     body = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)

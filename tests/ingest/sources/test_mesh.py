@@ -13,11 +13,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import mesh
@@ -25,7 +26,7 @@ from kgdx.ingest.sources.mesh import edges
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE DescriptorRecordSet SYSTEM "desc2025.dtd">\n<DescriptorRecordSet>\n'
 TAIL = "</DescriptorRecordSet>\n"
@@ -76,7 +77,7 @@ def test_every_meaningful_field_of_a_descriptor_is_read(parse: Parse, tiny: Path
     assert records.version == "2025"
 
 
-def test_the_tree_and_the_references_reach_the_graph(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_the_tree_and_the_references_reach_the_graph(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     checked = check_files("mesh")
     ends = {
         type_: {(row["start"].removeprefix("MESH:"), row["end"].removeprefix("MESH:")) for row in rows(checked, type_)}
@@ -97,7 +98,7 @@ def test_the_tree_and_the_references_reach_the_graph(check_files: Callable[..., 
 
 
 def test_supplementary_records_and_qualifiers_join_the_descriptors(
-    check_files: Callable[..., Checked], rows: Rows
+    check_files: Callable[..., CheckedTables], rows: Rows
 ) -> None:
     checked = check_files("mesh", "mesh_supplements", "mesh_qualifiers")
     disease, substance = sorted(rows(checked, "MeshSupplement"), key=lambda row: row["record_class"], reverse=True)
@@ -155,7 +156,7 @@ def test_what_is_wrong_with_a_record_is_said_with_its_line_and_the_rest_loads(
 
 
 def test_a_reference_to_a_descriptor_that_is_not_there_is_quarantined(
-    check_files: Callable[..., Checked], write: Write
+    check_files: Callable[..., CheckedTables], write: Write
 ) -> None:
     see = (
         "<SeeRelatedList><SeeRelatedDescriptor><DescriptorReferredTo><DescriptorUI>D000404</DescriptorUI>"
@@ -255,7 +256,7 @@ def test_the_real_sample_is_read(parse: Parse, shared_data: Path) -> None:
 
 
 def test_a_generated_release_is_consistent(
-    check_files: Callable[..., Checked], rows: Rows, root: Path, tmp_path: Path
+    check_files: Callable[..., CheckedTables], rows: Rows, root: Path, tmp_path: Path
 ) -> None:
     command = [
         sys.executable,
@@ -287,7 +288,7 @@ def test_a_generated_release_is_consistent(
 place = st.lists(st.integers(1, 3), min_size=1, max_size=4).map(lambda parts: "A" + ".".join(map(str, parts)))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.tuples(st.integers(1, 6), place), max_size=14, unique=True))
 def test_whatever_the_places_the_tree_has_no_cycle_and_no_place_is_lost(places: list[tuple[int, str]]) -> None:
     frame = pl.DataFrame(
@@ -320,7 +321,7 @@ def escaped(text: str) -> str:
     return re.sub("[<&>]", "", text)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(uis, names), max_size=8))
 def test_every_record_is_read_or_refused(drawn: list[tuple[str, str]]) -> None:
     text = HEAD + record("D999999") + "".join(record(ui, name=escaped(name)) for ui, name in drawn) + TAIL
@@ -333,7 +334,7 @@ def test_every_record_is_read_or_refused(drawn: list[tuple[str, str]]) -> None:
     assert records.rejects["reason"].str.len_chars().min() != 0
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 2000), st.binary(max_size=6))
 def test_damage_is_refused_in_one_line_or_does_not_matter(at: int, damage: bytes) -> None:
     whole = (HEAD + record("D000001", "A01") + record("D000002", "A01.1") + TAIL).encode()

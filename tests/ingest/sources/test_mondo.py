@@ -11,11 +11,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import LINE, Records
 from kgdx.ingest.sources import read
@@ -24,7 +25,7 @@ from kgdx.ingest.sources.term_frames import FRAMES
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 FORMATS = ("obo", "owl", "json")
 OWL_HEAD = (
@@ -91,7 +92,7 @@ def test_every_meaningful_field_of_a_term_is_read(parse: Parse, tiny: Path, form
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_matches_are_relations_to_what_is_in_the_graph(
-    check_files: Callable[..., Checked], rows: Rows, tiny: Path, format: str
+    check_files: Callable[..., CheckedTables], rows: Rows, tiny: Path, format: str
 ) -> None:
     checked = check_files("hp", "hpoa", "mesh", "mesh_supplements", mondo=tiny / f"mondo.{format}")
     same = {(row["start"], row["end"], row["relation"], *row["evidence"]) for row in rows(checked, "SAME_AS")}
@@ -111,7 +112,7 @@ def test_matches_are_relations_to_what_is_in_the_graph(
 
 
 def test_matches_to_vocabularies_that_are_not_loaded_are_no_fault(
-    check_files: Callable[..., Checked], rows: Rows
+    check_files: Callable[..., CheckedTables], rows: Rows
 ) -> None:
     checked = check_files("mondo")
     assert rows(checked, "SAME_AS") == rows(checked, "MAPPED_TO") == []
@@ -121,7 +122,7 @@ def test_matches_to_vocabularies_that_are_not_loaded_are_no_fault(
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_causes_locations_and_modifiers_are_loaded_and_other_axioms_counted(
-    check_files: Callable[..., Checked], rows: Rows, parse: Parse, tiny: Path, format: str
+    check_files: Callable[..., CheckedTables], rows: Rows, parse: Parse, tiny: Path, format: str
 ) -> None:
     checked = check_files(mondo=tiny / f"mondo.{format}")
     (gene,) = rows(checked, "ASSOCIATED_GENE")
@@ -253,7 +254,7 @@ def test_brackets_in_texts_are_no_levels(parse: Parse, write: Write) -> None:
     assert parse("mondo", write("m.json", text)).frames["term"]["name"].to_list() == [name]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.recursive(st.text(max_size=6), lambda inner: st.lists(inner, max_size=3), max_leaves=20), st.integers(1, 9))
 def test_any_shallow_json_passes_the_guard_unchanged(value: object, size: int) -> None:
     raw = json.dumps(value).encode()
@@ -278,7 +279,7 @@ forests = st.dictionaries(st.integers(1, 9), words, min_size=1, max_size=7).flat
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(forests)
 def test_any_forest_is_the_same_in_the_three_formats(drawn: tuple[dict[int, str], list[tuple[int, int]]]) -> None:
     numbers, pairs = drawn
@@ -296,7 +297,7 @@ def test_any_forest_is_the_same_in_the_three_formats(drawn: tuple[dict[int, str]
     assert found[0] == found[1] == found[2]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(FORMATS[1:]), st.integers(0, 700), st.binary(max_size=5))
 def test_damage_is_refused_in_one_line_or_does_not_matter(format: str, at: int, damage: bytes) -> None:
     whole = small(format, {"MONDO:1": "a", "MONDO:2": "b"}, [("MONDO:2", "MONDO:1")]).encode()

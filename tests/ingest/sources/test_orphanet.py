@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records, minted
 from kgdx.ingest.sources import orphanet, read
@@ -20,7 +21,7 @@ from kgdx.schema import load_schema
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 PRODUCTS = {
     "orphanet": "en_product1.xml",
@@ -88,7 +89,7 @@ def test_an_entry_that_was_moved_says_where_to(parse: Parse, write: Write) -> No
 
 
 def test_matches_are_relations_with_their_direction(
-    check_files: Callable[..., Checked], rows: Rows, write: Write
+    check_files: Callable[..., CheckedTables], rows: Rows, write: Write
 ) -> None:
     references = (
         reference("OMIM", "100001", "NTBT") + reference("OMIM", "100002", "ND") + reference("OMIM", "404404")
@@ -105,7 +106,7 @@ def test_matches_are_relations_with_their_direction(
 
 
 def test_phenotypes_carry_hpos_frequency_terms_and_their_source(
-    check_files: Callable[..., Checked], rows: Rows
+    check_files: Callable[..., CheckedTables], rows: Rows
 ) -> None:
     checked = check_files("hp", "orphanet_phenotypes")
     found = {(row["start"], row["end"]): row for row in rows(checked, "HAS_PHENOTYPE")}
@@ -132,7 +133,7 @@ def test_phenotypes_carry_hpos_frequency_terms_and_their_source(
     assert (counts.read, counts.loaded, counts.quarantined, counts.resolved) == (5, 4, 1, 1)
 
 
-def test_annotations_of_both_sources_stay_apart(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_annotations_of_both_sources_stay_apart(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     checked = check_files("hp", "hpoa", "orphanet_phenotypes")
     both = [
         row for row in rows(checked, "HAS_PHENOTYPE") if (row["start"], row["end"]) == ("ORPHA:900001", "HP:0001250")
@@ -141,7 +142,7 @@ def test_annotations_of_both_sources_stay_apart(check_files: Callable[..., Check
     assert {(row["reference"], row["frequency"]) for row in both} == {("ORPHA:900001", "HP:0040281")}
 
 
-def test_genes_are_known_by_ncbi_or_keep_another_id(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_genes_are_known_by_ncbi_or_keep_another_id(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     checked = check_files("orphanet_genes")
     genes = {row["id"]: row for row in rows(checked, "Gene")}
     assert {id: row["name"] for id, row in genes.items()} == {
@@ -167,7 +168,9 @@ def test_an_id_of_ncbi_in_the_file_wins(parse: Parse, tiny: Path, write: Write) 
     assert records.frames["rows"].item(0, "gene") == "NCBIGene:77"
 
 
-def test_prevalence_is_a_statement_on_a_disease_in_a_region(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_prevalence_is_a_statement_on_a_disease_in_a_region(
+    check_files: Callable[..., CheckedTables], rows: Rows
+) -> None:
     checked = check_files("orphanet_prevalence")
     regions = {row["id"]: row["name"] for row in rows(checked, "Region")}
     assert regions == {minted("orphanet_prevalence", "Region", name): name for name in ("Worldwide", "Europe")}
@@ -184,7 +187,9 @@ def test_prevalence_is_a_statement_on_a_disease_in_a_region(check_files: Callabl
     assert {row["source"] for row in rows(checked, "HAS_PREVALENCE")} == {"orphanet_prevalence"}
 
 
-def test_ages_and_inheritance_are_properties_of_the_disease(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_ages_and_inheritance_are_properties_of_the_disease(
+    check_files: Callable[..., CheckedTables], rows: Rows
+) -> None:
     checked = check_files("hp", "hpoa", "orphanet_ages")
     diseases = {row["id"]: row for row in rows(checked, "Disease")}
     known, unknown = diseases["ORPHA:900001"], diseases["ORPHA:900003"]
@@ -246,7 +251,7 @@ def test_gene_ids_are_of_the_ontologys_prefixes() -> None:
 cell = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters="<&"), max_size=6)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(st.tuples(st.one_of(st.integers(1, 9).map(str), cell), cell, cell), max_size=8))
 def test_every_statement_is_read_or_refused(drawn: list[tuple[str, str, str]]) -> None:
     def disorder(code: str, value: str, region: str) -> str:
@@ -266,7 +271,7 @@ def test_every_statement_is_read_or_refused(drawn: list[tuple[str, str, str]]) -
     assert records.rejects["reason"].null_count() == 0
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(sorted(PRODUCTS)), st.floats(0, 1), st.binary(max_size=6))
 def test_damage_is_refused_in_one_line_or_does_not_matter(source: str, share: float, damage: bytes) -> None:
     whole = (Path(__file__).parents[2] / "data" / "tiny" / PRODUCTS[source]).read_bytes()

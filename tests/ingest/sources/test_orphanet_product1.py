@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.records import Records
 
 Parse = Callable[[str, Path], Records]
@@ -27,9 +27,9 @@ def test_the_omim_references_of_each_disorder_are_read(parse: Parse, tiny: Path)
 
 
 def test_table_and_xml_state_the_same(
-    check_files: Callable[..., Checked], rows: Callable[[Checked, str], list[dict[str, Any]]], tiny: Path
+    check_files: Callable[..., CheckedTables], rows: Callable[[CheckedTables, str], list[dict[str, Any]]], tiny: Path
 ) -> None:
-    def relations(checked: Checked) -> set[tuple[object, ...]]:
+    def relations(checked: CheckedTables) -> set[tuple[object, ...]]:
         return {(row["start"], row["end"], row["relation"]) for row in rows(checked, "SAME_AS")}
 
     xml = relations(check_files("hp", "hpoa", orphanet_omim=tiny / "en_product1.xml"))
@@ -38,7 +38,7 @@ def test_table_and_xml_state_the_same(
 
 
 def test_a_reference_whose_relation_is_not_stated_is_set_apart(
-    check_files: Callable[..., Checked], write: Write, tiny: Path
+    check_files: Callable[..., CheckedTables], write: Write, tiny: Path
 ) -> None:
     text = (tiny / "en_product1.xml").read_text().replace("BTNT (ORPHA", "ND (ORPHA")
     checked = check_files("hp", "hpoa", orphanet_omim=write("p1.xml", text))

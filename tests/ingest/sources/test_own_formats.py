@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records
@@ -128,7 +129,7 @@ CELLS = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_character
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 def test_what_a_csv_writer_writes_is_read(tmp_path: Path, table: list[tuple[str, str]]) -> None:
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([("id", "name"), *((f"X{a}", b) for a, b in table)])
@@ -140,7 +141,7 @@ def test_what_a_csv_writer_writes_is_read(tmp_path: Path, table: list[tuple[str,
 
 @given(st.binary(max_size=200))
 @example(b"(\xb5/\xfd")  # as Zstandard begins
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80)
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 def test_any_bytes_are_read_or_refused_in_one_line(tmp_path: Path, format: str, content: bytes) -> None:
     path = tmp_path / "a"

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.records import Records
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 
 def test_a_patient_becomes_a_node_with_findings_diagnosis_and_publication(
-    check_files: Callable[..., Checked], rows: Rows
+    check_files: Callable[..., CheckedTables], rows: Rows
 ) -> None:
     checked = check_files("hp", "hpoa", "phenopackets")
     (case,) = rows(checked, "PatientCase")
@@ -64,7 +64,7 @@ def test_a_bad_packet_is_set_apart_with_its_line(parse: Parse, write: Write, tin
 
 
 def test_an_unknown_term_is_quarantined_and_the_rest_of_the_case_loads(
-    check_files: Callable[..., Checked], write: Write, tiny: Path, rows: Rows
+    check_files: Callable[..., CheckedTables], write: Write, tiny: Path, rows: Rows
 ) -> None:
     text = (tiny / "phenopacket.json").read_text().replace("HP:0004322", "HP:9999999")
     checked = check_files("hp", "hpoa", phenopackets=write("p.json", text))
@@ -73,7 +73,7 @@ def test_an_unknown_term_is_quarantined_and_the_rest_of_the_case_loads(
 
 
 def test_a_diagnosis_of_a_disease_that_no_other_source_names_is_kept(
-    check_files: Callable[..., Checked], write: Write, tiny: Path, rows: Rows
+    check_files: Callable[..., CheckedTables], write: Write, tiny: Path, rows: Rows
 ) -> None:
     text = (tiny / "phenopacket.json").read_text().replace("OMIM:100001", "OMIM:424242")
     checked = check_files("hp", "hpoa", phenopackets=write("p.json", text))
@@ -85,7 +85,7 @@ def test_a_diagnosis_of_a_disease_that_no_other_source_names_is_kept(
 
 
 def test_a_diagnosis_without_a_label_keeps_its_id_as_name(
-    check_files: Callable[..., Checked], write: Write, tiny: Path, rows: Rows
+    check_files: Callable[..., CheckedTables], write: Write, tiny: Path, rows: Rows
 ) -> None:
     packet = json.loads((tiny / "phenopacket.json").read_text().replace("OMIM:100001", "OMIM:424242"))
     packet["diseases"] = [{"term": {"id": "OMIM:424242"}}]
@@ -95,7 +95,7 @@ def test_a_diagnosis_without_a_label_keeps_its_id_as_name(
     assert (disease["name"], disease["name_source"]) == ("OMIM:424242", "id")
 
 
-def test_the_name_of_another_source_wins_over_the_label(check_files: Callable[..., Checked], rows: Rows) -> None:
+def test_the_name_of_another_source_wins_over_the_label(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
     (disease,) = [
         row for row in rows(check_files("hp", "hpoa", "phenopackets"), "Disease") if row["id"] == "OMIM:100001"
     ]
@@ -103,7 +103,7 @@ def test_the_name_of_another_source_wins_over_the_label(check_files: Callable[..
 
 
 def test_a_diagnosis_of_a_strange_vocabulary_is_quarantined_once(
-    check_files: Callable[..., Checked], write: Write, tiny: Path
+    check_files: Callable[..., CheckedTables], write: Write, tiny: Path
 ) -> None:
     text = (tiny / "phenopacket.json").read_text().replace("OMIM:100001", "ICD10:G40")
     checked = check_files("hp", "hpoa", phenopackets=write("p.json", text))

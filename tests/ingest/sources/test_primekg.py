@@ -12,19 +12,20 @@ from typing import IO, Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import SCRATCH, Records, scratch_file
-from kgdx.ingest.sources import csv_blocks, primekg, primekg_nodes
+from kgdx.ingest.sources import primekg, table_files
 from kgdx.schema import load_schema
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 NODES: dict[str, tuple[int, str, str, str, str]] = {
     "gene": (0, "9796", "gene/protein", "PHYHIP", "NCBI"),
@@ -106,7 +107,7 @@ def test_ids_are_written_as_curies(parse: Parse, write: Write) -> None:
     records = parse("primekg", write("kg.csv", kg(EDGES)))
     ids = {
         row["id"]: row["name"]
-        for name in primekg_nodes.CLASSES
+        for name in primekg.CLASSES
         if name in records.frames
         for row in records.frames[name].to_dicts()
     }
@@ -135,7 +136,7 @@ def test_between_nodes_of_one_type_the_first_direction_stands(parse: Parse, writ
     assert edges_of(records, "phenotype_phenotype") == [("HP:0001250", "HP:0000707", "parent-child")]
 
 
-def test_a_group_is_joined_to_its_members(check_files: Callable[..., Checked], rows: Rows, write: Write) -> None:
+def test_a_group_is_joined_to_its_members(check_files: Callable[..., CheckedTables], rows: Rows, write: Write) -> None:
     checked = check_files("hp", primekg=write("kg.csv", kg(EDGES)))
     pairs = {(row["start"], row["end"]) for row in rows(checked, "HAS_MEMBER")}
     group = "MONDO_GROUPED:13924_12592_14672"
@@ -144,7 +145,7 @@ def test_a_group_is_joined_to_its_members(check_files: Callable[..., Checked], r
     assert (member["name"], member["name_source"]) == ("MONDO:0013924", "id")
 
 
-def test_phenotypes_are_those_of_hpo(check_files: Callable[..., Checked], rows: Rows, write: Write) -> None:
+def test_phenotypes_are_those_of_hpo(check_files: Callable[..., CheckedTables], rows: Rows, write: Write) -> None:
     positive = "disease_phenotype_positive"
     edges = [(positive, "phenotype present", "disease", name) for name in ("old seizure", "stranger", "nervous")]
     before = {row["id"] for row in rows(check_files("hp"), "Phenotype")}
@@ -156,7 +157,7 @@ def test_phenotypes_are_those_of_hpo(check_files: Callable[..., Checked], rows: 
 
 
 def test_genes_are_one_node_with_those_of_other_sources(
-    check_files: Callable[..., Checked], rows: Rows, write: Write
+    check_files: Callable[..., CheckedTables], rows: Rows, write: Write
 ) -> None:
     before = rows(check_files("hp", "hpoa", "genes"), "Gene")
     number = before[0]["id"].removeprefix("NCBIGene:")
@@ -190,7 +191,7 @@ def test_a_missing_reverse_and_a_repeated_row_are_reported(parse: Parse, write: 
 
 def test_edges_csv_gives_what_kg_csv_gives(parse: Parse, write: Write) -> None:
     whole = parse("primekg", write("kg.csv", kg(EDGES + turned(EDGES))))
-    write("nodes.csv", text([node for node in NODES.values()], primekg_nodes.NODE_COLUMNS))
+    write("nodes.csv", text([node for node in NODES.values()], primekg.NODE_COLUMNS))
     rows = [(relation, word, NODES[x][0], NODES[y][0]) for relation, word, x, y in EDGES + turned(EDGES)]
     short = text(rows, ("relation", "display_relation", "x_index", "y_index"))
     for name, content in (("edges.csv", short.encode()), ("edges.csv.gz", gzip.compress(short.encode()))):
@@ -207,7 +208,7 @@ def test_edges_csv_needs_its_nodes(parse: Parse, write: Write) -> None:
 
 def test_dangling_edges_and_bad_nodes_are_refused_with_their_file(parse: Parse, write: Write) -> None:
     nodes = [NODES["gene"], (1, "X1", "gene/protein", "KIF15", "NCBI")]
-    path = write("nodes.csv", text(nodes, primekg_nodes.NODE_COLUMNS))
+    path = write("nodes.csv", text(nodes, primekg.NODE_COLUMNS))
     rows = [("protein_protein", "ppi", 0, 1), ("protein_protein", "ppi", 0, 77), ("protein_protein", "ppi", "x", 0)]
     found = parse("primekg", write("edges.csv", text(rows, ("relation", "display_relation", "x_index", "y_index"))))
     refused = found.rejects.select("file", "line", "reason").rows()
@@ -337,7 +338,7 @@ def test_blocks_give_what_the_whole_gives(parse: Parse, write: Write, monkeypatc
     path = write("kg.csv", text(rows, COLUMNS) + "cut,off")
     whole = parse("primekg", path)
     for size in (64, 300, 1_000):
-        monkeypatch.setattr(csv_blocks, "BLOCK", size)
+        monkeypatch.setattr(table_files, "BLOCK", size)
         parts = parse("primekg", path)
         assert parts.rejects.equals(whole.rejects)
         assert parts.merged == whole.merged
@@ -357,7 +358,7 @@ damage = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(st.sampled_from(EDGES + turned(EDGES)), damage), max_size=40))
 def test_every_row_is_taken_merged_or_refused(rows: list[tuple[Edge, str]]) -> None:
     lines, expected = [text([], COLUMNS).rstrip("\n").encode()], 0
@@ -393,7 +394,7 @@ def test_every_row_is_taken_merged_or_refused(rows: list[tuple[Edge, str]]) -> N
 
 
 def test_the_hand_drawn_file_loads_whole(
-    check_files: Callable[..., Checked], rows: Rows, every_source: dict[str, str]
+    check_files: Callable[..., CheckedTables], rows: Rows, every_source: dict[str, str]
 ) -> None:
     records = primekg.read(Path(every_source["primekg"]), manifest("primekg"))
     assert (taken(records), records.merged, records.rejects.height) == (22, 22, 0)
@@ -405,20 +406,20 @@ def test_the_hand_drawn_file_loads_whole(
 
 
 def blocks(path: Path) -> tuple[list[tuple[Any, ...]], list[str]]:
-    header = csv_blocks.read_header(path)
-    parts = list(csv_blocks.read_blocks(path, header))
+    header = table_files.read_header(path)
+    parts = list(table_files.read_blocks(path, header))
     return [row for rows, _ in parts for row in rows.rows()], [why for _, bad in parts for why in bad["reason"]]
 
 
 def test_sound_lines_beside_damaged_ones_are_read_at_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at = []
-    record = csv_blocks._record
+    record = table_files._record
 
     def counted(lines: Sequence[str], at: int, *rest: Any, **named: Any) -> Any:
         looked_at.append(lines[at])
         return record(lines, at, *rest, **named)
 
-    monkeypatch.setattr(csv_blocks, "_record", counted)
+    monkeypatch.setattr(table_files, "_record", counted)
     sound = 'a,"b ""c"", d"\n' * 500
     rows, why = blocks(write("a.csv", f'x,y\n{sound}1,"2\n3,4,5\n{sound}"6\n7",8\n'))
     assert (looked_at, len(rows)) == (['1,"2', '"6'], 1_001)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest.check import Checked
+from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import primekg_features
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
-Rows = Callable[[Checked, str], list[dict[str, Any]]]
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 GROUP = {"group_id_bert": "13924_12592", "group_name_bert": "osteogenesis imperfecta"}
 DISEASE = (
@@ -65,7 +65,7 @@ def test_an_entry_stands_once_with_every_different_text(parse: Parse, write: Wri
 
 
 def test_members_of_a_group_are_joined_to_it_and_named(
-    check_files: Callable[..., Checked], rows: Rows, write: Write
+    check_files: Callable[..., CheckedTables], rows: Rows, write: Write
 ) -> None:
     given = [entry("13924", "type 1", **GROUP), entry("12592", "type 2", **GROUP), entry("1", "alone")]
     checked = check_files(primekg_disease_features=write("disease_features.csv", table(DISEASE, *given)))
@@ -83,7 +83,7 @@ def test_members_of_a_group_are_joined_to_it_and_named(
 
 
 def test_features_give_a_member_of_primekgs_groups_its_name(
-    check_files: Callable[..., Checked], rows: Rows, write: Write
+    check_files: Callable[..., CheckedTables], rows: Rows, write: Write
 ) -> None:
     kg = (
         "relation,display_relation,x_index,x_id,x_type,x_name,x_source,y_index,y_id,y_type,y_name,y_source\n"

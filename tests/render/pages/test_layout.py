@@ -109,7 +109,7 @@ def test_wrapped_text_keeps_to_its_width_and_its_letters(text: str, most: float)
     st.lists(st.tuples(st.sampled_from(["HP:1", "HP:2", ""]), st.sampled_from("abc"), st.floats(-9, 9)), max_size=12)
 )
 def test_bars_of_the_plot_add_up_to_the_score(parts: list[tuple[str, str, float]]) -> None:
-    contributions = tuple(Contribution(f, Status.PRESENT, score, "exact", s) for f, s, score in parts)
+    contributions = tuple(Contribution("exact", score, f, Status.PRESENT, {s: score}) for f, s, score in parts)
     total = sum(part.score for part in contributions)
     drawn = plot(Candidate(1, "OMIM:1", "X", (), total, contributions=contributions), {})
     assert sum(row.score for row in drawn.rows) == pytest.approx(total, abs=1e-9)

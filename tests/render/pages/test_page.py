@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kgdx.render.pages
+from conftest import examples
 from kgdx.errors import UsageError
 from kgdx.render.pages import page
 from kgdx.render.pages.page import fragment, script, stylesheet
@@ -80,7 +81,7 @@ def test_a_page_links_to_neo4j_browser_and_to_nothing_that_runs() -> None:
     assert safe in [each["href"] for each in Page(page({**answer(), "links": {"": safe}})).named("a")]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_is_shown_as_it_is(words: str) -> None:
     document = answer()
@@ -95,7 +96,7 @@ def test_any_text_is_shown_as_it_is(words: str) -> None:
     assert "".join(re.findall(r"\w", printable)) in "".join(re.findall(r"\w", shown.text))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(max_size=40))
 def test_only_addresses_of_the_web_become_links(address: str) -> None:
     document = small()

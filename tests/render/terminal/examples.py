@@ -64,7 +64,7 @@ TYPICAL = EvidencePath(
 
 
 def contribution(finding: str, score: float, status: Status = Status.PRESENT) -> Contribution:
-    return Contribution(finding, status, score, "exact", "likelihood")
+    return Contribution("exact", score, finding, status, {"likelihood": score})
 
 
 FIRST = Candidate(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
 from rich.console import RenderableType
 
 from kgdx.actions import Diagnosis, EvidencePath, PathRelation
@@ -81,11 +82,11 @@ def test_an_unexplained_candidate_names_no_reasons() -> None:
     assert "1. Trich" not in text(diagnosis(DIAGNOSIS, explain=0))
 
 
-def test_fit_is_relative_to_the_best_candidate() -> None:
-    assert fit(10, 10).plain == "■■■■■■■■  10.0"
-    assert fit(5, 10).plain == "■■■■       5.0"
-    assert fit(-1, 10).plain == "          -1.0"
-    assert fit(-3, -2).plain == "          -3.0"
+@pytest.mark.parametrize(
+    ("score", "share", "shown"), [(10, 100, "■■■■■■■■  10.0"), (5, 50, "■■■■       5.0"), (-1, 0, "          -1.0")]
+)
+def test_the_bar_is_the_share_that_is_explained(score: float, share: float, shown: str) -> None:
+    assert fit(score, share).plain == shown
 
 
 def test_merged_entries_are_named_beside_the_candidate() -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from kgdx.ingest.extraction.extract import Extraction
+from kgdx.ingest.extraction.extract import RelationExtraction
 from kgdx.llm.budget import Spent
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.sources_text import extraction, extraction_progress, far
 
-DONE = Extraction(
+DONE = RelationExtraction(
     "relations",
     "model \x1b[31m",
     pages=3,
@@ -33,7 +33,7 @@ def test_how_far_it_is_has_rate_cost_and_time_left() -> None:
     said = far(DONE, 13, True)
     assert said == "1,200 relations, 100 records/s, 1,000,000 tokens, cost 0.5000, 1 min 40 s left"
     assert "cost" not in far(DONE, 13, False)
-    assert far(Extraction("f", "m"), None, True) == "0 relations"
+    assert far(RelationExtraction("f", "m"), None, True) == "0 relations"
     assert "1 page failed" in far(replace(DONE, failed={3: "down"}), 13, True)
 
 

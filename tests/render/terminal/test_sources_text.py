@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from kgdx.ingest.pipeline.quarantine import Group
+from kgdx.ingest.pipeline.quarantine import RefusalGroup
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.sources_text import overview
 
 
-def group(record: str) -> Group:
-    return Group("clinic", "… is no Phenotype", 1, "HP:9 is no Phenotype", "/data/clinic.csv", 4, record)
+def group(record: str) -> RefusalGroup:
+    return RefusalGroup("clinic", "… is no Phenotype", 1, "HP:9 is no Phenotype", "/data/clinic.csv", 4, record)
 
 
 def test_a_refused_record_is_shown_by_its_columns_without_those_that_are_empty() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.terms.names.entity_names import variants, with_forms
 
 
@@ -73,7 +74,7 @@ def test_names_of_signs_alone_are_left_out() -> None:
     assert forms("???", "", "Fever")["text"].to_list() == ["Fever"]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.text(max_size=30), max_size=8))
 def test_forms_do_not_depend_on_the_names_beside(names: list[str]) -> None:
     together = {row["text"]: row for row in forms(*names, "Fever").iter_rows(named=True)}
@@ -82,7 +83,7 @@ def test_forms_do_not_depend_on_the_names_beside(names: list[str]) -> None:
         assert alone["text"] != name or together[name] == alone
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(max_size=40))
 def test_folding_twice_is_folding_once(name: str) -> None:
     for folded in forms(name)["folded"]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.terms.names.cascade import Given
 from kgdx.terms.names.entity_names import diseases
 from kgdx.terms.names.same_diseases import RARE, Components, align_diseases, exact_pairs, vocabulary
@@ -21,7 +22,7 @@ entries = st.dictionaries(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(entries)
 def test_a_component_has_one_entry_of_each_vocabulary(rows: dict[str, tuple[str, ...]]) -> None:
     tables = [nodes("Disease", rows)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import examples
 from kgdx.terms.names.entity_names import variants, with_forms
 from kgdx.terms.normalise import bare, form
 
@@ -66,7 +67,7 @@ NAMES = st.lists(st.one_of(PIECES, LETTERS, HAN), max_size=6).flatmap(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(NAMES, min_size=1, max_size=8))
 def test_one_name_has_the_forms_that_a_column_gives_it(names: list[str]) -> None:
     column = with_forms(pl.DataFrame({"text": names}, schema={"text": pl.String}), diseases=True)

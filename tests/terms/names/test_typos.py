@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
+from conftest import examples
 from kgdx.terms.names.entity_names import with_forms
 from kgdx.terms.names.typos import bound, is_typo, near
 
@@ -69,7 +70,7 @@ words = (
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(words, min_size=1, max_size=6), st.data())
 def test_no_pair_within_the_distance_is_missed(names: list[str], data: st.DataObject) -> None:
     """The join by rare trigrams finds what comparing all pairs finds."""

@@ -190,11 +190,7 @@ _load_lock = threading.Lock()
 
 
 def require() -> None:
-    """Check that the engine is installed, before anything is made for it.
-
-    Raises:
-        StoreError: It is not: its package exists for some systems only.
-    """
+    """Check that the engine is installed, before anything is made for it."""
     try:
         import arcadedb  # noqa: F401  it loads its library when that is first used
     except ImportError as error:

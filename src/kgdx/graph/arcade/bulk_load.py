@@ -131,11 +131,7 @@ _FEW = 20_000  # so few edges at the ends are read without a look at how many a 
 
 
 def remove(database: Database, delta: Delta, schema: Schema) -> None:
-    """Remove what a delta (conformed) removes, edges first.
-
-    Raises:
-        StoreError: A row that is not there, or a node that keeps an edge.
-    """
+    """Remove what a delta (conformed) removes, edges first."""
     ids = RecordIds(database)
     for relation in (table for table in delta.removed if isinstance(table, RelationTable)):
         _delete(database, _edges(database, relation, ids, schema))
@@ -144,11 +140,7 @@ def remove(database: Database, delta: Delta, schema: Schema) -> None:
 
 
 def change(database: Database, delta: Delta, schema: Schema) -> None:
-    """Give the nodes that a delta (conformed) changes their new properties.
-
-    Raises:
-        StoreError: One of them is not there.
-    """
+    """Give the nodes that a delta (conformed) changes their new properties."""
     for node in delta.changed:
         text = statement("replace_nodes", schema, label=node.label)
         for at in range(0, node.rows.num_rows, _PER_TRANSACTION):
@@ -219,7 +211,6 @@ def _delete(database: Database, records: Sequence[str]) -> None:
 
 
 def _key(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Values as something to compare by; an empty list is absent."""
     return tuple(tuple(value) or None if isinstance(value, list) else value for value in values)
 
 

@@ -58,11 +58,7 @@ class ArcadeStore(OwnStore):
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], schema: Schema | None = None) -> ArcadeStore:
-        """Make an empty graph with the schema's types, keys and indexes, open for writing.
-
-        Raises:
-            StoreError: The folder is there already and not empty, or cannot be written.
-        """
+        """Make an empty graph with the schema's types, keys and indexes, open for writing."""
         made = schema or load_schema()
         store = cls(arcade_engine.create(Path(path)), lambda: made)
         with store._database.transaction():  # thirty times as fast as one by one
@@ -82,10 +78,6 @@ class ArcadeStore(OwnStore):
         Args:
             path: The directory.
             read_only: Whether writes are refused.
-
-        Raises:
-            StoreError: There is none, it is damaged or half-loaded, or of another schema version.
-            StoreLockedError: Another process (or another store of this one) is writing.
         """
         folder = Path(path)
         if not (folder / "schema.json").is_file():
@@ -111,12 +103,7 @@ class ArcadeStore(OwnStore):
         return self._database.read_only
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template.
-
-        Raises:
-            TemplateError: Unknown template, or parameters that do not fit its header.
-            StoreError: The store failed.
-        """
+        """Run a read template."""
         found = template(name, "read")
         return [plain(row) for row in self._database.query(found.text, found.bind(parameters))]
 
@@ -142,10 +129,6 @@ class ArcadeStore(OwnStore):
 
         The road is fast and not atomic: until it is through, a marker in the directory keeps it from being opened, so
         that a load which was killed or failed is never taken for a whole graph. Live data is written by templates.
-
-        Raises:
-            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node, or
-                a disk that did not keep what was written.
         """
         from kgdx.graph.arcade.bulk_load import BulkLoad  # polars: only a load needs it
 
@@ -163,10 +146,6 @@ class ArcadeStore(OwnStore):
 
         Like :meth:`load` it is not atomic, and the directory cannot be opened until it is through: apply it to a copy
         that nobody else has open.
-
-        Raises:
-            StoreError: The delta was not made from this graph or does not fit the schema, or a disk did not keep what
-                was written.
         """
         from kgdx.graph.arcade import bulk_load
 
@@ -238,7 +217,6 @@ class ArcadeStore(OwnStore):
                 self._database.command(statement, language="sql")
 
     def _types(self) -> frozenset[str]:
-        """Names of the classes and relations that the database knows."""
         return frozenset(row["name"] for row in self._database.query("SELECT name FROM schema:types", language="sql"))
 
     @contextmanager
@@ -250,7 +228,6 @@ class ArcadeStore(OwnStore):
         marker.unlink()
 
     def _reopen(self) -> None:
-        """Have everything written, and read again what the disk kept of it."""
         path = self._database.path
         self._database.close()
         self._database = arcade_engine.open_(path, read_only=False)

@@ -51,9 +51,6 @@ class UnreadableError(TemplateError):
 def tokens(text: str) -> list[Token]:
     """Take a text apart; spaces and comments are left out.
 
-    Raises:
-        UnreadableError: A character that no token begins with.
-
     Example:
         >>> [token.text for token in tokens("(d:Disease {id: $x})-[:`A B`]->() // end")]
         ['(', 'd', ':', 'Disease', '{', 'id', ':', '$x', '}', ')', '-', '[', ':', '`A B`', ']', '->', '(', ')']
@@ -72,9 +69,6 @@ def tokens(text: str) -> list[Token]:
 
 def clauses(text: str) -> list[Clause]:
     """Take a query apart into its clauses.
-
-    Raises:
-        UnreadableError: It has a clause that is not read, such as one that writes.
 
     Example:
         >>> [clause.word for clause in clauses("MATCH (d) WHERE d.id = $x RETURN d.id AS id ORDER BY id")]
@@ -183,9 +177,6 @@ class _Reader:
 
 def paths(tokens: Sequence[Token]) -> list[Path]:
     """Read what follows MATCH.
-
-    Raises:
-        UnreadableError: It is of a form that no template needs.
 
     Example:
         >>> [[part.var for part in path] for path in paths(tokens("(d:Disease)-[r:HAS_SYMPTOM]->(x:Symptom)"))]

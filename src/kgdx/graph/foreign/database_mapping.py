@@ -31,7 +31,6 @@ _NAMED = ("name", "source")
 
 
 def _harmless(name: str) -> str:
-    r"""Refuse what could end a quotation: Cypher reads ``\u0060`` as a quotation mark even within quotes."""
     if "\\" in name or not name.isprintable() or not name.strip() or len(name) > LONGEST_NAME:
         raise ValueError(f"a name is printable, without backslashes, of 1 to {LONGEST_NAME} characters")
     return name
@@ -142,18 +141,13 @@ class ForeignMapping(_Model):
         return self.relations[name].properties.get(property) or self._stated(property)
 
     def _stated(self, name: str) -> Constant | None:
-        """What the mapping says of all: its source and language."""
         if name == "language" and self.language is not None:
             return Constant(value=self.language)
         return Constant(value=self.source) if name == "source" else None
 
 
 def read_mapping(path: Path) -> ForeignMapping:
-    """Read a mapping file.
-
-    Raises:
-        ConfigError: It cannot be read, is not of the form, or does not fit the ontology; the message says where.
-    """
+    """Read a mapping file."""
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST + 1)
@@ -173,9 +167,6 @@ def parse_mapping(text: str, origin: str = "mapping") -> ForeignMapping:
     Args:
         text: YAML.
         origin: How messages call it.
-
-    Raises:
-        ConfigError: As for :func:`read_mapping`.
 
     Example:
         >>> found = parse_mapping("{mapping: 1, source: mine, nodes: {Disease: {label: 疾病, key: name}}}")

@@ -39,11 +39,7 @@ class Translation:
         self._known: dict[str, Rewritten | None] = {}
 
     def of(self, found: Template) -> Rewritten | None:
-        """Return a template in their names; ``None`` where the mapping has nothing of what it asks for.
-
-        Raises:
-            TemplateError: It cannot be translated.
-        """
+        """Return a template in their names; ``None`` where the mapping has nothing of what it asks for."""
         if found.name not in self._known:
             self._known[found.name] = self.text(found.text, found.name)
         return self._known[found.name]
@@ -72,11 +68,7 @@ class Translation:
 
 
 class ForeignDatabase(Closing):
-    """A connection to a database of whatever shape; use it as a context manager, or close it.
-
-    Raises:
-        StoreError: The server is down, or refuses the user.
-    """
+    """A connection to a database of whatever shape; use it as a context manager, or close it."""
 
     def __init__(self, access: Neo4jAccess) -> None:
         self.access = access
@@ -94,11 +86,7 @@ class ForeignDatabase(Closing):
             return session.execute_read(rows_of, text, parameters)
 
     def explain(self, texts: Mapping[str, str]) -> None:
-        """Have the server plan statements without running them.
-
-        Raises:
-            TemplateError: It cannot read one, or one would write.
-        """
+        """Have the server plan statements without running them."""
         with self._session() as session, translated(self.access):
             for name, text in texts.items():
                 if session.execute_read(_kind, text) != "r":
@@ -149,11 +137,7 @@ class ForeignStore(Closing):
 
     @classmethod
     def connect(cls, access: Neo4jAccess, mapping: ForeignMapping) -> ForeignStore:
-        """Open a database, and have its server read all that may be asked of it.
-
-        Raises:
-            StoreError: The server is down or refuses the user, or the database lacks what the mapping names.
-        """
+        """Open a database, and have its server read all that may be asked of it."""
         store = cls(ForeignDatabase(access), mapping)
         try:
             store.verify()
@@ -173,12 +157,7 @@ class ForeignStore(Closing):
         return True
 
     def verify(self) -> None:
-        """Check the mapping's names against the database, and every template that it makes.
-
-        Raises:
-            StoreError: A label, type or property is not there.
-            TemplateError: The server cannot read a template.
-        """
+        """Check the mapping's names against the database, and every template that it makes."""
         nodes, relations = self.mapping.nodes.values(), self.mapping.relations.values()
         missing([label for node in nodes for label in node.label], self._database.labels(), "label", self.url)
         types = [type for relation in relations for type in relation.type or ()]
@@ -191,12 +170,7 @@ class ForeignStore(Closing):
         self._database.explain({name: found.text for name, found in self._translation.all().items()})
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template.
-
-        Raises:
-            TemplateError: Unknown template, parameters that do not fit its header, or one that cannot be translated.
-            StoreError: The server failed.
-        """
+        """Run a read template."""
         found = template(name, "read", "mapped")
         bound = found.bind(parameters)
         if name == "sources":
@@ -302,7 +276,6 @@ class ForeignStore(Closing):
 
 
 def _texts(value: Any) -> list[str]:
-    """A list of texts, whatever stands for it."""
     values = value if isinstance(value, list) else [value]
     return [each for each in values if isinstance(each, str)]
 
@@ -315,15 +288,11 @@ _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 
 def _kind(tx: neo4j.ManagedTransaction, text: str) -> str | None:
-    """Plan a statement and tell what it would do."""
     return tx.run(f"EXPLAIN {text}").consume().query_type
 
 
 def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) -> None:
     """Refuse names that a database does not have.
-
-    Raises:
-        StoreError: One is missing; the message names one that comes near.
 
     Example:
         >>> missing(["Diseases"], ["Disease", "Drug"], "label", "bolt://db")
@@ -352,9 +321,6 @@ class Py2neoReader:
         graph: A ``py2neo.Graph``; it stays the caller's, who closes it.
         mapping: File that says what the names of the database stand for, where others built it.
 
-    Raises:
-        ConfigError: The mapping cannot be used.
-
     Example:
         >>> class Graph:  # stands in for py2neo.Graph("bolt://…", auth=(user, password))
         ...     def query(self, cypher, parameters):
@@ -368,12 +334,7 @@ class Py2neoReader:
         self._translation = None if mapping is None else Translation(read_mapping(Path(mapping)))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template in a read-only transaction.
-
-        Raises:
-            TemplateError: Unknown template, or parameters that do not fit its header.
-            StoreError: py2neo or the server failed.
-        """
+        """Run a read template in a read-only transaction."""
         found = template(name, "read", "neo4j")
         text, bound = found.text, found.bind(parameters)
         if self._translation is not None:

@@ -88,7 +88,6 @@ def propose(database: ForeignDatabase, source: str = "mine") -> str:
 
 
 def _named(name: str, known: Mapping[str, str], among: Sequence[str] | None = None) -> str | None:
-    """Which of ours a name speaks of."""
     fits = (ours for ours, words in known.items() if re.search(words, name, re.IGNORECASE))
     return next((ours for ours in fits if among is None or ours in among), None)
 
@@ -179,7 +178,6 @@ def _lines(found: _Found, source: str) -> Iterator[str]:
 
 
 def _said(name: str) -> str:
-    """A name as YAML quotes it, on one line whatever it holds."""
     return json.dumps(name, ensure_ascii=not name.isprintable())
 
 
@@ -240,11 +238,7 @@ class Report:
 
 
 def check(access: Neo4jAccess, mapping: ForeignMapping) -> Report:
-    """Hold a mapping against its database.
-
-    Raises:
-        StoreError: The server is down or refuses the user, or lacks a name; or a template cannot be read there.
-    """
+    """Hold a mapping against its database."""
     with ForeignDatabase(access) as database:
         store = ForeignStore(database, mapping)
         store.verify()

@@ -60,10 +60,6 @@ def quoted(name: str) -> str:
 def rewrite(text: str, mapping: ForeignMapping, schema: Schema) -> Rewritten:
     """Return a template's text in the names of the mapping.
 
-    Raises:
-        UnmappedError: The mapping has nothing of what it asks for.
-        UnreadableError: It uses more of Cypher than is read, or asks for what cannot be translated.
-
     Example:
         >>> from kgdx.schema import load_schema
         >>> from kgdx.graph.foreign.database_mapping import parse_mapping

@@ -29,12 +29,7 @@ _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again aft
 
 
 def connect(access: Neo4jAccess) -> neo4j.Driver:
-    """Open a driver and make sure that the server answers and knows the user.
-
-    Raises:
-        StoreError: The server is down, is no Neo4j that kgdx can use, or refuses the user; within five seconds.
-        ConfigError: The file of trusted certificates cannot be used.
-    """
+    """Open a driver and make sure that the server answers and knows the user."""
     import neo4j
 
     logging.getLogger("neo4j").addHandler(logging.NullHandler())  # what it warns of is in our errors
@@ -153,9 +148,6 @@ def load_table(session: Session, table: GraphTable, schema: Schema, access: Neo4
         schema: The ontology.
         access: The server, for messages.
         sessions: How many write at once.
-
-    Raises:
-        StoreError: The table does not fit the schema, an id is there twice, an edge has an unknown end.
     """
     rows = conformed(table, schema)
     if isinstance(table, NodeTable):
@@ -195,9 +187,6 @@ def export_table(
         columns: Properties.
         schema: The ontology.
         starts: Only the edges of these nodes; ``None`` for all.
-
-    Raises:
-        StoreError: The ontology has no such class, relation or property.
     """
     types = columns_of(table, schema)
     for column in columns:
@@ -221,11 +210,7 @@ def export_table(
 
 
 def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Neo4jAccess) -> None:
-    """Remove what a delta (conformed) removes, edges first, each batch in a transaction of its own.
-
-    Raises:
-        StoreError: A row that is not there, or a node that keeps an edge.
-    """
+    """Remove what a delta (conformed) removes, edges first, each batch in a transaction of its own."""
     for relation in (table for table in delta.removed if isinstance(table, RelationTable)):
         ends = {"start": relation.start_label, "end": relation.end_label}
         text = statement("remove_relations", schema, type=relation.type, **ends)
@@ -252,11 +237,7 @@ def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Ne
 
 
 def change_nodes(session: neo4j.Session, node: NodeTable, schema: Schema, access: Neo4jAccess) -> None:
-    """Give nodes (conformed) new properties, each batch in a transaction of its own.
-
-    Raises:
-        StoreError: One of them is not there.
-    """
+    """Give nodes (conformed) new properties, each batch in a transaction of its own."""
     text = statement("replace_nodes", schema, label=node.label)
     for at in range(0, node.rows.num_rows, _LOAD_ROWS):
         rows = [present(row) for row in node.rows.slice(at, _LOAD_ROWS).to_pylist()]

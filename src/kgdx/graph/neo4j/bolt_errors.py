@@ -22,9 +22,6 @@ _MEMBERS = "check the addresses that the cluster advertises, or write bolt in pl
 def refuse_old(agent: str, access: Neo4jAccess) -> None:
     """Refuse a server that is older than :data:`OLDEST`, by what it calls itself.
 
-    Raises:
-        StoreError: It is.
-
     Example:
         >>> refuse_old("Neo4j/4.4.40", Neo4jAccess("bolt://db:7687"))
         Traceback (most recent call last):

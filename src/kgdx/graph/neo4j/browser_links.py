@@ -26,9 +26,6 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 def browser_template(name: str) -> Template:
     """Return a template of ``cypher/browser``.
 
-    Raises:
-        TemplateError: There is none of that name.
-
     Example:
         >>> browser_template("evidence_of_run").columns
         ('path',)
@@ -47,9 +44,6 @@ def _templates() -> dict[str, Template]:
 def statement(name: str, /, **parameters: Any) -> str:
     """Return a template as the text of a query, its parameters written out.
 
-    Raises:
-        TemplateError: There is no such template, its parameters do not fit, or a text cannot stand in a query.
-
     Example:
         >>> print(statement("evidence_of_run", run="run:1", ranks=[1, 2]).splitlines()[2])
         WHERE considered.rank IN [1, 2]
@@ -65,9 +59,6 @@ def literal(value: str | int | Iterable[str | int]) -> str:
 
     Quotes and backslashes stand in texts of their own: some versions of Neo4j read an escape such as ``\u0027`` before
     they look for the end of a text, wherever it stands.
-
-    Raises:
-        TemplateError: A text holds a control character, which the editor may take for something else.
 
     Example:
         >>> print(literal(["OMIM:1", "it's"]), literal(3))
@@ -135,10 +126,6 @@ def place(settings: Settings, neo4j: str | None = None, browser: str | None = No
         settings: Where the local server is, and how databases are opened.
         neo4j: Bolt address; the store, or the local server, when ``None``.
         browser: Address of Browser's server; that of the database, at the usual port, when ``None``.
-
-    Raises:
-        ConfigError: There is no address or no password.
-        UsageError: Nobody said where Browser is, or it is no web address.
     """
     access = settings.neo4j(neo4j)
     if browser is not None:
@@ -156,11 +143,7 @@ def place(settings: Settings, neo4j: str | None = None, browser: str | None = No
 
 
 def shell_url(settings: Settings, query: str = "") -> str:
-    """Return the address of Neo4j Browser on the local server, with a query in its editor.
-
-    Raises:
-        StoreError: No local server runs.
-    """
+    """Return the address of Neo4j Browser on the local server, with a query in its editor."""
     running = local_server.status(settings)
     if running is None:
         raise StoreError("no local Neo4j runs", hint="start it with `kgdx neo4j up`")

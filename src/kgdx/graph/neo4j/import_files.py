@@ -124,9 +124,6 @@ def write_csv(tables: Sequence[GraphTable], folder: Path, between: str) -> list[
         tables: The graph, each class and relation between two classes in one table.
         folder: Where the files are written.
         between: What :func:`delimiter` returned.
-
-    Raises:
-        StoreError: A file cannot be written.
     """
     from pyarrow import csv
 
@@ -159,10 +156,6 @@ def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: boo
         target: The folder.
         force: Whether an export that is there is replaced. What kgdx has not written never is.
         progress: Told in words what is being done.
-
-    Raises:
-        UsageError: The folder is there.
-        StoreError: It cannot be written, or the files' form cannot hold a value.
     """
     refuse(target, force=force)
     between = delimiter(tables)
@@ -193,11 +186,7 @@ def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: boo
 
 
 def refuse(target: Path, *, force: bool) -> None:
-    """Refuse a folder that must not be written.
-
-    Raises:
-        UsageError: Something is there.
-    """
+    """Refuse a folder that must not be written."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not (target / SCRIPT).is_file() or not (target / DIGESTS).is_file():
@@ -269,7 +258,6 @@ def _texts(tables: Sequence[GraphTable]) -> Iterator[tuple[str, pa.ChunkedArray]
 
 
 def _lone(column: pa.ChunkedArray) -> bool:
-    """Whether a list of the column has an empty string as its only element."""
     lone = pc.and_(pc.equal(pc.list_value_length(column), 1), pc.equal(pc.binary_join(column, ""), ""))
     return bool(pc.any(lone).as_py())
 

@@ -75,10 +75,6 @@ def find_runtime(settings: Settings, progress: Progress) -> Runtime:
     """Return the runtime of ``NEO4J_HOME``, else the assembled one (assembled now if it is not in the cache).
 
     What is assembled is the pinned version, or the one that ``KGDX_NEO4J_VERSION`` names.
-
-    Raises:
-        ConfigError: NEO4J_HOME is no Neo4j, no version has such a name, or Java or Maven are missing or too old.
-        StoreError: Maven failed.
     """
     if settings.neo4j_home is not None:
         lib = settings.neo4j_home / "lib"
@@ -221,11 +217,7 @@ def engine() -> str | None:
 
 
 def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int], heap: str, password: str) -> None:
-    """Start the container; the password goes through the environment, never through the arguments.
-
-    Raises:
-        StoreError: Docker refused.
-    """
+    """Start the container; the password goes through the environment, never through the arguments."""
     arguments = ["run", "--detach", "--rm", "--name", name, "--user", f"{os.getuid()}:{os.getgid()}"]
     arguments += ["--publish", f"127.0.0.1:{ports[0]}:7687", "--publish", f"127.0.0.1:{ports[1]}:7474"]
     arguments += ["--volume", f"{home / 'data'}:/data", "--volume", f"{home / 'logs'}:/logs"]
@@ -241,11 +233,7 @@ def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int]
 
 
 def stop(docker: str, name: str) -> None:
-    """Stop the container and wait until it is gone.
-
-    Raises:
-        StoreError: Docker refused.
-    """
+    """Stop the container and wait until it is gone."""
     _call(docker, ["stop", "--time", "60", name], {}, 90)
 
 

@@ -102,10 +102,6 @@ def up(
         http_port: Port for Neo4j Browser; by default 7474, or a free one where that is taken.
         heap: Java heap, such as ``1g``.
         progress: Called with a line for each step that takes long.
-
-    Raises:
-        ConfigError: Java, Maven or NEO4J_HOME cannot be used, or a port that was asked for is taken.
-        StoreError: The server could not be assembled or did not start; the message holds the end of its log.
     """
     if not heap[:-1].isdigit() or heap[-1:] not in "mg":
         raise UsageError(f"{heap!r} is not a heap size", hint="give one such as 1g or 768m")
@@ -123,11 +119,7 @@ def up(
 
 
 def down(settings: Settings) -> bool:
-    """Stop the local server; returns whether there was one. Its data and password stay.
-
-    Raises:
-        StoreError: It could not be stopped.
-    """
+    """Stop the local server; returns whether there was one. Its data and password stay."""
     if not settings.server_folder.is_dir():
         return False
     with locked(settings.server_folder):
@@ -197,11 +189,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def administer(home: Path, runtime: Runtime, heap: str, *command: str, folder: Path | None = None) -> None:
-    """Run one command of ``neo4j-admin`` in a folder, or the home; its arguments stay out of the list of processes.
-
-    Raises:
-        StoreError: It failed; the message holds the end of what it said.
-    """
+    """Run one command of ``neo4j-admin`` in a folder, or the home; its arguments stay out of the list of processes."""
     arguments = home / "run" / "admin.args"
     local_runtime.write_arguments(arguments, runtime.arguments(heap, ADMIN_CLASS, *command))
     try:
@@ -299,7 +287,6 @@ def _bolt(ports: tuple[int, int]) -> str:
 
 
 def _login(info: ServerInfo, settings: Settings, new: bool) -> Neo4jAccess:
-    """Who may log in now: a server without data has its first user alone."""
     return _first_user(info) if new else settings.neo4j(info.bolt)
 
 

@@ -112,11 +112,7 @@ class Neo4jStore(OwnStore):
     def open(
         cls, uri: str, user: str, password: str | None, database: str | None = None, read_only: bool = True
     ) -> Neo4jStore:
-        """Open the graph of a server; a password of ``None`` is for a server that asks for none.
-
-        Raises:
-            StoreError: The server is down or refuses the user, or the database holds no whole graph of this version.
-        """
+        """Open the graph of a server; a password of ``None`` is for a server that asks for none."""
         return cls.connect(Neo4jAccess(uri, user, password, database), read_only=read_only)
 
     @classmethod
@@ -150,9 +146,6 @@ class Neo4jStore(OwnStore):
             schema: The ontology; the shipped one by default.
             clear: Remove what the database holds, whatever it is.
             sessions: How many write at once in a bulk load.
-
-        Raises:
-            StoreError: The database is not empty and ``clear`` was not asked for.
         """
         made = schema or load_schema()
         store = cls(connect(access), access, False, lambda: made, sessions=sessions)
@@ -192,12 +185,7 @@ class Neo4jStore(OwnStore):
         return tuple(sorted(self._seen.get_bookmarks()))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template.
-
-        Raises:
-            TemplateError: Unknown template, or parameters that do not fit its header.
-            StoreError: The store failed.
-        """
+        """Run a read template."""
         found = template(name, "read", "neo4j")
         bound = found.bind(parameters)
         with self._session(read=True) as session, translated(self._access):
@@ -215,9 +203,6 @@ class Neo4jStore(OwnStore):
         """Run what ``work`` does with a transaction, all or nothing; it is run again where the server asks for that.
 
         Transactions of this kind are counted in the Build node, and take turns.
-
-        Raises:
-            StoreError: The server failed for longer than that can be waited for; nothing was kept.
         """
         return self.counted(lambda running: work(_Managed(running)))
 
@@ -245,11 +230,7 @@ class Neo4jStore(OwnStore):
             return serial_of(session.last_bookmarks().raw_values)
 
     def state(self) -> ServerState:
-        """Return what the server says of its graph; a few milliseconds.
-
-        Raises:
-            StoreError: There is no finished graph.
-        """
+        """Return what the server says of its graph; a few milliseconds."""
         text = statement("build_state")
         before: int | None = None
         for _ in range(_STATE_READS):
@@ -286,9 +267,6 @@ class Neo4jStore(OwnStore):
         """Bulk load tables in batches, nodes before the edges that need them; returns rows per label and type.
 
         It takes several transactions, so the graph counts as incomplete until the last one is through.
-
-        Raises:
-            StoreError: A table that does not fit the schema, an id that is there twice, an edge to an unknown node.
         """
         self._refuse_readers()
         loaded: dict[str, int] = {}
@@ -299,11 +277,7 @@ class Neo4jStore(OwnStore):
         return loaded
 
     def apply(self, delta: Delta) -> None:
-        """Turn the graph into another one, in batches, while it counts as incomplete.
-
-        Raises:
-            StoreError: The delta was not made from this graph, or does not fit the schema.
-        """
+        """Turn the graph into another one, in batches, while it counts as incomplete."""
         self._refuse_readers()
         schema = self._schema()
         fitted = conformed_delta(delta, schema)
@@ -435,7 +409,6 @@ class Neo4jStore(OwnStore):
             return session.execute_read(rows_of, text, parameters or {})
 
     def _run_alone(self, text: str) -> None:
-        """Run a statement that has to be a transaction of its own (keys and indexes; ``IN TRANSACTIONS``)."""
         with self._session() as session, translated(self._access, writing=True):
             session.run(text).consume()
 

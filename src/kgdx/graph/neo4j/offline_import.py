@@ -30,9 +30,6 @@ def import_offline(
         tables: The graph.
         between: What can stand between elements of lists (:func:`kgdx.graph.neo4j.import_files.delimiter`).
         progress: Told in words what is being done.
-
-    Raises:
-        StoreError: The import failed; the database of before is back in its place.
     """
     runtime = find_runtime(settings, progress)
     home = running.home

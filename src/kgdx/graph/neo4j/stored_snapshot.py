@@ -83,11 +83,7 @@ class Stored:
 
     @classmethod
     def read(cls, document: object, checksum: object) -> Stored:
-        """Read a head.
-
-        Raises:
-            ValueError: It is not what was written.
-        """
+        """Read a head."""
         stated = json.loads(str(document))
         if known.digest_of(stated) != checksum:
             raise ValueError("its head was changed")
@@ -114,11 +110,7 @@ class Stored:
 
 
 def find(store: Neo4jStore) -> Stored | None:
-    """Return what is said of the snapshot that is stored beside the graph; ``None`` where there is none of our layout.
-
-    Raises:
-        StoreError: Its head is damaged, or the server failed.
-    """
+    """Return what is said of the snapshot stored beside the graph; ``None`` where there is none of our layout."""
 
     def read(tx: neo4j.ManagedTransaction) -> list[tuple[Any, Any]]:
         return [(row["document"], row["checksum"]) for row in tx.run(statement("stored_snapshots"), layout=layout())]
@@ -131,12 +123,7 @@ def find(store: Neo4jStore) -> Stored | None:
 
 
 def fetch(store: Neo4jStore, stored: Stored, folder: Path) -> Snapshot:
-    """Fetch a stored snapshot into a folder that is not there yet, and compare all of it with its digests.
-
-    Raises:
-        StoreError: It is damaged or half gone, or the server failed.
-        OSError: The folder cannot be written.
-    """
+    """Fetch a stored snapshot into a folder that is not there yet, and compare all of it with its digests."""
     for name, (size, _) in stored.files.items():
         private_folder((folder / name).parent)
         with private_file(folder / name).open("wb") as stream:
@@ -165,11 +152,7 @@ def fetch(store: Neo4jStore, stored: Stored, folder: Path) -> Snapshot:
 
 
 def prepare(store: Neo4jStore) -> None:
-    """Make names known before the state of the database is looked at; needed once in a database.
-
-    Raises:
-        StoreError: The user may not write, or the server failed.
-    """
+    """Make names known before the state of the database is looked at; needed once in a database."""
     store.counted(lambda tx: tx.run(*snapshot_names()).consume())
 
 
@@ -185,10 +168,6 @@ def keep(store: Neo4jStore, snapshot: Snapshot, fingerprint: str, saves: int, se
 
     Returns:
         ``None`` where the graph was replaced meanwhile, or somebody else stored one: theirs is as good.
-
-    Raises:
-        StoreError: The user may not write, or the server failed: what was stored does not count.
-        OSError: A file cannot be read.
     """
     with tempfile.TemporaryDirectory() as scratch:
         files = _files(snapshot, Path(scratch))
@@ -258,11 +237,7 @@ def _parts(id_: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
 
 
 def _placed(folder: Path, stored: Stored, file: Any, at: Any, size: Any, content: Any) -> int:
-    """Write a part where it belongs; returns 1.
-
-    Raises:
-        StoreError: It does not fit.
-    """
+    """Write a part where it belongs; returns 1."""
     end = stored.files.get(file, (0, ""))[0]
     if not (isinstance(at, int) and isinstance(size, int) and at >= 0 and 0 < size <= _PART and at + size <= end):
         raise _damaged(f"a part of {file} does not fit")

@@ -41,22 +41,14 @@ class Decisions:
 
     @classmethod
     def read(cls, folder: Path) -> Decisions:
-        """Read the decisions of a graph folder; there are none when it has no such file.
-
-        Raises:
-            UsageError: The file is no SSSOM.
-        """
+        """Read the decisions of a graph folder; there are none when it has no such file."""
         file = folder / FILE
         if not file.is_file():
             return cls()
         return cls(tuple(read_sssom(file).statements))
 
     def write(self, folder: Path) -> None:
-        """Write the decisions into a graph folder, in one step.
-
-        Raises:
-            UsageError: The folder cannot be written.
-        """
+        """Write the decisions into a graph folder, in one step."""
         try:
             write_whole(folder / FILE, write_sssom(self.statements, title="Reviewed mappings"))
         except OSError as error:
@@ -87,10 +79,6 @@ class Decisions:
 
 def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, Statement] | None:
     """Return the type of a statement and the statement in the direction in which the graph has it.
-
-    Args:
-        statement: A mapping in either direction.
-        classes: The node classes of its subject and object; ``None`` for a node that the graph lacks.
 
     Example:
         >>> found = oriented(Statement("MESH:D1", "narrower", "OMIM:1"), ("MeshDescriptor", "Disease"))

@@ -36,7 +36,7 @@ _LIMITS = Path(__file__).with_suffix(".tsv")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class EntryName:
     """A name of an entry: its comparable form, as it is written, and how much it says."""
 
     entry: str
@@ -61,7 +61,7 @@ def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
     return kept.with_columns(pl.when(~label).then("name").alias("name"))
 
 
-def entry_names(entries: pl.DataFrame) -> Iterator[Named]:
+def entry_names(entries: pl.DataFrame) -> Iterator[EntryName]:
     """Yield the names of diseases (:func:`entry_frame`), each form of an entry's once."""
     for row in entries.iter_rows(named=True):
         yield from named(row["id"], _entry_texts(row))
@@ -90,21 +90,16 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _explained(name: str, definition: str) -> bool:
-    """Whether a definition in Chinese begins with the name and then brackets: they explain it and no part of it."""
     said, own = ("".join(unicodedata.normalize("NFKC", text).split()) for text in (definition, name))
     return said.startswith(f"{own}(")
 
 
-def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[Named]:
+def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[EntryName]:
     """Return label and Chinese label of HPO's terms of which one has one of these forms.
 
     Synonyms do not count: HPO's everyday ones are not always of one disease ("pinched nerve" for neuroma).
-
-    Args:
-        terms: ``id``, ``name``, ``name_zh`` and ``obsolete``.
-        wanted: Forms (:func:`name_key`).
     """
-    kept: list[Named] = []
+    kept: list[EntryName] = []
     for row in terms.iter_rows(named=True):
         if row["obsolete"] or not row["name"]:
             continue
@@ -117,14 +112,14 @@ def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[Named]:
     return kept
 
 
-def named(entry: str, texts: Iterable[tuple[str, float]]) -> Iterator[Named]:
+def named(entry: str, texts: Iterable[tuple[str, float]]) -> Iterator[EntryName]:
     """Yield each form of an entry's names once, with the best weight."""
-    best: dict[str, Named] = {}
+    best: dict[str, EntryName] = {}
     for text, weight in texts:
         for each in dict.fromkeys((text, bare(text))):
             key = name_key(each)
             if len(key) > 1 and (key not in best or best[key].weight < weight):
-                best[key] = Named(entry, key, each, weight)
+                best[key] = EntryName(entry, key, each, weight)
     yield from best.values()
 
 
@@ -192,12 +187,7 @@ def signatures(texts: Iterable[str]) -> set[str]:
 
 
 def near(nodes: pl.DataFrame, wanted: Set[str]) -> pl.DataFrame:
-    """Return the nodes of which a name has one of these signatures.
-
-    Args:
-        nodes: ``id``, ``name``, ``name_zh`` and ``synonyms``.
-        wanted: Signatures.
-    """
+    """Return the nodes of which a name has one of these signatures."""
     names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
     names.append(nodes.select("id", text="synonyms").explode("text"))
     long = pl.concat(names).drop_nulls("text")

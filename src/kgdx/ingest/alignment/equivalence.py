@@ -38,15 +38,8 @@ _GENITIVE = re.compile(r"['’]s\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """A logistic model in two steps: how alike two entries are, then with the lead over their rivals.
-
-    Attributes:
-        alike: Weight of each feature, and the constant.
-        lead: Weights of the lead over the left entry's and over the right entry's best rival.
-        again: Weight of each feature in the second step, and the constant.
-        threshold: Least second-step value (log-odds) of a statement.
-    """
+class EquivalenceWeights:
+    """A logistic model in two steps: how alike two entries are, then with the lead over their rivals."""
 
     alike: tuple[float, ...]
     lead: tuple[float, float]
@@ -58,7 +51,7 @@ _ROWS = {name: (alike, again) for name, alike, again, _ in read_table(Path(__fil
 *_FITTED, _, _ = _ROWS
 FEATURES = tuple(_FITTED[:-1])
 """Names of the features; ``equivalence.tsv`` says what each is and how its weights were fitted."""
-WEIGHTS = Weights(
+WEIGHTS = EquivalenceWeights(
     alike=tuple(float(_ROWS[name][0]) for name in _FITTED),
     lead=(float(_ROWS["lead"][0]), float(_ROWS["lead"][1])),
     again=tuple(float(_ROWS[name][1]) for name in _FITTED),
@@ -67,7 +60,7 @@ WEIGHTS = Weights(
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class DiseaseEntries:
     """Data of the entries of both sources; the first ``left`` of them are Orphanet's."""
 
     ids: list[str]
@@ -78,15 +71,8 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Pairs that are compared.
-
-    Attributes:
-        left: Rows of :class:`Entries`; shape (pairs,).
-        right: Rows of :class:`Entries`.
-        features: Shape (pairs, features).
-        group: Whether one of the names is that of a group with subtypes.
-    """
+class EntryPairs:
+    """Pairs that are compared."""
 
     left: Ints
     right: Ints
@@ -95,11 +81,7 @@ class Pairs:
 
 
 def infer(tables: Sequence[GraphTable]) -> RelationTable:
-    """Return SAME_AS relations between Orphanet and OMIM entries that no loaded table relates.
-
-    Args:
-        tables: The staged graph.
-    """
+    """Return SAME_AS relations between Orphanet and OMIM entries that no loaded table relates."""
     from kgdx.graph.protocol import RelationTable
 
     entries = read_entries(tables)
@@ -109,7 +91,7 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
     return RelationTable("SAME_AS", "Disease", "Disease", _rows(entries, pairs, value, stated))
 
 
-def judge(pairs: Pairs, weights: Weights) -> Floats:
+def judge(pairs: EntryPairs, weights: EquivalenceWeights) -> Floats:
     """Return each pair's log-odds of being the same disease.
 
     It is −inf where the pair is not both entries' best one, and where a name is that of a group: what one source means
@@ -121,7 +103,7 @@ def judge(pairs: Pairs, weights: Weights) -> Floats:
     return np.where((lead.min(axis=1) > 0) & ~pairs.group, second, -np.inf)
 
 
-def leads(pairs: Pairs, value: Floats) -> Floats:
+def leads(pairs: EntryPairs, value: Floats) -> Floats:
     """Return how far each pair is ahead of the best other pair of its left and of its right entry; (pairs, 2)."""
     return np.column_stack([np.minimum(value - _rival(end, value), FAR) for end in (pairs.left, pairs.right)])
 
@@ -143,7 +125,7 @@ def _rival(end: Ints, value: Floats) -> Floats:
     return rival
 
 
-def read_entries(tables: Sequence[GraphTable]) -> Entries:
+def read_entries(tables: Sequence[GraphTable]) -> DiseaseEntries:
     """Gather names, genes and propagated annotations of the Orphanet and OMIM entries that no table relates exactly."""
     nodes = _column_lists(tables, "Disease", ("id", "name"))
     known = set()
@@ -159,7 +141,7 @@ def read_entries(tables: Sequence[GraphTable]) -> Entries:
     for disease, gene in zip(*_column_lists(tables, "ASSOCIATED_GENE", ("start", "end")), strict=True):
         if disease in genes:
             genes[disease].add(gene)
-    return Entries(
+    return DiseaseEntries(
         ids,
         [name for _, _, name in chosen],
         sum(id.startswith(LEFT) for id in ids),
@@ -169,7 +151,6 @@ def read_entries(tables: Sequence[GraphTable]) -> Entries:
 
 
 def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
-    """Unit rows of propagated annotations, weighted by information content."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from scipy import sparse
@@ -198,7 +179,7 @@ def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
     return _unit(matrix)
 
 
-def compare(entries: Entries) -> Pairs:
+def compare(entries: DiseaseEntries) -> EntryPairs:
     """Compare all pairs with a common gene or similar names."""
     found = [words(name) for name in entries.names]
     by_words, by_letters = (_vectors(parts) for parts in (found, [trigrams(part) for part in found]))
@@ -218,18 +199,16 @@ def compare(entries: Entries) -> Pairs:
     columns = (*cosines.T[:3], same, numbered, mode, common, other, only, cosines[:, 3])
     features = np.column_stack([*columns, letters * (common > 0), in_series, none, equal])
     group = _groups(found)
-    return Pairs(left, right, features, group[left] | group[right])
+    return EntryPairs(left, right, features, group[left] | group[right])
 
 
 def _groups(found: list[frozenset[str]]) -> Ints:
-    """Whether another entry's name is this one's with a number or a letter more, as "type IIB" is "type II"."""
     parts = [parted(words) for words in found]
     groups = {part - {word} for part in set(parts) for word in part if len(word) == 1 or word.isdigit()}
     return np.array([bool(part) and part in groups for part in parts], bool)
 
 
-def _gene_partners(entries: Entries) -> tuple[dict[int, set[int]], Ints]:
-    """Entries of the other source with a common gene, and how many there are of each entry."""
+def _gene_partners(entries: DiseaseEntries) -> tuple[dict[int, set[int]], Ints]:
     carriers: dict[str, tuple[list[int], list[int]]] = {}
     for row, genes in enumerate(entries.genes):
         for gene in genes:
@@ -246,8 +225,9 @@ def _gene_partners(entries: Entries) -> tuple[dict[int, set[int]], Ints]:
     return partners, counts
 
 
-def _facts(entries: Entries, found: list[frozenset[str]], counts: Ints, pairs: Ints) -> Iterator[tuple[float, ...]]:
-    """Yield the features of pairs that are no cosine."""
+def _facts(
+    entries: DiseaseEntries, found: list[frozenset[str]], counts: Ints, pairs: Ints
+) -> Iterator[tuple[float, ...]]:
     stems = [stem(part) for part in found]
     frequent = Counter(stems[entries.left :])
     has_number = [any(word.isdigit() for word in part) for part in found]
@@ -270,7 +250,6 @@ def _facts(entries: Entries, found: list[frozenset[str]], counts: Ints, pairs: I
 
 
 def _vectors(parts: list[frozenset[str]]) -> Any:
-    """Unit rows of sets, rare elements weighing more."""
     from scipy import sparse
 
     vocabulary: dict[str, int] = {}
@@ -295,7 +274,6 @@ def _cosine(unit: Any, left: Ints, right: Ints) -> Floats:
 def _column_lists(
     tables: Sequence[GraphTable], kind: str, columns: tuple[str, ...], start_label: str | None = None
 ) -> list[list[Any]]:
-    """Values of some columns of all tables of a node label or relation type; an absent column gives ``None``."""
     found: list[list[Any]] = [[] for _ in columns]
     for table in tables:
         label = getattr(table, "label", None) or getattr(table, "type", None)
@@ -307,7 +285,7 @@ def _column_lists(
     return found
 
 
-def _rows(entries: Entries, pairs: Pairs, value: Floats, stated: Ints) -> pa.Table:
+def _rows(entries: DiseaseEntries, pairs: EntryPairs, value: Floats, stated: Ints) -> pa.Table:
     import pyarrow as pa
 
     return pa.table(
@@ -323,8 +301,7 @@ def _rows(entries: Entries, pairs: Pairs, value: Floats, stated: Ints) -> pa.Tab
     )
 
 
-def _evidence(entries: Entries, pairs: Pairs, row: int) -> list[str]:
-    """The evidence for a statement, in words."""
+def _evidence(entries: DiseaseEntries, pairs: EntryPairs, row: int) -> list[str]:
     fact = dict(zip(FEATURES, pairs.features[row].tolist(), strict=True))
     left, right = int(pairs.left[row]), int(pairs.right[row])
     said = ["names have the same words" if fact["same_words"] else f"names are {fact['letters']:.0%} alike"]

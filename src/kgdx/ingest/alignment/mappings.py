@@ -48,17 +48,7 @@ _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Result of one alignment.
-
-    Attributes:
-        type: The relation that it states.
-        ends: Classes of subject and object.
-        rules: What could be stated.
-        encoder: Name of the encoder, if there was one.
-        found: Candidates with their outcome (:func:`kgdx.terms.names.cascade.decide`).
-        names: Names of subjects and objects by id.
-        sources: The sources that minted them, by id.
-    """
+    """Result of one alignment."""
 
     type: str
     ends: tuple[str, str]
@@ -81,14 +71,7 @@ def relations(
     meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[GraphTable]:
-    """Return the mappings of a graph as relations; a decision of a person wins over what names say.
-
-    Args:
-        tables: The graph's.
-        decisions: What people decided.
-        meaning: The encoder of the last stage.
-        progress: Told in words what is being aligned.
-    """
+    """Return the mappings of a graph as relations; a decision of a person wins over what names say."""
     found = align(tables, decisions, meaning, progress)
     versions = source_versions(tables)
     rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -152,13 +135,11 @@ def align(
 
 
 def _unchecked(phrases: Side) -> Side:
-    """Leave out the symptoms of DDXPlus: a table that people checked says which are terms of HPO, and which are not."""
     checked = phrases.entities.filter(pl.col("id").str.starts_with(DDXPLUS))
     return phrases.without(checked["id"])
 
 
 def _known_words(sides: Iterable[Side]) -> set[str]:
-    """The words of all curated vocabularies, and those that several names of others have: none of them is a typo."""
     found: set[str] = set()
     for side in sides:
         curated = side.entities.filter(pl.col("vocabulary").is_in(_CURATED))
@@ -218,7 +199,6 @@ def names_and_classes(tables: Sequence[GraphTable]) -> tuple[dict[str, str], dic
 
 
 def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
-    """The MeSH descriptors that the sources of diseases and findings name themselves, and what people rejected."""
     frames = []
     for label in ("Disease", "Phenotype"):
         nodes = node_frame(tables, label, ("id", "xrefs")).explode("xrefs").drop_nulls("xrefs")
@@ -230,7 +210,6 @@ def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
 
 
 def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[str, str], set[str]]:
-    """Subjects that a loaded table or a person maps exactly already."""
     found: dict[tuple[str, str], set[str]] = {}
     for _, ends, each in placed(tables, decisions.stated()):
         if each.relation == "exact":
@@ -281,7 +260,6 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
 
 
 def _decided(statement: Statement) -> dict[str, Any]:
-    """The row of a person's decision."""
     accepted = bool(statement.matched)
     record = {"decided": "by a person", "said": statement.matched or None, "comment": statement.comment or None}
     return {

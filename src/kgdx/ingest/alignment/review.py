@@ -39,11 +39,8 @@ class ReviewRow:
     """One line of the table.
 
     Attributes:
-        statement: The mapping.
-        method: The stage that found it, or ``review``.
         status: ``automatic``, ``accepted``, ``manual``, ``rejected``; ``absent`` for a decision about something that
             the graph lacks; otherwise why it was not stated: ``ambiguous``, ``below``, ``taken``, ``conflict``.
-        candidates: The others, in words.
     """
 
     statement: Statement
@@ -53,13 +50,7 @@ class ReviewRow:
 
 
 def review_rows(found: Iterable[Alignment], decisions: Decisions, names: Mapping[str, str]) -> Iterator[ReviewRow]:
-    """Yield what a person may want to look at: decisions first, then what is stated, then what was left open.
-
-    Args:
-        found: All alignments.
-        decisions: What people decided before.
-        names: Names of the graph's nodes by id; a decision about another one is ``absent``.
-    """
+    """Yield what a person may want to look at: decisions first, then what is stated, then what was left open."""
     decided = {each.pair for each in decisions.statements}
     for each in decisions.statements:
         known = each.subject in names and each.object in names
@@ -121,16 +112,7 @@ def write_review(rows: Iterable[ReviewRow]) -> str:
 
 
 def read_review(file: Path, classes: Mapping[str, str]) -> list[Statement]:
-    """Read the decisions that people wrote into the table.
-
-    Args:
-        file: The table; tabs, semicolons or commas, as a spreadsheet leaves it.
-        classes: Class of each node of the graph that can be mapped, by id.
-
-    Raises:
-        UsageError: It cannot be read, or a line cannot be right: an unknown word or id, a pair that cannot be mapped,
-            a missing replacement, or decisions that contradict each other.
-    """
+    """Read the decisions that people wrote into the table."""
     table = read_rows(file, ("subject", "object", "decision"), what="a review of mappings")
     found: dict[frozenset[str], tuple[int, Statement]] = {}
     for row in table.rows:
@@ -174,7 +156,6 @@ def _decisions(file: Path, row: Row, classes: Mapping[str, str]) -> Iterator[Sta
 
 
 def _checked(place: str, statement: Statement, classes: Mapping[str, str]) -> Statement:
-    """Return the statement in the graph's direction."""
     for id in (statement.subject, statement.object):
         if id not in classes:
             hint = "`kgdx query search_diseases` and `search_phenotypes` find ids"
@@ -188,7 +169,6 @@ def _checked(place: str, statement: Statement, classes: Mapping[str, str]) -> St
 
 
 def _check_single(file: Path, found: Iterable[tuple[int, Statement]], classes: Mapping[str, str]) -> None:
-    """Refuse two exact mappings of one subject into one vocabulary."""
     exact: dict[tuple[str, str, str], tuple[int, Statement]] = {}
     for line, each in found:
         if each.denied or each.relation != "exact":
@@ -205,10 +185,6 @@ def _check_single(file: Path, found: Iterable[tuple[int, Statement]], classes: M
 
 def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[Statement], dict[str, int]]:
     """Return the mappings of an SSSOM file that this graph can take, and why the others are left out.
-
-    Args:
-        found: The file.
-        classes: As for :func:`read_review`.
 
     Returns:
         Statements in the graph's direction; number of mappings left out by reason.
@@ -232,12 +208,7 @@ def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[Statemen
 
 
 def stated_mappings(store: Store, names: Mapping[str, str]) -> list[Statement]:
-    """Return the mappings and equalities that a graph states, whoever stated them.
-
-    Args:
-        store: The graph's.
-        names: Names of its nodes by id.
-    """
+    """Return the mappings and equalities that a graph states, whoever stated them."""
     columns = ["relation", "method", "score", "status", "source"]
     counts, schema = store.counts(), load_schema()
     found: list[Statement] = []

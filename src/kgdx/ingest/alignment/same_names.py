@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.ingest.alignment.disease_names import (
-    Named,
+    EntryName,
     entry_frame,
     entry_names,
     label_keys,
@@ -49,7 +49,7 @@ _MINTED = "KGDX:"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Pair:
+class NamePair:
     """Two entries that have a name in common; ``rank`` sorts the surest first."""
 
     rank: float
@@ -60,11 +60,7 @@ class Pair:
 
 
 def infer(tables: Sequence[GraphTable]) -> RelationTable:
-    """Return SAME_AS relations between entries of different vocabularies that have a name in common.
-
-    Args:
-        tables: The staged graph: diseases, HPO's terms, and whose patients there are.
-    """
+    """Return SAME_AS relations between entries of different vocabularies that have a name in common."""
     from kgdx.graph.protocol import RelationTable
 
     joined = Components()
@@ -83,10 +79,6 @@ def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[
 
     For labels of patients, which have names only. The names of diseases that patients' files brought do not count. A
     label for some patients (小儿手足口病) means the disease itself where no entry is called like it.
-
-    Args:
-        tables: The graph's (:func:`kgdx.ingest.alignment.mappings.vocabulary_tables`).
-        labels: Names of diseases, in English or Chinese.
 
     Returns:
         For each label the ids, sorted; none where no entry has the name.
@@ -111,7 +103,7 @@ def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[
     return found
 
 
-def _all_pairs(tables: Sequence[GraphTable], joined: Components) -> set[Pair]:
+def _all_pairs(tables: Sequence[GraphTable], joined: Components) -> set[NamePair]:
     """The pairs that may be joined.
 
     Entries of OMIM, Orphanet and DECIPHER are joined with others only, and most graphs have few others: names of the
@@ -137,9 +129,8 @@ _TERM = ("id", "name", "name_zh", "synonyms", "obsolete")
 
 
 @cache
-def _stated_names() -> tuple[Named, ...]:
-    """The names of the table, the first of each row in each language saying most."""
-    found: list[Named] = []
+def _stated_names() -> tuple[EntryName, ...]:
+    found: list[EntryName] = []
     for english, chinese in read_table(Path(__file__).with_name("common_names.tsv")):
         row = english.partition(";")[0]
         for names in (english, chinese):
@@ -148,8 +139,7 @@ def _stated_names() -> tuple[Named, ...]:
     return tuple(found)
 
 
-def _fits(pair: Pair, joined: Components) -> bool:
-    """Whether a pair can be joined; a row of the table may join two entries that one source knows by their names."""
+def _fits(pair: NamePair, joined: Components) -> bool:
     if pair.method != ONE_ROW:
         return joined.fits(pair.left, pair.right)
     mine, yours = ({id for id in joined.of(end)} for end in (pair.left, pair.right))
@@ -158,30 +148,30 @@ def _fits(pair: Pair, joined: Components) -> bool:
 
 
 def _kind(id: str) -> str:
-    """The vocabulary of an id; those of rare diseases count as one."""
     found = vocabulary(id)
     return RARE[0] if found in RARE else found
 
 
-def _equal(found: Iterable[Named], joined: Components) -> Iterator[Pair]:
-    """Yield the pairs of entries with an equal name."""
-    by_key: dict[str, list[Named]] = defaultdict(list)
+def _equal(found: Iterable[EntryName], joined: Components) -> Iterator[NamePair]:
+    by_key: dict[str, list[EntryName]] = defaultdict(list)
     for each in found:
         by_key[each.key].append(each)
     for group in by_key.values():
         yield from _pairs(group, joined, SAME_NAME, "")
 
 
-def _bridged(found: Sequence[Named], bridges: Iterable[Named], joined: Components, method: str) -> Iterator[Pair]:
+def _bridged(
+    found: Sequence[EntryName], bridges: Iterable[EntryName], joined: Components, method: str
+) -> Iterator[NamePair]:
     """Yield the pairs of entries of which each has a name of one bridge: a term, or a row of the table.
 
     For a term, the name has to be the entry's preferred one: a translation may be that of several terms.
     """
-    by_key: dict[str, list[Named]] = defaultdict(list)
+    by_key: dict[str, list[EntryName]] = defaultdict(list)
     for bridge in bridges:
         by_key[bridge.key].append(bridge)
     meant = {key: one for key, group in by_key.items() if (one := _only(group)) is not None}
-    by_bridge: dict[str, dict[str, Named]] = defaultdict(dict)
+    by_bridge: dict[str, dict[str, EntryName]] = defaultdict(dict)
     preferred: dict[str, float] = {}
     for each in found:
         preferred[each.entry] = max(each.weight, preferred.get(each.entry, 0.0))
@@ -191,25 +181,23 @@ def _bridged(found: Sequence[Named], bridges: Iterable[Named], joined: Component
             weight = each.weight * one.weight
             known = by_bridge[one.entry].get(each.entry)
             if known is None or known.weight < weight:
-                by_bridge[one.entry][each.entry] = Named(each.entry, each.key, each.text, weight)
+                by_bridge[one.entry][each.entry] = EntryName(each.entry, each.key, each.text, weight)
     for name, entries in by_bridge.items():
         yield from _pairs(list(entries.values()), joined, method, f" ({name})" if method == ONE_TERM else "")
 
 
-def _only(group: Sequence[Named]) -> Named | None:
-    """The one that a name means: the best, where no other is as good."""
+def _only(group: Sequence[EntryName]) -> EntryName | None:
     first, *others = sorted(group, key=lambda each: (-each.weight, each.entry))
     return None if others and others[0].weight == first.weight else first
 
 
-def _pairs(group: Sequence[Named], joined: Components, method: str, note: str) -> Iterator[Pair]:
-    """Yield the pairs of a group, of each vocabulary the entry that its name means."""
+def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: str) -> Iterator[NamePair]:
     if len(group) < 2:  # as most are
         return
-    by_kind: dict[str, list[Named]] = defaultdict(list)
+    by_kind: dict[str, list[EntryName]] = defaultdict(list)
     for each in group:
         by_kind[_kind(each.entry)].append(each)
-    chosen: list[Named] = []
+    chosen: list[EntryName] = []
     for _, members in sorted(by_kind.items()):
         if method == ONE_ROW and members[0].entry.startswith(_MINTED):
             chosen += members
@@ -221,17 +209,16 @@ def _pairs(group: Sequence[Named], joined: Components, method: str, note: str) -
             same = left.text == right.text and not note
             evidence = f"both are called {left.text}" if same else f"{left.text} = {right.text}{note}"
             rank = -round(one.weight * other.weight * _WORTH[method], 4)
-            yield Pair(rank, left.entry, right.entry, method, evidence)
+            yield NamePair(rank, left.entry, right.entry, method, evidence)
 
 
-def _meant(members: Sequence[Named], joined: Components) -> Named | None:
-    """The entry of a vocabulary that a name means; one of several only where they are the same already."""
+def _meant(members: Sequence[EntryName], joined: Components) -> EntryName | None:
     best = max(each.weight for each in members)
     first, *others = sorted((each for each in members if each.weight == best), key=lambda each: each.entry)
     return first if all(joined.find(first.entry) == joined.find(each.entry) for each in others) else None
 
 
-def _rows(stated: Sequence[Pair]) -> pa.Table:
+def _rows(stated: Sequence[NamePair]) -> pa.Table:
     import pyarrow as pa
 
     size = len(stated)

@@ -44,7 +44,6 @@ _OTHER_ZH = ("病因", "发病原因", "并发症", "预防", "鉴别诊断", "�
 
 
 def _heading(names: tuple[str, ...], names_zh: tuple[str, ...]) -> str:
-    """English headings may have lost their line break: a capital follows. Chinese ones have one, or a colon."""
     return rf"(?:{'|'.join(names)})(?=[ \t]*(?:$|\n|:|[ \t][A-Z0-9]))|(?:{'|'.join(names_zh)})(?=[ \t]*(?:$|\n|[:：]))"
 
 
@@ -56,7 +55,7 @@ _LITERATURE = re.compile(r"https?://|\bdoi:|\bAccessed [A-Z][a-z]+\.? \d")
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SymptomParts:
     """Where the text changes between what patients have and what not: from ``starts[i]`` on it is ``kept[i]``."""
 
     starts: tuple[int, ...]
@@ -68,7 +67,7 @@ class Parts:
         return at < 0 or self.kept[at]
 
 
-def about_symptoms(text: str) -> Parts:
+def about_symptoms(text: str) -> SymptomParts:
     r"""Return which parts of a text are about what patients have: all of it, where there are no headings.
 
     Example:
@@ -85,7 +84,7 @@ def about_symptoms(text: str) -> Parts:
         line = text.rfind("\n", 0, literature.start()) + 1
         cut = bisect_right(starts, line)
         starts[cut:], kept[cut:] = [line], [False]
-    return Parts(tuple(starts), tuple(kept))
+    return SymptomParts(tuple(starts), tuple(kept))
 
 
 SOURCE = "kgdx:text"
@@ -133,11 +132,11 @@ class DocumentReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class MatcherReader:
     """Reads documents by the names that the graph knows.
 
     Example:
-        >>> Matching().name.startswith("matcher")
+        >>> MatcherReader().name.startswith("matcher")
         True
     """
 
@@ -160,17 +159,13 @@ def step(reader: DocumentReader | None = None) -> Derive:
         >>> step().name
         'kgdx:text'
     """
-    reads = reader or Matching()
+    reads = reader or MatcherReader()
     version = f"{VERSION}, dictionary {dictionary_version()}, {reads.name}"
     return Derive(SOURCE, version, READS, lambda tables: annotate(tables, reads), "reading texts")
 
 
 def annotate(tables: Iterable[GraphTable], reader: DocumentReader | None = None) -> list[GraphTable]:
     """Read the texts and phrases of documents and patients.
-
-    Args:
-        tables: Those of :data:`READS`; what other tables there are is ignored.
-        reader: Reads documents.
 
     Returns:
         HAS_SYMPTOM, OBSERVED and EXCLUDED tables, none where nothing was found.
@@ -182,7 +177,7 @@ def annotate(tables: Iterable[GraphTable], reader: DocumentReader | None = None)
     known = [table for table in given if _is_term(table) or _is_hierarchy(table)]
     with tempfile.TemporaryDirectory(prefix="kgdx-text-") as folder:
         matcher = Extractor.open(compile_snapshot(known, Path(folder) / "snapshot", SOURCE))
-        symptoms = list(_of_documents(documents, reader or Matching(), matcher))
+        symptoms = list(_of_documents(documents, reader or MatcherReader(), matcher))
         stated = _stated(given)
         findings = [*_of_patients(patients, stated, matcher), *_of_phrases(said, stated, matcher)]
     found: list[GraphTable] = []
@@ -238,7 +233,6 @@ def _patients(tables: Sequence[GraphTable]) -> list[tuple[str, str, str | None]]
 
 
 def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
-    """Return what a source says of patients in words: (relation, case, the words)."""
     named = _nodes(tables, "Symptom", "id", "name")
     names = {id: name for id, name in named if not id.startswith(DDXPLUS)}  # a checked table says what these are
     return [
@@ -250,7 +244,6 @@ def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
 
 
 def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
-    """(case, phenotype) that the sources state, as present or absent."""
     return {pair for type in ("OBSERVED", "EXCLUDED") for pair in _edges(tables, type, "Phenotype")}
 
 
@@ -258,7 +251,6 @@ def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
 
 
 def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:
-    """Yield one row for each phenotype of a document, with the place where it is said best."""
     for article, (name, read) in zip(articles, reader.read_all(articles, matcher), strict=True):
         own = frozenset(_words(article.title))
         part = about_symptoms(article.text)
@@ -296,7 +288,6 @@ def _of_patients(
 def _of_phrases(
     said: Sequence[tuple[str, str, str]], stated: set[tuple[str, str]], matcher: FindingReader
 ) -> Iterator[tuple[str, Row]]:
-    """Phenotypes of phrases: a part of what is present is present too, but only the whole of it is known absent."""
     reading: Mapping[str, tuple[Finding, ...]] = {
         words: matcher.extract(words).findings for words in dict.fromkeys(words for _, _, words in said)
     }
@@ -329,7 +320,6 @@ def _row(start: str, finding: Finding) -> Row:
 
 
 def _whole(finding: Finding, words: str) -> bool:
-    """Return whether a finding is all that a phrase says, negation aside."""
     rest = words[: finding.span.start] + words[finding.span.end :] if finding.span else words
     return all(word in _NEGATIONS for word in _words(rest))
 
@@ -342,7 +332,6 @@ def _words(text: str) -> list[str]:
 
 
 def _passage(text: str, start: int, end: int) -> str:
-    """Return the sentence in which something stands."""
     before = [found.end() for found in _ENDS.finditer(text, max(0, start - _PASSAGE), start)]
     after = _ENDS.search(text, end, min(len(text), end + _PASSAGE))
     first = before[-1] if before else max(0, start - _PASSAGE)

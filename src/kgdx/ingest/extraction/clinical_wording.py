@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from kgdx.errors import SourceError
-from kgdx.ingest.fetch import read_text
+from kgdx.ingest.unpack import read_text
 
 CLASSES = frozenset({"Disease", "Symptom", "Test", "Drug", "Cure"})
 
@@ -141,11 +141,7 @@ _LONGEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Known names by class.
-
-    Attributes:
-        names: Class → names.
-    """
+    """Known names by class."""
 
     names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -169,9 +165,6 @@ def read_vocabulary(path: Path) -> Vocabulary:
     """Read the names of a file of JSON lines with the fields of :data:`FIELDS`, compressed or not.
 
     A line that is no JSON object is passed over.
-
-    Raises:
-        SourceError: The file cannot be read, or no line has any of the fields.
     """
     names: dict[str, set[str]] = {class_: set() for class_ in CLASSES}
     for line in io.BytesIO(read_text(path)):

@@ -16,7 +16,7 @@ from typing import Any
 from kgdx.errors import LlmError, StoreError, UsageError
 from kgdx.ingest.extraction.filters import RelationReader
 from kgdx.ingest.extraction.page_folder import ExtractionFolder, PageFacts
-from kgdx.ingest.extraction.question_pages import PAGE, Outcome, Page, pages, read_page
+from kgdx.ingest.extraction.question_pages import PAGE, PageOutcome, QuestionPage, pages, read_page
 from kgdx.ingest.extraction.rule_reader import RuleReader
 from kgdx.llm.budget import Meter, Spent
 
@@ -30,7 +30,7 @@ _ENDS_ALL = frozenset({"denied", "rejected", "missing", "budget"})
 
 
 @dataclass(slots=True)
-class Extraction:
+class RelationExtraction:
     """How far an extraction is, and what it gave.
 
     Attributes:
@@ -96,8 +96,8 @@ def extract(
     only: range | None = None,
     jobs: int = 1,
     meter: Meter | None = None,
-    progress: Callable[[Extraction], None] | None = None,
-) -> Extraction:
+    progress: Callable[[RelationExtraction], None] | None = None,
+) -> RelationExtraction:
     """Extract the relations of files into a folder, or go on with it.
 
     Args:
@@ -121,7 +121,7 @@ def extract(
     if len({path.name for path in files}) < len(files):
         raise UsageError("two files have one name", hint="records are told apart by file name and line: rename one")
     kept = ExtractionFolder(folder)
-    done = Extraction(str(folder), reader.model)
+    done = RelationExtraction(str(folder), reader.model)
     run = _Run(kept, reader, done, meter or Meter(), progress or (lambda _: None))
     with kept.extracting(reader, size):
         numbered = run.open_pages(files, size, only)
@@ -141,7 +141,7 @@ def extract(
     return done
 
 
-Result = Outcome | LlmError
+Result = PageOutcome | LlmError
 
 
 @dataclass(slots=True)
@@ -150,15 +150,14 @@ class _Run:
 
     kept: ExtractionFolder
     reader: RelationReader
-    done: Extraction
+    done: RelationExtraction
     meter: Meter
-    progress: Callable[[Extraction], None]
+    progress: Callable[[RelationExtraction], None]
     start: float = field(default_factory=time.perf_counter)
     total: int = 0
     in_a_row: int = 0
 
-    def open_pages(self, files: Sequence[Path], size: int, only: range | None) -> Iterator[Page]:
-        """Yield the pages that are to be done; those that are finished are counted."""
+    def open_pages(self, files: Sequence[Path], size: int, only: range | None) -> Iterator[QuestionPage]:
         for page in pages(files, size):
             self.total = page.number + 1
             if only is not None and page.number >= only.stop:
@@ -172,9 +171,8 @@ class _Run:
             else:
                 yield page
 
-    def settle(self, page: Page, result: Result) -> None:
-        """Keep a page's result; of one that failed, the reason."""
-        if isinstance(result, Outcome):
+    def settle(self, page: QuestionPage, result: Result) -> None:
+        if isinstance(result, PageOutcome):
             facts = self.kept.finish(result, page.digest(self.reader.signature), self.reader)
             self.in_a_row = 0
             self.done.add(facts, before=False)
@@ -183,7 +181,7 @@ class _Run:
         go_on = f"then run the same command again: it goes on at page {page.number}, {self.done.pages} pages are kept"
         if result.kind in _ENDS_ALL:
             raise LlmError(result.message, hint=f"{result.hint or 'mend it'}, {go_on}", kind=result.kind) from result
-        self.kept.fail(page.number, page.file, result.message, ATTEMPTS)
+        self.kept.fail(page.number, page.file, result.message)
         self.done.failed[page.number] = result.message
         self.in_a_row += 1
         self.tell()
@@ -192,19 +190,19 @@ class _Run:
             raise LlmError(message, hint=f"see that the endpoint runs, {go_on}", kind=result.kind) from result
 
     def tell(self) -> None:
-        """Report how far it is."""
         self.done.seconds = time.perf_counter() - self.start
         self.done.spent = self.meter.spent
         self.progress(self.done)
 
 
-def _one_by_one(numbered: Iterator[Page], reader: RelationReader, jobs: int) -> Iterator[tuple[Page, Result]]:
+def _one_by_one(
+    numbered: Iterator[QuestionPage], reader: RelationReader, jobs: int
+) -> Iterator[tuple[QuestionPage, Result]]:
     for page in numbered:
         yield page, _tried(page, reader, jobs)
 
 
-def _tried(page: Page, reader: RelationReader, jobs: int) -> Result:
-    """Read a page, again if it fails."""
+def _tried(page: QuestionPage, reader: RelationReader, jobs: int) -> Result:
     failure: LlmError | None = None
     for _ in range(ATTEMPTS):
         try:
@@ -221,12 +219,13 @@ _reader: RelationReader | None = None
 """Who reads in a process of the pool."""
 
 
-def _in_processes(numbered: Iterator[Page], reader: RelationReader, jobs: int) -> Iterator[tuple[Page, Result]]:
-    """Results of pages that processes read beside each other, in order; few pages are in memory at a time."""
+def _in_processes(
+    numbered: Iterator[QuestionPage], reader: RelationReader, jobs: int
+) -> Iterator[tuple[QuestionPage, Result]]:
     context = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(jobs, context, _take, (reader,)) as pool:
-            waiting: deque[tuple[Page, Future[Outcome]]] = deque()
+            waiting: deque[tuple[QuestionPage, Future[PageOutcome]]] = deque()
             for page in numbered:
                 waiting.append((page, pool.submit(_read, page)))
                 if len(waiting) > 2 * jobs:
@@ -246,6 +245,6 @@ def _take(reader: RelationReader) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the first process's affair
 
 
-def _read(page: Page) -> Outcome:
+def _read(page: QuestionPage) -> PageOutcome:
     assert _reader is not None
     return read_page(page, _reader)

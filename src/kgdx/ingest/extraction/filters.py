@@ -25,7 +25,7 @@ _NO_NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class ExtractedRelation:
     """A relation that passed the filter; ``span`` is the passage, verbatim."""
 
     type: str
@@ -35,28 +35,24 @@ class Relation:
 
 
 @dataclass(slots=True)
-class Filtered:
+class FilteredClaims:
     """The relations that are believed, and how many statements and entities were left out for which reason."""
 
-    relations: list[Relation] = field(default_factory=list)
+    relations: list[ExtractedRelation] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
 
 
-def believe(found: Found, text: str) -> Filtered:
+def believe(found: ReadRelations, text: str) -> FilteredClaims:
     """Filter what was read from a text.
 
-    Args:
-        found: What was read.
-        text: The text, as :func:`kgdx.ingest.extraction.question_pages.clean` leaves it.
-
     Example:
-        >>> seen = Statement("HAS_SYMPTOM", "感冒", "发热", "Disease", "Symptom", "感冒会发热")
-        >>> made_up = Statement("HAS_SYMPTOM", "感冒", "皮疹", "Disease", "Symptom", "感冒会有皮疹")
-        >>> kept = believe(Found((seen, made_up)), "感冒会发热。")
+        >>> seen = RelationClaim("HAS_SYMPTOM", "感冒", "发热", "Disease", "Symptom", "感冒会发热")
+        >>> made_up = RelationClaim("HAS_SYMPTOM", "感冒", "皮疹", "Disease", "Symptom", "感冒会有皮疹")
+        >>> kept = believe(ReadRelations((seen, made_up)), "感冒会发热。")
         >>> [relation.tail for relation in kept.relations], dict(kept.refused)
         (['发热'], {'not in the text': 1})
     """
-    kept = Filtered(refused=Counter(found.set_aside or {}))
+    kept = FilteredClaims(refused=Counter(found.set_aside or {}))
     said = sentences(text)
     known: set[tuple[str, str, str]] = set()
     for number, statement in enumerate(found.statements):
@@ -71,7 +67,7 @@ def believe(found: Found, text: str) -> Filtered:
             kept.refused[reason or "denied by the text"] += 1
             continue
         known.add(key)
-        kept.relations.append(Relation(statement.type, head, tail, span))
+        kept.relations.append(ExtractedRelation(statement.type, head, tail, span))
     isolated = {name(text_) for text_, _ in found.entities} - {end for r in kept.relations for end in (r.head, r.tail)}
     if isolated:
         kept.refused["isolated"] += len(isolated)
@@ -88,8 +84,7 @@ def name(text: str) -> str:
     return _BLANK.sub(" ", text).strip(_EDGE)
 
 
-def _problem(statement: Statement, head: str, tail: str, text: str) -> str | None:
-    """Why a statement cannot be believed, whatever its passage."""
+def _problem(statement: RelationClaim, head: str, tail: str, text: str) -> str | None:
     wanted = ends().get(statement.type)
     if wanted is None:
         return "unknown relation"
@@ -110,7 +105,6 @@ def _problem(statement: Statement, head: str, tail: str, text: str) -> str | Non
 
 
 def _span(said: Sequence[str], evidence: str, head: str, tail: str, type_: str) -> str | None:
-    """Return the passage that says so; ``None`` where each sentence that names the end denies it."""
     holding = [each for each in said if tail in each and not denied(each, tail, type_)]
     if not holding:
         return None
@@ -161,17 +155,8 @@ def ends() -> Mapping[str, tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A relation that somebody reads in a text, not yet believed.
-
-    Attributes:
-        type: The relation.
-        head: The start, in the text's words.
-        tail: The end, in the text's words.
-        head_class: What the start is said to be.
-        tail_class: What the end is said to be.
-        evidence: The passage.
-    """
+class RelationClaim:
+    """A relation that somebody reads in a text, not yet believed."""
 
     type: str
     head: str
@@ -182,16 +167,10 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Statements and entities read from one text.
+class ReadRelations:
+    """Statements and entities read from one text."""
 
-    Attributes:
-        statements: Relations.
-        entities: Everything that was named, by (text, class).
-        set_aside: What was set aside before the filter, by reason.
-    """
-
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[RelationClaim, ...] = ()
     entities: tuple[tuple[str, str], ...] = ()
     set_aside: Mapping[str, int] | None = None
 
@@ -214,7 +193,7 @@ class RelationReader(Protocol):
         """All that its results depend on besides the text: equal signatures give equal results."""
         ...
 
-    def read(self, question: str, answer: str) -> Found:
+    def read(self, question: str, answer: str) -> ReadRelations:
         """Read the relations.
 
         Raises:

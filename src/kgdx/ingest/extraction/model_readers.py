@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgdx.case import Extraction, Finding, FindingReader, Span, Status
 from kgdx.errors import LlmError
-from kgdx.ingest.extraction.annotate import Article, Matching
+from kgdx.ingest.extraction.annotate import Article, MatcherReader
 from kgdx.ingest.extraction.clinical_wording import CLASSES
-from kgdx.ingest.extraction.filters import TYPES, Found, Statement, known_classes, name
+from kgdx.ingest.extraction.filters import TYPES, ReadRelations, RelationClaim, known_classes, name
 from kgdx.llm.chat import ChatModel, Prompt, Request, prompt
 from kgdx.llm.structured import structured
 
@@ -85,7 +85,7 @@ class ModelReader:
         """Model, prompt and limits."""
         return f"{self.chat.name} {self.asking.id} {LONGEST} {MAX_TOKENS}"
 
-    def read(self, question: str, answer: str) -> Found:
+    def read(self, question: str, answer: str) -> ReadRelations:
         """Ask for the relations; see :meth:`kgdx.ingest.extraction.filters.RelationReader.read`."""
         text = f"{question}\n{answer}"
         request = Request(self.asking.messages(text=text[:LONGEST]), max_tokens=MAX_TOKENS)
@@ -93,7 +93,7 @@ class ModelReader:
         entities = tuple((each.text, each.class_) for each in report.entities)
         classes = known_classes(entities)
         statements = tuple(
-            Statement(
+            RelationClaim(
                 each.type,
                 each.head,
                 each.tail,
@@ -103,7 +103,7 @@ class ModelReader:
             )
             for each in report.relations
         )
-        return Found(statements, entities, {"text beyond the limit": 1} if len(text) > LONGEST else None)
+        return ReadRelations(statements, entities, {"text beyond the limit": 1} if len(text) > LONGEST else None)
 
 
 UNUSABLE = ("refused", "malformed", "truncated", "rejected")
@@ -120,13 +120,8 @@ class _Symptoms(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """Reads documents with a language model.
-
-    Attributes:
-        model: Who is asked; put a cache before it, and a build that is made again asks nothing.
-        concurrency: Questions at a time.
-    """
+class ModelDocumentReader:
+    """Reads documents with a language model."""
 
     model: ChatModel
     concurrency: int = 4
@@ -146,7 +141,7 @@ class Asking:
             answers = pool.map(self._asked, articles)
             for article, phrases in zip(articles, answers, strict=True):
                 if phrases is None:
-                    yield Matching().name, matcher.extract(article.text)
+                    yield MatcherReader().name, matcher.extract(article.text)
                 else:
                     yield self.name, Extraction(tuple(_findings(article.text, phrases, matcher)))
 
@@ -161,7 +156,6 @@ class Asking:
 
 
 def _findings(text: str, phrases: Sequence[str], matcher: FindingReader) -> Iterator[Finding]:
-    """Yield what the phrases name, each with its place in the text."""
     for phrase in dict.fromkeys(each.strip() for each in phrases):
         at = text.find(phrase) if len(phrase) >= SHORTEST else -1
         if at < 0:

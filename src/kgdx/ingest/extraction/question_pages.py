@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import LlmError, SourceError
-from kgdx.ingest.extraction.filters import Filtered, RelationReader, believe
+from kgdx.ingest.extraction.filters import FilteredClaims, RelationReader, believe
 from kgdx.ingest.records import RECORD_LENGTH
 from kgdx.ingest.unpack import unpacked
 
@@ -38,9 +38,6 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
 
     Returns:
         Question, answer, and the record's own id, if it has one.
-
-    Raises:
-        ValueError: It is no such record; the message says why.
 
     Example:
         >>> read_line('{"questions": [["感冒了怎么办？", "感冒怎么治？"]], "answers": ["多休息。"]}'.encode())
@@ -79,7 +76,6 @@ def clean(text: str) -> str:
 
 
 def _texts(value: Any, field: str, depth: int = 0) -> list[str]:
-    """Return the texts of a value: one, or a list of them, or a list of lists."""
     if isinstance(value, str):
         text = clean(value).strip()
         if len(text) > LONGEST_TEXT:
@@ -109,14 +105,8 @@ _OF_A_RECORD = frozenset({"refused", "malformed", "truncated", "rejected"})
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Neighbouring lines of a file.
-
-    Attributes:
-        number: Counted from 0 over all files.
-        file: The file's name.
-        lines: Line number (from 1) and content.
-    """
+class QuestionPage:
+    """Neighbouring lines of a file."""
 
     number: int
     file: str
@@ -132,7 +122,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PageRow:
     """A relation and where it was read."""
 
     type: str
@@ -144,7 +134,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class UnreadRecord:
     """A record that could not be read, and why; the beginning of its line."""
 
     line: int
@@ -153,32 +143,19 @@ class Refused:
 
 
 @dataclass(slots=True)
-class Outcome:
-    """The outcome of reading a page.
-
-    Attributes:
-        page: Its number.
-        file: The file it is of.
-        records: How many it has.
-        rows: Relations.
-        refused: Records that could not be read.
-        left_out: How many statements were not believed, by reason.
-    """
+class PageOutcome:
+    """The outcome of reading a page."""
 
     page: int
     file: str
     records: int
-    rows: list[Row] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    rows: list[PageRow] = field(default_factory=list)
+    refused: list[UnreadRecord] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def pages(files: Sequence[Path], size: int = PAGE) -> Iterator[Page]:
-    """Cut files into pages; each file begins a new one.
-
-    Raises:
-        SourceError: A file cannot be read, is damaged, or is one JSON array.
-    """
+def pages(files: Sequence[Path], size: int = PAGE) -> Iterator[QuestionPage]:
+    """Cut files into pages; each file begins a new one."""
     number = 0
     for path in files:
         lines: list[tuple[int, bytes]] = []
@@ -187,10 +164,10 @@ def pages(files: Sequence[Path], size: int = PAGE) -> Iterator[Page]:
             lines.append((place, line))
             weight += len(line)
             if len(lines) == size or weight > LARGEST:
-                yield Page(number, path.name, tuple(lines))
+                yield QuestionPage(number, path.name, tuple(lines))
                 number, lines, weight = number + 1, [], 0
         if lines:
-            yield Page(number, path.name, tuple(lines))
+            yield QuestionPage(number, path.name, tuple(lines))
             number += 1
 
 
@@ -200,7 +177,6 @@ def count(files: Sequence[Path], size: int = PAGE) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not empty; of one that is too long, as much as shows it."""
     try:
         with unpacked(path) as stream:
             buffer, number, dropping = b"", 0, False
@@ -228,19 +204,10 @@ def _refuse_array(path: Path, line: bytes, number: int) -> None:
         raise SourceError(f"{path} is a JSON array, not JSON lines", hint=f"`jq -c '.[]' {path}` makes lines of it")
 
 
-def read_page(page: Page, reader: RelationReader, jobs: int = 1) -> Outcome:
-    """Read the relations of a page.
-
-    Args:
-        page: The page.
-        reader: Who reads.
-        jobs: Records that are read at the same time.
-
-    Raises:
-        LlmError: A language model cannot be asked any more, or answers none of the page's records.
-    """
-    outcome = Outcome(page.number, page.file, len(page.lines))
-    tasks: list[Callable[[], Filtered]] = []
+def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> PageOutcome:
+    """Read the relations of a page."""
+    outcome = PageOutcome(page.number, page.file, len(page.lines))
+    tasks: list[Callable[[], FilteredClaims]] = []
     places: list[tuple[int, bytes, str]] = []
     for number, line in page.lines:
         try:
@@ -257,19 +224,18 @@ def read_page(page: Page, reader: RelationReader, jobs: int = 1) -> Outcome:
             outcome.refused.append(_refused(number, line, result.message))
             continue
         outcome.left_out.update(result.refused)
-        rows = (Row(each.type, each.head, each.tail, record, number, each.span) for each in result.relations)
+        rows = (PageRow(each.type, each.head, each.tail, record, number, each.span) for each in result.relations)
         outcome.rows.extend(rows)
     if failures and len(failures) == len(tasks) and all(each.kind == "rejected" for each in failures):
         raise failures[0]
     return outcome
 
 
-def _believed(reader: RelationReader, question: str, answer: str) -> Filtered:
+def _believed(reader: RelationReader, question: str, answer: str) -> FilteredClaims:
     return believe(reader.read(question, answer), f"{question}\n{answer}")
 
 
-def _done(tasks: Sequence[Callable[[], Filtered]], jobs: int) -> list[Filtered | LlmError]:
-    """Return each task's result, or its error where that concerns its record alone; the first other error ends all."""
+def _done(tasks: Sequence[Callable[[], FilteredClaims]], jobs: int) -> list[FilteredClaims | LlmError]:
     if jobs == 1:
         return [_tried(task) for task in tasks]
     pool = ThreadPoolExecutor(jobs)
@@ -284,7 +250,7 @@ def _done(tasks: Sequence[Callable[[], Filtered]], jobs: int) -> list[Filtered |
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _tried(task: Callable[[], Filtered]) -> Filtered | LlmError:
+def _tried(task: Callable[[], FilteredClaims]) -> FilteredClaims | LlmError:
     try:
         return task()
     except LlmError as error:
@@ -293,5 +259,5 @@ def _tried(task: Callable[[], Filtered]) -> Filtered | LlmError:
         return error
 
 
-def _refused(line: int, content: bytes, reason: str) -> Refused:
-    return Refused(line, clean(content[: RECORD_LENGTH * 4].decode("utf-8", "replace"))[:RECORD_LENGTH], reason)
+def _refused(line: int, content: bytes, reason: str) -> UnreadRecord:
+    return UnreadRecord(line, clean(content[: RECORD_LENGTH * 4].decode("utf-8", "replace"))[:RECORD_LENGTH], reason)

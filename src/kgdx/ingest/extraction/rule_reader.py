@@ -22,7 +22,7 @@ from kgdx.ingest.extraction.clinical_wording import (
     running,
     sentences,
 )
-from kgdx.ingest.extraction.filters import TYPES, Found, Statement, ends
+from kgdx.ingest.extraction.filters import TYPES, ReadRelations, RelationClaim, ends
 
 VERSION = "1"
 _LONGEST_QUESTION = 300
@@ -79,7 +79,7 @@ class RuleReader:
         """The rules' version and the vocabulary."""
         return f"rules {VERSION} {self.vocabulary.digest}"
 
-    def read(self, question: str, answer: str) -> Found:
+    def read(self, question: str, answer: str) -> ReadRelations:
         """Read the relations.
 
         Example:
@@ -90,15 +90,14 @@ class RuleReader:
         question, answer = question[:_LONGEST_QUESTION], answer[:_LONGEST_ANSWER]
         topic, asked = self._topic(question)
         parts = [part[:_LONGEST_SENTENCE] for part in sentences(answer)]
-        found: list[Statement] = []
+        found: list[RelationClaim] = []
         for part in parts:
             found += self._sentence(part, topic, asked)
         if not any(statement.type == asked for statement in found) and asked and topic:
             found += self._bare(parts, topic, asked) or self._loose(parts, topic, asked)
-        return Found(tuple(found))
+        return ReadRelations(tuple(found))
 
     def _topic(self, question: str) -> tuple[str | None, str | None]:
-        """Return the disease that is asked about, and what is asked of it."""
         asked = next((type_ for type_ in listed("asked") if pattern("asked", type_).search(question)), None)
         clauses = [part for part in re.split(r"[，,。？?！!；;：:\n]", question) if len(part.strip()) > 1]
         for clause in reversed(clauses):
@@ -109,7 +108,6 @@ class RuleReader:
         return None, asked
 
     def _disease(self, words: str) -> str | None:
-        """The disease that words begin with: the longest one in the vocabulary, else the first that is worded so."""
         names = [words[: behind.start()].strip(_MARKS) for behind in pattern("behind_disease").finditer(words)]
         known = [name for name in names if self.vocabulary.holds(name, "Disease")]
         if known:
@@ -124,7 +122,7 @@ class RuleReader:
                 return name
         return None
 
-    def _sentence(self, sentence: str, topic: str | None, asked: str | None) -> Iterator[Statement]:
+    def _sentence(self, sentence: str, topic: str | None, asked: str | None) -> Iterator[RelationClaim]:
         for type_ in TYPES:
             if not pattern("hints", type_).search(sentence):
                 continue
@@ -139,12 +137,10 @@ class RuleReader:
                     break
 
     def _subject(self, before: str) -> str | None:
-        """Return the disease that a sentence begins with, before its cue."""
         match = _SUBJECT.match(before.strip())
         return self._disease(match["name"]) if match else None
 
-    def _bare(self, parts: list[str], topic: str, asked: str) -> list[Statement]:
-        """Return an answer, or a sentence of it, that is nothing but a list."""
+    def _bare(self, parts: list[str], topic: str, asked: str) -> list[RelationClaim]:
         for part in parts:
             text = part.strip(_MARKS)
             items = self._items(text, ends()[asked][1], strict=False)
@@ -152,8 +148,7 @@ class RuleReader:
                 return list(_stated(asked, topic, items, part))
         return []
 
-    def _loose(self, parts: list[str], topic: str, asked: str) -> list[Statement]:
-        """Return the first list of names that are worded like what was asked for, whatever stands around it."""
+    def _loose(self, parts: list[str], topic: str, asked: str) -> list[RelationClaim]:
         class_ = ends()[asked][1]
         for part in parts:
             pieces = [piece for piece in re.split(r"[、，,；;\s]+", _NUMBER.sub("、", part)) if piece]
@@ -172,7 +167,6 @@ class RuleReader:
         return []
 
     def _loose_name(self, piece: str, class_: str, *, first: bool) -> str | None:
-        """Return a piece without what leads to it or follows, if it is surely a name of the class."""
         led = pattern("leading").search(piece) if first else None
         if first and led is None and class_ == "Symptom":
             return None
@@ -180,7 +174,6 @@ class RuleReader:
         return name if name is None or class_ == "Symptom" or self._sure(name, class_) else None
 
     def _items(self, text: str, class_: str, *, strict: bool) -> list[str]:
-        """Return the names of a list, up to where the sentence goes on without them."""
         end = pattern("tail").search(text)
         text = text[: end.start()] if end else text
         text = _NUMBER.sub("、", text).strip(_MARKS + "、，,；;")
@@ -202,7 +195,6 @@ class RuleReader:
         return items
 
     def _name(self, piece: str, class_: str) -> str | None:
-        """Return the name that a piece of a list is, if it is one."""
         piece = re.split("[:：]", piece.strip(_MARKS))[-1]
         if class_ == "Cure" and (end := pattern("cure_end").search(piece)):
             piece = piece[: end.start()]
@@ -213,7 +205,6 @@ class RuleReader:
         return piece if self._plausible(piece, class_) else None
 
     def _parted(self, piece: str, class_: str) -> list[str]:
-        """Return the two names that a list's last piece joins; of a name and something else, the name."""
         if self.vocabulary.holds(piece, class_):
             return [piece]
         if len(piece) > 2 * _LONGEST_ITEM:
@@ -238,7 +229,6 @@ class RuleReader:
 
 
 def _cued(patterns: Sequence[re.Pattern[str]], sentence: str) -> Iterator[tuple[int, str]]:
-    """Yield where a cue stands in a sentence, and what follows it."""
     for cue in patterns:
         at = 0
         for _ in range(_MOST_CUES):
@@ -254,8 +244,8 @@ def _begin(clause: str) -> int:
     return match.end() if match else 0
 
 
-def _stated(type_: str, head: str, items: list[str], sentence: str) -> Iterator[Statement]:
+def _stated(type_: str, head: str, items: list[str], sentence: str) -> Iterator[RelationClaim]:
     start, end = ends()[type_]
     for item in items:
         if item != head and not denied(sentence, item, type_):
-            yield Statement(type_, head, item, start, end, sentence)
+            yield RelationClaim(type_, head, item, start, end, sentence)

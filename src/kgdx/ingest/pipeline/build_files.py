@@ -3,28 +3,35 @@
 ``files.json`` lists all files of a build's folder but those that are derived from its snapshot, which have lists of
 their own (:meth:`kgdx.graph.snapshot.Snapshot.derived`). Users' cases are written into the store later on: whoever
 writes says so beside it first (``writing``), and records the files again afterwards. Where that was cut short, the
-engine brings the store to its last whole state, and until the next write its files are known only by what they at
-least hold.
+engine brings the store to its last whole state, and its files are known only by what they at least hold; the next write
+records them when the store's content, without what users saved, is what the build loaded.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kgdx.errors import StoreError
 from kgdx.files import known as files
 from kgdx.files.private import private_file
 from kgdx.graph.snapshot import DERIVED
+from kgdx.schema.model import PREDICTED
+
+LAYOUT = 3
+"""Of a build's folder: 1 had neither tables nor a list of files, 2 had tables, 3 has both."""
 
 LIST = "files.json"
+TURN = "turn"
 WRITING = "writing"
 SAVED = "saved"
 """A file that is there once users have saved into a build since it was made."""
 
-_OWN = ("lock", "turn", LIST, WRITING, SAVED)
+_OWN = ("lock", TURN, LIST, WRITING, SAVED)
 _NOTES = ("store/statistics.json", "store/last-tx-id.bin")
 """What the engine notes whenever it closes a store, and does without: damage to it has no effect."""
 _STORE, _SNAPSHOT = "store/", "snapshot/"
@@ -32,23 +39,16 @@ _GROWS = ".bucket"
 """Files of the store that a write only makes longer; others it may put in the place of each other."""
 
 _AGAIN = "build it again with `kgdx build`"
+_CARRIED = f"{_AGAIN}, which carries over what was saved in it"
 
 
 def record(build: Path) -> None:
-    """List all files of a build, and bring them to the disk; the list is there last.
-
-    Raises:
-        OSError: A file cannot be read, or the disk is full.
-    """
+    """List all files of a build, and bring them to the disk; the list is there last."""
     _write(build, files.known(build, _names(build), files.read_list(build / LIST)))
 
 
 def check(build: Path) -> None:
-    """Look whether a build's store and snapshot are what was written: sizes, and the content of what was touched.
-
-    Raises:
-        StoreError: They are not.
-    """
+    """Look whether a build's store and snapshot are what was written: sizes, and the content of what was touched."""
     known = _known(build)
     wanted = {name: was for name, was in known.items() if name.startswith((_STORE, _SNAPSHOT))}
     interrupted = (build / WRITING).exists()
@@ -68,20 +68,18 @@ def whole(build: Path, part: str) -> bool:
         part: File or folder at its top, such as ``store`` or ``report.json``.
     """
     known = files.read_list(build / LIST)
-    if known is None:
+    if known is None or (part == "store" and (build / WRITING).exists()):
         return False
     wanted = {name: was for name, was in known.items() if name.split("/")[0] == part}
-    return bool(wanted) and not _faults(build, wanted, (build / WRITING).exists())
+    return bool(wanted) and not _faults(build, wanted, False)
 
 
 @contextmanager
 def changing(build: Path) -> Iterator[None]:
-    """Record a build's files again after a write into its store. Called by whoever holds the build alone.
-
-    Raises:
-        StoreError: The store is damaged: nothing is written into it, and damage is not recorded as what was written.
-    """
+    """Record a build's files again after a write into its store. Called by whoever holds the build alone."""
     check(build)
+    if (build / WRITING).exists() and (found := _differing(build)):
+        raise _damaged(build, found)
     known = _known(build)
     private_file(build / WRITING)
     private_file(build / SAVED)
@@ -108,7 +106,7 @@ class Verified:
         bytes: How many bytes.
         faults: What is wrong, a few words for each.
         again: Derived parts that are damaged; each is made again when it is next needed.
-        remarks: What could not be told.
+        unchecked: What could not be compared with digests, and why.
     """
 
     path: str
@@ -116,34 +114,29 @@ class Verified:
     bytes: int
     faults: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 def refuse_damaged(build: Path) -> None:
-    """Read all files of a build, before they are copied.
-
-    Raises:
-        StoreError: One is not what was written.
-    """
+    """Read all files of a build, before they are copied."""
     if found := verify(build).faults:
         message = f"the graph in {build} is damaged: {found[0]}"
         raise StoreError(message, hint="build it again with `kgdx build`; nothing was copied")
 
 
 def verify(build: Path) -> Verified:
-    """Read all files of a build and compare them with their digests.
-
-    Raises:
-        StoreError: The list of files is gone or damaged.
-    """
+    """Read all files of a build and compare them with their digests."""
     known: Mapping[str, files.Known] = _known(build)
-    remarks: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     found: list[str] = []
     if (build / WRITING).exists():
         of_store = {name: was for name, was in known.items() if name.startswith(_STORE)}
         known = {name: was for name, was in known.items() if name not in of_store}
-        found += _faults(build, of_store, True)
-        remarks = ("a save was cut short: the store's digests are known again after the next one",)
+        found += _faults(build, of_store, True) or _differing(build)
+        unchecked = (
+            f"a save was cut short, so {len(of_store)} files of the store have no digests until the next save; their"
+            " content was compared with what the build loaded, but for what was saved",
+        )
     found += files.faults(build, known, whole=True)
     again, read = [], list(known.values())
     for part in _derived(build):
@@ -152,14 +145,40 @@ def verify(build: Path) -> Verified:
             again.append(part.name)
         else:
             read += own.values()
-    return Verified(str(build), len(read), sum(was.size for was in read), tuple(found), tuple(again), remarks)
+    return Verified(str(build), len(read), sum(was.size for was in read), tuple(found), tuple(again), unchecked)
+
+
+def is_listed(build: Path) -> bool:
+    """Whether a build has a list of its files; those of earlier layouts have none, or one of another form."""
+    return files.read_list(build / LIST) is not None
 
 
 def _known(build: Path) -> dict[str, files.Known]:
     found = files.read_list(build / LIST)
     if found is None:
-        raise StoreError(f"the list of files of the build at {build} is gone or damaged", hint=_AGAIN)
+        raise _unlisted(build)
     return found
+
+
+def _unlisted(build: Path) -> StoreError:
+    """Say why a build has no list that can be read: it is of another layout, or has lost it."""
+    stated = _json(build / LIST).get("layout")
+    if stated is None and not (build / TURN).exists():  # layouts 1 and 2 knew neither
+        stated = 2 if (build / "tables.json").exists() else 1
+    elif isinstance(stated, int) and stated != files.LAYOUT:
+        stated += LAYOUT - files.LAYOUT
+    else:
+        return StoreError(f"the list of files of the build at {build} is gone or damaged", hint=_CARRIED)
+    made = f"kgdx {_json(build / 'report.json').get('kgdx_version', 'of an unknown version')}"
+    message = f"the graph in {build} was made by {made} (layout {stated}; this version reads layout {LAYOUT})"
+    return StoreError(message, hint=_CARRIED)
+
+
+def _json(file: Path) -> dict[str, object]:
+    with suppress(OSError, ValueError):
+        if isinstance(content := json.loads(file.read_bytes()), dict):
+            return content
+    return {}
 
 
 def _names(build: Path) -> list[str]:
@@ -178,6 +197,34 @@ def _faults(build: Path, wanted: Mapping[str, files.Known], interrupted: bool) -
     growing = {name: was for name, was in wanted.items() if name.startswith(_STORE) and name.endswith(_GROWS)}
     others = {name: was for name, was in wanted.items() if not name.startswith(_STORE)}
     return files.faults(build, growing, growing=True) + files.faults(build, others)
+
+
+def _differing(build: Path) -> list[str]:
+    """Return in what the content of a build's store, without what users saved, is not what was loaded."""
+    from kgdx.graph.arcade.embedded import ArcadeStore  # only after a save that was cut short
+    from kgdx.graph.tables import combine, digests
+
+    try:
+        with ArcadeStore.open(build / "store") as store:
+            found = {part: digest for part, digest in digests(store.tables()).items() if _of_sources(*part)}
+    except StoreError as error:
+        return [f"{_STORE} cannot be read ({error.message})"]
+    loaded: dict[tuple[str, str], tuple[int, str]] = {}
+    tables: Any = _json(build / "tables.json").get("tables", ())
+    for table in tables:
+        title = "{1}-{0}->{2}".format(table["name"], *table["ends"]) if table["ends"] else table["name"]
+        parts = {(title, source): tuple(digest) for source, digest in table["parts"].items()}
+        loaded |= {part: digest for part, digest in parts.items() if digest[0] and _of_sources(*part)}
+    if not loaded:  # copied from a server
+        same = combine(found) == _json(build / "report.json").get("fingerprint")
+        return [] if same else [f"{_STORE} does not hold what was loaded"]
+    wrong = sorted(part for part in found.keys() | loaded.keys() if found.get(part) != loaded.get(part))
+    return [f"{_STORE} does not hold what was loaded of {title} ({source})" for title, source in wrong]
+
+
+def _of_sources(title: str, source: str) -> bool:
+    """Whether part of a graph comes from its sources, and not from users or a model's predictions."""
+    return source != "user" and f"-{PREDICTED}->" not in title
 
 
 def _with_times(build: Path, known: Mapping[str, files.Known]) -> dict[str, files.Known]:

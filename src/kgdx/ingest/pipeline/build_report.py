@@ -27,17 +27,7 @@ SHARES = {
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a build is.
-
-    Attributes:
-        stage: One of :data:`SHARES`.
-        detail: What it is at.
-        done: Part of the whole, 0 to 1.
-        seconds: Since the start.
-        rows: Rows done in this stage.
-        bytes: Bytes that have arrived.
-        total: How many rows (or bytes) there are, if that is known.
-    """
+    """How far a build is."""
 
     stage: str
     detail: str
@@ -84,13 +74,8 @@ class Clock:
 class Change:
     """How the rows of one table that one source states differ.
 
-    Attributes:
-        table: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``.
-        source: Who states them; of a node that changed, who states it now.
-        added: Rows that are new. A relation of which a property changed counts as removed and added.
-        removed: Rows that are gone.
-        changed: Nodes whose properties changed.
-        examples: Some of them: ``+ OMIM:1``, ``- OMIM:1 HP:1``, ``~ OMIM:1``.
+    A relation of which a property changed counts as removed and added; only nodes are changed. ``examples`` are lines
+    such as ``+ OMIM:1``, ``- OMIM:1 HP:1``, ``~ OMIM:1``.
     """
 
     table: str
@@ -117,23 +102,10 @@ def by_table(changes: Iterable[Change]) -> Mapping[str, tuple[int, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """One source in a build: where it came from, and what became of its records (read = loaded + merged + quarantined).
+    """One source in a build: where it came from, and what became of its records.
 
-    Attributes:
-        name: The source's name.
-        title: In words.
-        origin: Path, URL or ``package:file``; empty for what kgdx itself states.
-        version: The release that the file states.
-        checksum: SHA-256 of the file.
-        licence: Its terms.
-        citation: How to cite it.
-        read: Records read.
-        loaded: Records that are now in the graph.
-        merged: Records equal to one that is loaded.
-        quarantined: Records refused, see the quarantine table.
-        resolved: Records whose HPO id was obsolete or alternative and was replaced.
-        seconds: How long it took to read it, or to find it as it was read before.
-        found: Whether it was found as it was read before.
+    ``read`` is ``loaded`` and ``merged`` and ``quarantined`` together; ``resolved`` counts obsolete and alternative HPO
+    ids that were replaced. What kgdx itself states has no ``origin``.
     """
 
     name: str
@@ -154,15 +126,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """One stage of a build.
-
-    Attributes:
-        stage: Which, as in :data:`kgdx.ingest.pipeline.build_report.SHARES`.
-        what: A source, a step, or the tables of the graph.
-        made: Results that were made.
-        found: Results that were found as an earlier build made them.
-        seconds: How long that took.
-    """
+    """One stage of a build."""
 
     stage: str
     what: str
@@ -186,28 +150,8 @@ class BuildReport:
     """A finished build.
 
     Attributes:
-        id: Name of the build's folder.
-        path: That folder.
-        created: When, UTC, ISO 8601.
-        fingerprint: SHA-256 over the content of the graph.
-        schema_version: Version of the ontology.
-        schema_checksum: SHA-256 of the ontology.
-        kgdx_version: Version of kgdx.
-        sources: By name, in the order in which they were loaded.
-        nodes: Nodes by class.
-        relations: Relations by type.
-        reasons: Quarantined records by source and reason, most frequent first.
-        warnings: What a person should know, such as counts outside the expected range.
-        seconds: Wall-clock seconds by stage; stages that run side by side overlap.
-        kind: ``build``, ``update``, ``remove`` or ``pull``.
-        stages: What was made, and what was found made.
         changes: How the graph differs from the one before, by table and source; ``None`` where there was none, or
             none to compare with. Source nodes, which describe the build, are left out.
-        store: ``loaded`` anew, or ``changed`` where it differs from the one before.
-        peak_memory: The most memory that the process had, in bytes.
-        content: Node class or relation type → source → how many of them it states.
-        mappings: Relation type that says what is the same → method → how many exact ones it found.
-        near: The same type → ``broader``, ``narrower`` or ``close`` → how many, none of which is the same.
     """
 
     id: str
@@ -252,11 +196,7 @@ class BuildReport:
 
 
 def read_report(path: Path) -> BuildReport:
-    """Read a report that :meth:`BuildReport.write` wrote.
-
-    Raises:
-        StoreError: It is missing or damaged.
-    """
+    """Read a report that :meth:`BuildReport.write` wrote."""
     try:
         content = json.loads(path.read_text("utf-8"))
         content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}

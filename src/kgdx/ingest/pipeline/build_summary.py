@@ -1,31 +1,22 @@
-"""From what a build did to what it reports; whether a graph still is what its sources give."""
+"""From what a build did to what it reports."""
 
 from __future__ import annotations
 
 import datetime
-import os
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
 
 from kgdx.graph.protocol import GraphTable, NodeTable
-from kgdx.ingest.corrections import Counts
-from kgdx.ingest.fetch import DIGESTS, Digests
-from kgdx.ingest.manifest import Manifest, manifests
 from kgdx.ingest.pipeline.build_report import Change, Reason, SourceReport
-from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
-from kgdx.ingest.pipeline.parse import Parsed, mapping_digest, recipe
-from kgdx.ingest.pipeline.stages import BuiltSource, BuiltTable, Stages, name_of, read_graph
-from kgdx.ingest.source_choice import Wanted
-from kgdx.ingest.sources import Reader
-from kgdx.schema import load_schema
+from kgdx.ingest.pipeline.built_graph import BuiltSource, BuiltTable, name_of
+from kgdx.ingest.pipeline.parse import ParsedSource
+from kgdx.ingest.pipeline.stages import Stages
+from kgdx.ingest.record_counts import RecordCounts, shape_of_reason
+from kgdx.ingest.source_choice import ChosenSource
 
 _TEXTS = ("version", "checksum", "licence", "citation")
 _NUMBERS = ("read", "loaded", "merged", "quarantined")
@@ -36,10 +27,10 @@ _RELATED = ("relation", "method", "count_all")
 
 
 def source_reports(
-    wanted: Mapping[str, Wanted],
-    parsed: Sequence[Parsed],
+    wanted: Mapping[str, ChosenSource],
+    parsed: Sequence[ParsedSource],
     sources: Mapping[str, BuiltSource],
-    counts: Mapping[str, Counts],
+    counts: Mapping[str, RecordCounts],
 ) -> dict[str, SourceReport]:
     """Report the sources that were read, and what users saved."""
     reports = {}
@@ -132,11 +123,6 @@ def mappings(
     return same, near
 
 
-def shape_of_reason() -> pl.Expr:
-    """Return an expression over the column ``reason``: the reason with ids and quoted values taken out of it."""
-    return pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…")
-
-
 def reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
     """Group refused records by reason, with ids and quoted values taken out of it."""
     shape = shape_of_reason().alias("shape")
@@ -148,10 +134,10 @@ def reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
 
 
 def warnings(
-    wanted: Mapping[str, Wanted],
-    parsed: Sequence[Parsed],
+    wanted: Mapping[str, ChosenSource],
+    parsed: Sequence[ParsedSource],
     sources: Mapping[str, BuiltSource],
-    counts: Mapping[str, Counts],
+    counts: Mapping[str, RecordCounts],
 ) -> Iterator[str]:
     """Yield the readers' warnings, and one for each default file that differs from what its manifest describes."""
     for each in parsed:
@@ -175,17 +161,13 @@ def warnings(
 
 
 def losses(
-    names: Iterable[str], before: Mapping[str, BuiltSource], after: Mapping[str, BuiltSource], changes: Sequence[Change]
+    before: Mapping[str, BuiltSource], after: Mapping[str, BuiltSource], changes: Sequence[Change]
 ) -> Iterator[tuple[str, list[str]]]:
     """Name the sources whose new file lost half of what the old one stated, with the counts of what it lost.
 
-    Args:
-        names: The sources to compare.
-        before: As they were.
-        after: As they are.
-        changes: How the graphs differ: relations that are gone count as lost, though the file still states them.
+    Relations that are gone from the graph count as lost, though the file still states them.
     """
-    for name in names:
+    for name in after:
         if name not in before or before[name].parsed == after[name].parsed:
             continue
         gone = {each.table: each.removed - each.added for each in changes if each.source == name and "->" in each.table}
@@ -211,128 +193,3 @@ def peak_memory() -> int:
     """Return the most memory that this process had, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
-
-
-# The sources there are, and whether a graph is up to date with them: for `kgdx sources` and `kgdx status`.
-
-
-_NONE: Mapping[str, Reader] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class SourceState:
-    """A source of a graph, and whether it still is what was read.
-
-    Attributes:
-        name: The source.
-        origin: Where it was read from.
-        stale: Why an update would read something else; empty where it would not, or where that cannot be told without
-            fetching.
-    """
-
-    name: str
-    origin: str
-    stale: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AbsentSource:
-    """A source that a graph would gain by.
-
-    Attributes:
-        name: The source.
-        worth: What the graph lacks without it.
-        command: What to type to add it.
-    """
-
-    name: str
-    worth: str
-    command: str
-
-
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """How a graph was made last, and whether it still is what its sources give.
-
-    Attributes:
-        kind: ``build``, ``update``, ``remove`` or ``pull``.
-        created: When, UTC, ISO 8601.
-        seconds: How long it took.
-        sources: The graph's sources, those read from files.
-        kept: Results of stages that the next build need not make.
-        kept_bytes: Their size on disk.
-        absent: Sources that the graph would gain by.
-    """
-
-    kind: str
-    created: str
-    seconds: float
-    sources: tuple[SourceState, ...]
-    kept: int = 0
-    kept_bytes: int = 0
-    absent: tuple[AbsentSource, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
-
-def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
-    """Return how a graph was made last, and which of its sources an update would read anew; no source is read for this.
-
-    Args:
-        folder: The graph folder.
-        readers: As for :func:`kgdx.ingest.pipeline.build.build`.
-
-    Raises:
-        StoreError: There is no graph, or its report is damaged.
-    """
-    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
-    build = target.current()
-    report = sound_report(build)
-    stages = Stages(target.path / "stages")
-    graph = read_graph(build.tables, stages)
-    found = []
-    known = manifests(sorted(build.manifests.glob("*.yaml")))
-    if graph is not None:
-        digests = Digests(stages.path / DIGESTS)
-        for name, source in graph.sources.items():
-            found.append(SourceState(name, source.origin, _stale(source, known.get(name), digests, readers)))
-    folders = [path for path in stages.path.glob("*/*") if path.is_dir()]
-    size = sum(file.stat().st_size for path in folders for file in path.iterdir())
-    seconds = report.seconds.get("total", 0.0)
-    absent = () if graph is None else tuple(_absent(known, {each.name for each in found}))
-    return Freshness(report.kind, report.created, seconds, tuple(found), len(folders), size, absent)
-
-
-def _absent(known: Mapping[str, Manifest], there: Set[str]) -> Iterator[AbsentSource]:
-    """Name the sources that a graph would gain by, with the command that brings each."""
-    for name, found in known.items():
-        if found.worth and name not in there:
-            given = name if found.default is not None else f"{name}=FILE"
-            yield AbsentSource(name, found.worth, f"kgdx update {given}")
-
-
-def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, readers: Mapping[str, Reader]) -> str:
-    if found is None:
-        return "its manifest is gone"
-    wanted, path = Wanted(found, source.origin), Path(source.path)
-    if not path.exists():
-        return "its file is gone"
-    if digests.unchanged(path) is False:
-        return "its file has changed"
-    if source.mapping != mapping_digest(wanted):
-        return "its manifest has changed"
-    if source.recipe != recipe(wanted, path, readers, load_schema()):
-        return "it was read by another version of kgdx"
-    return ""
-
-
-def sources() -> tuple[Manifest, ...]:
-    """Return the manifests of all sources, those of the default build first.
-
-    Example:
-        >>> [manifest.name for manifest in sources() if manifest.standard]
-        ['hp', 'hpoa', 'ddxplus', 'genes', 'hp_zh', 'orphanet_omim']
-    """
-    return tuple(manifests().values())

@@ -15,17 +15,8 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.graph.tables import conformed
-from kgdx.ingest.pipeline.stages import (
-    BuiltTable,
-    Stages,
-    built,
-    code_digest,
-    graph_table,
-    keep_table,
-    key_of,
-    load_table,
-    name_of,
-)
+from kgdx.ingest.pipeline.built_graph import BuiltTable, built, graph_table, keep_table, load_table, name_of
+from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.schema import Schema
 
 
@@ -34,14 +25,12 @@ class Derive:
     """One step that infers further tables, made again only when something that it rests on has changed.
 
     Attributes:
-        name: The ``source`` of the rows it gives, such as ``kgdx:equivalence``; no two steps have the same.
         version: Changes whenever the results would: it holds the digests of outer inputs too (decisions that people
             made, the name of an encoder).
         reads: The node classes and relation types that it looks at. ``Source`` stands for a table of the loaded
             sources: id, version, checksum, licence, citation.
         function: Gets the tables of these classes and types, those of earlier steps among them, and returns tables of
             its own. Their ``source`` is the step's name, whatever they say.
-        detail: What it does, as a progress bar says it.
     """
 
     name: str
@@ -61,7 +50,7 @@ class Derive:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class StepResult:
     """The outcome of a derive step: its tables, whether an earlier build made them, and how long it took."""
 
     name: str
@@ -77,20 +66,8 @@ def derive(
     stages: Stages,
     schema: Schema,
     tell: Callable[[str, float], None],
-) -> Iterator[Derived]:
-    """Run the steps in their order, each on what was there before it; what did not change is not inferred again.
-
-    Args:
-        steps: The steps.
-        tables: The checked tables.
-        sources: Who states them, with versions and checksums.
-        stages: Where results are kept.
-        schema: The ontology.
-        tell: Called with what is being inferred, and how much of all is done.
-
-    Raises:
-        StoreError: A step gives what does not fit the ontology or its own declaration.
-    """
+) -> Iterator[StepResult]:
+    """Run the steps in their order, each on what was there before it; what did not change is not inferred again."""
     known = list(tables)
     for number, step in enumerate(steps):
         tell(step.detail, number / len(steps))
@@ -102,7 +79,7 @@ def derive(
         stage = stages.get("derived", key, partial(_make, step, read, sources, stages, schema))
         made = [built(stage, facts) for facts in stage.facts["tables"]]
         known += made
-        yield Derived(step.name, made, not stage.made, time.perf_counter() - started)
+        yield StepResult(step.name, made, not stage.made, time.perf_counter() - started)
 
 
 def _code(function: Callable[..., Any]) -> str:
@@ -142,7 +119,6 @@ def _make(
 
 
 def _conformed(table: GraphTable, step: Derive, schema: Schema) -> pa.Table:
-    """Return the step's table in the schema's types, its source named."""
     rows = table.rows.drop_columns(["source"]) if "source" in table.rows.column_names else table.rows
     named = rows.append_column("source", pa.repeat(step.name, rows.num_rows))
     ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
@@ -150,7 +126,6 @@ def _conformed(table: GraphTable, step: Derive, schema: Schema) -> pa.Table:
 
 
 def _new_nodes(rows: pl.DataFrame, label: str, step: Derive, ids: dict[str, list[pa.ChunkedArray]]) -> pl.DataFrame:
-    """Return the nodes that are not in the graph yet; they count as known from here on."""
     if not step.looks_at(label):
         message = f"the step {step.name} gives nodes of {label}, which it does not read"
         raise StoreError(message, hint="add the class to what it reads")
@@ -177,7 +152,6 @@ def _series(parts: Sequence[pa.ChunkedArray]) -> pl.Series:
 
 
 def _sorted(table: GraphTable) -> GraphTable:
-    """Return a table in an order that does not depend on how it came about."""
     keys = ["id"] if isinstance(table, NodeTable) else ["start", "end"]
     ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
     return graph_table(name_of(table), ends, table.rows.sort_by([(key, "ascending") for key in keys]))

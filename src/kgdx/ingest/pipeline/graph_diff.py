@@ -18,8 +18,9 @@ from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable
 from kgdx.graph.tables import conformed, lines, part_digests
 from kgdx.ingest.pipeline.build_report import Change
+from kgdx.ingest.pipeline.built_graph import BuiltTable, graph_table, load_table, name_of, read_graph
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
-from kgdx.ingest.pipeline.stages import BuiltTable, Stages, graph_table, load_table, name_of, read_graph
+from kgdx.ingest.pipeline.stages import Stages
 from kgdx.schema import Schema, load_schema
 
 _ROWS = 100_000
@@ -31,14 +32,8 @@ Loader = Callable[[BuiltTable], GraphTable]
 
 
 @dataclass(slots=True)
-class Difference:
-    """The difference between two graphs.
-
-    Attributes:
-        changes: By table and source.
-        rows: How many rows differ.
-        delta: The rows themselves; ``None`` when there are more than were asked for.
-    """
+class GraphDifference:
+    """The difference between two graphs."""
 
     changes: list[Change] = field(default_factory=list)
     rows: int = 0
@@ -65,18 +60,9 @@ def compare(
     schema: Schema,
     *,
     limit: int = 0,
-) -> Difference:
-    """Compare two graphs by their tables.
-
-    Args:
-        old: Tables of the old graph.
-        new: Tables of the new graph.
-        load_old: Reads a table of the old graph.
-        load_new: Reads a table of the new graph.
-        schema: The ontology.
-        limit: Up to how many differing rows are kept for a delta.
-    """
-    found = Difference()
+) -> GraphDifference:
+    """Compare two graphs by their tables."""
+    found = GraphDifference()
     removed: list[GraphTable] = []
     added: list[GraphTable] = []
     changed: list[NodeTable] = []
@@ -113,7 +99,6 @@ def _by_title(
 
 
 def _differing(before: Iterable[BuiltTable], after: Iterable[BuiltTable]) -> set[str]:
-    """Return the sources whose rows of a table are not the same on both sides."""
     one, other = ({s: tuple(d) for table in tables for s, d in table.parts.items()} for tables in (before, after))
     return {source for source in one.keys() | other.keys() if one.get(source) != other.get(source)}
 
@@ -136,7 +121,6 @@ def _among(column: pa.ChunkedArray, sources: set[str]) -> pa.ChunkedArray:
 
 
 def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
-    """128 bits of each row's content; absent columns, nulls and empty lists count as the same."""
     out = np.empty((rows.num_rows, 2), np.uint64)
     for start in range(0, rows.num_rows, _ROWS):
         text = lines(graph_table(table.name, table.ends, rows.slice(start, _ROWS)))
@@ -146,7 +130,6 @@ def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
 
 
 def _masks(nodes: bool, one: _Side, other: _Side) -> tuple[Any, Any, Any]:
-    """Return which rows of the old side are gone; which of the new one have come, and which have other values."""
     if one.hashes is None or other.hashes is None:
         return np.ones(one.height, bool), np.ones(other.height, bool), np.zeros(other.height, bool)
     old, new = _keys(one, "old", nodes), _keys(other, "new", nodes)
@@ -173,7 +156,6 @@ def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
 
 
 def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
-    """Yield the changes by source, with examples."""
     kinds = (("removed", "-", one, gone), ("added", "+", other, come), ("changed", "~", other, values))
     counts: dict[str, dict[str, int]] = {}
     examples: dict[str, list[str]] = {}
@@ -203,14 +185,7 @@ NAMES = ("name", "title", "label")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between two graphs.
-
-    Attributes:
-        old: The old graph: its folder, or ``the build before``.
-        new: The new graph's folder.
-        changes: By table and source, nodes first; the Source nodes, which only describe the build, are left out.
-        names: How the nodes are called that the examples speak of, by id; those without a name are left out.
-    """
+    """The differences between two graphs."""
 
     old: str
     new: str
@@ -223,15 +198,7 @@ class Comparison:
 
 
 def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) -> Comparison:
-    """Compare two graphs as they were built; what users saved since then does not count.
-
-    Args:
-        old: A graph folder; ``None`` for the build before the new one.
-        new: A graph folder.
-
-    Raises:
-        StoreError: One of them is no graph, or nothing is known of the build before.
-    """
+    """Compare two graphs as they were built; what users saved since then does not count."""
     target = new if isinstance(new, GraphFolder) else GraphFolder(new)
     with target.reading() as build, _tables(target, build) as (tables, load):
         if old is None:
@@ -249,7 +216,6 @@ def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) ->
 
 
 def _comparison(old: str, new: GraphFolder, before: Tables, after: Tables) -> Comparison:
-    """Compare the tables of two graphs, without those that only describe the build."""
     (one, load_one), (other, load_other) = (
         ([table for table in tables if table.name != "Source"], load) for tables, load in (before, after)
     )
@@ -259,7 +225,6 @@ def _comparison(old: str, new: GraphFolder, before: Tables, after: Tables) -> Co
 
 
 def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str]:
-    """Look up the names of the nodes in the examples; where both graphs have one, the new one's."""
     import pyarrow.compute as pc
 
     classes: set[str] = set()
@@ -286,7 +251,6 @@ def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str
 
 @contextmanager
 def _tables(folder: GraphFolder, build: BuildFolder) -> Iterator[Tables]:
-    """The tables of a graph: as its build kept them, or read from the store where it kept none."""
     stages = Stages(folder.path / "stages")
     graph = read_graph(build.tables, stages)
     if graph is not None:

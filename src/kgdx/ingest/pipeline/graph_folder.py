@@ -34,6 +34,7 @@ from kgdx.files import locks
 from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.private import FOLDER, private_file, private_folder
 from kgdx.ingest.pipeline import build_files
+from kgdx.ingest.pipeline.build_files import TURN
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 
 WAIT_S = 10.0
@@ -106,11 +107,7 @@ class GraphFolder:
         return self._current() is not None
 
     def current(self) -> BuildFolder:
-        """Return the current build.
-
-        Raises:
-            StoreError: There is no graph here.
-        """
+        """Return the current build."""
         found = self._current()
         if found is None:
             raise StoreError(f"no graph at {self.path}", hint="build one with `kgdx build`")
@@ -118,14 +115,9 @@ class GraphFolder:
 
     @contextmanager
     def reading(self, wait_s: float = WAIT_S) -> Iterator[BuildFolder]:
-        """Hold the current build for reading; any number of processes may, and a builder may go on meanwhile.
-
-        Raises:
-            StoreError: There is no graph here.
-            StoreLockedError: Another process is writing and does not finish in time.
-        """
+        """Hold the current build for reading; any number of processes may, and a builder may go on meanwhile."""
         end = time.monotonic() + wait_s
-        with _locked(self.current().path / "turn", min(end, time.monotonic() + COURTESY_S), shared=True):
+        with _locked(self.current().path / TURN, min(end, time.monotonic() + COURTESY_S), shared=True):
             pass
         while True:
             build = self.current()
@@ -146,10 +138,6 @@ class GraphFolder:
         """Hold the current build for writing, alone; writers wait for each other, and are let in before new readers.
 
         A process that reads it has to leave :meth:`reading` first.
-
-        Raises:
-            StoreError: There is no graph here, or it is damaged.
-            StoreLockedError: Another process builds, writes or reads, and does not finish in time.
         """
         end = time.monotonic() + wait_s
         self.current()
@@ -157,7 +145,7 @@ class GraphFolder:
             build = self.current()
             self._mend_lock(build)
             with ExitStack() as held:
-                with _locked(build.path / "turn", end):
+                with _locked(build.path / TURN, end):
                     if not held.enter_context(_locked(build.path / "lock", end)):
                         message = f"another process is reading the graph at {self.path}"
                         raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
@@ -171,10 +159,6 @@ class GraphFolder:
         Args:
             wait_s: How long to wait for another process that builds or writes, in seconds.
             first: Whether the build is wanted only where there is no graph yet.
-
-        Raises:
-            StoreLockedError: Another process builds or writes, or has made the graph that was to be the first.
-            StoreError: The folder cannot be written.
         """
         try:
             if not self.path.exists():
@@ -224,16 +208,19 @@ class GraphFolder:
     def _recover(self) -> None:
         """Make the newest complete build current where CURRENT was lost, so that what users saved in it is kept.
 
-        The list of its files is a build's last, so one that has it is complete. Called under the folder's lock.
+        The list of its files is a build's last, so one that has it is complete; in layouts without one that is the
+        report. Called under the folder's lock.
         """
         try:
             if self._current() is not None:
                 return
         except StoreError:
             pass
-        complete = [path.name for path in (self.path / "builds").iterdir() if (path / build_files.LIST).is_file()]
-        if complete:
-            newest = max(complete)
+        builds = list((self.path / "builds").iterdir())
+        complete = [path.name for path in builds if (path / build_files.LIST).is_file()]
+        earlier = [path.name for path in builds if (path / "report.json").is_file() and not (path / TURN).exists()]
+        if complete or earlier:
+            newest = max(complete or earlier)
             self._publish(BuildFolder(newest, self.path / "builds" / newest))
 
     def _clean(self) -> None:
@@ -253,12 +240,7 @@ class GraphFolder:
 
     @contextmanager
     def deciding(self, wait_s: float = WAIT_S) -> Iterator[None]:
-        """Hold what people decided in this folder (mappings, mended records), so that no other's decision is lost.
-
-        Raises:
-            StoreLockedError: Another process decides, and does not finish in time.
-            StoreError: The folder cannot be written.
-        """
+        """Hold what people decided in this folder (mappings, mended records), so that no other's decision is lost."""
         lock = self.path / "decisions.lock"
         try:
             private_file(lock)
@@ -273,7 +255,7 @@ class GraphFolder:
     def _mend_lock(self, build: BuildFolder) -> None:
         """Make the locks of a build that is new, or that has lost them, as when someone tidied up its folder."""
         try:
-            for name in ("lock", "turn"):
+            for name in ("lock", TURN):
                 private_file(build.path / name)
         except OSError as error:
             raise _unwritable(self.path, error) from error
@@ -292,11 +274,7 @@ class GraphFolder:
 
 
 def sound_report(build: BuildFolder) -> BuildReport:
-    """Read the report of a build.
-
-    Raises:
-        StoreError: It is missing, or not what was written.
-    """
+    """Read the report of a build."""
     if not build_files.whole(build.path, build.report.name):
         message = f"the build report {build.report} is not what was written"
         raise StoreError(message, hint="build the graph again with `kgdx build`")

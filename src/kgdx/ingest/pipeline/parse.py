@@ -1,11 +1,10 @@
-"""Each source is fetched and parsed into typed tables, unless it would be read as it was before."""
+"""A source is read into typed tables, unless it would be read as it was before."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,25 +14,14 @@ import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import SourceError
-from kgdx.ingest import corrections
-from kgdx.ingest.column_mapping import Role, Staged, stage
-from kgdx.ingest.corrections import Tally
-from kgdx.ingest.fetch import Digests, Fetched, fetch, file_digest
-from kgdx.ingest.pipeline.build_report import Clock
-from kgdx.ingest.pipeline.deliver import Choice, Work
-from kgdx.ingest.pipeline.stages import (
-    PART_ROWS,
-    BuiltSource,
-    Stage,
-    Stages,
-    code_digest,
-    key_of,
-    write_table,
-    written,
-)
+from kgdx.ingest.column_mapping import Role, StagedTable, stage
+from kgdx.ingest.fetch import Digests, SourceFile, file_digest
+from kgdx.ingest.pipeline.quarantine import Corrections, corrections_digest
+from kgdx.ingest.pipeline.stages import PART_ROWS, Stage, Stages, code_digest, key_of, write_table, written
+from kgdx.ingest.record_counts import RecordTally
 from kgdx.ingest.records import SCRATCH
-from kgdx.ingest.source_choice import Wanted, companions
-from kgdx.ingest.sources import FOLDERS, Reader, read, reader
+from kgdx.ingest.source_choice import ChosenSource, companions
+from kgdx.ingest.sources import Reader, read, reader
 from kgdx.schema import Schema
 
 REJECTS = "rejects"
@@ -57,14 +45,8 @@ class ParsedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """A source that was read, or found as it was read before.
-
-    Attributes:
-        source: Its name.
-        stage: Holds its tables.
-        seconds: How long it took now.
-    """
+class ParsedSource:
+    """A source that was read, or found as it was read before."""
 
     source: str
     stage: Stage
@@ -86,22 +68,18 @@ class Parsed:
             found[table.title] = found.get(table.title, 0) + table.rows
         return found
 
-    def rows(self, table: ParsedTable) -> Staged:
+    def rows(self, table: ParsedTable) -> StagedTable:
         """Read a table."""
         frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(table.file)))
-        return Staged(self.source, table.name, table.ends, table.role, frame)
+        return StagedTable(self.source, table.name, table.ends, table.role, frame)
 
     def ends_of(self, table: ParsedTable, end: str) -> pl.Series:
         """Read the different ids at one end of a relation table."""
         frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(f"{table.file}-{end}")))
         return frame[end]
 
-    def rejects(self) -> pl.DataFrame:
-        """Read the records that were refused; ``file`` is null for the source's own file."""
-        return cast(pl.DataFrame, pl.from_arrow(self.stage.table(REJECTS)))
 
-
-def recipe(wanted: Wanted, path: Path, readers: Mapping[str, Reader], schema: Schema) -> str:
+def recipe(wanted: ChosenSource, path: Path, readers: Mapping[str, Reader], schema: Schema) -> str:
     """Return the digest of the software and ontology by which a source is read."""
     found = reader(path, wanted.manifest, readers)
     function = found.func if isinstance(found, partial) else found
@@ -112,35 +90,21 @@ def recipe(wanted: Wanted, path: Path, readers: Mapping[str, Reader], schema: Sc
     return key_of(module, str(version), code, schema.checksum)
 
 
-def mapping_digest(wanted: Wanted) -> str:
+def mapping_digest(wanted: ChosenSource) -> str:
     """Return the digest of a source's manifest."""
     return key_of(wanted.manifest.model_dump(mode="json", by_alias=True))
 
 
 def parse(
-    wanted: Wanted,
-    fetched: Fetched,
+    wanted: ChosenSource,
+    fetched: SourceFile,
     stages: Stages,
     digests: Digests,
     schema: Schema,
-    *,
     readers: Mapping[str, Reader],
     mended: pl.DataFrame | None,
-) -> Parsed:
-    """Read a source's file, map it to the ontology and give its columns their types, unless that was done before.
-
-    Args:
-        wanted: The source.
-        fetched: Its file.
-        stages: Where the result is kept.
-        digests: Remembers the checksums of files.
-        schema: The ontology.
-        readers: Readers beside those of :data:`kgdx.ingest.sources.FORMATS`.
-        mended: Corrections of records that were refused.
-
-    Raises:
-        SourceError: The file is not what the manifest says, or changed while it was read.
-    """
+) -> ParsedSource:
+    """Read a source's file, map it to the ontology and give its columns their types, unless that was done before."""
     started = time.perf_counter()
     beside = companions(wanted.manifest, fetched.path)
     checksums = [(path.name, digests.of(path, partial(file_digest, origin=str(path)))) for path in beside]
@@ -149,7 +113,7 @@ def parse(
         mapping_digest(wanted),
         [fetched.checksum, place, checksums],
         recipe(wanted, fetched.path, readers, schema),
-        corrections.digest(mended),
+        corrections_digest(mended),
     )
 
     def make(folder: Path) -> Mapping[str, Any]:
@@ -161,20 +125,19 @@ def parse(
         return facts
 
     made = stages.get("parsed", key, make)
-    return Parsed(wanted.manifest.name, made, time.perf_counter() - started)
+    return ParsedSource(wanted.manifest.name, made, time.perf_counter() - started)
 
 
 def _parse(
-    wanted: Wanted,
-    fetched: Fetched,
+    wanted: ChosenSource,
+    fetched: SourceFile,
     schema: Schema,
     readers: Mapping[str, Reader],
     mended: pl.DataFrame | None,
     folder: Path,
 ) -> dict[str, Any]:
-    """Write a source's tables into a folder, and return the facts."""
     name = wanted.manifest.name
-    mending = corrections.Mending(mended)
+    mending = Corrections(mended)
     scratch = SCRATCH.set(folder)
     try:
         records = read(fetched.path, wanted.manifest, readers)
@@ -184,7 +147,7 @@ def _parse(
     version, merged, warnings = records.version, records.merged, list(records.warnings)
     tables, rejects = stage(records, wanted.manifest)
     del records
-    tally = Tally()
+    tally = RecordTally()
     tally.refused(name, rejects)
     facts = write_tables(_mended(tables, mending), schema, tally, folder)
     if mending.left:
@@ -192,14 +155,13 @@ def _parse(
     return {**facts, "version": version, "merged": merged, "warnings": warnings}
 
 
-def _mended(tables: list[Staged], mending: corrections.Mending) -> Iterator[Staged]:
-    """Yield the tables one by one, each being let go when the next is asked for."""
+def _mended(tables: list[StagedTable], mending: Corrections) -> Iterator[StagedTable]:
     tables.reverse()
     while tables:
         yield mending.table(tables.pop())
 
 
-def write_tables(tables: Iterable[Staged], schema: Schema, tally: Tally, folder: Path) -> dict[str, Any]:
+def write_tables(tables: Iterable[StagedTable], schema: Schema, tally: RecordTally, folder: Path) -> dict[str, Any]:
     """Give tables of one source their types, write them into a folder, and return what its facts must say of them."""
     facts = []
     for number, table in enumerate(tables):
@@ -217,8 +179,9 @@ def write_tables(tables: Iterable[Staged], schema: Schema, tally: Tally, folder:
     return {"tables": facts, "read": counts.read if counts else 0, "refused": rejects.height}
 
 
-def _typed_parts(table: Staged, schema: Schema, tally: Tally, ends: dict[str, pl.Series]) -> Iterator[pa.Table]:
-    """Yield a table with its types a part at a time, and collect the different ids at a relation's ends, sorted."""
+def _typed_parts(
+    table: StagedTable, schema: Schema, tally: RecordTally, ends: dict[str, pl.Series]
+) -> Iterator[pa.Table]:
     from kgdx.ingest.check import typed
 
     for at in range(0, max(table.rows.height, 1), PART_ROWS):
@@ -231,118 +194,3 @@ def _typed_parts(table: Staged, schema: Schema, tally: Tally, ends: dict[str, pl
 
 def _ends(pair: Sequence[str] | None) -> tuple[str, str] | None:
     return None if pair is None else (pair[0], pair[1])
-
-
-def fetch_and_parse(work: Work, choice: Choice) -> tuple[list[Parsed], dict[str, BuiltSource]]:
-    """Fetch and parse all sources.
-
-    Returns:
-        The parsed sources in the order of the choice, and for an update what was read of each, and where.
-
-    Raises:
-        SourceError: A source is missing, or not what it should be.
-    """
-    fetched, kept = _fetch(work, choice)
-    parsed = _parse_all(work, choice, fetched, kept)
-    sources = {
-        each.source: choice.kept[each.source]
-        if each.source in kept
-        else _source(each, choice.wanted[each.source], fetched[each.source], work)
-        for each in parsed
-    }
-    return parsed, sources
-
-
-def _fetch(work: Work, choice: Choice) -> tuple[dict[str, Fetched], dict[str, Parsed]]:
-    """Return the files of the sources, and those sources that need not be looked at."""
-    clock, order = work.clock, work.order
-    fetched: dict[str, Fetched] = {}
-    kept: dict[str, Parsed] = {}
-    with clock.stage("fetch", "looking for the sources"):
-        started = clock.elapsed
-        for name, wanted in choice.wanted.items():
-            title = wanted.manifest.title
-            clock.tell("fetch", title)
-            if (found := _as_before(work, name, choice)) is not None:
-                kept[name] = found
-                continue
-            arrived = partial(_arrived, clock, title)
-            expected = wanted.manifest.checksum if wanted.origin == wanted.manifest.default else None
-            try:
-                folder = wanted.manifest.format in (*FOLDERS, *order.readers)
-                file = fetch(
-                    wanted.origin, order.cache, expected=expected, progress=arrived, digests=work.digests, folder=folder
-                )
-            except SourceError as error:
-                raise _without_download(error, name, choice) from error
-            fetched[name] = file
-            work.remarks += [file.note] if file.note else []
-        work.note("fetch", "files", len(fetched), len(kept), clock.elapsed - started)
-    return fetched, kept
-
-
-def _parse_all(work: Work, choice: Choice, fetched: Mapping[str, Fetched], kept: Mapping[str, Parsed]) -> list[Parsed]:
-    """Parse two sources at a time."""
-    clock, order = work.clock, work.order
-    mended = corrections.read(order.folder.path)
-    with clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
-        jobs = {
-            name: pool.submit(
-                parse,
-                choice.wanted[name],
-                where,
-                work.stages,
-                work.digests,
-                work.schema,
-                readers=order.readers,
-                mended=mended.get(name),
-            )
-            for name, where in fetched.items()
-        }
-        parsed = []
-        try:
-            for number, (name, wanted) in enumerate(choice.wanted.items()):
-                each = kept[name] if name in kept else jobs[name].result()
-                parsed.append(each)
-                work.note("parse", name, int(each.stage.made), int(not each.stage.made), each.seconds)
-                clock.tell("parse", wanted.manifest.title, (number + 1) / len(choice.wanted))
-        finally:
-            pool.shutdown(cancel_futures=True)  # of a source that cannot be read one hears at once
-    return parsed
-
-
-def _as_before(work: Work, name: str, choice: Choice) -> Parsed | None:
-    """A source as it was read before, if it need not be looked at: it would be read alike, and the stage is there."""
-    if name not in choice.kept:
-        return None
-    before, wanted = choice.kept[name], choice.wanted[name]
-    now = recipe(wanted, Path(before.path), work.order.readers, work.schema), mapping_digest(wanted)
-    if (before.recipe, before.mapping) != now:
-        return None
-    stage = work.stages.find(before.parsed)
-    return None if stage is None else Parsed(name, stage)
-
-
-def _source(parsed: Parsed, wanted: Wanted, fetched: Fetched, work: Work) -> BuiltSource:
-    return BuiltSource(
-        fetched.origin,
-        str(fetched.path),
-        fetched.checksum,
-        parsed.stage.name,
-        recipe(wanted, fetched.path, work.order.readers, work.schema),
-        mapping_digest(wanted),
-        parsed.stated,
-    )
-
-
-def _without_download(error: SourceError, name: str, choice: Choice) -> SourceError:
-    """Return the error of a failed download with a hint how to build without the sources that are downloaded."""
-    remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
-    if name not in remote:
-        return error
-    others = f"; to build without {', '.join(remote)}, name the sources that you have, or give `--from FOLDER` alone"
-    return SourceError(f"{name}: {error.message}", hint=f"{error.hint or ''}{others}")
-
-
-def _arrived(clock: Clock, title: str, arrived: int, total: int) -> None:
-    clock.tell("fetch", f"{title}: {arrived / 1e6:.1f} MB", bytes=arrived, total=total)

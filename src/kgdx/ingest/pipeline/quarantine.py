@@ -1,4 +1,7 @@
-"""The records that a build refused: looked at, written out to be mended, and read back as corrections."""
+"""The records that a build refused: looked at, written out to be mended, read back as corrections, and put in place.
+
+A correction replaces one record by another. Those that a graph's folder keeps hold for every build of it.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,20 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kgdx.errors import StoreError, UsageError
-from kgdx.ingest import corrections
-from kgdx.ingest.corrections import QUARANTINE
+from kgdx.files.known import whole_file
+from kgdx.ingest.column_mapping import StagedTable
 from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
-from kgdx.ingest.pipeline.build_summary import shape_of_reason
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.ingest.records import RECORD_LENGTH
+from kgdx.ingest.record_counts import QUARANTINE, part_of, shape_of_reason
+from kgdx.ingest.records import LINE, RECORD_LENGTH, Records
 
 KEY = "key"
 EXPORTED = (KEY, "source", "file", "line", "part", "reason", "record")
@@ -28,12 +31,7 @@ FORMATS = (".csv", ".jsonl", ".parquet")
 
 
 def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
-    """Return the quarantine table of a graph, of one source or of all.
-
-    Raises:
-        StoreError: There is no graph, or its table cannot be read.
-        UsageError: The graph has no such source.
-    """
+    """Return the quarantine table of a graph, of one source or of all."""
     with folder.reading() as build:
         try:
             if not (
@@ -53,18 +51,8 @@ def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Records of one source that were refused for one reason.
-
-    Attributes:
-        source: The source.
-        reason: Why, with ``…`` for what differs from record to record.
-        count: How many they are.
-        example: Why the first of them was refused, in full.
-        file: Its file; ``None`` for the source's own.
-        line: Its line.
-        record: The record.
-    """
+class RefusalGroup:
+    """Records of one source that were refused for one reason."""
 
     source: str
     reason: str
@@ -75,7 +63,7 @@ class Group:
     record: str
 
 
-def summary(table: pl.DataFrame) -> tuple[Group, ...]:
+def summary(table: pl.DataFrame) -> tuple[RefusalGroup, ...]:
     """Group refused records by source and reason, most frequent first.
 
     Example:
@@ -87,15 +75,11 @@ def summary(table: pl.DataFrame) -> tuple[Group, ...]:
     )
     ordered = grouped.sort("count", "source", "shape", descending=[True, False, False])
     names = ("source", "shape", "count", "reason", "file", "line", "record")
-    return tuple(Group(*row) for row in ordered.select(names).iter_rows())
+    return tuple(RefusalGroup(*row) for row in ordered.select(names).iter_rows())
 
 
 def export(table: pl.DataFrame, path: Path) -> int:
-    """Write refused records to a CSV, JSON lines or Parquet file, by its suffix, and return how many they are.
-
-    Raises:
-        UsageError: The suffix is none of these, or the file is there already.
-    """
+    """Write refused records to a CSV, JSON lines or Parquet file, by its suffix, and return how many they are."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"{path} has none of the suffixes {', '.join(FORMATS)}", hint="name it like that")
     if path.exists():
@@ -113,15 +97,8 @@ def export(table: pl.DataFrame, path: Path) -> int:
 def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
     """Compare an exported file with the quarantine table, and return the records that were mended, by source.
 
-    Args:
-        table: The quarantine table as it is now.
-        path: A file that :func:`export` wrote and that someone has changed.
-
     Returns:
-        Source → corrections, with the columns of :data:`kgdx.ingest.corrections.COLUMNS`.
-
-    Raises:
-        UsageError: It is no such file, or a mended record cannot be read; the message says which.
+        Source → corrections, with the columns of :data:`CORRECTION`.
     """
     given = _read(path)
     now = {row[KEY]: row for row in _keyed(table).to_dicts()}
@@ -131,22 +108,18 @@ def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
         if old is None or row["record"] is None or row["record"] == old["record"]:
             continue
         _check(row["record"], old["record"], f"{path}, record {number - 1} ({old['source']}, line {old['line']})")
-        correction = (old["part"], old["line"], old["record"][:RECORD_LENGTH] if _of_frame(old) else old["record"])
+        correction = (
+            old["part"],
+            old["line"],
+            old["record"][:RECORD_LENGTH] if _is_frame(old["part"]) else old["record"],
+        )
         found.setdefault(old["source"], []).append((*correction, row["record"]))
-    return {source: pl.DataFrame(rows, schema=corrections.COLUMNS, orient="row") for source, rows in found.items()}
+    return {source: pl.DataFrame(rows, schema=CORRECTION, orient="row") for source, rows in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Retried:
-    """The outcome of loading refused records again.
-
-    Attributes:
-        report: Of the update.
-        mended: Source → how many of its records were mended.
-        before: How many records were refused before, of all sources.
-        after: How many are refused now.
-        refused: Those of the mended records that are refused again, with the columns of the quarantine table.
-    """
+class RetryResult:
+    """The outcome of loading refused records again."""
 
     report: BuildReport
     mended: Mapping[str, int]
@@ -155,20 +128,11 @@ class Retried:
     refused: tuple[Mapping[str, Any], ...]
 
 
-def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str]], BuildReport]) -> Retried:
+def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str]], BuildReport]) -> RetryResult:
     """Load refused records again: the mended ones of a file, or all as they are, against what the graph has now.
 
     What was mended is kept in the graph's folder, so that later builds put it in its place too; not so where the
     update fails.
-
-    Args:
-        folder: The graph.
-        file: A mended file that :func:`export` wrote.
-        update: Updates sources of the graph.
-
-    Raises:
-        UsageError: Nothing is mended in the file, or it is no such file.
-        KgdxError: Whatever the update raises.
     """
     table = read(folder)
     found = {} if file is None else mended(table, file)
@@ -176,14 +140,14 @@ def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str
         hint = "change the column `record` of a record that is still refused"
         raise UsageError(f"no record of {file} is mended", hint=hint)
     with folder.deciding():
-        old = corrections.read(folder.path)
+        old = read_corrections(folder.path)
         try:
             for source, new in found.items():
-                corrections.add(folder.path, source, new)
+                keep_corrections(folder.path, source, new)
             report = update(list(found) if found else _with_files(folder, table))
         except BaseException:
             for source in found:
-                corrections.put(folder.path, source, old.get(source))
+                put_corrections(folder.path, source, old.get(source))
             raise
     after = read(folder)
     places = [new.select(pl.lit(source).alias("source"), "part", "line") for source, new in found.items()]
@@ -191,11 +155,12 @@ def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str
         after.join(pl.concat(places), on=["source", "part", "line"], nulls_equal=True, how="semi") if places else None
     )
     refused = () if again is None else tuple(again.to_dicts())
-    return Retried(report, {source: new.height for source, new in found.items()}, table.height, after.height, refused)
+    return RetryResult(
+        report, {source: new.height for source, new in found.items()}, table.height, after.height, refused
+    )
 
 
 def _with_files(folder: GraphFolder, table: pl.DataFrame) -> list[str]:
-    """Return the sources that have refused records and that were read from a file."""
     with folder.reading() as build:
         known = read_report(build.report).sources
     named = table["source"].unique(maintain_order=True).to_list()
@@ -204,12 +169,7 @@ def _with_files(folder: GraphFolder, table: pl.DataFrame) -> list[str]:
     return found
 
 
-def _of_frame(row: Mapping[str, Any]) -> bool:
-    return row["part"] is None or row["part"].startswith(corrections.FRAME)
-
-
 def _check(text: str, before: str, where: str) -> None:
-    """A mended record is a JSON object; it names no field that the record it mends does not have."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -226,7 +186,6 @@ def _check(text: str, before: str, where: str) -> None:
 
 
 def _keyed(table: pl.DataFrame) -> pl.DataFrame:
-    """With a short digest that finds each record again in a file that was changed."""
     parts = table.select(pl.exclude("reason")).cast(pl.String).fill_null("").rows()
     seen: dict[str, int] = {}
     keys = []
@@ -256,3 +215,189 @@ def _read(path: Path) -> pl.DataFrame:
     if not {KEY, "record"} <= set(table.columns):
         raise UsageError(f"{path} has no columns {KEY} and record", hint="give a file of `kgdx quarantine export`")
     return table
+
+
+CORRECTION = {"part": pl.String, "line": pl.Int64, "record": pl.String, "mended": pl.String}
+"""A correction: what the record is a row of, where it stands, how it read, and what it is now (a JSON object)."""
+
+FRAME = "frame:"
+
+
+def read_corrections(folder: Path) -> dict[str, pl.DataFrame]:
+    """Return the corrections that a graph's folder keeps, by source.
+
+    Example:
+        >>> read_corrections(Path("/nowhere"))
+        {}
+    """
+    found = {}
+    for path in sorted((folder / "corrections").glob("*.parquet")):
+        try:
+            found[path.stem] = pl.read_parquet(path).select(
+                [pl.col(name).cast(kind) for name, kind in CORRECTION.items()]
+            )
+        except (OSError, pl.exceptions.PolarsError) as error:
+            message = f"the corrections in {path} cannot be read ({' '.join(str(error).split())})"
+            raise StoreError(message, hint="remove the file; what it mended is refused again") from error
+    return found
+
+
+def corrections_digest(corrections: pl.DataFrame | None) -> str:
+    """Return a checksum of a source's corrections, empty where there are none.
+
+    Example:
+        >>> corrections_digest(None)
+        ''
+    """
+    if corrections is None or corrections.is_empty():
+        return ""
+    return hashlib.sha256(corrections.sort(list(CORRECTION)).write_json().encode()).hexdigest()
+
+
+def keep_corrections(folder: Path, source: str, new: pl.DataFrame) -> None:
+    """Keep further corrections of a source; what mends an earlier correction takes its place."""
+    kept = {_key(row): row for row in read_corrections(folder).get(source, pl.DataFrame(schema=CORRECTION)).to_dicts()}
+    for row in new.to_dicts():
+        earlier = next((key for key, old in kept.items() if _mends(row, old)), None)
+        if earlier is None:
+            kept[_key(row)] = row
+        else:
+            kept[earlier] = {**kept[earlier], "mended": row["mended"]}
+    put_corrections(folder, source, pl.DataFrame(list(kept.values()), schema=CORRECTION))
+
+
+def put_corrections(folder: Path, source: str, corrections: pl.DataFrame | None) -> None:
+    """Keep these corrections of a source and no others; ``None`` for none."""
+    path = folder / "corrections" / f"{source}.parquet"
+    try:
+        if corrections is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as temporary:
+            corrections.write_parquet(temporary)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint="check its folder") from error
+
+
+@dataclass(slots=True)
+class Corrections:
+    """Puts a source's corrections in the place of what they mend, first in its frames, then in its tables."""
+
+    corrections: pl.DataFrame | None
+    left: int = 0
+
+    def __post_init__(self) -> None:
+        self.left = 0 if self.corrections is None else self.corrections.height
+
+    def records(self, records: Records) -> None:
+        """Mend what the reader or the mapping refused; called before the records are mapped."""
+        for row in self._rows():
+            if _is_frame(row["part"]):
+                self.left -= _into_frame(records, row)
+
+    def table(self, table: StagedTable) -> StagedTable:
+        """Mend what the check refused; called with each table before it is checked."""
+        if table.role == "implied":
+            return table
+        rows = table.rows
+        for row in self._rows():
+            if row["part"] == part_of(table):
+                mended = _into_rows(rows, row)
+                self.left -= mended is not None
+                rows = rows if mended is None else mended
+        return table if rows is table.rows else replace(table, rows=rows)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [] if self.corrections is None else self.corrections.to_dicts()
+
+
+def _is_frame(part: str | None) -> bool:
+    return part is None or part.startswith(FRAME)
+
+
+def frame_of(part: str | None) -> str:
+    """Return the frame that a refused record belongs in.
+
+    Example:
+        >>> frame_of("frame:term"), frame_of(None)
+        ('term', 'rows')
+    """
+    return "rows" if part is None else part.removeprefix(FRAME)
+
+
+def _into_frame(records: Records, correction: Mapping[str, Any]) -> bool:
+    name = frame_of(correction["part"])
+    if name not in records.frames:
+        return False
+    frame = records.frames[name]
+    text = pl.col("record").str.slice(0, RECORD_LENGTH)
+    unread = ((pl.col("line") == correction["line"]) & (text == correction["record"])).fill_null(False)
+    if records.rejects.select(unread.any()).item():
+        records.rejects = records.rejects.filter(~unread)
+        records.frames[name] = pl.concat([frame, _row(frame, correction)], how="vertical_relaxed")
+        return True
+    whole = pl.struct(pl.exclude("^_.*$")).struct.json_encode().str.slice(0, RECORD_LENGTH)
+    for index in (frame[LINE] == correction["line"]).fill_null(False).arg_true().to_list():
+        if frame[index : index + 1].select(whole).item() == correction["record"]:
+            records.frames[name] = _put(frame, index, correction)
+            return True
+    return False
+
+
+def _into_rows(rows: pl.DataFrame, correction: Mapping[str, Any]) -> pl.DataFrame | None:
+    """Put a mended record in the place of the row that it mends: that of its line with the ids that it had.
+
+    A newer file may have another record on that line, which is left alone.
+    """
+    before = _object(correction["record"])
+    keys = [name for name in ("id", "start", "end") if name in rows.columns]
+    wanted = [_text(before.get(name)) for name in keys]
+    for place in (rows[LINE] == correction["line"]).fill_null(False).arg_true().to_list():
+        if [_text(rows[name][place]) for name in keys] == wanted:
+            return _put(rows, place, correction)
+    return None
+
+
+def _text(id: Any) -> str | None:
+    return None if id is None else str(id)
+
+
+def _put(rows: pl.DataFrame, index: int, correction: Mapping[str, Any]) -> pl.DataFrame:
+    mended = _row(rows, correction, rows[index : index + 1])
+    return pl.concat([rows[:index], mended, rows[index + 1 :]], how="vertical_relaxed")
+
+
+def _row(rows: pl.DataFrame, correction: Mapping[str, Any], old: pl.DataFrame | None = None) -> pl.DataFrame:
+    new = {} if old is None else old.to_dicts()[0]
+    new |= {name: value for name, value in _object(correction["mended"]).items() if name in rows.columns}
+    new[LINE] = correction["line"]
+    return pl.DataFrame([_cell(name, new.get(name), kind) for name, kind in rows.schema.items()])
+
+
+def _cell(name: str, value: Any, kind: pl.DataType) -> pl.Series:
+    if value is None:
+        return pl.Series(name, [None], dtype=kind)
+    if isinstance(kind, pl.List):
+        return pl.Series(name, [value if isinstance(value, list) else [value]])
+    return pl.Series(name, [json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value])
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["part"], row["line"], row["record"]
+
+
+def _mends(row: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    if (row["part"], row["line"]) != (old["part"], old["line"]):
+        return False
+    given, before = _object(row["record"]), _object(old["mended"])
+    common = [name for name in before if given.get(name) is not None]
+    return bool(common) and all(before[name] == given[name] for name in common)

@@ -59,11 +59,7 @@ class Hooks:
                 self._fail(None)
 
     def finish(self) -> None:
-        """Wait until all have run.
-
-        Raises:
-            KgdxError: One of them failed.
-        """
+        """Wait until all have run."""
         if self._process is not None and self._process.stdout is not None:
             for name in self._names:
                 line = self._process.stdout.readline()

@@ -1,4 +1,4 @@
-"""Content-addressed results of a build's stages, and the tables of a build as files.
+"""Content-addressed results of a build's stages, kept as files.
 
 A result gets its name by one rename when it is complete, so what is there is whole: an interrupted build finds what it
 had finished, and a build whose inputs did not change makes nothing again. What a disk or a hand has changed since shows
@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,8 +24,6 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.files.known import place
 from kgdx.files.private import private_folder
-from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.tables import Digest, Part, combine, digests
 
 FACTS = "facts.json"
 PART_ROWS = 1 << 20
@@ -36,14 +34,7 @@ _TEMPORARY = ".making."
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A finished result.
-
-    Attributes:
-        name: Kind and key, ``kind/key``.
-        path: Its folder.
-        facts: What is known of it without opening its tables.
-        made: Whether it was made now; otherwise it was found.
-    """
+    """A finished result."""
 
     name: str
     path: Path
@@ -51,11 +42,7 @@ class Stage:
     made: bool = False
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read one of its tables, or some of its columns.
-
-        Raises:
-            StoreError: It is damaged; it is taken away, so that the next build makes it again.
-        """
+        """Read one of its tables, or some of its columns."""
         try:
             with pa.memory_map(str(self.path / f"{name}.arrow")) as source:
                 if columns is None:
@@ -90,13 +77,7 @@ class Stages:
         return stage
 
     def get(self, kind: str, key: str, make: Callable[[Path], Mapping[str, Any]]) -> Stage:
-        """Return a result, making it where it is not there.
-
-        Args:
-            kind: What it is, such as ``parsed``.
-            key: Digest of all that it depends on.
-            make: Writes its tables into an empty folder (:func:`write_table`), and returns its facts.
-        """
+        """Return a result, making it where it is not there."""
         name = f"{kind}/{key}"
         if (found := self.find(name)) is not None:
             return found
@@ -131,7 +112,6 @@ class Stages:
 
 
 def _sound(name: str, folder: Path) -> Stage | None:
-    """Return the result in a folder, if its facts and files are as they were written."""
     try:
         content = json.loads((folder / FACTS).read_bytes())
         facts, files = content["facts"], content["files"]
@@ -212,176 +192,3 @@ def code_digest(package: str) -> str:
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-# The tables of a build as files: what the graph holds, part by part, without opening the store.
-
-
-LAYOUT = 2
-"""Changes with the form of the file; a build with another one is no base for an update."""
-TABLE = "table"
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltTable:
-    """One table of a build: nodes of a class, or the relations of one type, one pair of ends and one source.
-
-    Attributes:
-        name: Node class or relation type.
-        ends: Classes of a relation's ends; ``None`` for nodes.
-        stage: The stage whose file holds it.
-        parts: Source → number of rows and digest.
-        file: Name of the table in the stage.
-    """
-
-    name: str
-    ends: tuple[str, str] | None
-    stage: str
-    parts: Mapping[str, Digest]
-    file: str = TABLE
-
-    @property
-    def title(self) -> str:
-        """How it is called: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
-        return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has."""
-        return sum(rows for rows, _ in self.parts.values())
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltSource:
-    """A source of a build: where it was read from, and the stage that holds what was read.
-
-    Attributes:
-        origin: Path, URL or ``package:file``.
-        path: The file on this machine.
-        checksum: SHA-256 of the file.
-        parsed: The stage with its tables.
-        recipe: Digest of the software and the ontology by which it was read.
-        mapping: Digest of its manifest.
-        stated: How many rows it stated, by table; for nodes whatever other sources state of them.
-    """
-
-    origin: str
-    path: str
-    checksum: str
-    parsed: str
-    recipe: str
-    mapping: str
-    stated: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltGraph:
-    """All tables and sources of a build, and which stages its snapshot was made from."""
-
-    tables: Sequence[BuiltTable] = ()
-    sources: Mapping[str, BuiltSource] = field(default_factory=dict)
-    snapshot: str = ""
-
-    @property
-    def parts(self) -> dict[Part, Digest]:
-        """The digests of which the fingerprint is made."""
-        return {(table.title, source): digest for table in self.tables for source, digest in table.parts.items()}
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 over the whole content."""
-        return combine(self.parts)
-
-    @property
-    def stages(self) -> set[str]:
-        """The stages that it is made of."""
-        return {table.stage for table in self.tables} | {source.parsed for source in self.sources.values()}
-
-    def totals(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Count nodes by class and relations by type."""
-        nodes: dict[str, int] = {}
-        relations: dict[str, int] = {}
-        for table in self.tables:
-            counts = nodes if table.ends is None else relations
-            counts[table.name] = counts.get(table.name, 0) + table.rows
-        return nodes, relations
-
-    def write(self, path: Path) -> None:
-        """Write it as JSON."""
-        content = asdict(self)
-        known = {"layout": LAYOUT, "checksum": key_of(content), **content}
-        path.write_text(json.dumps(known, ensure_ascii=False), "utf-8")
-
-
-def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
-    """Read what :meth:`BuiltGraph.write` wrote; nothing where it is missing or damaged, or lacks a stage."""
-    try:
-        content = json.loads(path.read_bytes())
-        if content.pop("layout") != LAYOUT or content.pop("checksum") != key_of(content):
-            return None
-        graph = BuiltGraph(
-            tuple(_table(each) for each in content["tables"]),
-            {name: BuiltSource(**source) for name, source in content["sources"].items()},
-            content["snapshot"],
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    used = set(stages.used)
-    whole = all(stages.find(table.stage) is not None for table in graph.tables)
-    stages.used = used
-    return graph if whole else None
-
-
-def _table(content: Mapping[str, Any]) -> BuiltTable:
-    ends = content["ends"]
-    parts = {source: (int(rows), str(digest)) for source, (rows, digest) in content["parts"].items()}
-    pair = None if ends is None else (ends[0], ends[1])
-    return BuiltTable(content["name"], pair, content["stage"], parts, content["file"])
-
-
-def keep_table(folder: Path, file: str, table: GraphTable) -> dict[str, Any]:
-    """Write a table into a stage that is being made, and return what its facts must say of it (:func:`built`)."""
-    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    return keep_parts(folder, file, name_of(table), ends, [table.rows])
-
-
-def keep_parts(
-    folder: Path, file: str, name: str, ends: tuple[str, str] | None, parts: Iterable[pa.Table]
-) -> dict[str, Any]:
-    """Do what :func:`keep_table` does with rows that come in parts, at least one, of which one is in memory."""
-    found = digests(graph_table(name, ends, part) for part in written(folder, file, parts))
-    of_sources = {source: digest for (_, source), digest in found.items()}
-    return {"name": name, "ends": ends, "parts": of_sources, "file": file}
-
-
-def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:
-    """Return a table that a stage holds, by what :func:`keep_table` said of it."""
-    return _table({**facts, "stage": stage.name})
-
-
-def name_of(table: GraphTable) -> str:
-    """Return a table's node class or relation type."""
-    return table.label if isinstance(table, NodeTable) else table.type
-
-
-def load_table(table: BuiltTable, stages: Stages) -> GraphTable:
-    """Read a table of a build.
-
-    Raises:
-        StoreError: Its file is missing or damaged.
-    """
-    stage = stages.find(table.stage)
-    if stage is None:
-        raise StoreError(f"the stage {stages.path / table.stage} is gone", hint="build again with `kgdx build`")
-    return graph_table(table.name, table.ends, stage.table(table.file))
-
-
-def load_tables(tables: Iterable[BuiltTable], stages: Stages) -> Iterator[GraphTable]:
-    """Read tables one by one, so that only one is in memory."""
-    for table in tables:
-        yield load_table(table, stages)
-
-
-def graph_table(name: str, ends: tuple[str, str] | None, rows: pa.Table) -> GraphTable:
-    """Return rows as a table of nodes or of relations."""
-    return NodeTable(name, rows) if ends is None else RelationTable(name, *ends, rows)

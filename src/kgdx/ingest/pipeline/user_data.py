@@ -17,10 +17,11 @@ from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Kept
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.tables import merged
-from kgdx.ingest.column_mapping import Role, Staged
+from kgdx.ingest.column_mapping import Role, StagedTable
 from kgdx.ingest.pipeline import build_files
+from kgdx.ingest.pipeline.built_graph import load_tables, read_graph
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
-from kgdx.ingest.pipeline.stages import Stages, load_tables, read_graph
+from kgdx.ingest.pipeline.stages import Stages
 from kgdx.ingest.records import LINE
 from kgdx.schema import Schema, load_schema
 from kgdx.schema.model import PREDICTED
@@ -32,54 +33,37 @@ _STARTS = ("PatientCase", "Diagnosis")
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """Rows that users saved in a graph.
+class SavedRows:
+    """Rows that users saved in a graph."""
 
-    Attributes:
-        staged: Their rows, to be checked against the new graph.
-        now: The tables that hold such rows, whole, as they are in the store now.
-    """
-
-    staged: Sequence[Staged] = ()
+    staged: Sequence[StagedTable] = ()
     now: Sequence[GraphTable] = ()
 
 
-def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Saved:
-    """Return what users saved in the current graph; nothing where there is no graph.
-
-    Args:
-        folder: The graph folder.
-        schema: The ontology.
-        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
-
-    Raises:
-        StoreError: There is a graph, but it cannot be read.
-    """
+def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> SavedRows:
+    """Return what users saved in the current graph; nothing where there is no graph."""
     if not folder.exists:
-        return Saved()
+        return SavedRows()
     with folder.reading() as build:
-        sound = build_files.whole(build.path, "store")
+        listed = build_files.is_listed(build.path)  # graphs of earlier layouts are not, and may hold cases all the same
+        sound = not listed or build_files.whole(build.path, "store")
         if not sound and not expected and not build_files.has_saved(build.path):
-            return Saved()
+            return SavedRows()
         try:
             if not sound:
                 build_files.check(build.path)
-            store = ArcadeStore.open(build.store)
+            with ArcadeStore.open(build.store) as store:
+                now = tables_now(store, schema, expected=expected)
         except StoreError as error:
-            hint = "to build without the cases that were saved in it, use `kgdx build --discard-cases`"
+            hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
-        with store:
-            now = tables_now(store, schema, expected=expected)
-            return Saved(list(_staged(now)), now)
+        return SavedRows(list(_staged(now)), now)
 
 
 def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
     """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
 
-    Args:
-        store: The store.
-        schema: The ontology.
-        expected: Whether the graph's build had such rows already; if so the tables are read though none may be left.
+    They are ``expected`` where the graph's build had such rows already: then they are read though none may be left.
     """
     wanted = expected or store.run("user_cases", source=USER, limit=1)  # every run belongs to a case
     if not wanted and not store.run("predictions", limit=1):
@@ -88,7 +72,6 @@ def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTab
 
 
 def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
-    """The tables that may hold what users saved; empty where the store has none, or its ontology lacks the type."""
     there, none = store.counts(), pa.table({})
     for label in NODES:
         names = list(schema.node(label).properties)
@@ -103,13 +86,13 @@ def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
                 )
 
 
-def _staged(tables: Sequence[GraphTable]) -> Iterator[Staged]:
+def _staged(tables: Sequence[GraphTable]) -> Iterator[StagedTable]:
     for table in tables:
         rows = _of_user(table.rows)
         if rows.height and isinstance(table, NodeTable):
-            yield Staged(USER, table.label, None, NODES[table.label], rows)
+            yield StagedTable(USER, table.label, None, NODES[table.label], rows)
         elif rows.height and isinstance(table, RelationTable) and table.type != PREDICTED:
-            yield Staged(USER, table.type, (table.start_label, table.end_label), "record", rows)
+            yield StagedTable(USER, table.type, (table.start_label, table.end_label), "record", rows)
 
 
 def _of_user(rows: pa.Table) -> pl.DataFrame:
@@ -119,16 +102,7 @@ def _of_user(rows: pa.Table) -> pl.DataFrame:
 
 
 def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
-    """Return a build's tables; ``None`` where their files are not there, as in a graph that was copied from a server.
-
-    Args:
-        build: The current build, held for reading.
-        stages: The graph folder's stages.
-        store: The build's store: what users saved is read from it.
-
-    Raises:
-        StoreError: A file is damaged.
-    """
+    """Return a build's tables; ``None`` where their files are not there, as in a graph copied from a server."""
     graph = read_graph(build.tables, stages)
     if graph is None:
         return None

@@ -15,11 +15,11 @@ from kgdx.ingest.records import Records
 from kgdx.ingest.unpack import PACKED
 
 FORMATS: Mapping[str, str] = {
-    "table": "kgdx.ingest.sources.delimited",
-    "tsv": "kgdx.ingest.sources.delimited",
-    "csv": "kgdx.ingest.sources.delimited:read_csv",
-    "jsonl": "kgdx.ingest.sources.mapped_fields",
-    "parquet": "kgdx.ingest.sources.mapped_fields:read_parquet",
+    "table": "kgdx.ingest.sources.table_files",
+    "tsv": "kgdx.ingest.sources.table_files",
+    "csv": "kgdx.ingest.sources.table_files:read_csv",
+    "jsonl": "kgdx.ingest.sources.json_records",
+    "parquet": "kgdx.ingest.sources.table_files:read_parquet",
     "obo": "kgdx.ingest.sources.obo",
     "owl": "kgdx.ingest.sources.owl",
     "obographs": "kgdx.ingest.sources.obographs",
@@ -53,16 +53,7 @@ Reader = Callable[[Path, Manifest], Records]
 
 
 def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = MappingProxyType({})) -> Reader:
-    """Return the reader of a source's file, by the manifest's format or that of the file's suffix.
-
-    Args:
-        path: The file; ``.gz`` and the like at its end are no suffix.
-        manifest: The source's manifest.
-        readers: Readers beside those of :data:`FORMATS`, by format.
-
-    Raises:
-        SourceError: There is no such format.
-    """
+    """Return the reader of a source's file, by the manifest's format or that of the file's suffix."""
     suffix = next((each for each in reversed(path.suffixes) if each.lower() not in PACKED), "").lower()
     name = manifest.also.get(suffix, manifest.format)
     if name in readers:
@@ -78,14 +69,5 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
 
 
 def read(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = MappingProxyType({})) -> Records:
-    """Read a source's file in its format, which its suffix may tell.
-
-    Args:
-        path: The file; a compressed one is unpacked whatever its name says.
-        manifest: The source's manifest.
-        readers: As for :func:`reader`.
-
-    Raises:
-        SourceError: The file is not what the manifest says.
-    """
+    """Read a source's file in its format, which its suffix may tell."""
     return reader(path, manifest, readers)(path, manifest)

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import Records
-from kgdx.ingest.sources.record_files import MAX_TEXT, WORDS, Reading, documents, phrase, problem_of_phrase, prose
+from kgdx.ingest.records import TEXTS, RecordBuilder, Records
+from kgdx.ingest.sources.json_records import MAX_TEXT, documents, phrase, problem_of_phrase, prose
 
 VERSION = "1"
 
@@ -52,7 +52,7 @@ FRAMES = {
     "medicine": ("name", "products"),
 }
 
-_KINDS = {**dict.fromkeys(("synonyms", *_LISTS.values(), "products"), WORDS), "insured": pl.Boolean()}
+_KINDS = {**dict.fromkeys(("synonyms", *_LISTS.values(), "products"), TEXTS), "insured": pl.Boolean()}
 
 _SEPARATORS = re.compile(r"[、，,;；|\n]+|\s{2,}")
 _FOREIGN = re.compile(r"[^(（。]{1,30}[(（](?P<names>[^()（）]*[A-Za-z]{3}[^()（）]*)[)）]")
@@ -63,58 +63,57 @@ def read(path: Path, manifest: Manifest) -> Records:
     """Read the file as the frames ``disease``, one for each kind of statement, and ``medicine`` (drugs' products).
 
     A value may be a text where others are lists, empty, doubled or junk; what cannot be used is refused by itself.
-
-    Raises:
-        SourceError: The file is unreadable, or holds no record.
     """
-    reading = Reading(FRAMES, _KINDS)
+    building = RecordBuilder(FRAMES, _KINDS)
     products: dict[str, dict[str, None]] = {}
     first: dict[str, int] = {}
     unread: set[str] = set()
-    for line, document in documents(path, reading, ("name",)):
-        name = _name(line, document, reading)
+    for line, document in documents(path, building, ("name",)):
+        name = _name(line, document, building)
         if name is None:
             continue
         unread |= document.keys() - _READ - _MEANINGLESS
-        _disease(line, name, document, reading)
+        _disease(line, name, document, building)
         for key, frame in _STATEMENTS.items():
-            found = _phrases(line, document, key, reading, f"frame:{frame}", disease=name)
-            reading.rows[frame] += [(line, name, each) for each in found]
+            found = _phrases(line, document, key, building, f"frame:{frame}", disease=name)
+            for each in found:
+                building.add(frame, line, name, each)
         for key in _DRUGS:
-            for drug in _phrases(line, document, key, reading, "frame:drug", disease=name):
-                reading.rows["drug"].append((line, name, drug, key))
+            for drug in _phrases(line, document, key, building, "frame:drug", disease=name):
+                building.add("drug", line, name, drug, key)
                 products.setdefault(drug, {})
                 first.setdefault(drug, line)
-        for sold in _phrases(line, document, _PRODUCTS, reading, "frame:drug", disease=name):
+        for sold in _phrases(line, document, _PRODUCTS, building, "frame:drug", disease=name):
             drug = _drug_of(sold)
-            reading.rows["drug"].append((line, name, drug, _PRODUCTS))
+            building.add("drug", line, name, drug, _PRODUCTS)
             products.setdefault(drug, {})[sold] = None
             first.setdefault(drug, line)
-    reading.rows["medicine"] = [(first[drug], drug, list(sold)) for drug, sold in products.items()]
+    for drug, its_products in products.items():
+        building.add("medicine", first[drug], drug, list(its_products))
     warnings = [f"fields that are not read: {', '.join(sorted(unread)[:20])}"] if unread else []
-    return reading.records(warnings=warnings)
+    return building.records(warnings=warnings)
 
 
-def _name(line: int, document: dict[str, Any], reading: Reading) -> str | None:
+def _name(line: int, document: dict[str, Any], building: RecordBuilder) -> str | None:
     given = document.get("name")
     if not isinstance(given, str):
-        reading.refuse(line, document, f"its name is {_kind(given)}, not text" if given else "it has no name")
+        building.refuse(line, document, f"its name is {_kind(given)}, not text" if given else "it has no name")
         return None
     name = phrase(_mended(given))
     if reason := problem_of_phrase(name):
-        reading.refuse(line, document, f"its name cannot be one: {reason}")
+        building.refuse(line, document, f"its name cannot be one: {reason}")
         return None
     return name
 
 
-def _disease(line: int, name: str, document: dict[str, Any], reading: Reading) -> None:
-    texts = [_text(line, document, key, reading) for key in _TEXTS]
-    lists = [list(dict.fromkeys(_phrases(line, document, key, reading, None, disease=name))) for key in _LISTS]
-    insured = _text(line, document, _INSURED, reading)
+def _disease(line: int, name: str, document: dict[str, Any], building: RecordBuilder) -> None:
+    texts = [_text(line, document, key, building) for key in _TEXTS]
+    lists = [list(dict.fromkeys(_phrases(line, document, key, building, None, disease=name))) for key in _LISTS]
+    insured = _text(line, document, _INSURED, building)
     if insured is not None and insured not in _YES_NO:
-        reading.refuse(line, {"disease": name, _INSURED: insured}, f"{_INSURED} is '{insured[:40]}', not 是 or 否")
+        building.refuse(line, {"disease": name, _INSURED: insured}, f"{_INSURED} is '{insured[:40]}', not 是 or 否")
     synonyms = english_names(texts[0] or "")
-    reading.rows["disease"].append((line, name, synonyms, *texts, *lists, _YES_NO.get(insured or "")))
+    building.add("disease", line, name, synonyms, *texts, *lists, _YES_NO.get(insured or ""))
 
 
 def english_names(definition: str) -> list[str]:
@@ -129,7 +128,7 @@ def english_names(definition: str) -> list[str]:
     return [each for each in names if re.fullmatch(r"[A-Za-z][A-Za-z0-9 '’./-]{2,99}", each)]
 
 
-def _text(line: int, document: dict[str, Any], key: str, reading: Reading) -> str | None:
+def _text(line: int, document: dict[str, Any], key: str, building: RecordBuilder) -> str | None:
     value = document.get(key)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         value = "\n".join(value)
@@ -138,48 +137,45 @@ def _text(line: int, document: dict[str, Any], key: str, reading: Reading) -> st
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        reading.refuse(line, {"name": document["name"], key: value}, f"{key} is {_kind(value)}, not text")
+        building.refuse(line, {"name": document["name"], key: value}, f"{key} is {_kind(value)}, not text")
         return None
     if len(value) > MAX_TEXT:
-        reading.refuse(line, {"name": document["name"], key: value[:200]}, f"{key} has {len(value):,} characters")
+        building.refuse(line, {"name": document["name"], key: value[:200]}, f"{key} has {len(value):,} characters")
         return None
     return prose(_mended(value)) or None
 
 
 def _phrases(
-    line: int, document: dict[str, Any], key: str, reading: Reading, part: str | None, disease: str
+    line: int, document: dict[str, Any], key: str, building: RecordBuilder, part: str | None, disease: str
 ) -> Iterator[str]:
-    """Yield the phrases of a field, clean; those that cannot be used are refused one by one."""
     value = document.get(key)
     if value is None:
         return
     items = _SEPARATORS.split(value[:MAX_TEXT]) if isinstance(value, str) else value
     if not isinstance(items, list):
-        reading.refuse(line, {"disease": disease, key: value}, f"{key} is {_kind(value)}, not a list")
+        building.refuse(line, {"disease": disease, key: value}, f"{key} is {_kind(value)}, not a list")
         return
     for item in items:
         row = {"disease": disease, "name": item}
         if not isinstance(item, str):
-            reading.refuse(line, row, f"a member of {key} is {_kind(item)}, not text", part)
+            building.refuse(line, row, f"a member of {key} is {_kind(item)}, not text", part)
             continue
         if not item.strip():
             continue
         words = phrase(_mended(item[:MAX_TEXT]))
         if reason := problem_of_phrase(words):
-            reading.refuse(line, row, f"a member of {key} cannot be a name: {reason}", part)
+            building.refuse(line, row, f"a member of {key} cannot be a name: {reason}", part)
         else:
             yield words
 
 
 def _drug_of(product: str) -> str:
-    """Return what is sold under a product's name, which stands in brackets after it."""
     found = _PRODUCT.fullmatch(product)
     drug = phrase(found["drug"]) if found else product
     return product if problem_of_phrase(drug) else drug
 
 
 def _mended(text: str) -> str:
-    """Chinese in GBK that was read as Latin-1, put right; any other text as it is."""
     if text.isascii() or not all("\xa1" <= char <= "\xff" or char.isascii() for char in text):
         return text
     try:

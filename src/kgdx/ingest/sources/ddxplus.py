@@ -16,10 +16,9 @@ import polars as pl
 
 from kgdx.case import ddxplus_release as release
 from kgdx.errors import SourceError
-from kgdx.ingest.fetch import read_text
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import Records
-from kgdx.ingest.sources.record_files import WORDS, Reading
+from kgdx.ingest.records import TEXTS, RecordBuilder, Records
+from kgdx.ingest.unpack import read_text
 
 FRAMES = {
     "condition": ("id", "name", "name_zh", "name_fr", "synonyms", "xrefs", "severity"),
@@ -33,9 +32,9 @@ FRAMES = {
     "heading": ("condition", "term", "relation"),
 }
 KINDS: Mapping[str, pl.DataType] = {
-    "synonyms": WORDS,
-    "xrefs": WORDS,
-    "answers": WORDS,
+    "synonyms": TEXTS,
+    "xrefs": TEXTS,
+    "answers": TEXTS,
     "severity": pl.Int64(),
     "antecedent": pl.Boolean(),
 }
@@ -59,22 +58,18 @@ def read(path: Path, manifest: Manifest) -> Records:
 
     Frames: ``condition``, ``evidence``, ``symptom`` (which evidence speaks for which condition), and ``term``,
     ``entry``, ``heading`` (what the tables map to HPO, to OMIM and Orphanet, and to MeSH).
-
-    Raises:
-        SourceError: A file is unreadable, no JSON object, or holds no entry.
     """
-    reading = Reading(FRAMES, KINDS)
-    evidences = _entries(_beside(path), release.parse_evidence, reading)
-    conditions = _entries(path, release.parse_condition, reading)
+    building = RecordBuilder(FRAMES, KINDS)
+    evidences = _entries(_beside(path), release.parse_evidence, building)
+    conditions = _entries(path, release.parse_condition, building)
     for number, evidence in evidences.values():
-        _evidence(number, evidence, reading)
+        _evidence(number, evidence, building)
     for number, condition in conditions.values():
-        _condition(number, condition, {code for code in evidences}, reading)
-    return reading.records()
+        _condition(number, condition, {code for code in evidences}, building)
+    return building.records()
 
 
 def _beside(path: Path) -> Path:
-    """The file with the evidences; that it is there was seen to before."""
     for conditions, evidences in _BESIDE.items():
         if path.name.startswith(conditions):
             name = path.name.replace(conditions, evidences)
@@ -85,8 +80,7 @@ def _beside(path: Path) -> Path:
     raise SourceError(f"the evidences of {path} are not beside it", hint=hint)
 
 
-def _entries(path: Path, parse: Callable[[str, Any], _Entry], reading: Reading) -> dict[str, tuple[int, _Entry]]:
-    """Parse each entry of a JSON object; its number stands for the line."""
+def _entries(path: Path, parse: Callable[[str, Any], _Entry], building: RecordBuilder) -> dict[str, tuple[int, _Entry]]:
     try:
         document = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
@@ -99,51 +93,48 @@ def _entries(path: Path, parse: Callable[[str, Any], _Entry], reading: Reading) 
             found[key] = number, parse(key, given)
         except ValueError as error:
             file = None if parse is release.parse_condition else str(path)
-            reading.rejects.append((file, number, key[:200], str(error), None))
+            building.refuse(number, key[:200], str(error), file=file)
     if not found:
-        raise SourceError(f"{path} holds no entry of the release ({reading.rejects[-1][3]})", hint="check the file")
+        raise SourceError(f"{path} holds no entry of the release ({building.refused[-1][3]})", hint="check the file")
     return found
 
 
-def _evidence(number: int, evidence: release.Evidence, reading: Reading) -> None:
+def _evidence(number: int, evidence: release.Evidence, building: RecordBuilder) -> None:
     words = release.evidence_words().get(evidence.code)
     synonyms = [] if words is None else [*words.synonyms, *words.synonyms_zh]
-    reading.rows["evidence"].append(
-        (
-            number,
-            evidence.id,
-            evidence.question if words is None else words.name,
-            None if words is None else words.name_zh,
-            synonyms,
-            evidence.question,
-            evidence.question_fr,
-            evidence.kind,
-            [f"{value} {meaning}" if value != meaning else value for value, meaning in evidence.values.items()],
-            evidence.default,
-            None if evidence.parent == evidence.code else f"{release.PREFIX}{evidence.parent}",
-            evidence.antecedent,
-        )
+    building.add(
+        "evidence",
+        number,
+        evidence.id,
+        evidence.question if words is None else words.name,
+        None if words is None else words.name_zh,
+        synonyms,
+        evidence.question,
+        evidence.question_fr,
+        evidence.kind,
+        [f"{value} {meaning}" if value != meaning else value for value, meaning in evidence.values.items()],
+        evidence.default,
+        None if evidence.parent == evidence.code else f"{release.PREFIX}{evidence.parent}",
+        evidence.antecedent,
     )
     for term in release.evidence_terms().get(evidence.code, ()):
-        reading.rows["term"].append((number, evidence.id, term.id, term.relation))
+        building.add("term", number, evidence.id, term.id, term.relation)
 
 
-def _condition(number: int, condition: release.Condition, known: set[str], reading: Reading) -> None:
+def _condition(number: int, condition: release.Condition, known: set[str], building: RecordBuilder) -> None:
     words = release.condition_words().get(condition.name)
     name = condition.name if words is None else words.name
     others = () if words is None else (*words.synonyms, *words.synonyms_zh)
     synonyms = [each for each in dict.fromkeys((condition.name, *others)) if each != name]
     zh = None if words is None else words.name_zh
     xrefs = [f"ICD10:{code}" for code in condition.icd10]
-    reading.rows["condition"].append(
-        (number, condition.id, name, zh, condition.name_fr, synonyms, xrefs, condition.severity)
-    )
+    building.add("condition", number, condition.id, name, zh, condition.name_fr, synonyms, xrefs, condition.severity)
     for codes, antecedent in ((condition.symptoms, False), (condition.antecedents, True)):
         for code in codes:
             if code in known:
-                reading.rows["symptom"].append((number, condition.id, f"{release.PREFIX}{code}", antecedent))
+                building.add("symptom", number, condition.id, f"{release.PREFIX}{code}", antecedent)
             else:
-                reading.refuse(number, condition.name, f"{code[:40]!r} is no evidence of the release", "frame:symptom")
+                building.refuse(number, condition.name, f"{code[:40]!r} is no evidence of the release", "frame:symptom")
     for term in release.condition_terms().get(condition.name, ()):
         frame = "heading" if term.id.startswith(_MESH) else "entry"
-        reading.rows[frame].append((number, condition.id, term.id, term.relation))
+        building.add(frame, number, condition.id, term.id, term.relation)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import Records, minted
-from kgdx.ingest.sources.record_files import MAX_TEXT, Reading, documents, phrase, problem_of_phrase, prose
+from kgdx.ingest.records import RecordBuilder, Records, minted
+from kgdx.ingest.sources.json_records import MAX_TEXT, documents, phrase, problem_of_phrase, prose
 
 VERSION = "1"
 FRAMES = {
@@ -37,56 +37,52 @@ _CAPTION = 12
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read entries as the frames ``document`` (with a text), ``symptom`` (with a list of phrases) and ``disease``.
-
-    Raises:
-        SourceError: The file is unreadable, or holds no record.
-    """
-    reading = Reading(FRAMES)
-    for line, given in documents(path, reading, _NAMES):
+    """Read entries as the frames ``document`` (with a text), ``symptom`` (with a list of phrases) and ``disease``."""
+    building = RecordBuilder(FRAMES)
+    for line, given in documents(path, building, _NAMES):
         row = {key.strip().lower(): value for key, value in given.items()}
         name = _first(row, _NAMES, str)
         title = disease_name(name) if name is not None else ""
         if reason := "it names no disease" if name is None else problem_of_phrase(title):
-            reading.refuse(line, given, reason)
+            building.refuse(line, given, reason)
             continue
         disease = minted(ENCYCLOPEDIA, "Disease", title.lower())
         phrases = _first(row, _PHRASES, list)
         text = _first(row, _TEXTS, str)
         if phrases is None and text is None:
-            reading.refuse(line, given, "it has neither a text nor a list of symptoms")
+            building.refuse(line, given, "it has neither a text nor a list of symptoms")
             continue
-        reading.rows["disease"].append((line, disease, title, title if _HAN.search(title) else None))
+        building.add("disease", line, disease, title, title if _HAN.search(title) else None)
         if text is not None:
-            _document(line, title, disease, text, row, reading)
+            _document(line, title, disease, text, row, building)
         for each in phrases or ():
-            _symptom(line, title, disease, each, reading)
-    return reading.records()
+            _symptom(line, title, disease, each, building)
+    return building.records()
 
 
-def _document(line: int, title: str, disease: str, given: str, row: dict[str, Any], reading: Reading) -> None:
+def _document(line: int, title: str, disease: str, given: str, row: dict[str, Any], building: RecordBuilder) -> None:
     if len(given) > MAX_TEXT:
-        reading.refuse(line, {"disease": title, "text": given[:200]}, f"its text has {len(given):,} characters")
+        building.refuse(line, {"disease": title, "text": given[:200]}, f"its text has {len(given):,} characters")
         return
     text = article(given)
     if not text:
-        reading.refuse(line, {"disease": title}, "its text has no word", "frame:document")
+        building.refuse(line, {"disease": title}, "its text has no word", "frame:document")
         return
     url = row.get("url") if isinstance(row.get("url"), str) else None
     language = row.get("language") or ("zh" if _HAN.search(text) else "en")
     identifier = minted(ENCYCLOPEDIA, "Document", f"{title.lower()}\x1f{text}")
-    reading.rows["document"].append((line, identifier, title, text, url, str(language), disease))
+    building.add("document", line, identifier, title, text, url, str(language), disease)
 
 
-def _symptom(line: int, title: str, disease: str, given: Any, reading: Reading) -> None:
+def _symptom(line: int, title: str, disease: str, given: Any, building: RecordBuilder) -> None:
     words = phrase(given).rstrip(".。;；,， ") if isinstance(given, str) else ""
     reason = problem_of_phrase(words) if isinstance(given, str) else "it is no text"
     if reason:
-        reading.refuse(line, {"disease": title, "name": given}, f"a symptom names nothing: {reason}", "frame:symptom")
+        building.refuse(line, {"disease": title, "name": given}, f"a symptom names nothing: {reason}", "frame:symptom")
         return
     language = "zh" if _HAN.search(words) else "en"
     identifier = minted(ENCYCLOPEDIA, "Symptom", words.lower())
-    reading.rows["symptom"].append((line, disease, identifier, words, language))
+    building.add("symptom", line, disease, identifier, words, language)
 
 
 def disease_name(given: str) -> str:
@@ -124,7 +120,6 @@ def article(given: str) -> str:
 
 
 def _uncaptioned(line: str, seen: Mapping[str, int], sizes: Iterable[int]) -> str:
-    """A line without the captions before it: sentences (of these sizes) that stood before, in the order in which."""
     place = -1
     while True:
         captions = [

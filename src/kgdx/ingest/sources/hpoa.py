@@ -12,16 +12,12 @@ import polars as pl
 
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, join_rejects, refuse
-from kgdx.ingest.sources.delimited import read_lines, shown
+from kgdx.ingest.sources.table_files import read_lines, shown
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read annotations into the frames ``present`` and ``absent``, and the diseases that they name.
-
-    Raises:
-        SourceError: The file is unreadable, or a column is missing.
-    """
+    """Read annotations into the frames ``present`` and ``absent``, and the diseases that they name."""
     rows, rejects, version = read_lines(path, manifest)
     rows = rows.drop("_text").with_columns(*frequencies("frequency"))
     reason = _problems()
@@ -60,7 +56,6 @@ def frequencies(column: str) -> tuple[pl.Expr, ...]:
 
 
 def _problems() -> pl.Expr:
-    """Return an expression that says what is wrong with a row; null where nothing is."""
     read = pl.any_horizontal(pl.col("_n", "percentage", "frequency_class").is_not_null())
     return pl.coalesce(
         pl.when(pl.col("database_id").is_null()).then(pl.lit("database_id is empty")),
@@ -83,7 +78,6 @@ def reason_of(rows: pl.DataFrame, reason: pl.Expr) -> pl.Expr:
 
 
 def _diseases(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per disease: its first name, and the other names that its annotations give it."""
     names = rows.select("database_id", "disease_name", LINE).unique(
         subset=["database_id", "disease_name"], keep="first", maintain_order=True
     )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.ingest.records import LINE, TEXT, TEXTS, RecordBuilder, Records, join_rejects
 from kgdx.ingest.sources.term_frames import COMPONENT, in_cycles
 from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
 
@@ -38,34 +38,9 @@ _INVERSE = {"NRW": "BROAD", "BRD": "NARROW", "REL": "RELATED"}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-@dataclass(slots=True)
-class Reading:
-    """A file that is being read: frames so far, what was refused, and name and abbreviation of qualifiers met."""
-
-    frames: dict[str, Columns]
-    refused: Refused = field(default_factory=Refused)
-    named: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
-
-    def refer(self, frame: str, line: int, start: str, references: Iterator[str]) -> None:
-        """Add a relation to each id that a record refers to."""
-        for end in references:
-            self.frames[frame].add(line, start, end)
-
-
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of MeSH file.
-
-    Attributes:
-        root: Tag of the root element.
-        record: Tag of a record; its ``…UI`` and ``…Name`` follow ``stem``.
-        stem: Beginning of the tags of a record's id and name.
-        letter: First letter of the ids.
-        title: What the file is, for messages.
-        more: Columns of the frame ``record`` beside :data:`RECORD`, and their types.
-        frames: The other frames' columns; ``place`` becomes the frame ``is_a``.
-        extract: Gets a record, its id and the reading; returns the values of ``more``, and adds relations to frames.
-    """
+class MeshFileKind:
+    """A kind of MeSH file."""
 
     root: str
     record: str
@@ -74,20 +49,12 @@ class Kind:
     title: str
     more: Mapping[str, Any]
     frames: Mapping[str, tuple[str, ...]]
-    extract: Callable[[Any, str, Reading], tuple[Any, ...]]
+    extract: Callable[[Any, str, RecordBuilder], tuple[Any, ...]]
 
 
-def _read(path: Path, kind: Kind) -> Records:
-    """Read all records of a file.
-
-    Raises:
-        SourceError: The file is unreadable or is not this kind of MeSH file.
-    """
-    relations = {
-        name: Columns({column: pl.Boolean() if column == "major" else TEXT for column in columns})
-        for name, columns in kind.frames.items()
-    }
-    reading = Reading({"record": Columns({**RECORD, **kind.more}), **relations})
+def _read(path: Path, kind: MeshFileKind) -> Records:
+    kinds = {**RECORD, **kind.more, "major": pl.Boolean()}
+    building = RecordBuilder({"record": [*RECORD, *kind.more], **kind.frames}, kinds)
     file = XmlFile(path, kind.root, kind.title)
     known: set[str] = set()
     valid = re.compile(f"{kind.letter}[0-9]{{6,9}}")
@@ -95,26 +62,24 @@ def _read(path: Path, kind: Kind) -> Records:
         ui, name = text(element, f"{kind.stem}UI"), text(element, f"{kind.stem}Name/String")
         reason = _reason(element, ui, name, kind, valid, known)
         if reason is not None or ui is None:
-            reading.refused.add(element.sourceline, shown(element), reason or "")
+            building.refuse(element.sourceline, shown(element), reason or "")
             continue
         known.add(ui)
         id = PREFIX + ui
         values = _common(element, name)
-        reading.frames["record"].add(element.sourceline, id, name, *values, *kind.extract(element, id, reading))
+        building.add("record", element.sourceline, id, name, *values, *kind.extract(element, id, building))
     year = _YEAR.search(file.doctype)
-    frames = {name: columns.frame() for name, columns in reading.frames.items()}
-    rejects = [reading.refused.frame()]
-    if "place" in frames:
-        frames["is_a"], misplaced = edges(frames.pop("place"))
-        rejects.append(misplaced)
-    return Records(frames, join_rejects(rejects), year[0] if year else None)
+    found = building.records(year[0] if year else None)
+    if "place" in found.frames:
+        found.frames["is_a"], misplaced = edges(found.frames.pop("place"))
+        found.rejects = join_rejects([found.rejects, misplaced])
+    return found
 
 
-def _places(element: Any, id: str, reading: Reading) -> list[str]:
-    """Add a record's places in the tree to their frame, and return them."""
+def _places(element: Any, id: str, building: RecordBuilder) -> list[str]:
     for number in element.iterfind("TreeNumberList/TreeNumber"):
         if place := (number.text or "").strip():
-            reading.frames["place"].add(number.sourceline, id, place)
+            building.add("place", number.sourceline, id, place)
     return texts(element, "TreeNumberList/TreeNumber")
 
 
@@ -128,7 +93,7 @@ def referred(element: Any, path: str, tag: str) -> Iterator[str]:
 
 
 def _reason(
-    element: Any, ui: str | None, name: str | None, kind: Kind, valid: re.Pattern[str], known: set[str]
+    element: Any, ui: str | None, name: str | None, kind: MeshFileKind, valid: re.Pattern[str], known: set[str]
 ) -> str | None:
     if ui is None:
         return f"it has no {kind.stem}UI"
@@ -142,7 +107,6 @@ def _reason(
 
 
 def _common(element: Any, heading: str | None) -> tuple[Any, ...]:
-    """Return the values of :data:`RECORD` after the name."""
     concepts = element.findall("ConceptList/Concept")
     preferred = next((each for each in concepts if each.get("PreferredConceptYN") == "Y"), None)
     terms, permuted = _terms(concepts, preferred, heading)
@@ -168,7 +132,6 @@ def _common(element: Any, heading: str | None) -> tuple[Any, ...]:
 
 
 def _terms(concepts: list[Any], preferred: Any, heading: str | None) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Entry terms with scope and lexical tag, the preferred concept's first, and terms in another order of words."""
     scopes = _scopes(preferred)
     terms: dict[str, tuple[str, str]] = {}
     permuted: dict[str, None] = {}
@@ -186,7 +149,6 @@ def _terms(concepts: list[Any], preferred: Any, heading: str | None) -> tuple[di
 
 
 def _scopes(preferred: Any) -> dict[str, str]:
-    """Concept → how it relates to the preferred one: of a pair, the second is narrower (NRW) or broader (BRD)."""
     if preferred is None:
         return {}
     own = preferred.findtext("ConceptUI")
@@ -202,7 +164,6 @@ def _scopes(preferred: Any) -> dict[str, str]:
 
 
 def _numbers(concepts: list[Any]) -> list[str]:
-    """Registry numbers of all concepts; 0 stands for none."""
     found: dict[str, None] = {}
     for concept in concepts:
         for tag in ("RegistryNumber", "RelatedRegistryNumber"):
@@ -220,30 +181,28 @@ def _date(element: Any) -> str | None:
     return "-".join(part.zfill(2) for part in parts) if all(part.isdigit() for part in parts) else None
 
 
-def _descriptor(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
+def _descriptor(element: Any, id: str, building: RecordBuilder) -> tuple[Any, ...]:
     line = element.sourceline
-    reading.refer("see_also", line, id, referred(element, "SeeRelatedList/SeeRelatedDescriptor", "DescriptorUI"))
-    actions = dict.fromkeys(
-        end for each in element.iter("PharmacologicalActionList") for end in referred(each, ".", "DescriptorUI")
-    )
-    reading.refer("action", line, id, iter(actions))
+    for end in referred(element, "SeeRelatedList/SeeRelatedDescriptor", "DescriptorUI"):
+        building.add("see_also", line, id, end)
+    actions = element.iter("PharmacologicalActionList")
+    for end in dict.fromkeys(end for each in actions for end in referred(each, ".", "DescriptorUI")):
+        building.add("action", line, id, end)
     for allowed in element.iterfind("AllowableQualifiersList/AllowableQualifier"):
         for qualifier in referred(allowed, "QualifierReferredTo", "QualifierUI"):
-            if (words := reading.named.get(qualifier)) is None:  # a qualifier is called the same wherever it is allowed
-                words = text(allowed, "QualifierReferredTo/QualifierName/String"), text(allowed, "Abbreviation")
-                reading.named[qualifier] = words
-            reading.frames["qualifier"].add(allowed.sourceline, id, qualifier, *words)
+            words = text(allowed, "QualifierReferredTo/QualifierName/String"), text(allowed, "Abbreviation")
+            building.add("qualifier", allowed.sourceline, id, qualifier, *words)
     for combination in element.iterfind("EntryCombinationList/EntryCombination"):
-        _combine(combination, reading)
+        _combine(combination, building)
     return (
-        _places(element, id, reading),
+        _places(element, id, building),
         text(element, "ConsiderAlso"),
         text(element, "NLMClassificationNumber"),
         _DESCRIPTOR_CLASSES.get(element.get("DescriptorClass", ""), element.get("DescriptorClass")),
     )
 
 
-def _combine(combination: Any, reading: Reading) -> None:
+def _combine(combination: Any, building: RecordBuilder) -> None:
     start, qualifier, end, end_qualifier = (
         next(referred(combination, part, tag), None)
         for part, tag in (
@@ -253,30 +212,31 @@ def _combine(combination: Any, reading: Reading) -> None:
             ("ECOUT", "QualifierUI"),
         )
     )
-    reading.frames["combination"].add(combination.sourceline, start, qualifier, end, end_qualifier)
+    building.add("combination", combination.sourceline, start, qualifier, end, end_qualifier)
 
 
-def _supplement(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
+def _supplement(element: Any, id: str, building: RecordBuilder) -> tuple[Any, ...]:
     for heading in element.iterfind("HeadingMappedToList/HeadingMappedTo"):
         end = next(referred(heading, ".", "DescriptorUI"), None)
         qualifier = next(referred(heading, ".", "QualifierUI"), None)
         major = any((ui.text or "").strip().startswith("*") for ui in heading.iter("DescriptorUI", "QualifierUI"))
-        reading.frames["heading"].add(heading.sourceline, id, end, qualifier, major)
-    reading.refer("action", element.sourceline, id, referred(element, "PharmacologicalActionList", "DescriptorUI"))
+        building.add("heading", heading.sourceline, id, end, qualifier, major)
+    for end in referred(element, "PharmacologicalActionList", "DescriptorUI"):
+        building.add("action", element.sourceline, id, end)
     number = element.get("SCRClass")
     return (_SUPPLEMENT_CLASSES.get(number, number), texts(element, "SourceList/Source"))
 
 
-def _qualifier(element: Any, id: str, reading: Reading) -> tuple[Any, ...]:
+def _qualifier(element: Any, id: str, building: RecordBuilder) -> tuple[Any, ...]:
     abbreviation = next((each.text.strip() for each in element.iter("Abbreviation") if each.text), None)
-    return _places(element, id, reading), abbreviation
+    return _places(element, id, building), abbreviation
 
 
 _DESCRIPTOR_CLASSES = {"1": "topic", "2": "publication type", "3": "check tag", "4": "geographic"}
 _SUPPLEMENT_CLASSES = dict(
     zip("123456", ("chemical", "protocol", "disease", "organism", "population", "anatomy"), strict=True)
 )
-_DESCRIPTORS = Kind(
+_DESCRIPTORS = MeshFileKind(
     root="DescriptorRecordSet",
     record="DescriptorRecord",
     stem="Descriptor",
@@ -292,7 +252,7 @@ _DESCRIPTORS = Kind(
     },
     extract=_descriptor,
 )
-_SUPPLEMENTS = Kind(
+_SUPPLEMENTS = MeshFileKind(
     root="SupplementalRecordSet",
     record="SupplementalRecord",
     stem="SupplementalRecord",
@@ -302,7 +262,7 @@ _SUPPLEMENTS = Kind(
     frames={"heading": ("start", "end", "with_qualifier", "major"), "action": ("start", "end")},
     extract=_supplement,
 )
-_QUALIFIERS = Kind(
+_QUALIFIERS = MeshFileKind(
     root="QualifierRecordSet",
     record="QualifierRecord",
     stem="Qualifier",
@@ -315,29 +275,17 @@ _QUALIFIERS = Kind(
 
 
 def read_descriptors(path: Path, manifest: Manifest) -> Records:
-    """Read descriptors as the frame ``record``, and their references to each other as a frame for each kind.
-
-    Raises:
-        SourceError: The file is unreadable or is no descriptor file.
-    """
+    """Read descriptors as the frame ``record``, and their references to each other as a frame for each kind."""
     return _read(path, _DESCRIPTORS)
 
 
 def read_supplements(path: Path, manifest: Manifest) -> Records:
-    """Read supplementary records as the frame ``record``, with ``heading`` (where indexed) and ``action``.
-
-    Raises:
-        SourceError: The file is unreadable or is no file of supplementary records.
-    """
+    """Read supplementary records as the frame ``record``, with ``heading`` (where indexed) and ``action``."""
     return _read(path, _SUPPLEMENTS)
 
 
 def read_qualifiers(path: Path, manifest: Manifest) -> Records:
-    """Read qualifiers (the subheadings) as the frame ``record``, and their tree as ``is_a``.
-
-    Raises:
-        SourceError: The file is unreadable or is no qualifier file.
-    """
+    """Read qualifiers (the subheadings) as the frame ``record``, and their tree as ``is_a``."""
     return _read(path, _QUALIFIERS)
 
 
@@ -347,9 +295,6 @@ def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     A record with several places has several parents. A place whose parent no record has, that another record has
     already, or that would put a record below itself, is refused; of a cycle (as between Ethics and Morals in some
     releases) the deepest places are.
-
-    Args:
-        places: Columns ``id``, ``tree_number`` and the line.
 
     Returns:
         The frame ``is_a`` (child, parent), and refused places.
@@ -381,16 +326,12 @@ def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     kept, cyclic = _acyclic(kept)
     wrong = pl.concat([found.filter(pl.col("reason").is_not_null()), cyclic], how="diagonal_relaxed").sort(LINE)
     refused = wrong.select(
-        pl.lit(None).cast(pl.String).alias("file"),
-        pl.col(LINE).alias("line"),
-        pl.format("{} {}", "id", "tree_number").alias("record"),
-        "reason",
+        pl.col(LINE).alias("line"), pl.format("{} {}", "id", "tree_number").alias("record"), "reason"
     )
     return kept.select(LINE, child="id", parent="parent"), refused
 
 
 def _acyclic(kept: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take out the deepest edges of each cycle until there is none."""
     refused = []
     while (inside := in_cycles(kept, "id", "parent")).height:
         depth = pl.col("tree_number").str.count_matches(".", literal=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import SourceError
-from kgdx.ingest.fetch import read_text
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, join_rejects
-from kgdx.ingest.sources.delimited import find_version
-from kgdx.ingest.sources.term_frames import DEFINITION, HINT, TERM, Found, curie, finished, prefixes
+from kgdx.ingest.sources.table_files import find_version
+from kgdx.ingest.sources.term_frames import DEFINITION, HINT, TERM, OntologyFrames, curie, finished, prefixes
+from kgdx.ingest.unpack import read_text
 
 VERSION = "4"
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -46,11 +46,7 @@ _MATCH = r"^property_value:\s+(?:skos:|http://www\.w3\.org/2004/02/skos/core#)?(
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read terms and their is_a edges as the frames ``term`` and ``is_a``.
-
-    Raises:
-        SourceError: The file is unreadable, is no OBO file, or its is_a edges form a cycle.
-    """
+    """Read terms and their is_a edges as the frames ``term`` and ``is_a``."""
     content = read_text(path)
     lines = _lines(content)
     if lines.filter(pl.col("_kind") == "[Term]").is_empty():
@@ -62,14 +58,13 @@ def read(path: Path, manifest: Manifest) -> Records:
     terms = _terms(ids, clauses)
     if own:
         terms = terms.filter(pl.col("id").str.contains(f"^(?:{'|'.join(own)}):"))
-    found = Found(terms, _edges(lines, ids), _matches(lines, ids), _axioms(lines, ids))
+    found = OntologyFrames(terms, _edges(lines, ids), _matches(lines, ids), _axioms(lines, ids))
     frames, wrong, left = finished(path, found, own)
     rejects = join_rejects([_stanza_rejects(lines, broken), wrong])
     return Records(frames, rejects, find_version(content, manifest), warnings=left)
 
 
 def _lines(content: bytes) -> pl.DataFrame:
-    """Return all lines with their number, stanza (0 is the header) and the stanza's kind."""
     lines = pl.read_lines(io.BytesIO(content), name="text", row_index_name=LINE, row_index_offset=1)
     lines = lines.with_columns(pl.col("text").str.strip_chars_end())
     starts = pl.col("text").str.starts_with("[") & pl.col("text").str.ends_with("]")
@@ -78,7 +73,6 @@ def _lines(content: bytes) -> pl.DataFrame:
 
 
 def _tagged(lines: pl.DataFrame, tag: str, name: str) -> pl.DataFrame:
-    """Return the first word after ``tag:`` in the term stanzas."""
     value = pl.col("text").str.extract(rf"^{tag}:\s*(\S+)").alias(name)
     chosen = (pl.col("_kind") == "[Term]") & pl.col("text").str.starts_with(f"{tag}:")
     return lines.filter(chosen).select(LINE, "_stanza", "text", value)
@@ -104,7 +98,6 @@ def _clauses(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _broken(lines: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
-    """Return the term stanzas that cannot be read: ``_stanza`` and ``reason``."""
     damaged = lines.filter((pl.col("_kind") == "[Term]") & pl.col("text").str.contains("[\ufffd\x00]"))
     stanzas = lines.filter(pl.col("text") == "[Term]").select("_stanza")
     ids = _ids(lines)
@@ -122,7 +115,6 @@ def _broken(lines: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _terms(ids: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
-    """Return the terms, with the columns :data:`TERM` and the line."""
     escaped = pl.when(pl.col("value").str.contains("\\", literal=True)).then("value")
     texts = clauses.filter(pl.col("tag").is_in(["name", "comment", "def", "synonym"])).with_columns(
         value=pl.coalesce(escaped.map_elements(_unescaped, return_dtype=pl.String, skip_nulls=True), "value")
@@ -168,14 +160,12 @@ def _unescaped(text: str) -> str:
 
 
 def _edges(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """Return the is_a lines of the kept terms."""
     edges = _tagged(lines, "is_a", "parent")
     edges = edges.join(ids.select("_stanza", child="id"), on="_stanza", maintain_order="left")
     return edges.select(LINE, "child", "parent", "text")
 
 
 def _axioms(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """Return the relationships of the kept terms, and one row for each that has a logical definition."""
     text, none = pl.col("text"), pl.lit(None, pl.String)
     stated = _tagged(lines, "relationship", "predicate").with_columns(
         other=text.str.extract(r"^relationship:\s*\S+\s+(\S+)"), name=text.str.extract(r"\s!\s+(.+)$")
@@ -188,7 +178,6 @@ def _axioms(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
 
 
 def _matches(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """Return what a term is said to match: by what qualifies its cross-references, and by SKOS."""
     xrefs = _tagged(lines, "xref", "other")
     said = pl.col("text").str.extract(r"\{(.*)\}\s*(?:!.*)?$").str.extract_all(r'source="[^"]*"')
     xrefs = xrefs.with_columns(said.alias("evidence")).explode("evidence", empty_as_null=False, keep_nulls=False)
@@ -208,7 +197,6 @@ def _matches(lines: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
 def _stanza_rejects(lines: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
     joined = lines.filter(pl.col("text") != "").join(broken, on="_stanza", maintain_order="left")
     grouped = joined.group_by("_stanza", maintain_order=True).agg(
-        pl.lit(None).cast(pl.String).alias("file"),
         pl.col(LINE).first().alias("line"),
         pl.col("text").str.join("\n").alias("record"),
         pl.col("reason").first(),

@@ -15,7 +15,17 @@ import numpy as np
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records
-from kgdx.ingest.sources.term_frames import DEFINITION, HINT, SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.ingest.sources.term_frames import (
+    DEFINITION,
+    HINT,
+    SCOPES,
+    Ontology,
+    OntologyTerm,
+    curie,
+    prefixes,
+    release,
+    text_of,
+)
 from kgdx.ingest.unpack import Readable, unpacked
 
 VERSION = "2"
@@ -27,29 +37,24 @@ _MERGED = "IAO:0000227"
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read the nodes that the source is about as terms, with their edges and matches.
-
-    Raises:
-        SourceError: The file is unreadable, is no obographs JSON, has no such node, or its is_a edges form a cycle.
-    """
+    """Read the nodes that the source is about as terms, with their edges and matches."""
     ontology = Ontology(path, prefixes(manifest))
     for number, node in enumerate(_objects(path, "graphs.item.nodes.item"), 1):
         _node(node, number, ontology)
     for number, edge in enumerate(_objects(path, "graphs.item.edges.item"), 1):
         if edge.get("pred") == "is_a":
             parent = curie(str(edge.get("obj", "")))
-            ontology.edges.add(number, curie(str(edge.get("sub", ""))), parent or None, f"is_a {parent}")
+            ontology.edge(number, curie(str(edge.get("sub", ""))), parent or None, f"is_a {parent}")
         elif text_of(edge.get("pred")) and text_of(edge.get("sub")):
             ends = (curie(str(edge.get(end, ""))) for end in ("sub", "pred", "obj"))
-            ontology.axioms.add(number, *ends, None)
+            ontology.axiom(number, *ends)
     for number, axiom in enumerate(_objects(path, "graphs.item.logicalDefinitionAxioms.item"), 1):
-        ontology.axioms.add(number, curie(str(axiom.get("definedClassId", ""))), DEFINITION, None, None)
+        ontology.axiom(number, curie(str(axiom.get("definedClassId", ""))), DEFINITION, None)
     version = next((release(str(found)) for found in _objects(path, "graphs.item.meta.version", str)), None)
     return ontology.records(version)
 
 
 def _objects(path: Path, place: str, kind: type = dict) -> Iterator[Any]:
-    """Objects of one kind at a place in the file, one after the other."""
     import ijson
 
     with unpacked(path) as stream:
@@ -66,7 +71,7 @@ def _objects(path: Path, place: str, kind: type = dict) -> Iterator[Any]:
 def _node(node: dict[str, Any], number: int, ontology: Ontology) -> None:
     if not isinstance(node.get("id"), str) or node.get("type", "CLASS") != "CLASS":
         return
-    term = Term(number, curie(node["id"]), name=text_of(node.get("lbl")))
+    term = OntologyTerm(number, curie(node["id"]), name=text_of(node.get("lbl")))
     meta = _dict(node.get("meta"))
     term.definition = text_of(_dict(meta.get("definition")).get("val"))
     term.comment = next((text for each in _list(meta.get("comments")) if (text := text_of(each))), None)
@@ -80,20 +85,19 @@ def _node(node: dict[str, Any], number: int, ontology: Ontology) -> None:
             term.xrefs.add(curie(text))
             for said in _dicts(_dict(each.get("meta")).get("basicPropertyValues")):
                 if said.get("pred") == f"{_IN_OWL}source":
-                    ontology.matches.add(number, term.id, curie(text), text_of(said.get("val")))
+                    ontology.match(number, term.id, curie(text), text_of(said.get("val")))
     _more(term, meta, number, ontology)
     ontology.add(term)
 
 
-def _more(term: Term, meta: dict[str, Any], number: int, ontology: Ontology) -> None:
-    """Take what stands among the basic property values: matches, replacements, alternative ids."""
+def _more(term: OntologyTerm, meta: dict[str, Any], number: int, ontology: Ontology) -> None:
     reasons = set()
     for each in _dicts(meta.get("basicPropertyValues")):
         predicate, value = str(each.get("pred")), text_of(each.get("val"))
         if value is None:
             continue
         if predicate.startswith(_SKOS):
-            ontology.matches.add(number, term.id, curie(value), f"skos:{predicate.removeprefix(_SKOS)}")
+            ontology.match(number, term.id, curie(value), f"skos:{predicate.removeprefix(_SKOS)}")
         elif predicate == _REPLACED_BY:
             term.replaced_by.add(curie(value))
         elif predicate == _REASON:
@@ -130,10 +134,6 @@ class Shallow:
     A streaming parser keeps the path to where it is, and a file of a few kilobytes of brackets makes that path fill
     the machine.
 
-    Args:
-        path: The file, for the message.
-        stream: Its bytes.
-
     Example:
         >>> import io
         >>> Shallow(Path("a.json"), io.BytesIO(b'{"a [\\" [": [1]}')).read()
@@ -148,11 +148,7 @@ class Shallow:
         self._held = b""
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes.
-
-        Raises:
-            SourceError: They are nested deeper than :data:`DEPTH`.
-        """
+        """Return the next bytes."""
         block = self._stream.read(size)
         self._watch(block)
         return block

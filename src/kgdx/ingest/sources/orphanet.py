@@ -23,7 +23,7 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.ingest.records import TEXTS, RecordBuilder, Records
 from kgdx.ingest.sources.gene_ids import by_symbol
 from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
@@ -42,7 +42,7 @@ _GENE_PREFIXES = {"Ensembl": "ENSEMBL", "SwissProt": "UniProtKB", "Reactome": "R
 
 
 @dataclass(frozen=True, slots=True)
-class Disorder:
+class DisorderRecord:
     """A disorder of a product: its element, id (CURIE) and name, and the whole record that it stands in."""
 
     element: Any
@@ -55,21 +55,17 @@ class _UnusableError(Exception):
     """Why no row can be made of an element."""
 
 
-Take = str | Callable[[Any, Disorder], Any]
+Take = str | Callable[[Any, DisorderRecord], Any]
 """The path of a column's text below a row's element, or a function of the element and its disorder."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ProductTable:
     """A product that is one table.
 
-    Attributes:
-        file: Name of the product's file.
-        each: Path of the elements that are rows, below the disorder; empty where the disorder is one.
-        columns: Columns beside :data:`_COMMON`, and what they are taken from.
-        kinds: Types of the columns that are no text.
-        what: The word for what the rows say.
-        record: Tag of the records that hold a disorder.
+    ``each`` is the path of the elements that are rows, below the disorder; empty where the disorder is one. ``columns``
+    say what the columns beside :data:`_COMMON` are taken from, ``kinds`` which are no text. ``what`` is the word for
+    what the rows say, ``record`` the tag of the records that hold a disorder.
     """
 
     file: str
@@ -80,32 +76,20 @@ class Table:
     record: str = "Disorder"
 
 
-_COMMON: Mapping[str, Any] = {"orpha": TEXT, "name": TEXT, "disease_type": TEXT}
+_COMMON = ("orpha", "name", "disease_type")
 
 
-class Product:
-    """One product's file.
+class OrphanetFile:
+    """One product's file."""
 
-    Args:
-        path: The file.
-        title: Its name as published, for messages.
-
-    Attributes:
-        refused: Records that were refused so far.
-    """
-
-    def __init__(self, path: Path, title: str) -> None:
+    def __init__(self, path: Path, title: str, building: RecordBuilder) -> None:
         self.path = path
         self.title = f"{title} from https://www.orphadata.com"
-        self.refused = Refused()
+        self.building = building
         self._file = XmlFile(path, "JDBOR", self.title)
 
-    def disorders(self, tag: str = "Disorder") -> Iterator[Disorder]:
-        """Yield the disorders of all records with a tag; one without code or name, or that comes again, is refused.
-
-        Raises:
-            SourceError: The file is unreadable or is none of Orphanet's.
-        """
+    def disorders(self, tag: str = "Disorder") -> Iterator[DisorderRecord]:
+        """Yield the disorders of all records with a tag; one without code or name, or that comes again, is refused."""
         known: set[str] = set()
         for record in self._file.records(tag, nested=True):
             element = record if tag == "Disorder" else record.find("Disorder")
@@ -113,25 +97,25 @@ class Product:
             name = None if element is None else text(element, "Name")
             reason = _reason(record, code, name, known)
             if reason is not None or code is None or name is None:
-                self.refused.add(record.sourceline, shown(record), reason or "")
+                self.building.refuse(record.sourceline, shown(record), reason or "")
                 continue
             known.add(code)
-            yield Disorder(element, f"ORPHA:{code}", name, record)
+            yield DisorderRecord(element, f"ORPHA:{code}", name, record)
 
-    def records(self, frames: dict[str, pl.DataFrame], found: int, what: str) -> Records:
-        """Return the frames; SourceError where no row says what (a word) the product is about: it is another one."""
-        if not found:
+    def records(self, frame: str, what: str, says: pl.Expr | None = None) -> Records:
+        """Return all frames; where no row of one says what the product is about, it is another one."""
+        found = self.building.records(self._file.attributes.get("date"))
+        rows = found.frames[frame]
+        if (rows if says is None else rows.filter(says)).is_empty():
             raise SourceError(f"{self.path} has no {what}", hint=f"it should be {self.title}")
-        return Records(frames, join_rejects([self.refused.frame()]), self._file.attributes.get("date"))
+        return found
 
 
 def _code(element: Any) -> str | None:
-    """The ORPHAcode of a disorder; releases before 2020 call it OrphaNumber."""
     return text(element, "OrphaCode") or text(element, "OrphaNumber")
 
 
 def _reason(record: Any, code: str | None, name: str | None, known: set[str]) -> str | None:
-    """Return why a record cannot be used."""
     if code is None or not (code.isascii() and code.isdigit()):
         return f"its OrphaCode is '{(code or '')[:60]}', not a number"
     if code in known:
@@ -141,12 +125,9 @@ def _reason(record: Any, code: str | None, name: str | None, known: set[str]) ->
     return None if name is not None else f"ORPHA:{code} has no name"
 
 
-# --- products that are one table ------------------------------------------------------------------------------------
-
-
-def _rows(path: Path, table: Table) -> tuple[Product, pl.DataFrame]:
-    product = Product(path, table.file)
-    rows = Columns({**_COMMON, **{name: table.kinds.get(name, TEXT) for name in table.columns}})
+def _read(path: Path, table: ProductTable, says: pl.Expr | None = None) -> Records:
+    building = RecordBuilder({"rows": [*_COMMON, *table.columns]}, table.kinds)
+    product = OrphanetFile(path, table.file, building)
     for disorder in product.disorders(table.record):
         kind = text(disorder.element, "DisorderType/Name")
         for element in disorder.element.iterfind(table.each) if table.each else (disorder.element,):
@@ -156,56 +137,36 @@ def _rows(path: Path, table: Table) -> tuple[Product, pl.DataFrame]:
                     for take in table.columns.values()
                 ]
             except _UnusableError as error:
-                product.refused.add(element.sourceline, shown(element), str(error))
+                building.refuse(element.sourceline, shown(element), str(error))
             else:
-                rows.add(element.sourceline, disorder.id, disorder.name, kind, *values)
-    return product, rows.frame()
+                building.add("rows", element.sourceline, disorder.id, disorder.name, kind, *values)
+    return product.records("rows", table.what, says)
 
 
 def read_phenotypes(path: Path, manifest: Manifest) -> Records:
-    """Read annotations as the frames ``present`` and, for frequency class Excluded, ``absent``.
-
-    Raises:
-        SourceError: It is not well-formed XML, or not Orphanet's product 4.
-    """
-    product, table = _rows(path, _PHENOTYPES)
-    excluded = pl.col("frequency_class").eq_missing(EXCLUDED)
-    frames = {"present": table.filter(~excluded), "absent": table.filter(excluded)}
-    return product.records(frames, table.height, _PHENOTYPES.what)
+    """Read annotations as the frames ``present`` and, for frequency class Excluded, ``absent``."""
+    found = _read(path, _PHENOTYPES)
+    rows, excluded = found.frames.pop("rows"), pl.col("frequency_class").eq_missing(EXCLUDED)
+    found.frames |= {"present": rows.filter(~excluded), "absent": rows.filter(excluded)}
+    return found
 
 
 def read_genes(path: Path, manifest: Manifest) -> Records:
-    """Read associations as the frame ``rows``, each with its gene's id, symbol and cross-references.
-
-    Raises:
-        SourceError: It is not well-formed XML, or not Orphanet's product 6.
-    """
-    return _one_frame(path, _GENES)
+    """Read associations as the frame ``rows``, each with its gene's id, symbol and cross-references."""
+    return _read(path, _GENES)
 
 
 def read_prevalence(path: Path, manifest: Manifest) -> Records:
-    """Read statements of prevalence as the frame ``rows``; a mean value of 0 where only a class is given is none.
-
-    Raises:
-        SourceError: It is not well-formed XML, or not Orphanet's file of prevalences.
-    """
-    return _one_frame(path, _PREVALENCES)
-
-
-def _one_frame(path: Path, table: Table) -> Records:
-    product, rows = _rows(path, table)
-    return product.records({"rows": rows}, rows.height, table.what)
+    """Read statements of prevalence as the frame ``rows``; a mean value of 0 where only a class is given is none."""
+    return _read(path, _PREVALENCES)
 
 
 def read_ages(path: Path, manifest: Manifest) -> Records:
-    """Read disorders as the frame ``rows``; what is not known of one is an empty list.
-
-    Raises:
-        SourceError: It is not well-formed XML, or not Orphanet's file of ages.
-    """
-    product, table = _rows(path, _AGES)
-    stated = table.filter((pl.col("onset_ages").list.len() > 0) | (pl.col("inheritance").list.len() > 0))
-    return product.records({"rows": table.rename({"orpha": "id"})}, stated.height, _AGES.what)
+    """Read disorders as the frame ``rows``; what is not known of one is an empty list."""
+    stated = (pl.col("onset_ages").list.len() > 0) | (pl.col("inheritance").list.len() > 0)
+    found = _read(path, _AGES, stated)
+    found.frames["rows"] = found.frames["rows"].rename({"orpha": "id"})
+    return found
 
 
 def publications(source: str | None) -> list[str]:
@@ -218,7 +179,7 @@ def publications(source: str | None) -> list[str]:
     return list(dict.fromkeys(f"PMID:{found}" for found in _PMID.findall(source or "")))
 
 
-def _frequency(element: Any, disorder: Disorder) -> str | None:
+def _frequency(element: Any, disorder: DisorderRecord) -> str | None:
     words = text(element, "HPOFrequency/Name")
     frequency = _CLASSES.get((words or "").partition("(")[0].strip().lower())
     if words is not None and frequency is None:
@@ -226,15 +187,14 @@ def _frequency(element: Any, disorder: Disorder) -> str | None:
     return frequency
 
 
-def _symbol(element: Any, disorder: Disorder) -> str:
+def _symbol(element: Any, disorder: DisorderRecord) -> str:
     symbol = text(element, "Gene/Symbol")
     if symbol is None:
         raise _UnusableError("its gene has no symbol")
     return symbol
 
 
-def _gene(element: Any, disorder: Disorder) -> str:
-    """Return NCBI's id, stated or by the symbol; else the first of HGNC's and Ensembl's."""
+def _gene(element: Any, disorder: DisorderRecord) -> str:
     xrefs = _gene_xrefs(element, disorder)
     ncbi, hgnc, ensembl = (
         next((each for each in xrefs if each.startswith(prefix)), None) for prefix in ("NCBIGene:", "HGNC:", "ENSEMBL:")
@@ -245,8 +205,7 @@ def _gene(element: Any, disorder: Disorder) -> str:
     return gene
 
 
-def _gene_xrefs(element: Any, disorder: Disorder) -> list[str]:
-    """Return the gene's ids elsewhere as CURIEs."""
+def _gene_xrefs(element: Any, disorder: DisorderRecord) -> list[str]:
     found: dict[str, None] = {}
     for reference in element.iterfind("Gene/ExternalReferenceList/ExternalReference"):
         source, code = text(reference, "Source"), text(reference, "Reference")
@@ -256,14 +215,14 @@ def _gene_xrefs(element: Any, disorder: Disorder) -> list[str]:
     return list(found)
 
 
-def _region(element: Any, disorder: Disorder) -> str:
+def _region(element: Any, disorder: DisorderRecord) -> str:
     region = text(element, "PrevalenceGeographic/Name")
     if region is None:
         raise _UnusableError("it names no region")
     return region
 
 
-def _value(element: Any, disorder: Disorder) -> float | None:
+def _value(element: Any, disorder: DisorderRecord) -> float | None:
     words = text(element, "ValMoy")
     try:
         value = float(words or 0)
@@ -279,7 +238,7 @@ def _known(path: str) -> Take:
     return lambda element, _: [each for each in texts(element, path) if each not in _UNKNOWN]
 
 
-_PHENOTYPES = Table(
+_PHENOTYPES = ProductTable(
     "en_product4.xml",
     "HPODisorderAssociationList/HPODisorderAssociation",
     {
@@ -293,7 +252,7 @@ _PHENOTYPES = Table(
     {"publications": TEXTS},
     record="HPODisorderSetStatus",
 )
-_GENES = Table(
+_GENES = ProductTable(
     "en_product6.xml",
     "DisorderGeneAssociationList/DisorderGeneAssociation",
     {
@@ -307,7 +266,7 @@ _GENES = Table(
     "gene associations",
     {"xrefs": TEXTS, "publications": TEXTS},
 )
-_PREVALENCES = Table(
+_PREVALENCES = ProductTable(
     "en_product9_prev.xml",
     "PrevalenceList/Prevalence",
     {
@@ -323,7 +282,7 @@ _PREVALENCES = Table(
     "prevalences",
     {"value": pl.Float64(), "publications": TEXTS},
 )
-_AGES = Table(
+_AGES = ProductTable(
     "en_product9_ages.xml",
     "",
     {
@@ -335,32 +294,28 @@ _AGES = Table(
 )
 
 
-# --- disorders and their references ---------------------------------------------------------------------------------
-
-
 def read_disorders(path: Path, manifest: Manifest) -> Records:
     """Read disorders as the frame ``disorder``, and their references to OMIM (``rows``), MONDO and MeSH with relation.
 
     The relation is Orphanet's: E exact, NTBT the Orphanet entry is narrower, BTNT it is broader, or another one.
     References to other vocabularies (ICD, UMLS, …), and all of these too, stand among the ``xrefs``.
-
-    Raises:
-        SourceError: It is not well-formed XML, or not Orphanet's product 1.
     """
-    product = Product(path, "en_product1.xml")
-    kinds = {"id": TEXT, "name": TEXT, "definition": TEXT, "synonyms": TEXTS, "xrefs": TEXTS, "disease_type": TEXT}
-    disorders = Columns({**kinds, "obsolete": pl.Boolean(), "replaced_by": TEXT})
-    reference = dict.fromkeys(("orpha", "other", "relation", "name", "validation"), TEXT)
-    references = {name: Columns(reference) for name in _FRAMES_OF.values()}
+    disorder_columns = ("id", "name", "definition", "synonyms", "xrefs", "disease_type", "obsolete", "replaced_by")
+    reference_columns = ("orpha", "other", "relation", "name", "validation")
+    building = RecordBuilder(
+        {"disorder": disorder_columns, **dict.fromkeys(_FRAMES_OF.values(), reference_columns)},
+        {"synonyms": TEXTS, "xrefs": TEXTS, "obsolete": pl.Boolean()},
+    )
+    product = OrphanetFile(path, "en_product1.xml", building)
     for disorder in product.disorders():
-        xrefs = _references(disorder, references)
-        disorders.add(disorder.element.sourceline, *_values(disorder, xrefs))
-    frames = {"disorder": disorders.frame(), **{name: columns.frame() for name, columns in references.items()}}
-    frames["rows"] = frames["rows"].rename({"other": "omim"})
-    return product.records(frames, frames["rows"].height, "OMIM references")
+        xrefs = _references(disorder, building)
+        building.add("disorder", disorder.element.sourceline, *_values(disorder, xrefs))
+    found = product.records("rows", "OMIM references")
+    found.frames["rows"] = found.frames["rows"].rename({"other": "omim"})
+    return found
 
 
-def _values(disorder: Disorder, xrefs: list[str]) -> tuple[Any, ...]:
+def _values(disorder: DisorderRecord, xrefs: list[str]) -> tuple[Any, ...]:
     element = disorder.element
     definitions = (
         text(section, "Contents")
@@ -388,8 +343,7 @@ def _values(disorder: Disorder, xrefs: list[str]) -> tuple[Any, ...]:
     )
 
 
-def _references(disorder: Disorder, frames: dict[str, Columns]) -> list[str]:
-    """Add the references that can become relations to their frames; return all as CURIEs."""
+def _references(disorder: DisorderRecord, building: RecordBuilder) -> list[str]:
     found: dict[str, None] = {}
     for reference in disorder.element.iterfind("ExternalReferenceList/ExternalReference"):
         source, code = text(reference, "Source"), text(reference, "Reference")
@@ -403,5 +357,5 @@ def _references(disorder: Disorder, frames: dict[str, Columns]) -> list[str]:
             relation = (text(reference, "DisorderMappingRelation/Name") or "").partition(" ")[0] or None
             validation = text(reference, "DisorderMappingValidationStatus/Name")
             other = curie if code is not None else None
-            frames[frame].add(reference.sourceline, disorder.id, other, relation, disorder.name, validation)
+            building.add(frame, reference.sourceline, disorder.id, other, relation, disorder.name, validation)
     return list(found)

@@ -12,7 +12,16 @@ from typing import Any
 
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records
-from kgdx.ingest.sources.term_frames import DEFINITION, SCOPES, Ontology, Term, curie, prefixes, release, text_of
+from kgdx.ingest.sources.term_frames import (
+    DEFINITION,
+    SCOPES,
+    Ontology,
+    OntologyTerm,
+    curie,
+    prefixes,
+    release,
+    text_of,
+)
 from kgdx.ingest.sources.xml_records import XmlFile
 
 VERSION = "2"
@@ -27,11 +36,7 @@ _MERGED = "IAO:0000227"
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read the classes that the source is about as terms, with their edges and matches.
-
-    Raises:
-        SourceError: The file is unreadable, is no RDF/XML, has no such class, or its subclass axioms form a cycle.
-    """
+    """Read the classes that the source is about as terms, with their edges and matches."""
     ontology = Ontology(path, prefixes(manifest))
     version = None
     file = XmlFile(path, f"{_RDF}RDF", "an ontology in OWL as RDF/XML")
@@ -48,7 +53,7 @@ def read(path: Path, manifest: Manifest) -> Records:
 
 
 def _class(element: Any, id: str, ontology: Ontology) -> None:
-    term = Term(element.sourceline, id)
+    term = OntologyTerm(element.sourceline, id)
     reasons = set()
     for child in element.iterchildren(tag="{*}*"):
         space, _, tag = child.tag[1:].rpartition("}")
@@ -56,15 +61,15 @@ def _class(element: Any, id: str, ontology: Ontology) -> None:
         value = _value(child)
         if space == _RDFS and tag == "subClassOf":
             for parent in _parents(child):
-                ontology.edges.add(child.sourceline, id, parent, f"subClassOf {parent}")
+                ontology.edge(child.sourceline, id, parent, f"subClassOf {parent}")
             for predicate, other in _restrictions(child):
-                ontology.axioms.add(child.sourceline, id, predicate, other, None)
+                ontology.axiom(child.sourceline, id, predicate, other)
         elif space == _OWL and tag == "equivalentClass":
-            ontology.axioms.add(child.sourceline, id, DEFINITION, None, None)
+            ontology.axiom(child.sourceline, id, DEFINITION, None)
         elif value is None:
             continue
         elif space == _SKOS:
-            ontology.matches.add(child.sourceline, id, curie(value), f"skos:{tag}")
+            ontology.match(child.sourceline, id, curie(value), f"skos:{tag}")
         elif space == _IN_OWL:
             _in_owl(term, tag, value)
         elif space == _OBO and tag == "IAO_0000115":
@@ -83,8 +88,7 @@ def _class(element: Any, id: str, ontology: Ontology) -> None:
     ontology.add(term)
 
 
-def _in_owl(term: Term, tag: str, value: str) -> None:
-    """Take one of the annotations of OBO in OWL."""
+def _in_owl(term: OntologyTerm, tag: str, value: str) -> None:
     if tag in SCOPES:
         term.synonyms.add((value, SCOPES[tag]))
     elif tag == "hasDbXref":
@@ -98,7 +102,6 @@ def _in_owl(term: Term, tag: str, value: str) -> None:
 
 
 def _axiom(element: Any, ontology: Ontology) -> None:
-    """Take what an annotation says of a cross-reference, such as MONDO:equivalentTo, or of a layperson's synonym."""
     about = _value(element.find(f"{_OWL}annotatedProperty"))
     if about is not None and about.endswith("#hasExactSynonym"):
         kinds = (_value(each) or "" for each in element.iterfind(f"{_IN_OWL}hasSynonymType"))
@@ -113,11 +116,10 @@ def _axiom(element: Any, ontology: Ontology) -> None:
         return
     for said in element.iterfind(f"{_IN_OWL}source"):
         if evidence := _value(said):
-            ontology.matches.add(element.sourceline, curie(source), curie(target), evidence)
+            ontology.match(element.sourceline, curie(source), curie(target), evidence)
 
 
 def _parents(element: Any) -> Iterator[str]:
-    """Yield the named class that a subClassOf refers to, if it is no restriction."""
     if resource := element.get(f"{_RDF}resource"):
         yield curie(resource)
     for inner in element.iterchildren(tag=f"{_OWL}Class"):
@@ -126,7 +128,6 @@ def _parents(element: Any) -> Iterator[str]:
 
 
 def _restrictions(element: Any) -> Iterator[tuple[str, str]]:
-    """Yield the property and the named class of each restriction that a subClassOf refers to."""
     for inner in element.iterchildren(tag=f"{_OWL}Restriction"):
         on, some = (inner.find(f"{_OWL}{part}") for part in ("onProperty", "someValuesFrom"))
         ends = [each.get(f"{_RDF}resource") for each in (on, some) if each is not None]
@@ -139,7 +140,6 @@ def _is_english(element: Any) -> bool:
 
 
 def _value(element: Any) -> str | None:
-    """Return an annotation's value: what it refers to, or its text."""
     if element is None:
         return None
     return element.get(f"{_RDF}resource") or text_of(element.text)

@@ -16,10 +16,10 @@ import polars as pl
 from kgdx.case import Case, Failure, Status, read_cases
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.errors import CaseError, SourceError
-from kgdx.ingest.fetch import read_text
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import Records, minted
-from kgdx.ingest.sources.record_files import MAX_TEXT, WORDS, Reading, phrase, problem_of_phrase
+from kgdx.ingest.records import TEXTS, RecordBuilder, Records, minted
+from kgdx.ingest.sources.json_records import MAX_TEXT, phrase, problem_of_phrase
+from kgdx.ingest.unpack import read_text
 
 VERSION = "2"
 
@@ -51,29 +51,17 @@ _LONGEST_LINE = 1 << 17
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read cases; one that cannot be used is refused, and so is each part of one, with its place and reason.
-
-    Raises:
-        SourceError: The path does not exist or holds no case at all.
-    """
+    """Read cases; one that cannot be used is refused, and so is each part of one, with its place and reason."""
     return collect(path, manifest, "a case")
 
 
 def read_phenopackets(path: Path, manifest: Manifest) -> Records:
-    """Read GA4GH phenopackets v2 (a file, JSON lines, a folder; gzipped or not); other cases are refused.
-
-    Raises:
-        SourceError: The path does not exist or holds no phenopacket at all.
-    """
+    """Read GA4GH phenopackets v2 (a file, JSON lines, a folder; gzipped or not); other cases are refused."""
     return collect(path, manifest, "a GA4GH phenopacket v2", lambda case: case.source == "phenopacket")
 
 
 def read_ddxplus(path: Path, manifest: Manifest) -> Records:
-    """Read patients of DDXPlus (its CSV files); other cases are refused.
-
-    Raises:
-        SourceError: The path does not exist or holds no such patient at all.
-    """
+    """Read patients of DDXPlus (its CSV files); other cases are refused."""
     return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == _DDXPLUS)
 
 
@@ -82,59 +70,55 @@ def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], 
 
     Ids of a form that has no rules for them get the source's name in front, as two tables may well both begin at 1; a
     phenopacket's id, and one minted from the case's content, stay as they are.
-
-    Args:
-        path: File or folder.
-        manifest: Names the source, of which ids are minted for what has only a name.
-        form: How a message calls it.
-        wanted: Whether a case has the form; any has when ``None``.
-
-    Raises:
-        SourceError: The path does not exist or holds no such case.
     """
-    reading = Reading(FRAMES, {"dialogue": WORDS, "synthetic": pl.Boolean()})
+    building = RecordBuilder(FRAMES, {"dialogue": TEXTS, "synthetic": pl.Boolean()})
     seen: dict[str, tuple[int, str]] = {}
     try:
         for number, case in enumerate(read_cases(path), 1):
             if isinstance(case, Failure):
                 file, line = _place(case.where)
-                reading.rejects.append((file, line, case.id, case.message, None))
-            elif wanted is not None and not wanted(case):
-                reading.rejects.append((str(path), number, case.id, f"it is not {form}", None))
+                building.refuse(line, case.id, case.message, file=file)
+                continue
+            reason, record = None, case.id
+            if wanted is not None and not wanted(case):
+                reason = f"it is not {form}"
             elif case.id in seen and seen[case.id][1] != case.digest:
                 reason = f"another case (record '{seen[case.id][0]}') has the id '{case.id}'"
-                reading.rejects.append((str(path), number, case.id, reason, None))
             elif len(case.text) > MAX_TEXT:
-                reason = f"its text has {len(case.text):,} characters"
-                reading.rejects.append((str(path), number, case.text[:_SHOWN_TEXT], reason, None))
-            else:
-                seen.setdefault(case.id, (number, case.digest))
-                _Adding(number, case, manifest.name, reading).add(str(path))
+                reason, record = f"its text has {len(case.text):,} characters", case.text[:_SHOWN_TEXT]
+            if reason is not None:
+                building.refuse(number, record, reason, file=str(path))
+                continue
+            seen.setdefault(case.id, (number, case.digest))
+            _CaseRows(number, case, manifest.name, building, str(path)).add()
     except CaseError as error:
         raise SourceError(error.message, hint=error.hint) from error
-    if not reading.rows["case"]:
-        reason = reading.rejects[0][3] if reading.rejects else "it holds no case"
+    if not building.holds("case"):
+        reason = building.first_reason or "it holds no case"
         raise SourceError(f"{path} has no usable case ({reason})", hint=f"give {form} in each record")
-    return reading.records()
+    return building.records()
 
 
-class _Adding:
-    """Adds one case to the frames."""
+class _CaseRows:
+    """The rows of one case."""
 
-    def __init__(self, number: int, case: Case, source: str, reading: Reading) -> None:
-        self.number, self.case, self.source, self.reading = number, case, source, reading
+    def __init__(self, number: int, case: Case, source: str, building: RecordBuilder, path: str) -> None:
+        self.number, self.case, self.source, self.building, self.path = number, case, source, building, path
         own = case.source == "phenopacket" or case.id.startswith((f"{source}:", MINTED))
         self.id = case.id if own else f"{source}:{case.id}"
 
     def put(self, frame: str, *values: Any) -> None:
-        self.reading.rows[frame].append((self.number, *values))
+        self.building.add(frame, self.number, *values)
 
-    def add(self, path: str) -> None:
+    def refuse(self, reason: str, record: str | None = None) -> None:
+        self.building.refuse(self.number, self.case.id if record is None else record, reason, file=self.path)
+
+    def add(self) -> None:
         case = self.case
         for issue in case.issues:
             if issue.level != "info":
                 file, line = _place(issue.where)
-                self.reading.rejects.append((file, line, case.id, f"{issue.message}: {issue.remedy}", None))
+                self.building.refuse(line, case.id, f"{issue.message}: {issue.remedy}", file=file)
         dialogue = [turn for turn in case.extra.get("dialogue", []) if turn] if case.source == "dialogue" else None
         text = case.text.replace("\0", "\ufffd") or None
         self.put(
@@ -142,56 +126,44 @@ class _Adding:
         )
         for finding in case.findings:
             if finding.status not in _STATUS:
-                reason = f"whether the patient has '{finding.id[:40]}' is {finding.status}"
-                self.reading.rejects.append((path, self.number, case.id, reason, None))
+                self.refuse(f"whether the patient has '{finding.id[:40]}' is {finding.status}")
             elif _HPO.fullmatch(finding.id):
                 self.put(_STATUS[finding.status], self.id, finding.id, finding.onset, finding.text or None)
             elif finding.id.startswith(DDXPLUS):
-                self._known_symptom(finding.id, finding.label, _STATUS[finding.status], "en")
+                self._symptom(_STATUS[finding.status], finding.id, finding.label, "en")
+            elif reason := problem_of_phrase(words := phrase(finding.id)):
+                self.refuse(f"'{words[:40]}' names nothing: {reason}")
             else:
-                self._symptom(finding.id, _STATUS[finding.status], path)
+                language = "zh" if _HAN.search(words) else case.language or ("en" if words.isascii() else None)
+                self._symptom(_STATUS[finding.status], minted(self.source, "Symptom", words), words, language)
         labels = case.extra.get("disease_labels", {})
         for disease in case.diseases:
             label = phrase(labels.get(disease, ""))
             stated = label and not problem_of_phrase(label)
             self._disease(disease, label if stated else disease, None, self.source if stated else "id")
         if case.source != _DDXPLUS:  # its names are those of the condition that it states by id
-            self._named_diseases(path)
+            self._named_diseases()
         for publication in case.publications:
             self.put("reported", self.id, publication)
             self.put("publication", publication)
 
-    def _symptom(self, given: str, status: str, path: str) -> None:
-        words = phrase(given)
-        if reason := problem_of_phrase(words):
-            self.reading.rejects.append(
-                (path, self.number, self.case.id, f"'{words[:40]}' names nothing: {reason}", None)
-            )
-            return
-        self._known_symptom(minted(self.source, "Symptom", words), words, status, _language(words, self.case))
-
-    def _known_symptom(self, identifier: str, words: str, status: str, language: str | None) -> None:
+    def _symptom(self, status: str, identifier: str, words: str, language: str | None) -> None:
         self.put(f"symptom_{status}", self.id, words, identifier)
         self.put("symptom", identifier, words, language)
 
-    def _named_diseases(self, path: str) -> None:
+    def _named_diseases(self) -> None:
         stated = self.case.extra.get("diagnosis", [])
         for name in stated if isinstance(stated, list) else [stated]:
             words = phrase(name) if isinstance(name, str) else ""
             if reason := problem_of_phrase(words):
-                record = str(name)[:_SHOWN_TEXT]
-                self.reading.rejects.append((path, self.number, record, f"the diagnosis names nothing: {reason}", None))
-                continue
-            chinese = words if _HAN.search(words) else None
-            self._disease(minted(self.source, "Disease", words.lower()), words, chinese, None)
+                self.refuse(f"the diagnosis names nothing: {reason}", str(name)[:_SHOWN_TEXT])
+            else:
+                chinese = words if _HAN.search(words) else None
+                self._disease(minted(self.source, "Disease", words.lower()), words, chinese, None)
 
     def _disease(self, identifier: str, name: str, name_zh: str | None, origin: str | None) -> None:
         self.put("diagnosed", self.id, identifier)
         self.put("disease", identifier, name, name_zh, origin)
-
-
-def _language(words: str, case: Case) -> str | None:
-    return "zh" if _HAN.search(words) else case.language or ("en" if words.isascii() else None)
 
 
 def _place(where: str) -> tuple[str, int | None]:
@@ -203,29 +175,26 @@ def read_symptoms(path: Path, manifest: Manifest) -> Records:
     """Read the DX dataset's normalised symptoms, ``symptom<TAB>wording/wording/…``, as the frame ``symptom``.
 
     A wording that is the symptom itself, or stands twice, is left out.
-
-    Raises:
-        SourceError: The file is unreadable, or no line is of the form.
     """
-    reading = Reading({"symptom": ("id", "name", "synonyms")}, {"synonyms": WORDS})
+    building = RecordBuilder({"symptom": ("id", "name", "synonyms")}, {"synonyms": TEXTS})
     for line, raw in enumerate(read_text(path).split(b"\n"), 1):
         if not raw.strip():
             continue
         text = raw.decode("utf-8", "replace")
         if len(text) > _LONGEST_LINE:
-            reading.refuse(line, text, f"the line has {len(text):,} characters")
+            building.refuse(line, text, f"the line has {len(text):,} characters")
             continue
         name, tab, wordings = text.partition("\t")
         name = phrase(name)
         damaged = "it is not UTF-8 text" if "\ufffd" in text or "\0" in text else None
         reason = damaged or ("it has no tab after the symptom" if not tab else problem_of_phrase(name))
         if reason:
-            reading.refuse(line, text, reason)
+            building.refuse(line, text, reason)
             continue
         said = dict.fromkeys(phrase(each) for each in wordings.split("/"))
         synonyms = [each for each in said if each != name and not problem_of_phrase(each)]
-        reading.rows["symptom"].append((line, minted(_DIALOGUES, "Symptom", name), name, synonyms))
-    if not reading.rows["symptom"]:
-        reason = reading.rejects[0][3] if reading.rejects else "it is empty"
+        building.add("symptom", line, minted(_DIALOGUES, "Symptom", name), name, synonyms)
+    if not building.holds("symptom"):
+        reason = building.first_reason or "it is empty"
         raise SourceError(f"{path} has no symptom ({reason})", hint="give lines of symptom<TAB>wording/wording")
-    return reading.records()
+    return building.records()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,7 @@ import polars as pl
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, join_rejects, no_rejects, refuse, scratch_file
-from kgdx.ingest.sources.csv_blocks import read_blocks, read_header
-from kgdx.ingest.sources.primekg_nodes import CLASSES, Nodes, beside, node_frames, read_nodes, sides
+from kgdx.ingest.sources.table_files import read_blocks, read_header
 
 VERSION = "1"
 """Changes when the same file would be read otherwise."""
@@ -73,20 +72,13 @@ _ROW = np.dtype([("line", np.uint32), ("x", np.int32), ("y", np.int32), ("word",
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Rows that can be used, as numbers (:data:`_ROW`), in a file for each relation.
-
-    Attributes:
-        ends: Relation → the node types that it joins, in the direction of the ontology.
-        words: Combination of relation and display word → its number.
-        files: Relation → its rows, in the order of the file.
-    """
+    """Rows that can be used, as numbers (:data:`_ROW`), in a file for each relation."""
 
     ends: Mapping[str, tuple[str, str]]
     words: dict[tuple[str, str], int] = field(default_factory=dict)
     files: dict[str, IO[bytes]] = field(default_factory=dict)
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Take rows with ``_x`` and ``_y`` (numbers of nodes), ``_turned``, and the words of the relation."""
         pairs = rows.select("relation", "display_relation").unique().sort("relation", "display_relation").rows()
         for pair in pairs:
             self.words.setdefault(pair, len(self.words))
@@ -108,7 +100,6 @@ class _Edges:
             self.files[relation].write(packed[np.isin(packed["word"], numbers)].tobytes())
 
     def of(self, relation: str) -> np.ndarray:
-        """Return a relation's rows (:data:`_ROW`), and give its file back."""
         if relation not in self.files:
             return np.empty(0, _ROW)
         with self.files.pop(relation) as file:
@@ -117,18 +108,14 @@ class _Edges:
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read nodes by type, and each relation's edges as the frame of PrimeKG's own name for it.
-
-    Raises:
-        SourceError: The file is unreadable, a column is missing, or nodes.csv is not beside edges.csv.
-    """
+    """Read nodes by type, and each relation's edges as the frame of PrimeKG's own name for it."""
     header = read_header(path)
     described = set(COLUMNS) <= set(header.columns)
     if not described and not set(_EDGE) <= set(header.columns):
         missing = next(name for name in COLUMNS if name not in header.columns)
         hint = f"it should have {', '.join(COLUMNS)}"
         raise SourceError(f"{path} has no column {missing!r} in its header line", hint=hint)
-    nodes = Nodes()
+    nodes = PrimeNodes()
     rejects = [] if described else [read_nodes(beside(path), nodes)]
     edges = _Edges(_ends(manifest))
     for rows, refused in read_blocks(path, header):
@@ -144,7 +131,6 @@ def read(path: Path, manifest: Manifest) -> Records:
 
 
 def _ends(manifest: Manifest) -> dict[str, tuple[str, str]]:
-    """Relation → PrimeKG's types at its ends, as the manifest maps its frame."""
     types = {class_: type for type, class_ in CLASSES.items()}
     return {
         entry.frame: (types[entry.start.class_], types[entry.end.class_])
@@ -153,8 +139,7 @@ def _ends(manifest: Manifest) -> dict[str, tuple[str, str]]:
     }
 
 
-def _described(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
-    """Return rows of kg.csv with ``_x``, ``_y`` (indices as numbers) and ``_why``, what is wrong with a node."""
+def _described(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
     rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}") for side in "xy")
     bad = nodes.bad()
     if bad.is_empty():
@@ -166,8 +151,7 @@ def _described(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
     return rows.with_columns(pl.coalesce("_why_x", "_why_y").alias("_why"))
 
 
-def _named(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
-    """Return rows of edges.csv with what :func:`_described` adds, and the types of their nodes."""
+def _named(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
     known = nodes.sound().select("_n", "type")
     for side in "xy":
         rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}"))
@@ -185,7 +169,6 @@ def _named(rows: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
 
 
 def _take(rows: pl.DataFrame, edges: _Edges) -> pl.DataFrame:
-    """Add the rows that can be used to the edges, and return the others."""
     ways = [
         (name, first, second, turned)
         for name, (x, y) in edges.ends.items()
@@ -232,7 +215,6 @@ class _United:
     loops: list[pl.DataFrame] = field(default_factory=list)
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is odd about the edges."""
         total = sum(frame.height for frame in self.frames.values())
         present, absent = (self.pairs[name] for name in _OPPOSITE)
         contradicted = len(np.intersect1d(present, absent))
@@ -242,8 +224,7 @@ class _United:
 _OPPOSITE = ("disease_phenotype_positive", "disease_phenotype_negative")
 
 
-def _unite(edges: _Edges, nodes: Nodes) -> _United:
-    """Bring the rows of each edge together, one relation after the other."""
+def _unite(edges: _Edges, nodes: PrimeNodes) -> _United:
     same, curies = nodes.united(), nodes.curies()
     curies = curies.cast(pl.Categorical)
     displays = pl.Series([display for _, display in edges.words], dtype=pl.String)
@@ -257,14 +238,7 @@ def _unite(edges: _Edges, nodes: Nodes) -> _United:
 def _unite_relation(
     relation: str, rows: np.ndarray, known: tuple[np.ndarray, pl.Series, pl.Series], united: _United
 ) -> None:
-    """Bring the rows of an edge together: the first gives the line, and the direction between nodes of one type.
-
-    Args:
-        relation: PrimeKG's name of it.
-        rows: Its rows, as :data:`_ROW`.
-        known: By index of a node, the index of the same node that stands first, and its CURIE; the display words.
-        united: Takes what comes of it.
-    """
+    """Bring the rows of an edge together: the first gives the line, and the direction between nodes of one type."""
     same, curies, displays = known
     x, y = same[rows["x"]], same[rows["y"]]
     looped = x == y
@@ -303,3 +277,232 @@ def _oddities(alone: int, repeated: int, contradicted: int) -> Iterator[str]:
         yield f"{repeated:,} rows say what an earlier one says; they are merged into it"
     if contradicted:
         yield f"{contradicted:,} pairs of a disease and a phenotype stand as present and as absent; both are kept"
+
+
+CLASSES = {
+    "gene/protein": "Gene",
+    "drug": "Drug",
+    "effect/phenotype": "Phenotype",
+    "disease": "Disease",
+    "biological_process": "BiologicalProcess",
+    "molecular_function": "MolecularFunction",
+    "cellular_component": "CellularComponent",
+    "exposure": "Exposure",
+    "pathway": "Pathway",
+    "anatomy": "Anatomy",
+}
+"""PrimeKG's node types and the ontology's classes."""
+
+NODE_COLUMNS = ("node_index", "node_id", "node_type", "node_name", "node_source")
+INDICES = 1 << 24
+"""Node indices are below this; PrimeKG has 129,375."""
+LONGEST_NAME = 4_000
+"""Characters beyond which a name is taken for damage; the longest in PrimeKG has 700."""
+
+_CELLS = ("index", "id", "type", "name", "source")
+
+
+class _Namespace(NamedTuple):
+    """Ids of one source: what they look like, their prefix, and the digits they are filled up to."""
+
+    type: str
+    source: str
+    pattern: str
+    prefix: str
+    digits: int
+
+
+_NUMBER = r"^[0-9]{1,7}$"
+_NAMESPACES = (
+    _Namespace("gene/protein", "NCBI", r"^[0-9]{1,9}$", "NCBIGene:", 0),
+    _Namespace("drug", "DrugBank", r"^DB[0-9]{5}$", "DRUGBANK:", 0),
+    _Namespace("effect/phenotype", "HPO", _NUMBER, "HP:", 7),
+    _Namespace("disease", "MONDO", _NUMBER, "MONDO:", 7),
+    _Namespace("disease", "MONDO_grouped", r"^[0-9]{1,7}(?:_[0-9]{1,7})+$", "MONDO_GROUPED:", 0),
+    _Namespace("biological_process", "GO", _NUMBER, "GO:", 7),
+    _Namespace("molecular_function", "GO", _NUMBER, "GO:", 7),
+    _Namespace("cellular_component", "GO", _NUMBER, "GO:", 7),
+    _Namespace("anatomy", "UBERON", _NUMBER, "UBERON:", 7),
+    _Namespace("pathway", "REACTOME", r"^R-HSA-[0-9]+$", "REACT:", 0),
+    _Namespace("exposure", "CTD", r"^[CD][0-9]{6,9}$", "MESH:", 0),
+)
+
+
+@dataclass(slots=True)
+class PrimeNodes:
+    """The descriptions of nodes met so far.
+
+    Attributes:
+        known: Every different description (:data:`_CELLS`, as text) with ``_n`` (its index as a number), ``curie``,
+            the line it was first met on, and ``why`` it cannot be used.
+    """
+
+    known: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(
+            schema={
+                **dict.fromkeys(_CELLS, pl.String),
+                LINE: pl.Int64,
+                "_n": pl.Int64,
+                "curie": pl.String,
+                "why": pl.String,
+            }
+        )
+    )
+    _first: pl.DataFrame = field(default_factory=pl.DataFrame)
+    _place: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    def meet(self, described: pl.DataFrame) -> None:
+        """Take descriptions (:data:`_CELLS` and the line): the first of an index stands, one of another node not."""
+        described = self._unfamiliar(described) if self._first.height else described
+        met = described.group_by(_CELLS).agg(pl.col(LINE).min())
+        fresh = met.join(self.known, on=_CELLS, how="anti", nulls_equal=True)
+        if fresh.is_empty():
+            return
+        fresh = _judged(fresh).sort(LINE, *_CELLS)
+        every = pl.concat([self.known, fresh])
+        identity = ("id", "type", "source")
+        sound = every.filter(pl.col("why").is_null())
+        first = sound.unique("_n", keep="first", maintain_order=True).select("_n", *(f"{c}" for c in identity))
+        first = first.rename({name: f"_{name}" for name in identity})
+        every = every.join(first, on="_n", how="left", maintain_order="left")
+        other = pl.any_horizontal(pl.col(name) != pl.col(f"_{name}") for name in identity)
+        reason = pl.format("the index {} stands for {} {} elsewhere", "index", "_source", "_id")
+        why = pl.coalesce("why", pl.when(other).then(reason)).alias("why")
+        self.known = every.with_columns(why).select(self.known.columns)
+        self._first = self.sound()
+        numbers = self._first["_n"].to_numpy()
+        self._place = np.zeros(numbers.max(initial=0) + 2, np.uint32)
+        self._place[numbers] = np.arange(len(numbers))
+
+    def _unfamiliar(self, described: pl.DataFrame) -> pl.DataFrame:
+        number = described["index"].cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+        place = self._place[np.where((number >= 0) & (number < len(self._place) - 1), number, -1)]
+        first = self._first[place]
+        again = np.logical_and.reduce([(described[name] == first[name]).fill_null(False) for name in _CELLS])
+        return described.filter(~again)
+
+    def bad(self) -> pl.DataFrame:
+        """Return the descriptions that cannot be used, with ``why``."""
+        return self.known.filter(pl.col("why").is_not_null()).select(*_CELLS, "why")
+
+    def sound(self) -> pl.DataFrame:
+        """Return the node of each index that can be used, with the name that was met first."""
+        good = self.known.filter(pl.col("why").is_null())
+        return good.unique("_n", keep="first", maintain_order=True)
+
+    def united(self) -> np.ndarray:
+        """By index, the first index under which the same node stands; -1 where there is none."""
+        sound = self.sound().with_columns(first=pl.col("_n").first().over("curie"))
+        numbers = sound["_n"].to_numpy()
+        same = np.full(numbers.max(initial=0) + 1, -1, np.int32)
+        same[numbers] = sound["first"].to_numpy()
+        return same
+
+    def curies(self) -> pl.Series:
+        """CURIEs by index."""
+        sound = self.sound()
+        at = pl.DataFrame({"_n": np.arange(sound["_n"].to_numpy().max(initial=0) + 1)})
+        return at.join(sound.select("_n", "curie"), on="_n", how="left", maintain_order="left")["curie"]
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is odd about the nodes that can be used."""
+        good = self.known.filter(pl.col("why").is_null())
+        named = good.group_by("_n", maintain_order=True).agg(pl.col("name").unique(maintain_order=True))
+        several = named.filter(pl.col("name").list.len() > 1)
+        if several.height:
+            names = " and ".join(repr(name) for name in several["name"][0].to_list()[:2])
+            yield f"{several.height:,} nodes stand under several names, such as {names}; the first is kept"
+        again = self.sound().filter(pl.col("curie").is_duplicated())
+        if again.height:
+            number, example = again["curie"].n_unique(), again["curie"][0]
+            yield f"{number:,} nodes stand under several indices, such as {example}; each is one node"
+
+
+def sides(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the descriptions of both ends of kg.csv's rows."""
+    return pl.concat([rows.select(*(pl.col(f"{side}_{c}").alias(c) for c in _CELLS), LINE) for side in "xy"])
+
+
+def read_nodes(path: Path, nodes: PrimeNodes) -> pl.DataFrame:
+    """Read nodes.csv (or PrimeKG's nodes.tab), and return the rows that cannot be used."""
+    header = read_header(path, NODE_COLUMNS)
+    rejects = []
+    for rows, refused in read_blocks(path, header):
+        described = rows.select(*(pl.col(f"node_{name}").alias(name) for name in _CELLS), LINE)
+        nodes.meet(described)
+        bad = described.join(nodes.bad(), on=_CELLS, nulls_equal=True, maintain_order="left")
+        rejects += [refused, refuse(bad.drop("why"), pl.lit(bad["why"]), "frame:nodes")]
+    return join_rejects(rejects).with_columns(file=pl.lit(str(path)))
+
+
+def beside(path: Path) -> Path:
+    """Find the nodes of edges.csv or of features in the same folder."""
+    names = ("nodes.csv", "nodes.csv.gz", "nodes.tab", "nodes.tab.gz")
+    found = next((path.with_name(name) for name in names if path.with_name(name).is_file()), None)
+    if found is None:
+        message = f"{path} names nodes by their index, and {path.with_name('nodes.csv')} is not there"
+        raise SourceError(message, hint="put PrimeKG's nodes.csv beside it")
+    return found
+
+
+def node_frames(nodes: PrimeNodes) -> dict[str, pl.DataFrame]:
+    """Return nodes by type, each once, and the members of groups."""
+    sound = nodes.sound().unique("curie", keep="first", maintain_order=True).rename({"id": "_id"})
+    sound = sound.select(LINE, "type", "_id", id="curie", name="name")
+    frames = {
+        name: sound.filter(pl.col("type") == name).select(LINE, "id", "name")
+        for name in CLASSES
+        if name != "effect/phenotype"  # HPO itself brings phenotypes
+    }
+    groups = sound.filter(pl.col("id").str.starts_with("MONDO_GROUPED:"))
+    frames["member"] = members(groups.select(LINE, group="id"))
+    return frames
+
+
+def members(groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the entries of MONDO that a group's id (column ``group``) is made of.
+
+    Example:
+        >>> members(pl.DataFrame({"group": ["MONDO_GROUPED:13924_12592"]}))["id"].to_list()
+        ['MONDO:0013924', 'MONDO:0012592']
+    """
+    numbers = pl.col("group").str.strip_prefix("MONDO_GROUPED:").str.split("_").alias("id")
+    single = groups.with_columns(numbers).explode("id", empty_as_null=False, keep_nulls=False)
+    return single.with_columns(pl.concat_str(pl.lit("MONDO:"), pl.col("id").str.zfill(7)).alias("id")).unique(
+        ["group", "id"], keep="first", maintain_order=True
+    )
+
+
+def _judged(described: pl.DataFrame) -> pl.DataFrame:
+    spaces = pl.DataFrame(_NAMESPACES, schema=_Namespace._fields, orient="row")
+    rows = described.with_columns(
+        pl.col("index").cast(pl.Int64, strict=False).alias("_n"),
+        pl.col("id").str.replace(r"^([0-9]+)\.0$", "$1"),  # as pandas writes a column of numbers with a gap
+    )
+    rows = (
+        described.select(raw="id").hstack(rows).join(spaces, on=["type", "source"], how="left", maintain_order="left")
+    )
+    fits = pl.coalesce(
+        pl.when(pl.col("pattern") == pattern).then(pl.col("id").str.contains(pattern))
+        for pattern in sorted({space.pattern for space in _NAMESPACES})
+    )
+    cells = ("id", "type", "name", "source")
+    why = pl.coalesce(
+        pl.when(pl.col("_n").is_null() | ~pl.col("_n").is_between(0, INDICES - 1)).then(
+            pl.format("the index '{}' is no number of a node", pl.col("index").fill_null("").str.slice(0, 60))
+        ),
+        *(pl.when(pl.col(name).is_null()).then(pl.lit(f"the node's {name} is empty")) for name in cells),
+        pl.when(~pl.col("type").is_in(list(CLASSES))).then(
+            pl.format("'{}' is no type of PrimeKG's nodes", pl.col("type").str.slice(0, 60))
+        ),
+        pl.when(pl.col("prefix").is_null()).then(
+            pl.format("'{}' is no source of nodes of the type {}", pl.col("source").str.slice(0, 60), "type")
+        ),
+        pl.when(~fits).then(pl.format("'{}' is no id of {}", pl.col("id").str.slice(0, 60), "source")),
+        pl.when(pl.col("name").str.len_chars() > LONGEST_NAME).then(
+            pl.format("the name has {} characters", pl.col("name").str.len_chars())
+        ),
+    )
+    curie = pl.concat_str("prefix", pl.when(pl.col("digits") > 0).then(pl.col("id").str.zfill(7)).otherwise("id"))
+    rows = rows.with_columns(curie.alias("curie"), why.alias("why")).with_columns(id="raw")
+    return rows.select(*_CELLS, LINE, "_n", "curie", "why")

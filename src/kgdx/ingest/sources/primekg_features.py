@@ -13,8 +13,8 @@ import polars as pl
 
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import LINE, Records, join_rejects, refuse
-from kgdx.ingest.sources.csv_blocks import read_blocks, read_header
-from kgdx.ingest.sources.primekg_nodes import Nodes, beside, read_nodes
+from kgdx.ingest.sources.primekg import PrimeNodes, beside, read_nodes
+from kgdx.ingest.sources.table_files import read_header, read_whole
 
 VERSION = "1"
 """Changes when the same file would be read otherwise."""
@@ -56,18 +56,13 @@ DRUG_TEXTS = (
 
 
 def read_diseases(path: Path, manifest: Manifest) -> Records:
-    """Read entries of MONDO, and the groups that PrimeKG put them into.
-
-    Raises:
-        SourceError: The file is unreadable, or a column is missing.
-    """
+    """Read entries of MONDO, and the groups that PrimeKG put them into."""
     header = read_header(path, (*_ENTRY, *DISEASE_TEXTS))
-    blocks = list(read_blocks(path, header))
-    rows = pl.concat([rows.select(LINE, *_ENTRY, *DISEASE_TEXTS) for rows, _ in blocks])
+    rows, rejects = read_whole(path, header, [LINE, *_ENTRY, *DISEASE_TEXTS])
     rows = rows.with_columns(pl.col(name).str.strip_suffix(".0") for name in ("mondo_id", "group_id_bert"))
     reason = _problems()
     bad = rows.filter(reason.is_not_null())
-    rejects = [*(refused for _, refused in blocks), refuse(bad, pl.lit(bad.select(reason).to_series()))]
+    rejects.append(refuse(bad, pl.lit(bad.select(reason).to_series())))
     rows = rows.filter(reason.is_null()).with_columns(_mondo("mondo_id").alias("id"))
     texts = [pl.col(name).drop_nulls().unique(maintain_order=True) for name in DISEASE_TEXTS]
     firsts = [pl.col("mondo_name").first().alias("name"), pl.col("mondo_definition").drop_nulls().first()]
@@ -87,7 +82,6 @@ def _mondo(column: str) -> pl.Expr:
 
 
 def _problems() -> pl.Expr:
-    """Return an expression that says what is wrong with a row; null where nothing is."""
     shown = {name: pl.col(name).fill_null("").str.slice(0, 60) for name in ("mondo_id", "group_id_bert")}
     return pl.coalesce(
         pl.when(~pl.col("mondo_id").fill_null("").str.contains("^[0-9]{1,7}$")).then(
@@ -104,17 +98,12 @@ def _problems() -> pl.Expr:
 
 
 def read_drugs(path: Path, manifest: Manifest) -> Records:
-    """Read drugs as the frame ``drug``; a further row of a drug is refused unless it says the same.
-
-    Raises:
-        SourceError: The file is unreadable, a column is missing, or nodes.csv is not beside it.
-    """
+    """Read drugs as the frame ``drug``; a further row of a drug is refused unless it says the same."""
     header = read_header(path, ("node_index", *DRUG_TEXTS))
-    nodes = Nodes()
-    rejects = [read_nodes(beside(path), nodes)]
-    blocks = list(read_blocks(path, header))
-    rejects += [refused for _, refused in blocks]
-    rows = pl.concat([rows.select(LINE, "node_index", *DRUG_TEXTS) for rows, _ in blocks])
+    nodes = PrimeNodes()
+    refused = read_nodes(beside(path), nodes)
+    rows, rejects = read_whole(path, header, [LINE, "node_index", *DRUG_TEXTS])
+    rejects.insert(0, refused)
     distinct = rows.unique(["node_index", *DRUG_TEXTS], keep="first", maintain_order=True)
     merged = rows.height - distinct.height
     known = nodes.sound().select("type", "name", _n="_n", id="curie")

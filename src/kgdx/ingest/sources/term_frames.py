@@ -16,7 +16,7 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, TEXT, TEXTS, Columns, Records, Refused, join_rejects
+from kgdx.ingest.records import LINE, TEXT, TEXTS, RecordBuilder, Records, join_rejects
 from kgdx.ingest.sources.gene_ids import gene_id
 from kgdx.schema import load_schema
 
@@ -25,11 +25,6 @@ COMPONENT = "_component"
 
 def in_cycles(edges: pl.DataFrame, child: str, parent: str) -> pl.DataFrame:
     """Return the edges that stand in a cycle, with the number of their strongly connected component.
-
-    Args:
-        edges: No edge leads from a node to itself.
-        child: Column of the lower ends.
-        parent: Column of the upper ends.
 
     Example:
         >>> edges = pl.DataFrame({"child": ["a", "b", "c"], "parent": ["b", "a", "a"]})
@@ -68,9 +63,9 @@ TERM: Mapping[str, Any] = {
 }
 """Columns of a term and their types."""
 
-EDGE: Mapping[str, Any] = {"child": TEXT, "parent": TEXT, "text": TEXT}
-MATCH: Mapping[str, Any] = {"id": TEXT, "other": TEXT, "evidence": TEXT}
-AXIOM: Mapping[str, Any] = {"id": TEXT, "predicate": TEXT, "other": TEXT, "name": TEXT}
+EDGE = ("child", "parent", "text")
+MATCH = ("id", "other", "evidence")
+AXIOM = ("id", "predicate", "other", "name")
 """Columns that readers give of edges (``text`` as it stands in the file), of matches, and of other axioms of a term
 (``name`` is what the file calls the other end), each with its line."""
 
@@ -186,7 +181,7 @@ def is_own(id: str, own: Collection[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OntologyFrames:
     """What a reader found in an ontology, as columns :data:`TERM`, :data:`EDGE`, :data:`MATCH` and :data:`AXIOM`."""
 
     terms: pl.DataFrame
@@ -196,20 +191,12 @@ class Found:
 
 
 def finished(
-    path: Path, found: Found, own: Collection[str]
+    path: Path, found: OntologyFrames, own: Collection[str]
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, tuple[str, ...]]:
     """Make the frames of an ontology from what its reader found.
 
-    Args:
-        path: The file, for messages.
-        found: What was found; edges of other ontologies' terms, or to them, are left out.
-        own: Prefixes of the ontology's own terms.
-
     Returns:
         The frames (:data:`FRAMES`), refused edges, and what the build report should say of axioms that are not loaded.
-
-    Raises:
-        SourceError: The is_a edges form a cycle.
     """
     terms, edges = found.terms, found.edges
     known = terms["id"].implode()
@@ -224,7 +211,6 @@ def finished(
     )
     edges = edges.with_columns(reason.alias("reason"))
     wrong = edges.filter(pl.col("reason").is_not_null()).select(
-        pl.lit(None).cast(pl.String).alias("file"),
         pl.col(LINE).alias("line"),
         pl.format("{} {}", "child", "text").alias("record"),
         "reason",
@@ -238,7 +224,6 @@ def finished(
 
 
 def _stated(axioms: pl.DataFrame, terms: pl.DataFrame) -> tuple[dict[str, pl.DataFrame], tuple[str, ...]]:
-    """Causal genes, locations and modifiers of current terms; and a line that counts all other axioms."""
     current = terms.filter(~pl.col("obsolete").fill_null(False))["id"].implode()
     rows = axioms.filter(pl.col("id").is_in(current)).with_columns(pl.col("predicate").replace(_NAMED))
     frame, words = ({id: pair[place] for id, pair in AXIOMS.items()} for place in (0, 1))
@@ -273,7 +258,6 @@ def _stated(axioms: pl.DataFrame, terms: pl.DataFrame) -> tuple[dict[str, pl.Dat
 
 
 def _matched(matches: pl.DataFrame, terms: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Matches of current terms by what they match; of several relations to one entry the closest stands."""
     current = terms.filter(~pl.col("obsolete").fill_null(False))["id"].implode()
     relation = pl.col("evidence").replace_strict(RELATIONS, default=None, return_dtype=pl.String)
     rows = matches.with_columns(relation.cast(pl.Enum(_ORDER)).alias("relation"))
@@ -287,7 +271,6 @@ def _matched(matches: pl.DataFrame, terms: pl.DataFrame) -> dict[str, pl.DataFra
 
 
 def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
-    """Raise an error that names the terms and lines of a cycle, if there is one."""
     inside = in_cycles(edges, "child", "parent")
     if inside.is_empty():
         return
@@ -302,13 +285,8 @@ def _refuse_cycle(path: Path, edges: pl.DataFrame) -> None:
 
 
 @dataclass(slots=True)
-class Term:
-    """One class of an ontology; ids are CURIEs.
-
-    Attributes:
-        synonyms: Text and scope.
-        stub: Whether it only records that the id was merged into ``replaced_by``: an alternative id, no term.
-    """
+class OntologyTerm:
+    """One class of an ontology; ids are CURIEs."""
 
     line: int
     id: str
@@ -326,26 +304,22 @@ class Term:
 
 
 class Ontology:
-    """Terms, edges and matches of one file, as they are found.
+    """Terms, edges, matches and axioms of one file, as they are found.
 
-    Args:
-        path: The file.
-        own: Prefixes of its own terms; others are those of ontologies that it imports, and no records.
+    Only terms with the prefixes ``own`` are its own; others are those of ontologies that it imports, and no records.
     """
 
     def __init__(self, path: Path, own: Collection[str]) -> None:
         self.path = path
         self.own = own
-        self.edges = Columns(EDGE)
-        self.matches = Columns(MATCH)
-        self.axioms = Columns(AXIOM)
-        self.refused = Refused()
-        self._terms: dict[str, Term] = {}
+        frames = {"term": TERM, "edge": EDGE, "match": MATCH, "axiom": AXIOM}
+        self._building = RecordBuilder(frames, TERM)
+        self._terms: dict[str, OntologyTerm] = {}
         self._merged: dict[str, set[str]] = {}
         self._lay: dict[str, set[str]] = {}
         self._others: dict[str, str] = {}
 
-    def add(self, term: Term) -> None:
+    def add(self, term: OntologyTerm) -> None:
         """Add a class."""
         if not is_own(term.id, self.own):
             if term.name is not None and term.id.startswith(_OTHERS):
@@ -355,29 +329,37 @@ class Ontology:
             for target in term.replaced_by:
                 self._merged.setdefault(target, set()).add(term.id)
         elif any("\x00" in text for text in (term.name or "", term.definition or "", *(s for s, _ in term.synonyms))):
-            self.refused.add(term.line, term.id, f"{term.id} holds characters that are no text")
+            self._building.refuse(term.line, term.id, f"{term.id} holds characters that are no text")
         elif term.id in self._terms:
-            self.refused.add(term.line, term.id, f"{term.id} stands here a second time")
+            self._building.refuse(term.line, term.id, f"{term.id} stands here a second time")
         else:
             self._terms[term.id] = term
+
+    def edge(self, line: int, child: str, parent: str | None, text: str) -> None:
+        """Add an is_a edge, with its text in the file."""
+        self._building.add("edge", line, child, parent, text)
+
+    def match(self, line: int, id: str, other: str, evidence: str | None) -> None:
+        """Add what says that a term matches an entry of another vocabulary."""
+        self._building.add("match", line, id, other, evidence)
+
+    def axiom(self, line: int, id: str, predicate: str, other: str | None) -> None:
+        """Add another axiom about a term."""
+        self._building.add("axiom", line, id, predicate, other, None)
 
     def call(self, id: str, text: str) -> None:
         """Take a synonym as a layperson's."""
         self._lay.setdefault(id, set()).add(text)
 
     def records(self, version: str | None) -> Records:
-        """Return the frames of :mod:`kgdx.ingest.sources.term_frames`.
-
-        Raises:
-            SourceError: There is no term, or the is_a edges form a cycle.
-        """
+        """Return the frames of :mod:`kgdx.ingest.sources.term_frames`."""
         if not self._terms:
             message = f"{self.path} has no term of {' or '.join(self.own) or 'its own'}"
             raise SourceError(message, hint=HINT)
-        rows = Columns(TERM)
         for term in self._terms.values():
             synonyms = sorted(term.synonyms)
-            rows.add(
+            self._building.add(
+                "term",
                 term.line,
                 term.id,
                 term.name,
@@ -394,10 +376,10 @@ class Ontology:
                 sorted(term.subsets),
             )
         called = pl.col("other").replace_strict(self._others, default=None, return_dtype=pl.String)
-        axioms = self.axioms.frame().with_columns(name=pl.coalesce("name", called))
-        found = Found(rows.frame(), self.edges.frame(), self.matches.frame(), axioms)
+        terms, edges, matches, axioms = (self._building.frame(name) for name in ("term", "edge", "match", "axiom"))
+        found = OntologyFrames(terms, edges, matches, axioms.with_columns(name=pl.coalesce("name", called)))
         frames, wrong, left = finished(self.path, found, self.own)
-        return Records(frames, join_rejects([self.refused.frame(), wrong]), version, warnings=left)
+        return Records(frames, join_rejects([self._building.rejects(), wrong]), version, warnings=left)
 
 
 def text_of(value: object) -> str | None:

@@ -29,17 +29,7 @@ _QUOTED = re.compile(r"\{[^}]*\}")
 
 
 class XmlFile:
-    """One XML file, whose records are elements directly below the root, or below a list in it.
-
-    Args:
-        path: The file, compressed or not.
-        root: Tag of its root element.
-        title: What it should be, for the messages.
-
-    Attributes:
-        attributes: Those of the root, once a record was read.
-        doctype: What the document type declaration refers to, likewise.
-    """
+    """One XML file, whose records are elements directly below the root, or below a list in it."""
 
     def __init__(self, path: Path, root: str, title: str) -> None:
         self.path = path
@@ -49,15 +39,7 @@ class XmlFile:
         self.doctype = ""
 
     def records(self, *tags: str, nested: bool = False) -> Iterator[Any]:
-        """Yield each element with one of the tags and forget it afterwards.
-
-        Args:
-            tags: Tags of the records.
-            nested: Whether records may hold elements with these tags, which are theirs and no records.
-
-        Raises:
-            SourceError: The file is unreadable, is not well-formed, has another root, or declares entities.
-        """
+        """Yield each element with one of the tags and forget it afterwards."""
         found = False
         with unpacked(self.path) as stream:
             events = ("start", "end") if nested else ("end",)

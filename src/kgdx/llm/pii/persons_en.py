@@ -222,7 +222,6 @@ def _in_capitals(text: str) -> Iterator[Place]:
 
 
 def _joined(text: str, start: int) -> re.Match[str] | None:
-    """The name before "and" and a name."""
     match = _LEADING.search(text, max(0, start - 40), start)
     return match if match and not _is_known(match["it"]) else None
 
@@ -236,7 +235,6 @@ def _is_plain(word: str) -> bool:
 
 
 def _is_known(word: str) -> bool:
-    """Whether a word is plain, or a part of it is of medicine."""
     parts = re.split(r"[-'’]", word)
     medical = words("medical_words")
     return _is_plain(word) or word in medical or any(part in medical for part in parts) or all(map(_is_plain, parts))
@@ -257,7 +255,6 @@ def _again(text: str, parts: set[str]) -> Iterator[Place]:
 
 
 def _medical(text: str, start: int, end: int) -> bool:
-    """Whether the words are part of a name of a disease, sign or test, or of a saint's house."""
     before = text[max(0, start - 4) : start]
     return _MEDICAL.match(text, end) is not None or before.endswith(("St. ", "St ", "int "))
 

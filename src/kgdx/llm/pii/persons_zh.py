@@ -187,7 +187,6 @@ def _stated_chinese(text: str) -> Iterator[Place]:
 
 @cache
 def _tibetan() -> re.Pattern[str]:
-    """Names of two elements that Tibetan names are made of."""
     element = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
     return re.compile(rf"(?P<name>(?:{element}){{2}})")
 

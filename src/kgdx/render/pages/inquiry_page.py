@@ -63,7 +63,7 @@ def leaderboard_page(figures: Mapping[str, Any]) -> str:
     Example:
         >>> ends = {name: [0.1, 0.9] for name, _ in MEASURES}
         >>> told = {"n": 2, "acc1": 0.5, "acc5": 0.5, "hit20": 1.0, "ci95": ends, "actions": 1.0, "ms": 2.0, "cost": 0}
-        >>> told |= {"failed": 0, "questions": 0.0, "against": told}
+        >>> told |= {"failed": 0, "questions": 0.0, "budget": 0, "against": told}
         >>> about = {"graph": "1f", "split": "", "known": 2, "remarks": {}, "not_run": {"x": "no model"}, "left_out": 0}
         >>> page = leaderboard_page({**about, "methods": {"at once": told}})
         >>> "<svg" in page, "no model" in page

@@ -201,9 +201,6 @@ def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
 
     Args:
         paths: The paths.
-
-    Raises:
-        MissingExtraError: neo4j-viz is not installed.
     """
     try:
         from neo4j_viz import Node, Relationship, VisualizationGraph
@@ -273,7 +270,6 @@ def placed(graph: Graph, geometry: Geometry) -> Drawing:
 
 
 def _reading(boxes: Iterable[Box]) -> list[Box]:
-    """Sort boxes as a keyboard walks through them: row by row, patient first and disease last."""
     ends = {PATIENT: 0, DISEASE: 2}
     return sorted(boxes, key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
 
@@ -297,7 +293,6 @@ def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> 
 
 
 def _left(geometry: Geometry) -> float:
-    """Return where the inner columns begin."""
     return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
 
 

@@ -25,7 +25,7 @@ from kgdx.render.pages import template_values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.consulted import RECORD_SCHEMA, Record, percent, say
-from kgdx.results.document import Result, read
+from kgdx.results.document import EARLIER, Result, read
 from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.transcript import reranking_words, round_title, tokens
 from kgdx.results.view import stated
@@ -104,7 +104,7 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     forms: dict[str, type[Result]] = {
         f"kgdx.{name}/{version}": kind
         for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
-        for version in (2, 1)
+        for version in (3, *EARLIER)
     } | {RECORD_SCHEMA: Record}
     if not isinstance(document, Result):
         schema = document.get("schema") if isinstance(document, Mapping) else None

@@ -218,17 +218,18 @@ def plot(candidate: Candidate, labels: Mapping[str, str]) -> Plot:
     Example:
         >>> from kgdx.case import Status
         >>> from kgdx.results.ranked import Contribution
-        >>> here = Status.PRESENT
-        >>> parts = (Contribution("HP:1", here, 3.0, "exact", "a"), Contribution("", here, -1.0, "baseline", "a"))
+        >>> fit = Contribution("exact", 3.0, "HP:1", Status.PRESENT, {"a": 3.0})
+        >>> parts = (fit, Contribution("baseline", -1.0, parts={"a": -1.0}))
         >>> drawn = plot(Candidate(1, "OMIM:1", "X", (), 2.0, contributions=parts), {"HP:1": "Fit"})
         >>> [(row.name, row.score, row.bars[0].width) for row in drawn.rows], drawn.zero
         ([('Fit', 3.0, 75.0), ('the disease as a whole', -1.0, 25.0)], 25.0)
     """
     groups: dict[tuple[str, str, str], list[tuple[str, float, str]]] = defaultdict(list)
-    for part in candidate.contributions:
-        status = str(part.status) if part.finding else ""
-        groups[part.finding, status, part.text].append((part.scorer, part.score, part.rule))
-    scorers = tuple(dict.fromkeys([*candidate.parts, *(part.scorer for part in candidate.contributions)]))
+    for row in candidate.contributions:
+        told = groups[row.finding, str(row.status) if row.finding else "", row.text]
+        told += [(scorer, score, row.rule) for scorer, score in (row.parts or {"": row.score}).items()]
+    told_by = (scorer for group in groups.values() for scorer, _, _ in group)
+    scorers = tuple(dict.fromkeys([*candidate.parts, *told_by]))
     sides = [(sum(s for _, s, _ in group if s > 0), -sum(s for _, s, _ in group if s < 0)) for group in groups.values()]
     right, left = (max((side[at] for side in sides), default=0.0) for at in (0, 1))
     span = right + left if right + left > 1e-9 else 1.0

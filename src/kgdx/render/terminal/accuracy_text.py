@@ -217,7 +217,6 @@ def _by_action(result: Figures) -> RenderableType:
 
 
 def _named(table: Table) -> Table:
-    """Return the table with an unbroken first column (the name of an action) and narrow gaps."""
     table.columns[0].no_wrap = True
     table.padding = (0, 1, 0, 0)
     return table

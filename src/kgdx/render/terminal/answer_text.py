@@ -270,7 +270,6 @@ def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
 
 
 def _footer(found: AnswerDocument) -> str:
-    """Return who chose and wrote, what it cost, and the disclaimer."""
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
     written = "; the answer by template" if found.model and found.answer.author == "template" else ""
     return f"{who}{taken(found.usage)}{written}. {found.id}\n{NOTE}"

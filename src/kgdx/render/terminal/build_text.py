@@ -20,7 +20,7 @@ from kgdx.results.words import clean, count, seconds
 
 if TYPE_CHECKING:
     from kgdx.ingest.pipeline.build_report import BuildReport, Change, Progress, SourceReport
-    from kgdx.ingest.pipeline.build_summary import Freshness
+    from kgdx.ingest.pipeline.freshness import Freshness
     from kgdx.ingest.pipeline.graph_diff import Comparison
 
 REASONS = 6
@@ -61,7 +61,6 @@ def report(built: BuildReport) -> RenderableType:
 
 
 def _verdict(built: BuildReport) -> Iterator[Text]:
-    """Yield the summary lines: what the graph holds, what was refused and changed, and the next command."""
     done = f"{_VERBS.get(built.kind, 'Built')} in {seconds(built.seconds.get('total', 0.0))}"
     files = sum(bool(source.origin) for source in built.sources.values())
     nodes, relations = sum(built.nodes.values()), sum(built.relations.values())
@@ -83,7 +82,6 @@ def _verdict(built: BuildReport) -> Iterator[Text]:
 
 
 def _found(built: BuildReport) -> str:
-    """Return how many results were taken from earlier builds."""
     found, made = sum(stage.found for stage in built.stages), sum(stage.made for stage in built.stages)
     return f"{found:,} of {count(found + made, 'result')} from earlier builds" if found else ""
 
@@ -96,7 +94,6 @@ def _reasons(built: BuildReport) -> RenderableType:
 
 
 def _changes(built: BuildReport) -> RenderableType:
-    """Return the tables that differ from the build before, most first."""
     tables = sorted(by_table(built.changes or ()).items(), key=lambda item: -sum(item[1]))
     columns = ("what", "added", "removed", "changed")
     table = plain(columns, [(name, *numbers) for name, numbers in tables[:CHANGES]], right=columns[1:])
@@ -116,7 +113,6 @@ def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
 def _shares(
     heading: str, found: Mapping[str, Mapping[str, int]], totals: Mapping[str, int] | None = None
 ) -> RenderableType:
-    """Return the count of each, and its shares by source or method."""
     rows = []
     for name, shares in found.items():
         total = sum(shares.values()) if totals is None else totals[name]
@@ -165,7 +161,6 @@ def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _times(spent: Mapping[str, float], *, hooks: bool) -> str:
-    """Return the seconds of the stages, or of what a second process compiled (named ``module:function``)."""
     chosen = {name: value for name, value in spent.items() if name != "total" and (":" in name) is hooks}
     words = {name: _HOOKS.get(name.split(":")[-1], name.split(":")[-1].replace("_", " ")) for name in chosen}
     return ", ".join(f"{words[name]} {seconds(value)}" for name, value in chosen.items())
@@ -259,7 +254,6 @@ def build_progress() -> Iterator[Callable[[Progress], None]]:
 
 
 def _stages() -> Callable[[Progress], None]:
-    """Return a function that prints a line on standard error whenever a stage begins."""
     seen: set[str] = set()
 
     def tell(event: Progress) -> None:
@@ -280,12 +274,7 @@ _MINTED = re.compile(r"KGDX:\w+\.[0-9a-f]{16}")
 
 
 def comparison(found: Comparison, examples: int = SHOWN) -> RenderableType:
-    """Return the difference between two graphs by table and source, with examples.
-
-    Args:
-        found: What differs.
-        examples: How many rows of each table are shown.
-    """
+    """Return the difference between two graphs by table and source, with examples."""
     if not found.changes:
         return Text(f"{clean(found.new)} holds the same as {clean(found.old)}.")
     head = Text(f"From {clean(found.old)} to {clean(found.new)}: {totals(found.changes)}", style="bold")
@@ -309,7 +298,6 @@ def _numbers(change: Change) -> str:
 
 
 def _called(row: str, names: Mapping[str, str]) -> str:
-    """Return a node, or the two ends of a relation, by names; ids minted from names are left out."""
     words = [row] if row in names or row.count(" ") != 1 else row.split(" ")
     return " → ".join(_name(word, names.get(word, "")) for word in words)
 
@@ -345,6 +333,5 @@ def freshness(found: Freshness) -> RenderableType:
 
 
 def _some(examples: Sequence[str], limit: int) -> list[str]:
-    """Return a few examples, one of each kind where there is room."""
     first = [next(one for one in examples if one[0] == sign) for sign in dict.fromkeys(one[0] for one in examples)]
     return [*first, *(one for one in examples if one not in first)][:limit]

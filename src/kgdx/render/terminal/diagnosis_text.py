@@ -14,7 +14,7 @@ from rich.text import Text
 from kgdx.episode.segment import Kind, Segment
 from kgdx.render.terminal.case_text import findings, issues, patient
 from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.ranked import Candidate, DiagnosisDocument, Reranking, RolloutPart
+from kgdx.results.ranked import Candidate, DiagnosisDocument, Judgement, Reranking, RolloutPart
 from kgdx.results.transcript import exchanges, reranking_words
 from kgdx.results.view import PATHS, SIDES, Argument, Listed, Reason, argument, between, listed, names, path_row
 from kgdx.results.words import clean, count, frequency, references, signed
@@ -48,7 +48,7 @@ class Diagnosed(Protocol):
 
 
 BAR = 8
-"""Characters of the bar of the best candidate."""
+"""Characters of the bar of a candidate that explains all findings."""
 
 CITED = 35
 """Width of the column of frequencies and references in an 80-column terminal."""
@@ -77,8 +77,12 @@ def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> 
     """
     document = result.document()
     parts = _understood(document)
+    judgement = document.judgement
+    if judgement is not None and not judgement.ranked:
+        return Group(*parts, *_abstained(judgement), Text(NOTE, style="dim"))
     table = ranking(document, members=members)
     parts += [_heading(f"Most likely of {count(document.n_candidates, 'disease')}"), table, Text()]
+    parts += [] if judgement is None else [*_judged(judgement), Text()]
     for row in listed(document)[:explain]:
         if row.id in document.evidence:
             parts += [candidate_block(document, row), Text()]
@@ -87,6 +91,18 @@ def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> 
     parts += _planned(result, document) if document.reranking is None else _reranked(result, document.reranking)
     parts.append(Text(NOTE, style="dim"))
     return Group(*parts)
+
+
+def _judged(judgement: Judgement) -> list[RenderableType]:
+    """Return how far the list can be relied on, where the patient is seen, and what was left out."""
+    lines = [f"{judgement.text} Setting: {judgement.setting}, {judgement.setting_rule}."]
+    lines += [f"Left out: {', '.join(judgement.left_out)} (--no-gates ranks them, too)."] if judgement.left_out else []
+    return [Text(clean(line), style="dim") for line in lines]
+
+
+def _abstained(judgement: Judgement) -> list[RenderableType]:
+    """Return why nothing is ranked, and what would help."""
+    return [Text(clean(judgement.text), style="bold"), *(Text(f"  {clean(each)}") for each in judgement.helps), Text()]
 
 
 def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableType]:
@@ -116,7 +132,6 @@ def rollout(parts: Iterable[RolloutPart]) -> RenderableType:
 
 
 def _reranked(result: Diagnosed, told: Reranking) -> list[RenderableType]:
-    """Return what became of a model's order, and what it took."""
     from kgdx.render.terminal.answer_text import taken
 
     return [Text(f"{reranking_words(told)}{taken(result.usage.to_dict())}", style="dim")]
@@ -136,7 +151,6 @@ def ranking(document: DiagnosisDocument, *, members: bool = False) -> Renderable
     table.add_column("Disease", ratio=6, overflow="fold")
     table.add_column("Fit", no_wrap=True, width=BAR + 6)
     table.add_column("Best supported by", ratio=5, overflow="fold")
-    best = max((row.score for row in rows), default=0.0)
     for row in rows:
         name = Text(_called(document, row), style="bold")
         name.append(f"\n{_identifiers(row)}", style="not bold dim")
@@ -148,20 +162,20 @@ def ranking(document: DiagnosisDocument, *, members: bool = False) -> Renderable
         table.add_row(
             f"{row.was} → {row.rank}" if row.moved else str(row.rank),
             name,
-            fit(row.score, best),
+            fit(row.score, row.share),
             support,
         )
     return table
 
 
-def fit(score: float, best: float) -> Text:
-    """Return a score as a bar, relative to the best candidate's, with its number.
+def fit(score: float, share: float) -> Text:
+    """Return a score with a bar of how much is explained, in percent.
 
     Example:
-        >>> fit(5.0, 10.0).plain
+        >>> fit(5.0, 50.0).plain
         '■■■■       5.0'
     """
-    filled = round(BAR * max(0.0, score) / best) if best > 0 else 0
+    filled = round(BAR * share / 100)
     bar = Text("■" * filled, style="cyan")
     bar.append(" " * (BAR - filled))
     bar.append(f"{score:6.1f}", style="default")
@@ -212,12 +226,10 @@ def explanation(result: Diagnosed, candidate: Candidate) -> RenderableType:
 
 
 def _called(document: DiagnosisDocument, row: Listed) -> str:
-    """Return the candidate's name; for a patient described in Chinese its Chinese name too, where there is one."""
     return f"{row.name} {row.also}" if row.also and document.case.chinese else row.name
 
 
 def _identifiers(row: Listed) -> str:
-    """Return the candidate's id and those of the entries that are the same disease."""
     return clean(row.id) + (f" = {', '.join(row.members)}" if row.members else "")
 
 

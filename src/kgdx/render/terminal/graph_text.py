@@ -119,7 +119,7 @@ def verified(found: Verified) -> RenderableType:
     lines = [Text(f"{found.files:,} files, {found.bytes / 1e6:,.0f} MB: {len(found.faults) or 'none'} damaged")]
     lines += [Text(clean(fault), style="bold") for fault in found.faults]
     lines += [Text(clean(f"{part} is damaged and made again when it is next needed")) for part in found.again]
-    lines += [Text(clean(remark), style="dim") for remark in found.remarks]
+    lines += [Text(clean(remark), style="dim") for remark in found.unchecked]
     return Group(*lines)
 
 

@@ -16,21 +16,38 @@ MEASURES = (("acc1", "Acc@1"), ("acc5", "Acc@5"), ("hit20", "Hit@20"))
 """Keys of the figures, and how the field calls them."""
 
 
+BLOCKS: Mapping[int | None, str] = {
+    0: "nothing asked",
+    **{most: f"up to {most} questions" for most in (5, 10, 20)},
+    None: "more than 20 questions",
+}
+"""Budget of questions → title of the methods that keep within it."""
+
+
 def leaderboard_figures(result: Figures) -> RenderableType:
-    """Return the table, the best first by Acc@1 of unseen patients where there are any."""
-    group = group_of(result)
-    rows = [tuple(_row(name, told)) for name, told in ordered(result)]
-    first, shown = next(iter(result["methods"])), (said for _, said in MEASURES)
-    columns = ("Method", *shown, f"Acc@1 − {clean(first)}", "actions", "asked", "ms", "cost")
+    """Return the table: all patients beside those that are unseen, in blocks of equal budgets, the best first."""
+    group, unseen = group_of(result), next(iter(result["methods"].values()))["unseen"]
+    rows: list[tuple[str, ...]] = []
+    for budget, title in BLOCKS.items():
+        block = [(name, told) for name, told in ordered(result) if result["methods"][name].get("budget") == budget]
+        if block:
+            rows.append((f"{title}:",))
+            rows += [tuple(_row(f"  {name}", result["methods"][name], told)) for name, told in block]
+    shown = [head for _, said in MEASURES for head in ((said, "unseen") if unseen else (said,))]
+    columns = ("Method", *shown, "− first", "asked", "ms", "cost")
+    rows = [(*row, *[""] * (len(columns) - len(row))) for row in rows]
     table = plain(columns, rows, right=columns[1:])
+    table.columns[0].no_wrap = True
     table.padding = (0, 1, 0, 0)
-    n = next(iter(result["methods"].values()))
-    told = n["unseen"] if group == "unseen" else n
-    which = " whose publication the graph does not cite" if group == "unseen" else ""
+    first = next(iter(result["methods"]))
+    n = next(iter(result["methods"].values()))["n"]
+    whom = f"; {unseen['n']:,} unseen: the graph does not cite their publication" if unseen else ""
+    of = "unseen patients" if group == "unseen" else "all patients"
     return Group(
-        Text(f"{count(told['n'], 'patient')}{which}, in percent (95 % over publications)"),
+        Text(f"{count(n, 'patient')}{whom}; in percent (95 % over publications)"),
         table,
         Text(),
+        Text(f"− first: Acc@1 of {of} less that of {clean(first)}, in pairs; * its interval leaves out 0", style="dim"),
         *(Text(fact) for fact in facts(result)),
     )
 
@@ -41,34 +58,42 @@ def group_of(result: Figures) -> str:
 
 
 def ordered(result: Figures) -> list[tuple[str, Figures]]:
-    """Return the methods with their figures of that group, best first."""
-    group = group_of(result)
+    """Return the methods with their figures of that group, by budgets of questions and then best first."""
+    group, budgets = group_of(result), list(BLOCKS)
     told = {name: each["unseen"] if group == "unseen" else each for name, each in result["methods"].items()}
-    return sorted(told.items(), key=lambda item: (-item[1]["acc1"], -item[1]["acc5"], item[1]["actions"]))
+
+    def key(item: tuple[str, Figures]) -> tuple[float, ...]:
+        name, each = item
+        budget = budgets.index(result["methods"][name].get("budget"))
+        return budget, -each["acc1"], -each["acc5"], each["actions"]
+
+    return sorted(told.items(), key=key)
 
 
-def _row(name: str, told: Figures) -> Iterator[str]:
+def _row(name: str, every: Figures, told: Figures) -> Iterator[str]:
+    """The cells of a method: over all patients, and over those by whom the order is."""
     yield clean(name)
-    for key, _ in MEASURES:
+    for place, (key, _) in enumerate(MEASURES):
+        if told is not every:
+            yield f"{100 * every[key]:.1f}"
         low, high = (f"{100 * end:.0f}" for end in told["ci95"][key])
-        yield f"{100 * told[key]:.1f} ({low}–{high})"
-    apart, (low, high) = told["against"]["acc1"], (f"{100 * end:+.1f}" for end in told["against"]["ci95"]["acc1"])
-    yield f"{100 * apart:+.1f} ({low} to {high})"
-    yield f"{told['actions']:.1f}"
+        yield f"{100 * told[key]:.1f} ({low}–{high})" if place == 0 else f"{100 * told[key]:.1f}"
+    low, high = told["against"]["ci95"]["acc1"]
+    yield f"{100 * told['against']['acc1']:+.1f}{'*' if low > 0 or high < 0 else ' '}"
     yield f"{told['questions']:.1f}"
     yield "" if told["ms"] is None else f"{told['ms']:.1f}"
     yield f"{told['cost']:.2f}" if told["cost"] else ""
 
 
 def facts(result: Figures) -> Iterator[str]:
-    """Yield what a reader has to know of some methods: who did not run, or could not rank everybody, a line each."""
+    """Yield what a reader has to know of some methods: who did not run, or could not rank everybody."""
     if result["left_out"]:
         yield f"{count(result['left_out'], 'patient')} with a disease that the graph does not describe: left out"
     for name, remark in result["remarks"].items():
         yield f"{clean(name)}: {clean(remark)}"
-    for name, told in result["methods"].items():
-        if told["failed"]:
-            yield f"{clean(name)}: nothing to rank for {count(told['failed'], 'patient')}, which are misses"
+    failed = [f"{clean(name)} {told['failed']:,}" for name, told in result["methods"].items() if told["failed"]]
+    if failed:
+        yield f"patients of whom nothing could be ranked, which are misses: {', '.join(failed)}"
     for why, names in not_run(result).items():
         yield f"not run ({clean(why)}): {clean(', '.join(names))}"
 

@@ -70,7 +70,6 @@ def _lost(methods: Figures) -> RenderableType:
 
 
 def _narrow(columns: tuple[str, ...], rows: list[tuple[Any, ...]], text: int) -> RenderableType:
-    """A table with little room between the columns, of which the first some are words."""
     table = plain(columns, rows, right=columns[text:])
     table.padding = (0, 1, 0, 0)
     return table

@@ -18,11 +18,11 @@ from kgdx.render.terminal.console import console, plain
 from kgdx.results.words import clean, count, seconds
 
 if TYPE_CHECKING:
-    from kgdx.ingest.extraction.extract import Extraction
+    from kgdx.ingest.extraction.extract import RelationExtraction
     from kgdx.ingest.manifest import Manifest
-    from kgdx.ingest.pipeline.quarantine import Group, Retried
+    from kgdx.ingest.pipeline.quarantine import RefusalGroup, RetryResult
     from kgdx.ingest.source_choice import Selection
-    from kgdx.ingest.trial import Disagreement, Sample, Trial
+    from kgdx.ingest.trial import Disagreement, TableSample, Trial
 
 NAMED = 5
 """Files of no source that are named, of which more are only counted."""
@@ -102,8 +102,7 @@ def _why(trial: Trial, reason: str, example: str) -> Text:
     return text.append(f"\n{where}{clean(' '.join(record.split())[:200])}", style="dim")
 
 
-def _rows(sample: Sample) -> Iterator[RenderableType]:
-    """Yield a table's first rows, each property on a line."""
+def _rows(sample: TableSample) -> Iterator[RenderableType]:
     yield Text(f"{clean(sample.title)}  {sample.rows:,}", style="bold")
     for row in sample.first:
         shown = {name: value for name, value in row.items() if name != "source" and value not in ([], "")}
@@ -118,14 +117,12 @@ def _value(value: object) -> str:
 
 
 def _source(found: Manifest) -> Text:
-    """Return a source's title; below it, its file and licence."""
     file = _short(found.default) if found.default else f"your {found.files[0] if found.files else 'file'}"
     terms = f"{found.licence}{', to be accepted' if found.accept else ''}"
     return Text(clean(found.title)).append(f"\n{clean(file)} · {clean(_short(terms))}", style="dim")
 
 
 def _short(place: str) -> str:
-    """Return an address as its host and file; other text as it is."""
     scheme, _, rest = place.partition("://")
     if " " in place or scheme not in ("http", "https"):
         return place
@@ -142,7 +139,7 @@ AGAIN = 10
 """Records that were refused again, of which more are only counted."""
 
 
-def overview(groups: Sequence[Group], limit: int) -> RenderableType:
+def overview(groups: Sequence[RefusalGroup], limit: int) -> RenderableType:
     """Return why records were refused: source, count, reason, and the place of the first."""
     if not groups:
         return Text("No record is refused.")
@@ -159,7 +156,7 @@ def overview(groups: Sequence[Group], limit: int) -> RenderableType:
     return Parts(*parts)
 
 
-def retried(done: Retried) -> RenderableType:
+def retried(done: RetryResult) -> RenderableType:
     """Return the outcome of refused records that were tried again."""
     mended = sum(done.mended.values())
     if mended:
@@ -179,8 +176,7 @@ def retried(done: Retried) -> RenderableType:
     return Parts(*parts)
 
 
-def _reason(group: Group) -> Text:
-    """Return why the first record of a group was refused, its place, and how it begins."""
+def _reason(group: RefusalGroup) -> Text:
     place = f"line {group.line:,}" if group.line is not None else "a record"
     where = place if group.file is None else f"{group.file.rpartition('/')[2]}, {place}"
     record = " ".join(_facts(group.record).split())
@@ -189,7 +185,6 @@ def _reason(group: Group) -> Text:
 
 
 def _facts(record: str) -> str:
-    """Return a record in words: the filled columns of an object; anything else as it is."""
     try:
         found = json.loads(record)
     except ValueError:
@@ -214,12 +209,8 @@ EVERY_S = 10.0
 
 
 @contextmanager
-def extraction_progress(total: int | None, priced: bool) -> Iterator[Callable[[Extraction], None]]:
+def extraction_progress(total: int | None, priced: bool) -> Iterator[Callable[[RelationExtraction], None]]:
     """Show on standard error how far an extraction is, with rate, cost and time left.
-
-    Args:
-        total: About how many pages there are.
-        priced: Whether prices are set.
 
     Yields:
         The function that the extraction calls after each page.
@@ -239,16 +230,16 @@ def extraction_progress(total: int | None, priced: bool) -> Iterator[Callable[[E
     with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=total)
 
-        def tell(now: Extraction) -> None:
+        def tell(now: RelationExtraction) -> None:
             bar.update(task, completed=now.pages + len(now.failed), description=far(now, total, priced))
 
         yield tell
 
 
-def _lines(total: int | None, priced: bool) -> Callable[[Extraction], None]:
+def _lines(total: int | None, priced: bool) -> Callable[[RelationExtraction], None]:
     last = time.monotonic()
 
-    def tell(now: Extraction) -> None:
+    def tell(now: RelationExtraction) -> None:
         nonlocal last
         if time.monotonic() - last >= EVERY_S:
             last = time.monotonic()
@@ -258,7 +249,7 @@ def _lines(total: int | None, priced: bool) -> Callable[[Extraction], None]:
     return tell
 
 
-def far(now: Extraction, total: int | None, priced: bool) -> str:
+def far(now: RelationExtraction, total: int | None, priced: bool) -> str:
     """Return how far it is, in words: relations, records a second, cost, pages that failed, time left."""
     parts = [count(now.relations, "relation")]
     done = now.pages - now.kept
@@ -273,13 +264,13 @@ def far(now: Extraction, total: int | None, priced: bool) -> str:
     return ", ".join(parts)
 
 
-def _cost(now: Extraction, priced: bool) -> str:
+def _cost(now: RelationExtraction, priced: bool) -> str:
     spent = now.spent
     tokens = f"{spent.prompt_tokens + spent.completion_tokens:,} tokens"
     return f"{tokens}, cost {spent.cost:,.4f}" if priced else tokens
 
 
-def extraction(done: Extraction, priced: bool) -> RenderableType:
+def extraction(done: RelationExtraction, priced: bool) -> RenderableType:
     """Return a finished extraction: relations by type, what was left out and why, and the cost."""
     head = f"{count(done.relations, 'relation')} from {count(done.records, 'record')} by {clean(done.model)}"
     types = [(name, f"{number:,}") for name, number in done.by_type.most_common()]
@@ -307,7 +298,7 @@ def extraction(done: Extraction, priced: bool) -> RenderableType:
     return Parts(*parts)
 
 
-def _asked(done: Extraction, priced: bool) -> str:
+def _asked(done: RelationExtraction, priced: bool) -> str:
     spent = done.spent
     if not (spent.calls or spent.cached or spent.failed):
         return ""

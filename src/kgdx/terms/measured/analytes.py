@@ -157,7 +157,6 @@ def _also(cell: str) -> list[tuple[str, float, float]]:
 
 
 def _windows(cell: str, least: float, most: float) -> tuple[tuple[str, float, float], ...]:
-    """Units that may be left out, each with the values that it is taken for then; none for a dash."""
     matches = (_WINDOW.fullmatch(each) for each in cell.split(";")) if cell != "-" else ()
     return tuple((match[1], float(match[2] or least), float(match[3] or most)) for match in matches if match)
 

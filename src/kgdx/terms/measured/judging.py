@@ -145,7 +145,6 @@ def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds
 
 
 def _grade(analyte: Analyte, value: float, unit: str) -> Grade | None:
-    """The row of the values that come to a finding of their own."""
     return next((each for each in analyte.grades if each.unit == unit and each.low <= value < each.high), None)
 
 

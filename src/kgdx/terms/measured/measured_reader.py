@@ -159,7 +159,6 @@ def _best(mention: Mention, statement: Statement, person: Person) -> Verdict:
 
 
 def _status(told: Status, statement: Statement) -> Status | None:
-    """What the text says of whose value it is; ``None`` where it is the patient's and stands as it was judged."""
     if told in _OTHERS:
         return told
     return Status.ABSENT if told is Status.ABSENT and not statement.value else None

@@ -110,7 +110,6 @@ def _words(text: str, names: dict[str, list[_Name]]) -> list[tuple[int, int, tup
 
 
 def _same(said: list[str], name: tuple[str, ...]) -> bool:
-    """Whether words are a name's, the last one perhaps in the plural."""
     return tuple(said[:-1]) == name[:-1] and (
         said[-1] == name[-1] or (len(name[-1]) > _EXACT and said[-1] in (name[-1] + "s", name[-1] + "es"))
     )
@@ -135,7 +134,6 @@ def _chinese(text: str, names: dict[str, list[_Name]]) -> list[tuple[int, int, t
 
 @lru_cache(maxsize=1)
 def _first_signs() -> re.Pattern[str]:
-    """The characters that Chinese names begin with."""
     return re.compile("[" + re.escape("".join(_names()[1])) + "]")
 
 

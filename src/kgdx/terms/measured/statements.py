@@ -12,10 +12,10 @@ from kgdx.terms.measured.amounts import NUMBER, UNIT
 from kgdx.terms.normalise import CJK, read_table
 
 _KIND = (
-    r"(?:\s*\b(?:levels?|values?|counts?|conc(?:entration)?s?|activity|tit(?:re|er)s?|results?|scores?|readings?|antibod(?:y|ies)"
+    r"(?:\s*+\b(?:levels?|values?|counts?|conc(?:entration)?s?|activity|tit(?:re|er)s?|results?|scores?|readings?|antibod(?:y|ies)"
     r"|test(?:s|ing)?|serology|screen)\b|(?:水平|数值|值|计数|浓度|定量|定性|测定|检测|检查|结果|活性|评分|滴度|抗体|指标)){0,3}"
 )
-_ALIAS = r"(?:\s*[(（](?![Hh][)）]|[Ll][)）]|N[)）])(?:\d{1,2}-?)?[A-Za-z][\w+/-]{0,9}[)）])?"
+_ALIAS = r"(?:\s*+[(（](?![Hh][)）]|[Ll][)）]|N[)）])(?:\d{1,2}-?)?[A-Za-z][\w+/-]{0,9}[)）])?"
 """An abbreviation in brackets behind a name: creatine kinase (CK)."""
 _COPULA = (
     r"(?:(?:was|were|is|are|of|at|on|to|about|around|approx(?:imately)?|approx\.|only|measured|measuring"
@@ -24,7 +24,7 @@ _COPULA = (
     r"|today|now|initial(?:ly)?|on admission|repeat(?:ed)?|random|fasting|result)\b"
     r"|为|是|在|位于|约|达到?|至|仅|测得|提示|示|最高|最低|高达|低至|升至|降至|可达|分别为|复查|入院时|结果)"
 )
-_SEPARATOR = rf"(?:\s*(?:-?[:：=|\t]|{_COPULA})){{0,4}}[\s,，]{{0,3}}"
+_SEPARATOR = rf"(?:\s*+(?:-?[:：=|]|-\t|{_COPULA})|(?>\s*\t)){{0,4}}[\s,，]{{0,3}}"
 _DEGREE = (
     r"(?:(?:very|markedly|mildly|slightly|moderately|severely|significantly|grossly|massively|persistently|strongly"
     r"|weakly|also|really|quite|rather|too|so|fairly|extremely"
@@ -32,9 +32,9 @@ _DEGREE = (
     r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
 )
 _SCORE = (
-    r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*"
-    r"(?:(?:was|is|of|at|为)\s+|[:：=]\s*|为)?"
-    r"|(?:on|at|below|above|under|over)?\s*(?:the\s+)?(?:P(?=\d)|第))?"
+    r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*+"
+    r"(?:(?:was|is|of|at|为)\s+|[:：=]\s*+|为)?"
+    r"|(?:on|at|below|above|under|over)?\s*+(?:the\s+)?(?:P(?=\d)|第))?"
 )
 """What marks a number as a standard deviation score or a centile before it is written."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
@@ -47,8 +47,8 @@ _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|abov
 _OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
 """A number in which letters stand for digits; one that ends in l may be a volume."""
 _VALUE = re.compile(
-    rf"{_KIND}{_ALIAS}{_KIND}(?:\s*[(（,]\s*(?P<before>{UNIT})\s*[)）]?)?{_SEPARATOR}(?P<open>[(（]\s*)?"
-    rf"(?P<fewer>{_FEWER})?\s*(?:the\s+)?{_SCORE}\s*(?P<less>[<>])?\s*(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
+    rf"{_KIND}{_ALIAS}{_KIND}(?:\s*+[(（,]\s*+(?P<before>{UNIT})(?:\s*+[)）])?)?{_SEPARATOR}(?P<open>[(（]\s*+)?"
+    rf"(?P<fewer>{_FEWER})?\s*+(?:the\s+)?{_SCORE}\s*+(?P<less>[<>])?\s*+(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
     rf"(?![\d.]*\+(?!\d))(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{7,}})"
     rf"(?P<times>\s?(?:[x×]|times|倍)\s*(?:the\s)?(?:uln|upper limit(?: of normal)?|正常上限))?",
     re.IGNORECASE,
@@ -59,13 +59,13 @@ _UNIT = re.compile(
 )
 _BEYOND = re.compile(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
-_FLAG = re.compile(r"[\s|]*[(（\[]?\s*(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
+_FLAG = re.compile(r"[\s|]*+[(（\[]?\s*+(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
 _CALLED = (
     r"(?P<called>ref(?:erence)?\.?(?:\s*(?:range|interval|values?|limits?))?|normal(?:\s*(?:range|values?|limits?|is))?|nl|NL|N|NR|RR"
     r"|range|usual|正常(?:参考)?(?:值|范围)?|参考(?:值|范围|区间)?(?:范围)?|范围)\s*[:：=,]?\s*"
 )
 _RANGE = re.compile(
-    rf"[\s,，;；|*]*(?P<open>[(（\[【])?\s*(?:{_CALLED})?(?:(?P<low>{NUMBER})\s*(?:-|–|—|−|~|～|to|至|－)\s*(?P<high>{NUMBER})"
+    rf"[\s,，;；|*]*+(?P<open>[(（\[【])?\s*+(?:{_CALLED})?(?:(?P<low>{NUMBER})\s*(?:-|–|—|−|~|～|to|至|－)\s*(?P<high>{NUMBER})"
     rf"|(?P<bound>[<>≤≥＜＞]=?|up to|less than|below|above|over)\s*(?P<end>{NUMBER}))"
     rf"(?:\s*(?![LH](?![A-Za-z/]))(?P<unit>{UNIT}))?\s*(?P<close>[)）\]】])?(?![\d%]|[A-Za-z]{{2}})",
     re.IGNORECASE,

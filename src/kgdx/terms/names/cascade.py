@@ -228,7 +228,6 @@ def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _best_names(found: pl.DataFrame) -> pl.DataFrame:
-    """Keep the best pair of names of each subject and object."""
     order = ["subject", "object", "score", "said", "matched"]
     best = _shaped(found).sort(order, descending=[False, False, True, False, False])
     return best.unique(["subject", "object"], keep="first", maintain_order=True)

@@ -233,7 +233,6 @@ def asked_names(name: str, synonyms: Sequence[str] = ()) -> list[tuple[str, Form
 
 
 def _plain_eponyms(names: pl.DataFrame) -> pl.DataFrame:
-    """The names of diseases named after somebody without the character that says so."""
     plain = names.with_columns(pl.col("text").str.replace(_EPONYM, "$1$2"))
     return plain.filter(pl.col("text") != names["text"])
 

@@ -223,12 +223,10 @@ class _Signs:
 
 
 def _letters(said: str) -> str:
-    """A Chinese name as it is kept: without the signs in it."""
     return said if said.isalnum() else "".join(sign for sign in said if sign.isalnum())
 
 
 def _closed(text: str, start: int, end: int) -> int:
-    """Where a name ends when the bracket or quotation mark that is open in it is closed right after it."""
     opening = _CLOSES.get(text[end : end + 1])
     return end + 1 if opening is not None and opening in text[start:end] else end
 
@@ -271,7 +269,6 @@ def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], li
 
 
 def _add(found: dict[Any, Entry], row: Any, method: str) -> None:
-    """Entries that are the same thing count once in each class."""
     id, kind, name, source, text, _, same, _ = row
     entry = Entry(id, ALL_KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
     found.setdefault((kind, "same", same) if same is not None else (kind, "id", id), entry)

@@ -75,9 +75,6 @@ def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
         file: Where it goes.
         tables: Nodes of :data:`kgdx.terms.names.name_decision.KINDS`, IS_A between phenotypes, SAME_AS between
             diseases, and MAPPED_TO from symptoms to phenotypes.
-
-    Raises:
-        StoreError: The file cannot be written.
     """
     write_sides(file, sides(tables), tables)
 
@@ -97,9 +94,6 @@ def write_sides(
         tables: What relations say of them, and their alternative ids.
         meta: What else is to be known of the index.
         trees: Tree numbers of MeSH descriptors by id, parted by ``|``.
-
-    Raises:
-        StoreError: The file cannot be written.
     """
     try:
         with whole_file(file) as temporary, closing(sqlite3.connect(temporary)) as database:
@@ -113,11 +107,7 @@ def write_sides(
 
 
 def opened(file: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
-    """Open an index for reading, for any thread, with its table ``meta``.
-
-    Raises:
-        StoreError: There is no such file, it is damaged, or it is of another layout.
-    """
+    """Open an index for reading, for any thread, with its table ``meta``."""
     try:
         database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     except sqlite3.Error as error:
@@ -138,7 +128,6 @@ def opened(file: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
 
 
 def _read_ahead(file: Path) -> None:
-    """Let the system read the file while the first name is looked up, where it can; mapping it would be slower."""
     if hasattr(os, "posix_fadvise"):
         with file.open("rb") as content:
             os.posix_fadvise(content.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
@@ -240,7 +229,6 @@ def _with_shown_names(entities: pl.DataFrame, every: Mapping[str, Side]) -> pl.D
 
 
 def _other_names(side: Side) -> Iterator[tuple[str, str]]:
-    """The best name of each entity that is named by its id."""
     unnamed = side.entities.filter(pl.col("name") == pl.col("id")).select(entity="id")
     yield from side.names.join(unnamed, on="entity", how="semi").sort("weight").select("entity", "text").iter_rows()
 
@@ -270,7 +258,6 @@ def _terms(every: Mapping[str, Side], entities: pl.DataFrame) -> pl.DataFrame:
 
 
 def _forms(terms: pl.DataFrame) -> pl.DataFrame:
-    """Each different form once, the shortest first."""
     distinct = terms.select("key", "bag", "mark", "han").unique(["key", "bag", "mark"], maintain_order=True)
     distinct = distinct.sort(pl.col("key").str.len_chars(), "key", "bag", "mark").with_row_index("form", 1)
     return distinct.with_columns(pl.Series("skeleton", [skeleton(key) for key in distinct["key"]], pl.String))

@@ -250,7 +250,6 @@ class NameIndex:
         return [(row, "encoder", cosine) for name, cosine in nearest for row in self._of("t.folded", name, kinds)]
 
     def _of(self, column: str, value: str, kinds: Sequence[int], *, turned: bool = False) -> list[Any]:
-        """Rows of the names with a form; ``turned`` leaves those out whose words come in one order only."""
         query = f"SELECT {_COLUMNS} {_FROM} WHERE {column} = ? AND t.kind IN ({marks(kinds)})"
         return self._all(f"{query} AND t.turned" if turned else query, (value, *kinds))
 
@@ -367,7 +366,6 @@ def named_tables(store: Exports) -> list[GraphTable]:
 
 
 def _ids(given: str) -> list[str]:
-    """The ids that may be meant, in any case: what is given, and a CURIE or IRI with the graph's own prefix."""
     written = _ID.fullmatch(given)
     curies = [f"{PREFIXES.get(written[1].lower(), written[1])}:{written[2] or written[3]}"] if written else []
     return [given, *curies, *(f"{ours}:{given[len(base) :]}" for ours, base in BASES.items() if given.startswith(base))]

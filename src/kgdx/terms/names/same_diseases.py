@@ -152,7 +152,6 @@ def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
 
 
 def _kind(id: str) -> str:
-    """The vocabulary of an id; those of rare diseases count as one."""
     return RARE[0] if vocabulary(id) in RARE else vocabulary(id)
 
 

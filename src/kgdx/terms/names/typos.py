@@ -210,7 +210,6 @@ def _slip(one: str, other: str) -> bool:
 
 
 def _doubles(word: str, at: int) -> bool:
-    """Whether a letter stands beside the same one."""
     return word[at] in (word[at - 1 : at] + word[at + 1 : at + 2])
 
 
@@ -291,7 +290,6 @@ def _grams(side: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rarest(grams: pl.DataFrame, frequent: pl.DataFrame, side: pl.DataFrame) -> pl.DataFrame:
-    """The 4k + 1 rarest trigrams of each key; rarest by one order that both sides share."""
     ranked = grams.join(frequent, on="gram").join(side.select("row", "edits"), on="row").sort("row", "often", "gram")
     place = pl.int_range(pl.len(), dtype=pl.Int32).over("row")
     return ranked.filter(place <= pl.col("edits") * _SPOILT).select("row", "gram", "place")

@@ -42,6 +42,7 @@ async function follow() {
     if (unread) await read(signal);
     if (patient.isEmpty()) return nothing("");
     const found = await json("diagnose", { ...patient.request(), top, explain: 0 }, signal);
+    if (!found.candidates.length) return nothing(found.judgement?.text, found.judgement?.helps?.map(told).join(" · "));
     $("refused").hidden = true;
     ranking.show(found);
     $("ranked").classList.remove("stale");
@@ -67,8 +68,8 @@ async function byModel(how) {
     ranking.show(found);
     const told = found.reranking;
     const named = how === "thought" ? found.candidates.filter((each) => each.retrieved_rank).length : 0;
-    const ordered = told && told.failed < told.asked;
-    $("reranking").textContent = named ? say("named", { n: named }) : ordered ? say("reranked", { model: told.model, n: told.moved }) : say("orderStands");
+    const ordered = told && (told.failed ?? 0) < told.asked;
+    $("reranking").textContent = named ? say("named", { n: named }) : ordered ? say("reranked", { model: told.model, n: told.moved ?? 0 }) : say("orderStands");
     after(found, signal);
   } catch (problem) {
     if (problem.name === "AbortError") return;
@@ -106,7 +107,7 @@ function after(found, signal) {
 }
 
 /** List what is doubtful: of the note below it, of the ranking below that. */
-function drawIssues(list, issues) {
+function drawIssues(list, issues = []) {
   const lines = new Map(issues.filter((issue) => issue.level !== "info").map((issue) => [issue.message, issue]));
   list.hidden = !lines.size;
   list.replaceChildren(...[...lines.values()].map((issue) =>

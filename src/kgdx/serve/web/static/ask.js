@@ -60,7 +60,7 @@ async function ask(event) {
         await show(data);
         $("said").textContent = "";
         $("steps-box").open = false;
-        tell(...data.issues.filter((issue) => issue.level === "error").flatMap((issue) => [issue.message, issue.remedy]));
+        tell(...(data.issues ?? []).filter((issue) => issue.level === "error").flatMap((issue) => [issue.message, issue.remedy]));
         $("asking").textContent = say("answered", { s: ((performance.now() - started) / 1000).toFixed(1) });
         ($("trouble").hidden ? $("asking") : $("trouble")).scrollIntoView();
       }

@@ -13,6 +13,8 @@ const WHAT = { age: "年龄", sex: "性别" };
 const word = (words, table) => table[words] ?? words;
 
 const FORMS = [
+  [/^No finding is present in what is told, so no disease is ranked\.$/, () => "所述内容中没有任何表现，因此不对疾病排序。"],
+  [/^Too little to go on: (.+) alone is seen in ([\d,]+) of the diseases\. No disease is ranked\.$/, (finding, n) => `依据太少：仅“${finding}”一项见于 ${n} 种疾病，因此不对疾病排序。`],
   [/^this graph describes only (\d+) diseases in words; a common one of the patient may be missing below$/, (n) => `本图谱只有 ${n} 种疾病带有文字描述的症状；患者的常见病可能不在下列之中`],
   [/^this graph describes no common diseases; the patient's may be missing below$/, () => "本图谱没有常见病；患者的疾病可能不在下列之中"],
   [/^this graph describes no rare diseases by phenotypes; the patient's may be missing below$/, () => "本图谱没有以表型描述的罕见病；患者的疾病可能不在下列之中"],

@@ -28,7 +28,7 @@ export function show(document_) {
   if (document_ && shown && document_ !== shown) before = ranks;
   if (!document_) before = new Map();
   shown = document_;
-  $("progress").textContent = shown ? say("of", { n: number(shown.n_candidates) }) : "";
+  $("progress").textContent = shown ? say("of", { n: number(shown.n_candidates ?? 0) }) : "";
   draw();
 }
 
@@ -63,7 +63,7 @@ function row(candidate, best) {
   const { name, also } = titles(candidate);
   const rank = place(candidate);
   const isOpen = candidate.id === open;
-  const width = Math.max(0, Math.round((100 * candidate.score) / best));
+  const width = Math.max(0, Math.round(100 * (candidate.explained ?? candidate.score / best)));
   const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("i", {}));
   bar.firstChild.style.width = `${width}%`;
   const button = make("button", { type: "button", class: "row", "aria-expanded": String(isOpen), onclick: () => toggle(candidate.id) },
@@ -125,8 +125,7 @@ export function tellLeaders() {
 
 /** Learn the Chinese names of all that the shown rows mention. */
 export async function learnShown() {
-  const ids = (shown?.candidates ?? []).flatMap((each) => [
-    ...each.contributions.flatMap((part) => [part.finding, part.matched, part.via]), each.separated_by?.finding ?? ""]);
+  const ids = (shown?.candidates ?? []).map((each) => each.separated_by?.finding);
   if (await learn(ids.filter(Boolean))) draw();
 }
 

@@ -2,7 +2,7 @@
 import { $, json, learn, make, named, say } from "./shared.js";
 import * as patient from "./patient.js";
 import { comparing, diagnosis, place, stopComparing, titles } from "./ranking.js";
-import { label, labels, signed, sums } from "./why.js";
+import { explained, label, labels, signed, sums } from "./why.js";
 
 let proposed = null; // what the server proposed last
 let passed = new Set(); // findings that nobody can tell of now
@@ -74,11 +74,17 @@ export async function drawCompare() {
   const close = make("button", { type: "button", class: "quiet-button", "aria-label": say("stopComparing"), onclick: () => { stopComparing(); $("ranking").querySelector(".row")?.focus(); } }, "×");
   const head = make("h3", { id: "compare-title" }, say("comparison"));
   if (chosen.length < 2) return box.replaceChildren(close, head, make("p", { class: "quiet" }, say("chooseSecond", { name: titles(chosen[0]).name })));
+  const side = make("div", { "aria-busy": "true" });
   const apart = make("div", { "aria-busy": "true" });
-  box.replaceChildren(close, head, table(chosen, shown), apart);
+  box.replaceChildren(close, head, side, apart);
   asking = new AbortController();
+  const { signal } = asking;
   try {
-    const found = await json("questions", { ...patient.request(), count: 6, between: chosen.map((each) => each.id) }, asking.signal);
+    const told = await Promise.all(chosen.map((each) => explained(each, signal)));
+    if (signal.aborted) return;
+    side.replaceChildren(table(chosen.map((each, at) => ({ ...each, contributions: told[at].candidates[0].contributions })), shown));
+    side.removeAttribute("aria-busy");
+    const found = await json("questions", { ...patient.request(), count: 6, between: chosen.map((each) => each.id) }, signal);
     await learn(found.questions.map((each) => each.id));
     apart.replaceChildren(make("h4", {}, say("wouldSeparate")), make("ul", { class: "separators" }, found.questions.map((each) =>
       make("li", {}, make("span", { class: "what" }, named(each.id, each.name), make("small", {}, found.leaders.map((leader, at) => `${titles(leader).name} ${percent(each.often[at])}`).join(" · "))), answers(each.id, each.name)))));

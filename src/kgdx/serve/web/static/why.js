@@ -10,12 +10,13 @@ const kept = new Map(); // what was explained last: request and disease → docu
 export function sums(candidate) {
   const found = new Map();
   let rest = 0;
-  for (const part of candidate.contributions) {
+  for (const part of candidate.contributions ?? []) {
     const key = part.finding || part.text;
-    if (!key) rest += part.score;
+    const score = part.score ?? 0;
+    if (!key) rest += score;
     if (!key) continue;
     const one = found.get(key) ?? { key, finding: part.finding, words: part.text, met: part.words, status: part.status, score: 0, parts: [] };
-    one.score += part.score;
+    one.score += score;
     one.parts.push(part);
     found.set(key, one);
   }
@@ -24,7 +25,7 @@ export function sums(candidate) {
 
 export const signed = (value) => (Math.abs(value) < 0.05 ? "0.0" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(1)}`);
 const published = (references) => [...new Set(references)].sort((one, other) => other.startsWith("PMID:") - one.startsWith("PMID:"));
-export const cited = (references, most = 3) => {
+export const cited = (references = [], most = 3) => {
   const all = published(references);
   const shown = all.slice(0, most).flatMap((each, at) => (at ? [", ", identifier(each)] : [identifier(each)]));
   return all.length > most ? [...shown, ` +${all.length - most}`] : shown;
@@ -35,7 +36,7 @@ export function label(row, names) {
   const name = row.finding ? named(row.finding, names.get(row.finding)) : inWords(row.words);
   return row.status === "absent" && row.finding ? say("absentIs", { name }) : name;
 }
-export const labels = (shown) => new Map(shown.case.findings.map((each) => [each.id, each.label]));
+export const labels = (shown) => new Map((shown.case.findings ?? []).map((each) => [each.id, each.label]));
 
 function reason(row, names, most) {
   const main = row.parts.find((part) => part.matched || part.rule !== "background") ?? row.parts[0];
@@ -45,7 +46,7 @@ function reason(row, names, most) {
   if (main.frequency) how.push(oftenWords(main.frequency));
   const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("i", {}));
   bar.firstChild.style.width = `${Math.round((100 * Math.abs(row.score)) / most)}%`;
-  const references = row.parts.flatMap((part) => part.references);
+  const references = row.parts.flatMap((part) => part.references ?? []);
   return make("li", {}, make("span", { class: "what" }, label(row, names), make("small", {}, how.filter(Boolean).join(" · "), references.length ? " · " : "", ...cited(references))),
     bar, make("span", { class: "score" }, signed(row.score)));
 }
@@ -69,6 +70,18 @@ function moved(candidate) {
 
 /** Return the reasons of a candidate; what takes longer comes into it when it is there. */
 export function why(candidate, shown) {
+  const reasons = make("div", {});
+  const box = make("div", { class: "why" },
+    make("p", { class: "quiet" }, ...candidate.members.flatMap((id, at) => (at ? [" = ", identifier(id)] : [identifier(id)]))),
+    moved(candidate), reasons, family(candidate));
+  const more = make("div", { class: "more-why", "aria-busy": "true" }, make("p", { class: "quiet" }, say("looking")));
+  box.append(more);
+  tell(candidate, shown, reasons, more);
+  return box;
+}
+
+/** What each finding adds to a disease's score, for and against it. */
+function weighed(candidate, shown) {
   const names = labels(shown);
   const { rows, rest } = sums(candidate);
   const most = Math.max(...rows.map((each) => Math.abs(each.score)), WEAK);
@@ -76,37 +89,40 @@ export function why(candidate, shown) {
   const for_ = rows.filter((each) => each.score >= WEAK).sort((one, other) => other.score - one.score);
   const against = rows.filter((each) => each.score <= -WEAK).sort((one, other) => one.score - other.score);
   const silent = rows.filter((each) => Math.abs(each.score) < WEAK && each.finding && each.status === "present");
-  const box = make("div", { class: "why" },
-    make("p", { class: "quiet" }, ...candidate.members.flatMap((id, at) => (at ? [" = ", identifier(id)] : [identifier(id)]))),
-    moved(candidate),
-    list("speaksFor", for_), list("speaksAgainst", against),
+  return [
+    ...list("speaksFor", for_), ...list("speaksAgainst", against),
     silent.length ? make("p", { class: "quiet" }, say("silent", { names: silent.map((each) => label(each, names)).join(", ") })) : "",
-    Math.abs(rest) >= WEAK ? make("p", { class: "quiet" }, say("wholeDisease", { score: signed(rest) })) : "",
-    family(candidate));
-  const more = make("div", { class: "more-why", "aria-busy": "true" }, make("p", { class: "quiet" }, say("looking")));
-  box.append(more);
-  explain(candidate, more);
-  return box;
+    Math.abs(rest) >= WEAK ? make("p", { class: "quiet" }, say("wholeDisease", { score: signed(rest) })) : ""];
 }
 
 function family(candidate) {
-  const others = candidate.in_family.length ? candidate.family_size - 1 : 0;
+  const others = candidate.in_family?.length ? candidate.family_size - 1 : 0;
   if (!others) return "";
   const apart = candidate.separated_by && named(candidate.separated_by.finding, candidate.separated_by.name);
   const shown = candidate.in_family.slice(0, 10).map((each) => make("li", {}, `${each.rank}. ${each.name_zh && say("zh") ? each.name_zh : each.name} `, make("small", {}, identifier(each.id))));
   return make("details", {}, make("summary", {}, say(apart ? "familyApart" : "family", { n: others, apart })), make("ol", { class: "plain" }, shown));
 }
 
-async function explain(candidate, box) {
+/** What the server says of a disease, as a document of one candidate; names in the page's language are learnt. */
+export async function explained(candidate, signal) {
   const asked = { ...patient.request(), disease: candidate.id };
   const key = JSON.stringify(asked);
+  const found = kept.get(key) ?? (await json("explain", asked, signal));
+  kept.set(key, found);
+  if (kept.size > 20) kept.delete(kept.keys().next().value);
+  const nodes = Object.values(found.evidence ?? {}).flat().flatMap((path) => path.nodes.map((node) => node.id));
+  const terms = found.candidates.flatMap((each) => (each.contributions ?? []).flatMap((part) => [part.finding, part.matched, part.via]));
+  await learn([...nodes, ...terms].filter(Boolean));
+  return found;
+}
+
+async function tell(candidate, shown, reasons, box) {
   try {
-    const found = kept.get(key) ?? (await json("explain", asked));
-    kept.set(key, found);
-    if (kept.size > 20) kept.delete(kept.keys().next().value);
-    const paths = Object.values(found.evidence)[0] ?? [];
-    await learn(paths.flatMap((path) => path.nodes.map((node) => node.id)));
-    if (box.isConnected) box.replaceChildren(...typical(paths), ...told(paths), ...publications(paths));
+    const found = await explained(candidate);
+    const paths = Object.values(found.evidence ?? {})[0] ?? [];
+    if (!box.isConnected) return;
+    reasons.replaceChildren(...weighed(found.candidates[0], shown));
+    box.replaceChildren(...typical(paths), ...told(paths), ...publications(paths));
   } catch (problem) {
     if (box.isConnected) box.replaceChildren(make("p", { class: "quiet" }, problem.detail ?? ""));
   }
@@ -132,11 +148,11 @@ function told(paths) {
     const edge = path.relations[at - 1];
     const arrow = edge ? make("i", {}, ` ${say(`edge_${edge.type}${edge.reversed ? "_back" : ""}`) || edge.type} `) : "";
     return [arrow, node.label === "PatientCase" ? say("patient") : named(node.id, node.name)];
-  }), make("small", {}, path.frequency ? ` ${oftenWords(path.frequency)}` : "", path.references.length ? " · " : "", ...cited(path.references))));
+  }), make("small", {}, path.frequency ? ` ${oftenWords(path.frequency)}` : "", path.references?.length ? " · " : "", ...cited(path.references))));
   return [make("details", {}, make("summary", {}, say("paths", { n: paths.length })), make("ul", { class: "paths" }, items))];
 }
 
 function publications(paths) {
-  const all = published(paths.flatMap((path) => path.references)).filter((each) => each.startsWith("PMID:"));
+  const all = published(paths.flatMap((path) => path.references ?? [])).filter((each) => each.startsWith("PMID:"));
   return all.length ? [make("p", { class: "quiet" }, `${say("publications")} `, ...cited(all, 12))] : [];
 }

@@ -1,0 +1,47 @@
+"""``kgdx llm check``: try a language model, and say what its endpoint can do."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from kgdx.cli import options
+from kgdx.cli.options import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try a language model.")
+    group.command("check")(check)
+    app.add_typer(group, name="llm")
+
+
+def check(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="As for --llm; the one that KGDX_LLM_MODEL names when left out."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ask an endpoint a few short questions, and say what it can do.
+
+    Nothing of a patient or of the graph is sent. What is told: whether it answers, its context window, how strictly it
+    can be held to JSON, whether it counts tokens and streams, and how fast it is.
+    """
+    from kgdx.config import Settings
+    from kgdx.llm.connect import connect, described
+    from kgdx.llm.model_check import checked
+
+    access = Settings.load().llm(model)
+    options.remark(f"asking {described(access)}")
+    found: dict[str, Any] = {"model": access.model, "at": access.base_url}
+    began = time.monotonic()
+    found |= checked(connect(access, progress=options.remark))
+    found["seconds"] = round(time.monotonic() - began, 1)
+    if json:
+        options.write_json(found)
+        return
+    for name, value in found.items():
+        print(f"{name + ':':18} {value if value not in (None, '') else 'not told'}")

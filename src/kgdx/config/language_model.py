@@ -1,0 +1,178 @@
+"""How a language model is reached: an endpoint with its limits, a known provider, or a model in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kgdx.config.values import LLM_LIMITS, LLM_NUMBERS, endpoint, number, switch
+from kgdx.errors import ConfigError
+
+TRANSFORMERS, GGUF = "transformers", "gguf"
+IN_PROCESS = (TRANSFORMERS, GGUF)
+"""In the place of an endpoint's address: the model is a folder or a name that the package transformers loads, or a
+file that llama-cpp-python loads."""
+
+PROVIDERS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "ollama": ("http://127.0.0.1:11434/v1", "OLLAMA_HOST", ""),
+        "llamacpp": ("http://127.0.0.1:8080/v1", "", ""),
+        "vllm": ("http://127.0.0.1:8000/v1", "", ""),
+        "lmstudio": ("http://127.0.0.1:1234/v1", "", ""),
+        "openai": ("https://api.openai.com/v1", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        "openrouter": ("https://openrouter.ai/api/v1", "", "OPENROUTER_API_KEY"),
+        "mistral": ("https://api.mistral.ai/v1", "", "MISTRAL_API_KEY"),
+        "deepseek": ("https://api.deepseek.com/v1", "", "DEEPSEEK_API_KEY"),
+    }
+)
+"""What stands before the slash of ``provider/model`` → its address, and the variables of its address and key."""
+
+PROVIDER_VARIABLES = frozenset(name for _, *names in PROVIDERS.values() for name in names if name)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmAccess:
+    """What it takes to ask one language model; the key never shows in the representation.
+
+    Attributes:
+        model: The model's name at the endpoint.
+        base_url: Address of an endpoint that speaks OpenAI's protocol, up to and with ``/v1``; empty for a recording.
+        api_key: Its key; ``None`` for an endpoint that asks for none.
+        price_in: Price of a million tokens read, in any currency.
+        price_out: Price of a million tokens written.
+        timeout: Seconds to wait for an answer, or for the next piece of a stream.
+        concurrency: Calls at the same time.
+        attempts: Tries of one call.
+        cassette: File of recorded answers.
+        cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
+        deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent.
+        max_calls: Calls at most; ``None`` for no limit.
+        max_tokens: Tokens read and written at most.
+        max_cost: Money at most; needs prices.
+        max_seconds: Seconds at most from the first call on.
+        seed: Of a local model's random choices.
+        device: Where a local model computes: ``auto``, or a device's name such as ``cpu`` or ``cuda:0``.
+        context: Tokens that the model reads and writes in all; asked of the endpoint where ``None``.
+        max_output: Tokens of one answer at most, where what is asked for sets no limit of its own.
+        headers: Sent with each request.
+        extra_body: Fields that are put into each request.
+    """
+
+    model: str
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    price_in: float = 0.0
+    price_out: float = 0.0
+    timeout: float = 120.0
+    concurrency: int = 4
+    attempts: int = 5
+    cassette: Path | None = None
+    cassette_mode: str = "replay"
+    deidentify: bool = False
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    seed: int = 0
+    device: str = "auto"
+    context: int | None = None
+    max_output: int = 2_048
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model is run in this process, so that nothing is sent anywhere."""
+        return self.base_url in IN_PROCESS
+
+
+def llm_access(given: Mapping[str, str], providers: Mapping[str, str]) -> LlmAccess:
+    """Return how to ask the language model that settings name.
+
+    Args:
+        given: The settings as they are written, by their names behind ``KGDX_LLM_``.
+        providers: Variables of known providers.
+
+    Example:
+        >>> llm_access({"model": "openai/gpt-5-mini"}, {"OPENAI_API_KEY": "k"}).base_url
+        'https://api.openai.com/v1'
+    """
+    name, place, key = _reached(given.get("model", ""), given.get("base_url", ""), given.get("api_key", ""), providers)
+    mode = given.get("cassette_mode", "replay")
+    if mode not in ("replay", "record", "auto"):
+        raise ConfigError(f"KGDX_LLM_CASSETTE_MODE is {mode!r}", hint="one of replay, record, auto")
+    cassette = Path(given["cassette"]).expanduser() if given.get("cassette") else None
+    if not place and (cassette is None or mode != "replay"):
+        hint = (
+            "set KGDX_LLM_BASE_URL, such as http://127.0.0.1:11434/v1, or write PROVIDER/MODEL, "
+            f"with one of {', '.join(PROVIDERS)}"
+        )
+        raise ConfigError(f"no endpoint is set for the model {name}", hint=hint)
+    numbers = {key: number(key, given[key]) if key in given else value for key, value in LLM_NUMBERS.items()}
+    limits = {key: number(key, given[key]) for key in LLM_LIMITS if key in given}
+    if "max_cost" in limits and not (numbers["price_in"] or numbers["price_out"]):
+        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
+        raise ConfigError("KGDX_LLM_MAX_COST is set, and prices are not", hint=hint)
+    return LlmAccess(
+        name,
+        place,
+        key or None,
+        price_in=numbers["price_in"],
+        price_out=numbers["price_out"],
+        timeout=numbers["timeout"] or 120.0,
+        concurrency=max(1, int(numbers["concurrency"])),
+        attempts=max(1, int(numbers["attempts"])),
+        cassette=cassette,
+        cassette_mode=mode,
+        deidentify=switch("KGDX_LLM_DEIDENTIFY", given.get("deidentify", "false")),
+        max_cost=limits.get("max_cost"),
+        max_seconds=limits.get("max_seconds"),
+        seed=int(numbers["seed"]),
+        device=given.get("device", "auto"),
+        max_output=max(1, int(numbers["max_output"])),
+        headers={name: str(value) for name, value in _fields("headers", given).items()},
+        extra_body=_fields("extra_body", given),
+        **{name: int(limits[name]) for name in ("max_calls", "max_tokens", "context") if name in limits},
+    )
+
+
+def _reached(model: str, place: str, key: str, providers: Mapping[str, str]) -> tuple[str, str, str]:
+    """The model's name, where it is and its key; a provider's key goes to that provider's address alone."""
+    kind, colon, rest = model.partition(":")
+    if colon and kind in IN_PROCESS:
+        return rest, kind, ""
+    if model.endswith(".gguf") and not place:
+        return model, GGUF, ""
+    if not model:
+        raise ConfigError("no language model is named", hint="set KGDX_LLM_MODEL and KGDX_LLM_BASE_URL")
+    if place in IN_PROCESS:
+        return model, place, ""
+    provider, slash, rest = model.partition("/")
+    if not place and slash and rest and provider in PROVIDERS:
+        usual, address, secret = PROVIDERS[provider]
+        place, model = providers.get(address) or usual, rest
+        if provider == "ollama" and not place.endswith("/v1"):  # OLLAMA_HOST is a host, perhaps with a port
+            place = place if "://" in place else f"http://{place}"
+            place = f"{place if ':' in place.partition('://')[2] else place + ':11434'}/v1"
+        key = key or providers.get(secret, "")
+    openai = providers.get("OPENAI_BASE_URL", "")
+    if openai and (not place or place.rstrip("/") == openai.rstrip("/")):
+        place, key = openai, key or providers.get("OPENAI_API_KEY", "")
+    if place.rstrip("/") == PROVIDERS["openai"][0]:
+        key = key or providers.get("OPENAI_API_KEY", "")
+    return model, endpoint(place) if place else "", key
+
+
+def _fields(name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        found = json.loads(given.get(name, "{}"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        hint = 'write a JSON object, such as {"X-Title": "kgdx"}'
+        raise ConfigError(f"KGDX_LLM_{name.upper()} is no JSON object", hint=hint)
+    return found

@@ -1,0 +1,115 @@
+"""The sources there are, and whether a graph is up to date with them: for `kgdx sources` and `kgdx status`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kgdx.ingest.fetch import DIGESTS, Digests
+from kgdx.ingest.manifest import Manifest, manifests
+from kgdx.ingest.pipeline.built_graph import BuiltSource, read_graph
+from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
+from kgdx.ingest.pipeline.parse import mapping_digest, recipe
+from kgdx.ingest.pipeline.stages import Stages
+from kgdx.ingest.source_choice import ChosenSource
+from kgdx.ingest.sources import Reader
+from kgdx.schema import load_schema
+
+_NONE: Mapping[str, Reader] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """A source of a graph, and whether it still is what was read."""
+
+    name: str
+    origin: str
+    stale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentSource:
+    """A source that a graph would gain by."""
+
+    name: str
+    worth: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How a graph was made last, and whether it still is what its sources give."""
+
+    kind: str
+    created: str
+    seconds: float
+    sources: tuple[SourceState, ...]
+    kept: int = 0
+    kept_bytes: int = 0
+    absent: tuple[AbsentSource, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
+    """Return how a graph was made last, and which of its sources an update would read anew; no source is read for this.
+
+    Args:
+        folder: The graph folder.
+        readers: As for :func:`kgdx.ingest.pipeline.build.build`.
+    """
+    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
+    build = target.current()
+    report = sound_report(build)
+    stages = Stages(target.path / "stages")
+    graph = read_graph(build.tables, stages)
+    found = []
+    known = manifests(sorted(build.manifests.glob("*.yaml")))
+    if graph is not None:
+        digests = Digests(stages.path / DIGESTS)
+        for name, source in graph.sources.items():
+            found.append(SourceState(name, source.origin, _stale(source, known.get(name), digests, readers)))
+    folders = [path for path in stages.path.glob("*/*") if path.is_dir()]
+    size = sum(file.stat().st_size for path in folders for file in path.iterdir())
+    seconds = report.seconds.get("total", 0.0)
+    absent = () if graph is None else tuple(_absent(known, {each.name for each in found}))
+    return Freshness(report.kind, report.created, seconds, tuple(found), len(folders), size, absent)
+
+
+def _absent(known: Mapping[str, Manifest], there: Set[str]) -> Iterator[AbsentSource]:
+    """Name the sources that a graph would gain by, with the command that brings each."""
+    for name, found in known.items():
+        if found.worth and name not in there:
+            given = name if found.default is not None else f"{name}=FILE"
+            yield AbsentSource(name, found.worth, f"kgdx update {given}")
+
+
+def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, readers: Mapping[str, Reader]) -> str:
+    if found is None:
+        return "its manifest is gone"
+    wanted, path = ChosenSource(found, source.origin), Path(source.path)
+    if not path.exists():
+        return "its file is gone"
+    if digests.unchanged(path) is False:
+        return "its file has changed"
+    if source.mapping != mapping_digest(wanted):
+        return "its manifest has changed"
+    if source.recipe != recipe(wanted, path, readers, load_schema()):
+        return "it was read by another version of kgdx"
+    return ""
+
+
+def sources() -> tuple[Manifest, ...]:
+    """Return the manifests of all sources, those of the default build first.
+
+    Example:
+        >>> [manifest.name for manifest in sources() if manifest.standard]
+        ['hp', 'hpoa', 'ddxplus', 'common_conditions', 'genes', 'hp_zh', 'orphanet_omim']
+    """
+    return tuple(manifests().values())

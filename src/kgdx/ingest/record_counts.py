@@ -1,0 +1,124 @@
+"""What becomes of a source's records: counts of those loaded, merged and refused, and the table of the refused ones.
+
+``part`` of that table tells rows of a frame, which the reader or the mapping refused, from rows of a class or relation,
+which the check refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from kgdx.errors import SourceError
+from kgdx.ingest.column_mapping import StagedTable
+from kgdx.ingest.records import REFUSED, refuse
+
+SOURCE = "_source"
+ROLE = "_role"
+GIVEN = "_given_"
+"""How a column begins that holds the id which a record's own column had before it was brought up to date."""
+_REASON = "_reason"
+QUARANTINE = {"source": pl.String, **REFUSED}
+"""Columns of the quarantine table."""
+
+
+@dataclass(slots=True)
+class RecordCounts:
+    """Counts of a source's records: ``read = loaded + merged + quarantined``.
+
+    ``resolved`` counts those whose obsolete or alternative HPO id was replaced by the current one.
+    """
+
+    read: int = 0
+    loaded: int = 0
+    merged: int = 0
+    quarantined: int = 0
+    resolved: int = 0
+
+    def settle(self, source: str) -> None:
+        """Raise an error unless every record is accounted for."""
+        if self.read != self.loaded + self.merged + self.quarantined:
+            parts = f"{self.read} read, {self.loaded} loaded, {self.merged} merged, {self.quarantined} quarantined"
+            raise SourceError(f"the counts of {source} do not add up ({parts})", hint="please report this as a defect")
+
+
+@dataclass(slots=True)
+class RecordTally:
+    """Counts what becomes of records, and keeps those that are refused, with the columns of :data:`QUARANTINE`."""
+
+    counts: dict[str, RecordCounts] = field(default_factory=dict)
+    rejects: list[pl.DataFrame] = field(default_factory=list)
+
+    def of(self, source: str) -> RecordCounts:
+        """Return the counts of a source."""
+        return self.counts.setdefault(source, RecordCounts())
+
+    def add(self, rows: pl.DataFrame, outcome: str) -> None:
+        """Count records of several sources, which the column ``_source`` names; implied nodes are none."""
+        for source, number in _records(rows.select(SOURCE, ROLE)).group_by(SOURCE).len().iter_rows():
+            counts = self.of(source)
+            setattr(counts, outcome, getattr(counts, outcome) + number)
+
+    def refused(self, source: str, rejects: pl.DataFrame) -> None:
+        """Count and keep records that were refused before they were rows of a table."""
+        counts = self.of(source)
+        counts.read += rejects.height
+        counts.quarantined += rejects.height
+        self.rejects.append(rejects.with_columns(pl.lit(source).alias("source")).select(list(QUARANTINE)))
+
+    def split(self, rows: pl.DataFrame, reason: pl.Expr, part: str) -> pl.DataFrame:
+        """Quarantine the rows for which ``reason`` is not null, and return the others."""
+        judged = rows.with_columns(reason.alias(_REASON))
+        if judged[_REASON].null_count() == judged.height:
+            return rows
+        wrong = _records(judged.filter(pl.col(_REASON).is_not_null()))
+        if wrong.height:
+            self.add(wrong, "quarantined")
+            rejects = refuse(_as_given(wrong).drop("source", strict=False), pl.col(_REASON), part)
+            self.rejects.append(rejects.with_columns(wrong[SOURCE].alias("source")).select(list(QUARANTINE)))
+        return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
+
+    def quarantine(self) -> pl.DataFrame:
+        """Return all refused records."""
+        return quarantine_table(self.rejects)
+
+
+def quarantine_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Put refused records together.
+
+    Example:
+        >>> quarantine_table([]).columns
+        ['source', 'file', 'line', 'record', 'reason', 'part']
+    """
+    return pl.concat([pl.DataFrame(schema=QUARANTINE), *(part.select(list(QUARANTINE)) for part in parts)])
+
+
+def _as_given(rows: pl.DataFrame) -> pl.DataFrame:
+    given = [name for name in rows.columns if name.startswith(GIVEN)]
+    return rows.with_columns(pl.col(name).alias(name.removeprefix(GIVEN)) for name in given)
+
+
+def _records(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col(ROLE) != "implied")
+
+
+def marked(table: StagedTable) -> pl.DataFrame:
+    """Return a table's rows with the bookkeeping columns that :class:`RecordTally` counts by."""
+    return table.rows.with_columns(pl.lit(table.source).alias(SOURCE), pl.lit(table.role).alias(ROLE))
+
+
+def part_of(table: StagedTable) -> str:
+    """Return what the records of a table are called in the quarantine table.
+
+    Example:
+        >>> part_of(StagedTable("hpoa", "HAS_PHENOTYPE", ("Disease", "Phenotype"), "record", pl.DataFrame()))
+        'Disease-HAS_PHENOTYPE->Phenotype'
+    """
+    return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
+
+
+def shape_of_reason() -> pl.Expr:
+    """Return an expression over the column ``reason``: the reason with ids and quoted values taken out of it."""
+    return pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…")

@@ -1,0 +1,284 @@
+"""How likely each disease is for a patient of whom more and more is known, and which questions would tell most.
+
+The scores are the ranker's; what rests on them is computed once for equal findings and kept, since most answers are
+"don't know" and leave all of it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.rank.fusion import Scored, entropy, leading, shares
+from kgdx.rank.query import Query, Recent
+
+if TYPE_CHECKING:
+    from kgdx.rank.case_bank import CaseBank
+    from kgdx.rank.ranker import Ranker
+
+LEADERS = 400
+"""Diseases that share all belief: two findings leave many possible."""
+LEAST = 0.0005
+"""Share of belief below which a disease says nothing of which question tells most."""
+LOOKED = 5
+"""Leaders whose typical terms are looked up."""
+TYPICAL = 24
+"""Annotated terms of a disease that are kept, the most typical first."""
+TELLING = 96
+"""Questions that are kept, the most telling first."""
+SCORED, BELIEVED = 48, 4096
+"""Scored cases with all their arrays that are kept, and beliefs: one megabyte, and 60 kB each."""
+LESS = 3
+"""Findings that a kept case may lack to go on from it."""
+TOGETHER = 32
+"""Most cases that are scored at once."""
+Key = tuple[Hashable, ...]
+
+
+class Telling(NamedTuple):
+    """What could be asked next, in arrays of one length for every patient.
+
+    Attributes:
+        terms: The questions that tell most among the leaders, the best first, and then the typical terms of each
+            disease that can be looked up; 0 where there are no more; shape (TELLING + LOOKED · TYPICAL,).
+        there: Whether there is one; of the same shape.
+        gain: Bits that the answer to each question tells of which disease it is; shape (TELLING,).
+        chance: Share of a yes.
+        first: How often the first leader's patients have it.
+        often: How often patients of each disease have its typical terms; shape (LOOKED, TYPICAL).
+        diseases: Those that can be looked up, -1 where there are no more; shape (LOOKED,).
+        share: Their shares of belief.
+    """
+
+    terms: Ints
+    there: Ints
+    gain: Floats
+    chance: Floats
+    first: Floats
+    often: Floats
+    diseases: Ints
+    share: Floats
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Which diseases are how likely for some findings.
+
+    Attributes:
+        key: What the scores depend on.
+        query: The findings.
+        degrees: Temperature at which scores become shares.
+        total: Score of each candidate; shape (candidates,).
+        leaders: The best candidates, best first; shape (LEADERS,).
+        share: Their shares, 1 in sum.
+    """
+
+    key: Key
+    query: Query
+    degrees: float
+    total: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    leaders: Ints = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    share: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @cached_property
+    def shape(self) -> tuple[float, ...]:
+        """How peaked it is: shares of the first, the second and the next three, entropy, score and its gaps."""
+        share = self.share[self.share > 0]
+        score = self.total[self.leaders[:LOOKED]].tolist()
+        bits = float(-(share * np.log(share)).sum() / np.log(LEADERS))
+        first = (float(self.share[0]), float(self.share[1:2].sum()), float(self.share[2:LOOKED].sum()))
+        return (*first, bits, score[0] / 10, (score[0] - score[min(1, len(score) - 1)]) / 3, (score[0] - score[-1]) / 3)
+
+    def take(self, total: Floats) -> None:
+        """Take over the scores of a case that waited for them."""
+        leaders = leading(total, LEADERS)
+        share = shares(total[leaders].astype(np.float64), self.degrees)
+        for name, value in (("total", total), ("leaders", leaders), ("share", share)):
+            object.__setattr__(self, name, value)
+
+
+class BeliefTracker:
+    """Says which diseases are how likely, for cases of one graph.
+
+    Args:
+        ranker: Scores.
+        bank: Patients that count in the end, if there are any.
+        kept: How many beliefs are kept; training meets the same cases again and again.
+    """
+
+    def __init__(self, ranker: Ranker, bank: CaseBank | None = None, kept: int = BELIEVED) -> None:
+        self.ranker, self.bank, self.model = ranker, bank, ranker.model
+        self.scored_anew = 0
+        """How many cases were scored, and not known already."""
+        self._kept = kept
+        self._waiting: list[tuple[Belief, Scored | None]] | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all cases that were met."""
+        self._scored: Recent[Key, Scored] = Recent(SCORED)
+        self._beliefs: Recent[Key, Belief] = Recent(self._kept)
+        self._telling: Recent[Key, Telling] = Recent(self._kept)
+
+    def of(self, query: Query, before: Belief | None = None) -> Belief:
+        """Return which diseases are how likely.
+
+        Args:
+            query: What is known.
+            before: The belief when less was known of the same patient; while its scores are kept, only what came since
+                is computed.
+        """
+        person = self.ranker.key(query)[2:] if before is None else before.key[2:]
+        key = (query.observed.tobytes(), query.excluded.tobytes(), *person)
+        return self._beliefs.get(key, lambda: self._anew(key, query, before))
+
+    def _anew(self, key: Key, query: Query, before: Belief | None) -> Belief:
+        self.scored_anew += 1
+        known = None if before is None else self._scored.peek(before.key)
+        known = known or self._shorter(key, query)
+        belief = Belief(key, query, self.ranker.degrees(query))
+        if self._waiting is not None:
+            self._waiting.append((belief, known))
+        else:
+            belief.take(self._scored.get(key, lambda: self.ranker.score_anew(query, known)).total)
+        return belief
+
+    def _shorter(self, key: Key, query: Query) -> Scored | None:
+        """A scored case that is kept and lacks few of the findings, the last ones."""
+        present, absent = len(query.observed), len(query.excluded)
+        for less in range(1, LESS + 1):
+            for gone in range(max(less - absent, 0), min(less, present) + 1):
+                some = query.observed[: present - gone], query.excluded[: absent - less + gone]
+                known = self._scored.peek((*(each.tobytes() for each in some), *key[2:]))
+                if known is not None:
+                    return known
+        return None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Score the cases that are asked for within the block at once, when it ends.
+
+        Until then nothing else may be asked of these. The scores are those of one after the other.
+        """
+        waiting: list[tuple[Belief, Scored | None]] = []
+        self._waiting = waiting
+        try:
+            yield
+            self._waiting = None
+            for begin in range(0, len(waiting), TOGETHER):
+                some = waiting[begin : begin + TOGETHER]
+                found = self.ranker.scoring.score([(belief.query, known) for belief, known in some])
+                for (belief, _), scored in zip(some, found, strict=True):
+                    self._scored.keep(belief.key, scored)
+                    belief.take(scored.total)
+        except BaseException:
+            self.forget()  # what still waits is never scored
+            raise
+        finally:
+            self._waiting = None
+
+    def concluded(self, belief: Belief, leave_out: frozenset[str] = frozenset()) -> Floats:
+        """Return the scores by which a diagnosis is made: those of the case bank where there is one.
+
+        Args:
+            belief: What is known.
+            leave_out: Publications and ids of patients that do not count.
+        """
+        if self.bank is None:
+            return belief.total
+        scored = self._scored.get(belief.key, lambda: self.ranker.score_anew(belief.query))
+        return self.bank.match(scored, leave_out).raised(scored.total)
+
+    @cached_property
+    def typical(self) -> tuple[Ints, Floats]:
+        """The most typical terms of each candidate, best first, and how often its patients have them.
+
+        Shapes (candidates, TYPICAL); -1 and 0 where there are no more.
+        """
+        annotated, weight = self.model.columns.annotated, self.model.columns.weight
+        terms = np.full((self.model.columns.size, TYPICAL), -1, np.int32)
+        often = np.zeros(terms.shape, np.float32)
+        for candidate in np.flatnonzero(self.model.curated).tolist():
+            begin, end = annotated.start[candidate], annotated.start[candidate + 1]
+            order = np.argsort(-weight[begin:end], kind="stable")[:TYPICAL]
+            terms[candidate, : len(order)] = annotated.index[begin:end][order]
+            often[candidate, : len(order)] = annotated.values[begin:end][order]
+        return terms, often
+
+    def settled(self, query: Query, unknown: Sequence[int] = ()) -> Ints:
+        """Return which terms need not be asked for; shape (terms,).
+
+        Args:
+            query: What is known.
+            unknown: Terms to which the answer was "don't know".
+        """
+        basis = self.model.basis
+        settled: Ints = np.diff(basis.up.start) == 0  # no phenotypic abnormality: nobody is asked for it
+        for term in query.observed.tolist():
+            settled[basis.up.columns(term)] = True
+        for term in (*query.excluded.tolist(), *unknown):
+            settled[basis.down.columns(term)] = True
+        return settled
+
+    def telling(self, belief: Belief) -> Telling:
+        """Return the questions about typical terms of the leaders, those first that tell most of which leader it is."""
+        return self._telling.get(belief.key, lambda: self._tell(belief))
+
+    def _tell(self, belief: Belief) -> Telling:
+        diseases, share = np.full(LOOKED, -1), np.zeros(LOOKED, np.float32)
+        first = belief.leaders[:LOOKED]
+        diseases[: len(first)], share[: len(first)] = first, belief.share[:LOOKED]
+        typical, often = (each[diseases] for each in self.typical)
+        typical = np.where(diseases[:, None] >= 0, typical, -1)
+        questions, padded = np.full(TELLING, -1), np.zeros((3, TELLING), np.float32)
+        terms, *values = self._valued(belief)
+        questions[: len(terms)] = terms
+        padded[:, : len(terms)] = values
+        asked = np.concatenate([questions, typical.ravel()])
+        gain, chance, had = padded
+        typically = often * (typical >= 0)
+        return Telling(np.maximum(asked, 0), asked >= 0, gain, chance, had, typically, diseases, share)
+
+    def _valued(self, belief: Belief) -> tuple[Ints, Floats, Floats, Floats]:
+        """The questions about typical terms of the leaders: terms, gain, chance of a yes, and the first leader's."""
+        (often, bits, named), terms = self._askable, self._terms
+        counted = max(int((belief.share >= LEAST).sum()), 1)
+        leaders, share = belief.leaders[:counted], belief.share[:counted]
+        at, owner = gather(often.start, leaders)
+        term, believed = often.index[at], share[owner]
+        chance = np.bincount(term, often.values[at] * believed, len(terms))
+        known = np.bincount(term, bits[at] * believed, len(terms))
+        there = np.zeros(len(terms), bool)
+        typical = named[leaders]
+        there[typical[typical >= 0]] = True
+        place = np.flatnonzero(there)
+        gain = np.maximum(entropy(np.minimum(chance[place], 1)) - known[place], 0)
+        first = np.zeros(len(terms), np.float32)
+        index, value = often.row(leaders[0])
+        first[index] = value
+        best = leading(gain, TELLING)
+        place = place[best]
+        return terms[place], gain[best], chance[place], first[place]
+
+    @cached_property
+    def _terms(self) -> Ints:
+        """Rows of the terms that are typical of any candidate."""
+        named = self.typical[0]
+        return np.unique(named[named >= 0])
+
+    @cached_property
+    def _askable(self) -> tuple[Sparse, Floats, Ints]:
+        """Of each candidate by places in ``_terms``: how often its patients have it, its bits; and its typical ones."""
+        by, size = self.model.propagated, len(self.model.basis.ic)
+        place = np.full(size + 1, -1)
+        place[self._terms] = np.arange(len(self._terms))
+        kept = place[by.index] >= 0
+        start = np.concatenate([[0], np.cumsum(kept)])[by.start]
+        often = Sparse(start, place[by.index[kept]], by.values[kept].astype(np.float64))
+        return often, entropy(often.values).astype(np.float32).astype(np.float64), place[self.typical[0]]

@@ -1,0 +1,132 @@
+"""What a case says in words: the symptoms that were given as phrases, or the clauses of its text.
+
+Clauses about being well, plans, who the patient is and how they live (``no_complaint.tsv``) are compared with nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from kgdx.case.patient import CORRECTED, Case, Status
+from kgdx.rank.wording import units
+from kgdx.terms.context import statuses
+from kgdx.terms.normalise import CJK, has_chinese
+from kgdx.terms.tokens import NEGATORS, SOFT, words
+
+MOST = 60
+"""Clauses of one text that count; a longer text is a history, whose later clauses say little new."""
+LONGEST = 160
+"""Characters of the longest clause."""
+_UNREMARKABLE = frozenset(("normal", "normally", "unremarkable", "negative", "normothermic", "afebrile"))
+_PARTING_ZH = re.compile(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
+_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴|不发|不咳|正常)|正常$")
+_ASKED_ZH = re.compile("吗$|[请谢]|怎么|什么|你好|您好|医生")
+
+
+def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
+    """Return the patient's symptoms in words, each once.
+
+    They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
+    are absent, of a relative, or uncertain.
+
+    Args:
+        case: The case.
+        own_words: Whether those clauses count beside phrases that were given, too.
+
+    Example:
+        >>> said(Case("p", text="Burning when passing urine, no fever. 咳嗽痰多，无发热"))
+        ('Burning when passing urine', '咳嗽痰多')
+    """
+    given = (*case.phrases, *(clauses(case.text) if own_words or not case.phrases else ()))
+    seen: dict[tuple[str, ...], str] = {}
+    for phrase in given:
+        counted = tuple(units(phrase))
+        if counted:
+            seen.setdefault(counted, phrase.strip())
+    return tuple(seen.values())[:MOST]
+
+
+def with_phrases(case: Case, begin: int = 0) -> Case:
+    """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words.
+
+    A clause with words that were corrected to a finding that is not present is none.
+
+    Args:
+        case: The case. Phrases that it was given with stand for its text.
+        begin: Where the text begins that came since it was read before.
+
+    Example:
+        >>> with_phrases(Case("p", text="Chest pain. No fever.")).phrases
+        ('Chest pain',)
+    """
+    if case.phrases and begin == 0:
+        return case
+    corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
+    withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
+    said = (clause for clause in clauses(case.text[begin:]) if not any(word in clause.lower() for word in withdrawn))
+    return replace(case, phrases=(*case.phrases, *said))
+
+
+def clauses(text: str) -> Iterator[str]:
+    """Yield the clauses of a text, in order, that it states of the patient.
+
+    Example:
+        >>> list(clauses("Chest pain and cough. Her mother has asthma."))
+        ['Chest pain', 'cough']
+    """
+    spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
+    told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
+    for (start, end), status in zip(spans, told, strict=True):
+        clause = text[start : min(end, start + LONGEST)]
+        if status is Status.PRESENT and not _no_complaint().search(clause):
+            yield clause
+
+
+@cache
+def _no_complaint() -> re.Pattern[str]:
+    rows = files("kgdx.rank").joinpath("no_complaint.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return re.compile("|".join(row.partition("\t")[2] for row in rows), re.IGNORECASE)
+
+
+def unread_clauses(case: Case) -> Iterator[str]:
+    """Yield the clauses of a case's text that hold no finding, of whatever status.
+
+    Example:
+        >>> list(unread_clauses(Case("p", text="Burning when passing urine. I feel fine.")))
+        ['Burning when passing urine']
+    """
+    spans = [each.span for each in case.findings if each.span is not None]
+    begin = 0
+    for clause in clauses(case.text):
+        begin = case.text.index(clause, begin)
+        if not any(begin < span.end and span.start < begin + len(clause) for span in spans):
+            yield clause
+
+
+def _english(text: str) -> Iterator[tuple[int, int]]:
+    found = words(text)
+    bounds = [at for at, parting in enumerate(found.parting.tolist()) if parting >= SOFT]
+    for first, beyond in pairwise([*bounds, len(found.folded)]):
+        if found.folded[first] in NEGATORS:
+            first += 1
+        own = found.folded[first:beyond]
+        if not any(word.isalpha() and len(word) > 2 for word in own) or not _UNREMARKABLE.isdisjoint(own):
+            continue
+        end = int(found.ends[beyond - 1])
+        if not text.startswith(":", end):  # otherwise it is a heading
+            yield int(found.starts[first]), end
+
+
+def _chinese(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in [*_PARTING_ZH.finditer(text), None]:
+        end = len(text) if match is None else match.start()
+        part = text[start:end]
+        if has_chinese(part) and not _NEGATED_ZH.search(part) and not _ASKED_ZH.search(part):
+            yield start, end
+        start = end if match is None else match.end()

@@ -1,0 +1,91 @@
+"""Which diseases sex or age rules out: those of organs that the patient lacks, of pregnancy, and of newborns.
+
+A disease that begins early and lasts is none of these: one with a gene or a mode of inheritance is never taken for a
+disease of newborns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.arrays.sparse import Ints
+from kgdx.case.patient import Case
+from kgdx.case.person import years_of
+from kgdx.rank.inheritance import Sex
+
+if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranking_model import RankModel
+    from kgdx.rank.scorers import Scorer
+
+PREGNANCY = r"(?i)\bpregnan|\beclampsia|preeclampsia|\bplacenta"
+WOMEN = rf"{PREGNANCY}|\bovar(y|ian)\b|\buter(us|ine)\b|\bvagina|\bendometri"
+MEN = r"(?i)\bprostat|\btesticular\b|\bpenile\b"
+NEWBORNS = (
+    r"(?i)\bneonatal\b|\bnewborn|\bprematurity\b|\binfant(ile)? botulism|necroti[sz]ing enterocolitis|\bmeconium\b"
+)
+FERTILE = 10.0, 60.0
+"""Ages in years between which a woman may be pregnant."""
+NO_NEWBORN = 2.0
+"""Age in years from which nobody has a disease of newborns."""
+
+
+class Gates:
+    """What rules diseases out, by candidate.
+
+    Args:
+        snapshot: Holds the diseases' names and genes.
+        model: The ranking model.
+        scorers: Those in use; that of the sex knows which diseases are of organs of one sex.
+    """
+
+    def __init__(self, snapshot: Snapshot, model: RankModel, scorers: Mapping[str, Scorer]) -> None:
+        self._snapshot, self._model = snapshot, model
+        sex = scorers.get("sex")
+        self._sex = sex if isinstance(sex, Sex) else None
+
+    def out(self, case: Case | None) -> dict[str, Ints]:
+        """Return what is ruled out, in words that follow a number of diseases, with its candidates."""
+        if case is None:
+            return {}
+        age, found = None if case.age is None else years_of(case.age), dict[str, Ints]()
+        if case.sex == "MALE":
+            found["of women or pregnancy"] = self._named(WOMEN) | self._of_sex(1)
+        elif case.sex == "FEMALE":
+            found["of men"] = self._named(MEN) | self._of_sex(0)
+        if age is not None and case.sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
+            found["of pregnancy"] = self._named(PREGNANCY)
+        if age is not None and age >= NO_NEWBORN:
+            found["of newborns"] = self._newborns
+        return {what: mask for what, mask in found.items() if mask.any()}
+
+    def _of_sex(self, sex: int) -> Ints:
+        """Candidates whose annotations are mostly of organs of one sex: 0 male, 1 female."""
+        if self._sex is None:
+            return np.zeros(self._model.columns.size, bool)
+        mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
+        return mask
+
+    def _named(self, pattern: str) -> Ints:
+        import pyarrow.compute as pc
+
+        names = pc.fill_null(self._snapshot.table("disease").column("name"), "")
+        rows = np.flatnonzero(pc.match_substring_regex(names, pattern).to_numpy())
+        return self._candidates(rows)
+
+    def _candidates(self, rows: Ints) -> Ints:
+        mask = np.zeros(self._model.columns.size, bool)
+        numbers = self._model.candidates.of[rows]
+        mask[numbers[numbers >= 0]] = True
+        return mask
+
+    @cached_property
+    def _newborns(self) -> Ints:
+        hereditary = self._candidates(self._snapshot.column("associated_gene", "disease"))
+        if self._sex is not None:
+            hereditary |= np.asarray(self._sex.arrays["modes"]).any(axis=1)
+        return self._named(NEWBORNS) & ~hereditary

@@ -1,0 +1,91 @@
+"""Whether a patient's text holds enough to rank by, and how likely the first of a list is right: low, fair or good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgdx.arrays.sparse import Ints
+from kgdx.case.patient import Case
+from kgdx.rank.clauses import unread_clauses
+from kgdx.results.ranked import Judgement
+
+if TYPE_CHECKING:
+    from kgdx.rank.query import Query
+    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking_model import RankModel
+    from kgdx.rank.scorers import Scorer
+
+FEW_DISEASES = 500
+"""In a graph of fewer diseases nothing tells how specific a finding is."""
+SPECIFIC_ALONE = 6.0
+"""Information content from which one finding is enough to rank by: at most one in 400 diseases has it."""
+FAIR, GOOD = 0.15, 0.45
+"""Shares of the first candidate from which its chance is called fair, and good."""
+NOTHING = "No finding is present in what is told, so no disease is ranked."
+LITTLE = "Too little to go on: {finding} alone is seen in {diseases} of the diseases. No disease is ranked."
+
+
+def too_little(model: RankModel, names: Names, scorers: Iterable[Scorer], case: Case, query: Query) -> Judgement | None:
+    """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone."""
+    if not (case.text or case.phrases) or query.symptoms or model.columns.size < FEW_DISEASES:
+        return None
+    terms = _most_specific(model, query)
+    if len(terms) > 1 or _told_in_words(scorers, case):
+        return None
+    if not len(terms):
+        return Judgement("nothing", NOTHING, _missing(case))
+    ic = float(model.basis.ic[terms[0]])
+    if ic >= SPECIFIC_ALONE or case.gene_evidence is not None:
+        return None
+    diseases = f"{max(1, round(np.exp(-ic) * int(model.curated.sum()))):,}"
+    text = LITTLE.format(finding=names.label(names.term(int(terms[0]))).lower(), diseases=diseases)
+    return Judgement("little", text, _missing(case))
+
+
+def judged(share: float) -> Judgement:
+    """Return how likely the first candidate is right.
+
+    Example:
+        >>> judged(0.2).level
+        'fair'
+    """
+    level = "good" if share >= GOOD else "fair" if share >= FAIR else "low"
+    return Judgement(level, CHANCES[level])
+
+
+CHANCES = {
+    "low": "The chance that the first is right is low.",
+    "fair": "The chance that the first is right is fair.",
+    "good": "The chance that the first is right is good.",
+}
+
+
+def _most_specific(model: RankModel, query: Query) -> Ints:
+    up, terms = model.basis.up, query.observed
+    above = {each for term in terms.tolist() for each in up.columns(term).tolist() if each != term}
+    return np.array([term for term in terms.tolist() if term not in above], np.int64)
+
+
+def _told_in_words(scorers: Iterable[Scorer], case: Case) -> bool:
+    said = list(unread_clauses(case)) if case.text else case.phrases
+    return any(scorer.meets(clause) for scorer in scorers for clause in said)
+
+
+def _missing(case: Case) -> tuple[str, ...]:
+    """What would help."""
+    person = " and ".join(
+        name for name, known in (("age", case.age), ("sex", case.sex in ("MALE", "FEMALE"))) if not known
+    )
+    return tuple(
+        filter(
+            None,
+            (
+                "every complaint, when it began and how it goes on",
+                "what examination, laboratory and imaging have shown",
+                person and f"the patient's {person}",
+            ),
+        )
+    )

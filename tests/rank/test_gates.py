@@ -1,0 +1,81 @@
+"""What sex and age rule out is left out and counted; what begins early and lasts is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import small_graph
+from kgdx.case.about import with_person
+from kgdx.case.patient import Case, Finding
+from kgdx.errors import UsageError
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.rank import Ranker
+from kgdx.rank.commonness import setting
+from small_graph import FEVER, SHORT
+
+NAMES = {"OMIM:2": "Neonatal short stature", "OMIM:3": "Fever of pregnancy", "UMLS:2": "Rare neonatal epilepsy"}
+
+
+@pytest.fixture(scope="module")
+def ranker(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
+    folder: Path = tmp_path_factory.mktemp("gates")
+    return Ranker.open(compile_snapshot(small_graph.tables(names=NAMES), folder / "snapshot", "gates"))
+
+
+def ranked(ranker: Ranker, sex: str, age: str | None, **how: bool) -> tuple[set[str], tuple[str, ...]]:
+    found = ranker.rank(Case("p", (Finding(FEVER), Finding(SHORT)), sex=sex, age=age), top=4, **how)
+    assert found.judgement is not None
+    order = [each.id for each in found.candidates]
+    return set(order[: 4 - len(found.judgement.left_out)]), found.judgement.left_out
+
+
+@pytest.mark.parametrize(
+    ("sex", "age", "out"),
+    [
+        ("MALE", "P30Y", ("1 disease of women or pregnancy", "1 disease of newborns")),
+        ("FEMALE", "P30Y", ("1 disease of newborns",)),
+        ("FEMALE", "P1M", ("1 disease of pregnancy",)),
+        ("FEMALE", "P5Y", ("1 disease of pregnancy", "1 disease of newborns")),
+        ("UNKNOWN", None, ()),
+    ],
+)
+def test_pregnancy_is_of_women_of_an_age(ranker: Ranker, sex: str, age: str | None, out: tuple[str, ...]) -> None:
+    first, left_out = ranked(ranker, sex, age)
+    assert left_out == out
+    assert ("OMIM:3" in first) is not any("pregnancy" in each for each in out)
+
+
+def test_a_disease_of_newborns_with_a_gene_is_not_left_out(ranker: Ranker) -> None:
+    assert "OMIM:2" in ranked(ranker, "FEMALE", "P30Y")[0]
+
+
+def test_gates_can_be_turned_off(ranker: Ranker) -> None:
+    first, left_out = ranked(ranker, "MALE", "P30Y", gates=False)
+    assert left_out == ()
+    assert {"OMIM:3", "UMLS:2"} <= first
+
+
+def test_a_disease_that_is_ruled_out_can_be_asked_for(ranker: Ranker) -> None:
+    found = ranker.rank(Case("p", (Finding(FEVER),), sex="MALE"), top=1, also=["OMIM:3"])
+    assert [each.id for each in found.candidates][-1] == "OMIM:3"
+    assert found.candidates[-1].rank == ranker.model.columns.size
+
+
+@pytest.mark.parametrize(
+    ("about", "taken"),
+    [
+        ({}, "general"),
+        ({"setting": "emergency"}, "emergency"),
+        ({"inheritance": "AD"}, "referral"),
+        ({"genes": ["X"]}, "referral"),
+    ],
+)
+def test_the_setting_is_stated_or_follows_a_rule(about: dict[str, object], taken: str) -> None:
+    assert setting(with_person(Case("p"), about))[0] == taken  # type: ignore[arg-type]
+
+
+def test_a_setting_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no setting 'ward'"):
+        with_person(Case("p"), {"setting": "ward"})

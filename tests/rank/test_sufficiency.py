@@ -1,0 +1,70 @@
+"""A text with nothing, or too little, to rank by is not ranked; what counts as a complaint."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgdx.case.patient import Case, Finding, Span
+from kgdx.case.person import CandidateGene, GeneEvidence
+from kgdx.rank import Ranker, sufficiency
+from kgdx.rank.clauses import clauses, unread_clauses
+from small_graph import FEVER, NERVOUS, SEIZURE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I feel fine.",
+        "Routine check.",
+        "Married, works as a teacher, non-smoker.",
+        "Wants to travel to Kenya; asks about vaccinations.",
+        "Her mother has migraine.",
+        "体检，既往体健。",
+    ],
+)
+def test_wellness_plans_and_the_social_history_are_no_complaints(text: str) -> None:
+    assert list(clauses(text)) == []
+
+
+@pytest.mark.parametrize("text", ["Burning when passing urine", "Tummy ache since last night", "咳嗽痰多"])
+def test_complaints_are(text: str) -> None:
+    assert list(clauses(text)) == [text]
+
+
+def test_clauses_with_findings_are_read() -> None:
+    case = Case("p", (Finding(FEVER, span=Span(0, 5)),), text="Fever and burning urine")
+    assert list(unread_clauses(case)) == ["burning urine"]
+
+
+@pytest.mark.parametrize(
+    ("findings", "level"),
+    [((), "nothing"), ((FEVER,), "little"), ((NERVOUS, SEIZURE), "little"), ((FEVER, SEIZURE), "")],
+)
+def test_a_text_with_too_little_is_not_ranked(
+    ranker: Ranker, monkeypatch: pytest.MonkeyPatch, findings: tuple[str, ...], level: str
+) -> None:
+    monkeypatch.setattr(sufficiency, "FEW_DISEASES", 0)
+    case = Case("p", tuple(map(Finding, findings)), text="something")
+    found = ranker.rank(case, abstain=True)
+    judgement = found.judgement
+    assert judgement is not None
+    assert (judgement.level if not judgement.ranked else "") == level
+    assert bool(found.candidates) is (level == "")
+    assert bool(judgement.helps) is (level != "")
+
+
+def test_terms_are_ranked_whatever_they_are(ranker: Ranker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sufficiency, "FEW_DISEASES", 0)
+    assert ranker.rank(Case("p", (Finding(FEVER),)), abstain=True).candidates
+
+
+def test_a_finding_beside_a_candidate_gene_is_ranked(ranker: Ranker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sufficiency, "FEW_DISEASES", 0)
+    case = Case("p", (Finding(FEVER),), text="something", gene_evidence=GeneEvidence((CandidateGene("GENA"),)))
+    assert ranker.rank(case, abstain=True).candidates
+
+
+def test_a_candidate_says_how_much_it_explains(ranker: Ranker) -> None:
+    found = {each.id: each.explained for each in ranker.rank(([FEVER], ())).candidates}
+    assert found["OMIM:3"] == 1.0
+    assert found["OMIM:2"] == 0.0
