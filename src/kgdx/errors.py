@@ -5,14 +5,7 @@ The command line prints ``str(error)`` on one line, without a traceback, and exi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from itertools import chain
-from types import NoneType
-from typing import Any, Literal, ParamSpec, TypeVar, get_args
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from typing import Any, Literal
 
 LlmFault = Literal[
     "denied", "rejected", "context", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"
@@ -58,40 +51,6 @@ class UsageError(KgdxError):
     """An argument or option that cannot be right, whatever the data."""
 
     exit_code = 2
-
-
-def takes(**kinds: Any) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Have a function refuse arguments of wrong types in one line, before it does anything.
-
-    Args:
-        kinds: Parameter, or keyword of its own, to what it may be: a type, or a union of types.
-
-    Example:
-        >>> @takes(text=str | None)
-        ... def size(text):
-        ...     return len(text or "")
-        >>> size(["ptosis"])
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: text is of the type list: give str
-    """
-
-    def decorated(function: Callable[P, T]) -> Callable[P, T]:
-        code = function.__code__
-        places = code.co_varnames[: code.co_argcount]
-
-        @wraps(function)
-        def checked(*args: P.args, **given: P.kwargs) -> T:
-            for name, value in chain(zip(places, args, strict=False), given.items()):
-                if name in kinds and not isinstance(value, kinds[name]):
-                    wanted = [kind.__name__ for kind in get_args(kinds[name]) or (kinds[name],) if kind is not NoneType]
-                    hint = f"give {' or '.join(wanted)}"
-                    raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
-            return function(*args, **given)
-
-        return checked
-
-    return decorated
 
 
 class ConfigError(KgdxError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,21 +156,6 @@ def test_what_cannot_be_predicted_is_one_line(
     with pytest.raises(error, match=says) as caught:
         graph.predict(node, relation)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("ask", "says"),
-    [
-        (lambda graph: graph.predict(None, "has_phenotype"), "a node is given as NoneType: give its name or id"),
-        (lambda graph: graph.nearest(["HP:0001250"]), "a node is given as list"),
-        (lambda graph: graph.predict("HP:0001250", None), "no relation 'None' to predict: one of"),
-        (lambda graph: graph.predict("HP:0001250", "has_phenotype", embeddings=5), "no embeddings are called '5'"),
-        (lambda graph: graph.keep_predictions("vgae"), "str is no prediction to keep"),
-    ],
-)
-def test_arguments_of_another_type_are_one_line(graph: Graph, ask: Callable[[Any], object], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        ask(graph)
 
 
 @pytest.mark.parametrize("top", [0, 1001, "3", 2.5, None])

@@ -47,24 +47,11 @@ def test_symptoms_are_similar_from_tau_on_or_by_cooccurrence(make: Make, letters
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"tau": 1.5}, {"tau": -0.1}, {"tau": float("nan")}, {"gamma": 0.0}, {"cooccurrence": -1}, {"tau": None}]
+    "wrong", [{"tau": 1.5}, {"tau": -0.1}, {"tau": float("nan")}, {"gamma": 0.0}, {"cooccurrence": -1}]
 )
 def test_thresholds_outside_their_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="give a number"):
         Choice(**wrong)
-
-
-def test_arguments_of_another_type_are_refused(snapshot: Snapshot, letters: Letters) -> None:
-    wrong: Any
-    for wrong in ({"relations": "has_symptom"}, {"sources": "encyclopedia"}, {"languages": "en"}, {"relations": None}):
-        with pytest.raises(UsageError, match="are given as .*: give a tuple of"):
-            Choice(**wrong)
-    for wrong in ((None, letters), (letters, letters), (snapshot, None), (snapshot, "minilm")):
-        with pytest.raises(UsageError, match=r"made of a snapshot and an encoder, .*: give graph\.snapshot"):
-            hetero_graph(*wrong)
-    wrong = "has_symptom"
-    with pytest.raises(UsageError, match="given as str: give a Choice"):
-        hetero_graph(snapshot, letters, wrong)
 
 
 @pytest.mark.parametrize("relations", [("has_symptoms",), ("lacks_phenotype",), ("similar_symptoms",), ()])

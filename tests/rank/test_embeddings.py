@@ -169,16 +169,6 @@ def test_vectors_of_phrases_that_are_no_numbers_are_refused(folder: Path, vector
         Embeddings.open(folder).patient(vectors)
 
 
-def test_arguments_of_another_type_are_refused(folder: Path, snapshot: Snapshot) -> None:
-    wrong: Any
-    for wrong in (None, 5, [folder]):
-        with pytest.raises(UsageError, match="a folder of embeddings is given as .*: give a path"):
-            Embeddings.open(wrong)
-    for wrong in ("snapshot", folder):
-        with pytest.raises(UsageError, match=r"not of .*: give graph\.snapshot, or None"):
-            Embeddings.open(folder, wrong)
-
-
 def test_reading_needs_no_torch() -> None:
     code = "import sys, kgdx.rank.embeddings, kgdx.rank.insertion; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
 from kgdx.case import Case, Extraction, Measurement, Resolution
 from kgdx.episode.world import Memo
-from kgdx.errors import StoreError, takes
+from kgdx.errors import StoreError
 from kgdx.graph.protocol import USER
 
 if TYPE_CHECKING:
@@ -326,7 +326,6 @@ class GraphContext:
         rows: list[Row] = read() if self.settings.is_neo4j else self._once("saved_cases", read)
         return rows
 
-    @takes(template=str)
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         """Run a read template."""
         return self.store.run(template, **parameters)
@@ -336,7 +335,6 @@ class GraphContext:
         found: tuple[Row, ...] = self._once("sources", lambda: tuple(self.run("sources")))
         return found
 
-    @takes(text=str, language=str | None)
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a free text; the patient's age and sex decide which values are usual."""
         return self.reader.extract(text, language, patient)
@@ -345,7 +343,6 @@ class GraphContext:
         """Return the findings that measured values come to, for the patient's age and sex."""
         return self.reader.judge(measurements, patient)
 
-    @takes(term=str)
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase."""
         return self.reader.resolve(term)

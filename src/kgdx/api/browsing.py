@@ -14,7 +14,7 @@ from kgdx.answer.diagnosis import Diagnosis
 from kgdx.answer.saved_runs import save
 from kgdx.api.building import push as push_graph
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreError, UsageError, takes
+from kgdx.errors import KgdxError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.graph.neo4j.browser_links import Place
@@ -49,7 +49,6 @@ class Browsed:
     saved: bool = False
 
 
-@takes(result=Diagnosis | Answer | str, top=int, neo4j=str | None, browser=str | None)
 def browse(
     result: Diagnosis | Answer | str,
     diseases: Sequence[str] = (),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreLockedError, UsageError, takes
+from kgdx.errors import KgdxError, StoreLockedError, UsageError
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kgdx.terms.names.sssom import Statement
 
 
-@takes(sources=Iterable | None, progress=Callable | None)
 def build(
     sources: Iterable[str] | Mapping[str, str | None] | None = None,
     *,
@@ -110,7 +109,6 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     return None
 
 
-@takes(sources=Iterable, progress=Callable | None)
 def update(
     sources: Iterable[str] | Mapping[str, str | None],
     *,
@@ -140,7 +138,6 @@ def update(
     return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
 
 
-@takes(source=str, progress=Callable | None)
 def remove(
     source: str, *, store: str | Path | None = None, progress: Callable[[Progress], None] | None = None
 ) -> BuildReport:
@@ -163,7 +160,6 @@ def remove(
     return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
 
 
-@takes(file=str | Path | None, progress=Callable | None)
 def retry(
     file: str | Path | None = None,
     *,
@@ -193,7 +189,6 @@ def retry(
     return again(GraphFolder(settings.graph_folder), None if file is None else Path(file), run)
 
 
-@takes(statements=Iterable, progress=Callable | None)
 def decide(
     statements: Iterable[Statement],
     *,
@@ -264,7 +259,6 @@ def freshness(store: str | Path | None = None) -> Freshness:
     return judge(settings.graph_folder, readers())
 
 
-@takes(neo4j=str | None, progress=Callable | None)
 def push(
     *,
     store: str | Path | None = None,
@@ -317,7 +311,6 @@ def push(
     return report
 
 
-@takes(neo4j=str | None, progress=Callable | None)
 def pull(
     *,
     store: str | Path | None = None,

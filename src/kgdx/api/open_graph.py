@@ -34,12 +34,12 @@ from kgdx.case import (
 from kgdx.episode.loop import Episode, Watch, begin
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
-from kgdx.episode.resume import Replayed, policy_of, resume, segments
+from kgdx.episode.resume import Replayed, policy_of, resume
 from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
-from kgdx.errors import CaseError, UsageError, takes
+from kgdx.errors import CaseError, UsageError
 
 if TYPE_CHECKING:
     import polars
@@ -63,7 +63,6 @@ class Graph(GraphContext):
     :class:`~kgdx.case.FindingReader`, so ``Case.from_terms(terms, graph)`` works.
     """
 
-    @takes(limits=_LIMITS, seed=int, watch=_WATCH)
     def diagnose(
         self,
         case: CaseLike,
@@ -122,7 +121,6 @@ class Graph(GraphContext):
         start = begin(patient, chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world, start, chooser, watch))
 
-    @takes(policy=_POLICY, question=str, log=Iterable | None, limits=_LIMITS, seed=int, watch=_WATCH)
     def episode(
         self,
         case: CaseLike | None = None,
@@ -156,7 +154,7 @@ class Graph(GraphContext):
         Raises:
             UsageError: The log cannot be gone on with on this graph, or a setting cannot be right.
         """
-        given = segments(log or ())
+        given = tuple(log or ())
         if isinstance(policy, Policy):
             chooser = policy
         elif given:
@@ -172,7 +170,6 @@ class Graph(GraphContext):
         )
         return run_episode(world, start, chooser, watch)
 
-    @takes(policy=_POLICY, seed=int, keep=Callable | None)
     def consult(
         self,
         case: CaseLike | None = None,
@@ -240,7 +237,6 @@ class Graph(GraphContext):
         """Return the world of episodes on this graph: the graph, a patient if there is one, and the policy's model."""
         return replace(world_of(self, policy, model, limits or Limits()), patient=patient)
 
-    @takes(question=str, options=Mapping | None, limits=_LIMITS, seed=int, rounds=int, on_text=_WATCH, watch=_WATCH)
     def ask(
         self,
         question: str,
@@ -270,7 +266,6 @@ class Graph(GraphContext):
         """
         return answer_question(self, question, None if case is None else self.case(case), policy, model, how)
 
-    @takes(disease=str, top=int, policy=_POLICY)
     def explain(
         self,
         case: Diagnosis | CaseLike,
@@ -330,7 +325,6 @@ class Graph(GraphContext):
             raise CaseError(f"a case is given by {type(wrong[0]).__name__}", hint="give words, terms, a Path or a Case")
         return case_from_terms(terms, self, ancestry=self.ancestry)
 
-    @takes(text=str, limit=int)
     def search(self, text: str, *kinds: str, limit: int = 10) -> polars.DataFrame:
         """Find nodes by what people call them, in English or Chinese: diseases, findings, tests, medicines, genes.
 
@@ -372,7 +366,6 @@ class Graph(GraphContext):
 
         return neighbours(self, node, top, embeddings)
 
-    @takes(name=str)
     def ranked_disease(self, name: str) -> str:
         """Return the id of the ranked disease that an id or a name stands for.
 
@@ -381,7 +374,6 @@ class Graph(GraphContext):
         """
         return ranked_disease(self, name)
 
-    @takes(template=str)
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
         """Run a read template and return its rows as a polars data frame, columns in the template's order.
 
@@ -426,12 +418,10 @@ class Graph(GraphContext):
 
         return drop(self, model)
 
-    @takes(result=Diagnosis | Answer)
     def save(self, result: Diagnosis | Answer, *, text: bool = False) -> str:
         """Write a diagnosis or an answer into the graph; see :func:`kgdx.answer.saved_runs.save`."""
         return save_result(result, self, text=text)
 
-    @takes(run=str | Diagnosis | Answer | Iterable)
     def replay(self, run: str | Diagnosis | Answer | Iterable[Segment]) -> tuple[Replayed, ...]:
         """Run the queries of a run again and say whether the graph still answers the same.
 
@@ -447,7 +437,6 @@ class Graph(GraphContext):
             trace = saved_trace(run, self) if isinstance(run, str) else run
         return replay_trace(tuple(trace), self)
 
-    @takes(episode=Episode)
     def diagnosis(self, episode: Episode) -> Diagnosis:
         """Return what an episode has found, whether it has ended or waits.
 

@@ -12,7 +12,7 @@ from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api.open_graph import Graph
 from kgdx.config import Settings
-from kgdx.errors import UsageError, takes
+from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from kgdx.ingest.pipeline.build_files import Verified
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgdx.terms.encoder import Encoder
 
 
-@takes(mapping=str | Path | None, progress=Callable | None)
 def open(
     store: str | Path | None = None,
     *,
@@ -93,7 +92,6 @@ def _encoder(wanted: bool | Encoder) -> Encoder | None:
     return MiniLM()
 
 
-@takes(result=Diagnosis | Answer, graph=Graph | None)
 def save(
     result: Diagnosis | Answer, graph: Graph | None = None, *, store: str | Path | None = None, text: bool = False
 ) -> str:

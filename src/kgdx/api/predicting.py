@@ -82,8 +82,6 @@ class Learned:
             UsageError: Nothing is called so, or several nodes are.
             AbsentError: The node has none of the links that were learned on.
         """
-        if not isinstance(text, str):
-            raise UsageError(f"a node is given as {type(text).__name__}", hint="give its name or id, a string")
         first, colon, rest = text.partition(":")
         if colon and first.lower() in CLASSES and first.islower():
             if first not in kinds:
@@ -194,10 +192,7 @@ def keep(graph: GraphContext, found: Predictions) -> int:
     Raises:
         StoreLockedError: Another process reads or writes the graph; nothing was changed.
         StoreError: A node is not in the graph any more; nothing was changed.
-        UsageError: They are no predictions.
     """
-    if not isinstance(found, Predictions):
-        raise UsageError(f"{type(found).__name__} is no prediction to keep", hint="give what graph.predict returned")
     new = [row for row in found.rows if not row.known]
     pairs = sorted((_ends(found.node, row.node), row.score, row.probability) for row in new)
     told = {"relation": found.relation, "model": found.model, "embeddings": found.embeddings, "source": USER}

@@ -233,13 +233,9 @@ def connected(
 
     Raises:
         ConfigError: No model or endpoint is set.
-        UsageError: A cost is limited, and no prices are set; or what is given is no model.
+        UsageError: A cost is limited, and no prices are set.
     """
     if model is not None and not isinstance(model, str):
-        if not hasattr(model, "complete"):
-            raise UsageError(
-                f"{type(model).__name__} is no language model", hint="give a ChatModel, or the name of one"
-            )
         return model, (0.0, 0.0)
     from kgdx.llm.connect import connect
 

@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from kgdx.case.measured_values import Measurement, Range
 from kgdx.case.person import Family, GeneEvidence
-from kgdx.errors import takes
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
 """What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""
@@ -372,7 +371,6 @@ class Case:
         return self if self.id else replace(self, id=f"case:{self.digest[:16]}")
 
     @classmethod
-    @takes(graph=FindingReader | None)
     def from_text(cls, text: str, graph: FindingReader | None = None, *, id: str = "", source: str = "text") -> Case:
         """Make a case from free text; with a graph, its findings are read and cleaned at once.
 
@@ -386,7 +384,6 @@ class Case:
         return _CONSTRUCTORS["case_from_text"](text, graph, id=id, source=source)
 
     @classmethod
-    @takes(graph=FindingReader, excluded=Iterable)
     def from_terms(
         cls, terms: Iterable[str], graph: FindingReader, excluded: Iterable[str] = (), *, id: str = ""
     ) -> Case:
@@ -398,7 +395,6 @@ class Case:
         return _CONSTRUCTORS["case_from_terms"](terms, graph, excluded, id=id)
 
     @classmethod
-    @takes(graph=FindingReader | None)
     def from_phenopacket(cls, packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
         """Read a GA4GH phenopacket v2, from a file or from parsed JSON; with a graph, its ids are brought up to date.
 

@@ -32,7 +32,7 @@ from kgdx.config.values import (
     store_address,
     switch,
 )
-from kgdx.errors import ConfigError, takes
+from kgdx.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,6 @@ class Settings:
     save_wait: float = SAVE_WAIT_S
 
     @classmethod
-    @takes(store=str | Path | None)
     def load(cls, store: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
         """Read the settings.
 

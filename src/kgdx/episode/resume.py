@@ -13,7 +13,7 @@ from kgdx.episode.segment import Kind, Operation, Segment
 from kgdx.episode.state import Artifact, Limits, State
 from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish, wish_of
 from kgdx.episode.world import World
-from kgdx.errors import KgdxError, UsageError, takes
+from kgdx.errors import KgdxError, UsageError
 from kgdx.graph.protocol import digest
 
 
@@ -141,7 +141,6 @@ class Replayed:
     error: str = ""
 
 
-@takes(trace=Iterable)
 def replay(trace: Sequence[Segment], graph: Queries) -> tuple[Replayed, ...]:
     """Run every query of a log again and compare row counts and digests with the record.
 
@@ -153,22 +152,7 @@ def replay(trace: Sequence[Segment], graph: Queries) -> tuple[Replayed, ...]:
         >>> replay([], graph=None)
         ()
     """
-    return tuple(
-        _again(each, graph) for segment in segments(trace) for each in segment.operations if each.kind == "query"
-    )
-
-
-def segments(log: Iterable[Segment]) -> tuple[Segment, ...]:
-    """Return the segments of a log.
-
-    Raises:
-        UsageError: Something else is among them.
-    """
-    found = tuple(log)
-    if wrong := [each for each in found if not isinstance(each, Segment)]:
-        hint = "give a diagnosis, an answer, or the trace of one"
-        raise UsageError(f"a log holds a {type(wrong[0]).__name__}", hint=hint)
-    return found
+    return tuple(_again(each, graph) for segment in trace for each in segment.operations if each.kind == "query")
 
 
 def _again(ran: Operation, graph: Queries) -> Replayed:

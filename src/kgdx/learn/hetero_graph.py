@@ -7,7 +7,7 @@ of the snapshot between nodes that have names takes part, and the two derived on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,16 +68,10 @@ class Choice:
 
     def __post_init__(self) -> None:
         known = {**STATED, **DERIVED}
-        for part in ("relations", "sources", "languages"):
-            if isinstance(given := getattr(self, part), str) or not isinstance(given, Collection):
-                raise UsageError(f"{part} are given as {type(given).__name__}", hint=f"give a tuple of {part}")
         if wrong := [name for name in self.relations if name not in known]:
             raise UsageError(f"no relation {str(wrong[0])[:40]!r} to learn on", hint=f"one of {', '.join(known)}")
         if not set(self.relations) & set(STATED):
             raise UsageError("no relation of the graph is chosen", hint=f"add one of {', '.join(STATED)}")
-        for part in ("tau", "gamma", "cooccurrence"):
-            if not isinstance(given := getattr(self, part), int | float):
-                raise UsageError(f"{part} is {str(given)[:40]!r}", hint="give a number")
         if self.cooccurrence < 0:
             raise UsageError(f"cooccurrence is {self.cooccurrence}", hint="give a number of diseases, or 0")
         if not 0 <= self.tau <= 1:
@@ -155,14 +149,8 @@ def hetero_graph(snapshot: Snapshot, encoder: Encoder, choice: Choice | None = N
     Raises:
         AbsentError: The graph has no links of the relations chosen.
         StoreError: The encoder gives no usable vectors.
-        UsageError: The snapshot is none, or the encoder is none.
     """
-    if not hasattr(snapshot, "table") or not hasattr(encoder, "name"):
-        given = f"{type(snapshot).__name__} and {type(encoder).__name__}"
-        hint = "give graph.snapshot, and kgdx.terms.encoder.encoder('minilm')"
-        raise UsageError(f"a graph to learn on is made of a snapshot and an encoder, not of {given}", hint=hint)
-    if not isinstance(choice := choice or Choice(), Choice):
-        raise UsageError(f"what is learned on is given as {type(choice).__name__}", hint="give a Choice")
+    choice = choice or Choice()
     names = {kind: _names(snapshot, kind, choice.languages) for kind in _kinds(choice.relations)}
     stated = {name: _links(snapshot, name, choice, names) for name in choice.relations if name in STATED}
     rows = {kind: _used(kind, stated) for kind in names}

@@ -58,16 +58,10 @@ class Embeddings:
             AbsentError: There are none.
             StaleSnapshotError: They are of another graph, or their vectors are of another encoder.
             StoreError: They are damaged.
-            UsageError: The folder is no path, or the snapshot none.
         """
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
-        if not isinstance(folder, str | os.PathLike):
-            raise UsageError(f"a folder of embeddings is given as {type(folder).__name__}", hint="give a path")
-        if snapshot is not None and not hasattr(snapshot, "content"):
-            hint = "give graph.snapshot, or None"
-            raise UsageError(f"embeddings are to be those of a snapshot, not of {type(snapshot).__name__}", hint=hint)
         path = Path(folder)
         try:
             card = json.loads((path / CARD).read_bytes())
