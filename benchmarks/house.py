@@ -48,14 +48,15 @@ class Size(NamedTuple):
 
 
 def sizes() -> dict[str, Size]:
-    """Return the size of every room, of all of them, of the packages beside them, and of the tests."""
+    """Return the size of every room, of all of them, of the packages beside them, and of the tests of all."""
     rooms = {f"src/{each.name}": size(each) for each in sorted(SOURCE.iterdir()) if each.is_dir() and any(python(each))}
-    wholes = {"src": SOURCE, "packages": ROOT / "packages", "tests": ROOT / "tests"}
-    return rooms | {name: size(folder) for name, folder in wholes.items()}
+    beside = sorted((ROOT / "packages").glob("*/src"))
+    tests = [ROOT / "tests", *sorted((ROOT / "packages").glob("*/tests"))]
+    return rooms | {"src": size(SOURCE), "packages": size(*beside), "tests": size(*tests)}
 
 
-def size(folder: Path) -> Size:
-    lines = [path.read_text("utf-8").count("\n") for path in python(folder)]
+def size(*folders: Path) -> Size:
+    lines = [path.read_text("utf-8").count("\n") for folder in folders for path in python(folder)]
     return Size(len(lines), sum(lines))
 
 

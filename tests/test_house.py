@@ -21,6 +21,7 @@ from kgdx.graph.templates import Template, parse, templates
 from kgdx.schema import load_schema
 
 SOURCES = sorted((ROOT / "src" / "kgdx").rglob("*.py"))
+PACKAGES = sorted((ROOT / "packages").glob("*/src/**/*.py"))
 TEMPLATE_FILES = [p for kind in ("read", "write") for p in sorted((ROOT / "cypher" / kind).glob("*.cypher"))]
 OTHER_CYPHER = sorted({*(ROOT / "cypher").rglob("*.cypher")} - {*TEMPLATE_FILES})
 MANIFESTS = sorted((ROOT / "loaders").glob("*.yaml"))
@@ -132,7 +133,7 @@ def strings_of_code(tree: ast.Module) -> Iterator[ast.Constant]:
             yield node
 
 
-@over(SOURCES)
+@over([*SOURCES, *PACKAGES])
 def test_module_holds_no_cypher(path: Path) -> None:
     found = [node.value for node in strings_of_code(parsed(path)) if CYPHER.search(node.value)]
     assert found == []
@@ -146,7 +147,7 @@ def test_cypher_in_code_would_be_found() -> None:
 
 
 def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
-    for path in SOURCES:
+    for path in (*SOURCES, *PACKAGES):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
                 yield path, node
@@ -186,7 +187,8 @@ def test_code_runs_templates_that_exist_with_the_parameters_they_take() -> None:
 
 
 def test_no_template_is_left_unused() -> None:
-    text = "\n".join(p.read_text(encoding="utf-8") for p in [*SOURCES, *sorted((ROOT / "tests").rglob("*.py"))])
+    files = [*SOURCES, *PACKAGES, *sorted((ROOT / "tests").rglob("*.py"))]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     assert [name for name in templates() if not re.search(rf"[\"']{name}[\"']", text)] == []
 
 

@@ -68,6 +68,13 @@ class MissingExtraError(KgdxError):
         super().__init__(f"{feature} needs an optional dependency", hint=f'pip install "kgdx[{extra}]"')
 
 
+class MissingPackageError(MissingExtraError):
+    """A feature that a package of its own brings, which is not installed."""
+
+    def __init__(self, feature: str, package: str) -> None:
+        KgdxError.__init__(self, f"{feature} needs the package {package}", hint=f"pip install {package}")
+
+
 class SchemaError(KgdxError):
     """The ontology, or something that must agree with it, is not well-formed."""
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
-from kgdx.errors import ConfigError, KgdxError, UsageError
+from kgdx.errors import ConfigError, KgdxError, MissingPackageError, UsageError
 
 T = TypeVar("T")
 
@@ -21,6 +21,8 @@ class Registry(Generic[T]):
         kind: What the classes are, in the singular; error messages use it.
         group: Entry-point group in which other packages name theirs.
         builtin: Name → ``"module:Class"``.
+        gone: Name that there was → what to take in its place.
+        apart: Name → the package of this project that brings it, where that is installed.
 
     Example:
         >>> numbers: Registry[complex] = Registry("number", "kgdx.example", {"fraction": "fractions:Fraction"})
@@ -34,9 +36,15 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self, kind: str, group: str, builtin: Mapping[str, str], gone: Mapping[str, str] | None = None
+        self,
+        kind: str,
+        group: str,
+        builtin: Mapping[str, str],
+        gone: Mapping[str, str] | None = None,
+        apart: Mapping[str, str] | None = None,
     ) -> None:
-        self.kind, self.group, self.builtin, self.gone = kind, group, dict(builtin), dict(gone or {})
+        self.kind, self.group, self.builtin = kind, group, dict(builtin)
+        self.gone, self.apart = dict(gone or {}), dict(apart or {})
         self._classes: dict[str, type[T]] = {}
         self._points: dict[str, EntryPoint] | None = None
         self._own: dict[str, type[T]] = {}
@@ -103,6 +111,8 @@ class Registry(Generic[T]):
         found = self._scan()
         if name in self.gone and name not in found:
             raise UsageError(f"the {self.kind} {name} is gone", hint=self.gone[name])
+        if name in self.apart and name not in found:
+            raise MissingPackageError(f"the {self.kind} {name}", self.apart[name])
         if name not in found:
             raise UsageError(
                 f"no {self.kind} {name[:40]!r}", hint=f"one of {', '.join(sorted({*self.builtin, *found}))}"

@@ -13,7 +13,6 @@ from urllib.request import urlopen
 import pyarrow as pa
 import pytest
 
-from conftest import require_module
 from kgdx.config import Neo4jAccess, Settings
 from kgdx.errors import StoreError
 from kgdx.graph import copies
@@ -226,23 +225,6 @@ def test_pull_into_another_graph_needs_force(empty: Neo4jAccess, embedded: Arcad
         with pytest.raises(StoreError, match="holds another graph: replace it with `kgdx pull --force`"):
             pull(store, tmp_path / "graph")
         assert pull(store, tmp_path / "graph", force=True).counts == {"Gene": 1, "PatientCase": 1}
-
-
-def test_py2neo_graph_runs_read_templates(settings: Settings, empty: Neo4jAccess) -> None:
-    require_module("py2neo", "py2neo")
-    import py2neo
-
-    from kgdx.graph.foreign.mapped_store import Py2neoReader
-
-    with Neo4jStore.create(empty) as store:
-        store.load([GENE])
-        graph = py2neo.Graph(empty.uri, auth=(empty.user, empty.password))
-        try:
-            reader = Py2neoReader(graph)
-            assert reader.run("build") == store.run("build")
-            assert reader.run("count_nodes") == store.run("count_nodes")
-        finally:
-            graph.service.connector.close()
 
 
 def test_down_ends_the_process_and_keeps_the_data(settings: Settings, empty: Neo4jAccess) -> None:

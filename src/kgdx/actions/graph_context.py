@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kgdx.actions.graph_source import FolderSource, ForeignSource, GraphSource, NothingCompiled, ServerSource
+from kgdx.actions.graph_source import MAPPED, FolderSource, GraphSource, MappedSource, NothingCompiled, ServerSource
 from kgdx.case import Case, Extraction, Measurement, Resolution
 from kgdx.episode.world import Memo
 from kgdx.errors import StoreError
@@ -402,5 +402,5 @@ class GraphContext:
             store.close()
 
 
-def _foreign(settings: Settings) -> ForeignSource | None:
-    return ForeignSource(settings) if settings.is_neo4j and settings.neo4j_mapping is not None else None
+def _foreign(settings: Settings) -> MappedSource | None:
+    return MAPPED.get("mapping")(settings) if settings.is_neo4j and settings.neo4j_mapping is not None else None

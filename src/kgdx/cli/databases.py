@@ -1,4 +1,4 @@
-"""Commands about Neo4j: a local server, copies of the graph, databases that others built, and Neo4j Browser."""
+"""Commands about Neo4j: a local server, copies of the graph, and Neo4j Browser."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.options import Json, Store, Terms, grouped
-from kgdx.errors import StoreError, UsageError
+from kgdx.errors import StoreError
 
 Address = Annotated[
     str | None,
     typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
-]
-Server = Annotated[
-    str | None,
-    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default KGDX_STORE's or the local one."),
 ]
 _RUN = re.compile(r"run:\S+")
 
@@ -31,12 +27,7 @@ def register(app: typer.Typer) -> None:
     for name, command in (("up", up), ("down", down), ("status", server_status), ("shell-url", shell_url)):
         group.command(name)(command)
     group.command("export")(export)
-    mapping = typer.Typer(
-        no_args_is_help=True, rich_markup_mode=None, help="Databases that others built, read through a mapping."
-    )
-    mapping.command("new")(new)
-    mapping.command("check")(check)
-    group.add_typer(mapping, name="mapping")
+    options.add_group(group, "mapping", "Databases that others built, read through a mapping.")
     app.add_typer(group, name="neo4j")
     for command in (push, pull, browse):
         app.command()(command)
@@ -167,56 +158,6 @@ def pull(
         options.write_json(options.plain(report))
     else:
         options.show(copied(report))
-
-
-def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The mapping to write.")],
-    uri: Server = None,
-    source: Annotated[str, typer.Option(metavar="NAME", help="How rows name the database.")] = "mine",
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-) -> None:
-    """Propose a mapping from a database's own names.
-
-    Example: kgdx neo4j mapping new mine.yaml bolt://127.0.0.1:7687
-    """
-    from kgdx.config import Settings
-    from kgdx.graph.foreign.mapped_store import ForeignDatabase
-    from kgdx.graph.foreign.mapping_proposal import propose
-
-    if file.exists() and not force:
-        raise UsageError(f"{file} is there already", hint="give another name, or --force")
-    with ForeignDatabase(Settings.load().neo4j(uri)) as database:
-        text = propose(database, source)
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        message = f"{file} cannot be written ({error.strerror or error})"
-        raise UsageError(message, hint="give another place") from error
-    options.remark(f"{file} is a proposal: look at it, then run `kgdx neo4j mapping check {file}`")
-
-
-def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The mapping.")],
-    uri: Server = None,
-    as_json: Json = False,
-) -> None:
-    """Hold a mapping against its database.
-
-    The exit code is 6 when something does not fit.
-    """
-    from kgdx.config import Settings
-    from kgdx.graph.foreign.database_mapping import read_mapping
-    from kgdx.graph.foreign.mapping_proposal import check as compare
-    from kgdx.render.terminal.graph_text import checked
-
-    report = compare(Settings.load().neo4j(uri), read_mapping(file))
-    if as_json:
-        options.write_json(report.to_dict())
-    else:
-        options.show(checked(report))
-    if report.faults:
-        first = report.faults[0]
-        raise StoreError(f"{len(report.faults)} lines of {file} do not fit: {first.name} {first.theirs} {first.fault}")
 
 
 @dataclass(frozen=True)

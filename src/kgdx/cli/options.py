@@ -13,9 +13,11 @@ from collections.abc import Mapping as AbcMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO, TypeVar
 
 import typer
+
+from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -207,6 +209,36 @@ def _options(group: Any) -> list[inspect.Parameter]:
         )
         for field in dataclasses.fields(group)
     ]
+
+
+class PackageCommands(Protocol):
+    """Commands that a package of its own brings."""
+
+    @staticmethod
+    def register(group: typer.Typer) -> None:
+        """Add them to their group."""
+        ...
+
+
+COMMANDS: Registry[PackageCommands] = Registry(
+    "group of commands", "kgdx.commands", {}, apart={"mapping": "kgdx-foreign"}
+)
+"""Name → a group of commands of an installed package."""
+
+
+def add_group(app: typer.Typer, name: str, help: str) -> None:
+    """Add the commands of a package; one command that says which package brings them, where it is not installed."""
+    if name in COMMANDS:
+        group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help)
+        COMMANDS.get(name).register(group)
+        app.add_typer(group, name=name)
+        return
+
+    def missing() -> None:
+        COMMANDS.get(name)
+
+    takes_all = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(name, help=f"{help} It needs the package {COMMANDS.apart[name]}.", context_settings=takes_all)(missing)
 
 
 # Where commands write: results to standard output, progress and remarks to standard error.

@@ -16,7 +16,6 @@ from kgdx.schema import NodeClass, Relation, Schema
 if TYPE_CHECKING:
     from kgdx.episode import Replayed
     from kgdx.graph.copies import CopyReport
-    from kgdx.graph.foreign.mapping_proposal import Report as MappingReport
     from kgdx.graph.neo4j.import_files import Exported
     from kgdx.graph.neo4j.local_server import ServerInfo
     from kgdx.graph.templates import Template
@@ -147,15 +146,6 @@ def mesh_decision(found: MeshDecision) -> RenderableType:
         if rows
         else Group(*lines)
     )
-
-
-def checked(report: MappingReport) -> RenderableType:
-    """Return the lines of a mapping, and what can be asked."""
-    rows = [(line.name, line.theirs, line.n, Text(clean(line.fault), "yellow")) for line in report.lines]
-    table = plain(("name", "theirs", "number", "fault"), rows, right=("number",))
-    can = Text(f"\nasked by template: {', '.join(report.can) or 'nothing'}")
-    cannot = [Text(f"nothing to ask by: {', '.join(report.cannot)}")] if report.cannot else []
-    return Group(table, can, *cannot)
 
 
 def ontology(schema: Schema) -> RenderableType:

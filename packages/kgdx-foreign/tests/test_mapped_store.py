@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from medical import MAPPING, fill, held, records
 
 import kgdx
 from conftest import require_module
-from graph.foreign.medical import MAPPING, fill, held, records
 from kgdx.actions import ACTIONS, Retrieved, parse_action
 from kgdx.answer.artifacts import resolved_of
 from kgdx.case import Case
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError, StoreError
-from kgdx.graph.foreign.database_mapping import parse_mapping
-from kgdx.graph.foreign.mapped_store import ForeignDatabase, ForeignStore
-from kgdx.graph.foreign.mapping_proposal import ASKED, check, propose
+from kgdx_foreign import Py2neoReader
+from kgdx_foreign.database_mapping import parse_mapping
+from kgdx_foreign.mapped_store import ForeignDatabase, ForeignStore
+from kgdx_foreign.mapping_proposal import ASKED, check, propose
 
 if TYPE_CHECKING:
     from kgdx.config import Neo4jAccess
@@ -216,8 +217,6 @@ def test_a_check_finds_what_does_not_fit(access: Neo4jAccess) -> None:
 def test_py2neo_reads_it_through_the_mapping(access: Neo4jAccess, home: Path, theirs: Any) -> None:
     require_module("py2neo", "py2neo")
     import warnings
-
-    from kgdx.graph.foreign.mapped_store import Py2neoReader
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

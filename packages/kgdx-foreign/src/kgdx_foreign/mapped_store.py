@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
-from kgdx.graph.foreign.cypher_tokens import UnreadableError
-from kgdx.graph.foreign.database_mapping import ForeignMapping, read_mapping
-from kgdx.graph.foreign.template_rewrite import Rewritten, UnmappedError, quoted, rewrite
 from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of
 from kgdx.graph.neo4j.bolt_errors import translated
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
 from kgdx.schema import Schema, load_schema
+from kgdx_foreign.cypher_tokens import UnreadableError
+from kgdx_foreign.database_mapping import ForeignMapping, read_mapping
+from kgdx_foreign.template_rewrite import Rewritten, UnmappedError, quoted, rewrite
 
 if TYPE_CHECKING:
     import neo4j

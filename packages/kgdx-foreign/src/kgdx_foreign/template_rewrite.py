@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kgdx.graph.foreign.cypher_tokens import (
+from kgdx.schema import Schema
+from kgdx_foreign.cypher_tokens import (
     Clause,
     NodePattern,
     Path,
@@ -21,8 +22,7 @@ from kgdx.graph.foreign.cypher_tokens import (
     tokens,
     written,
 )
-from kgdx.graph.foreign.database_mapping import Constant, ForeignMapping
-from kgdx.schema import Schema
+from kgdx_foreign.database_mapping import Constant, ForeignMapping
 
 _WHOLE = frozenset(
     {"labels", "keys", "properties", "nodes", "relationships", "startnode", "endnode", "elementid", "id"}
@@ -62,7 +62,7 @@ def rewrite(text: str, mapping: ForeignMapping, schema: Schema) -> Rewritten:
 
     Example:
         >>> from kgdx.schema import load_schema
-        >>> from kgdx.graph.foreign.database_mapping import parse_mapping
+        >>> from kgdx_foreign.database_mapping import parse_mapping
         >>> mapping = parse_mapping("{mapping: 1, source: mine, nodes: {Disease: {label: 疾病, key: 名称}}}")
         >>> text = "MATCH (d:Disease) WHERE d.id IN $diseases RETURN d.id AS id, d.name_zh AS name_zh ORDER BY id"
         >>> print(rewrite(text, mapping, load_schema()).text)

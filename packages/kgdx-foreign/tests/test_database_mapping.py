@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from medical import MAPPING
 
-from graph.foreign.medical import MAPPING
-from kgdx.errors import ConfigError, StoreError, TemplateError, UsageError
-from kgdx.graph.foreign.cypher_tokens import UnreadableError, clauses, tokens, written
-from kgdx.graph.foreign.database_mapping import LARGEST, parse_mapping, read_mapping
-from kgdx.graph.foreign.mapped_store import ForeignStore, Translation
-from kgdx.graph.foreign.template_rewrite import UnmappedError, quoted, rewrite
+from kgdx.errors import ConfigError, StoreError, TemplateError
 from kgdx.graph.templates import templates
 from kgdx.schema import load_schema
+from kgdx_foreign.cypher_tokens import UnreadableError, clauses, tokens, written
+from kgdx_foreign.database_mapping import LARGEST, parse_mapping, read_mapping
+from kgdx_foreign.mapped_store import ForeignStore, Translation
+from kgdx_foreign.template_rewrite import UnmappedError, quoted, rewrite
 
 HEAD = "mapping: 1\nsource: mine\n"
 DISEASE = "nodes:\n  Disease: {label: Disease, key: name}\n"
@@ -222,12 +222,3 @@ def test_nothing_is_ever_written() -> None:
         store.run("put_run")
     assert store.run("genes_of_diseases", diseases=["x"]) == []
     assert store.run("sources")[0]["id"] == "qasystem"
-
-
-def test_a_mapping_is_for_a_server(tmp_path: Path) -> None:
-    import kgdx
-
-    with pytest.raises(UsageError, match="a mapping is for a Neo4j database"):
-        kgdx.open(tmp_path, mapping=tmp_path / "mapping.yaml")
-    with pytest.raises(ConfigError, match="cannot be read"):
-        kgdx.open("bolt://127.0.0.1:9", mapping=tmp_path / "mapping.yaml")

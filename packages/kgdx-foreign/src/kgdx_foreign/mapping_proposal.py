@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgdx.config import Neo4jAccess
-from kgdx.graph.foreign.database_mapping import ForeignMapping
-from kgdx.graph.foreign.mapped_store import ForeignDatabase, ForeignStore
 from kgdx.graph.protocol import Row
 from kgdx.schema import Schema, load_schema
 from kgdx.schema.model import PREDICTED
+from kgdx_foreign.database_mapping import ForeignMapping
+from kgdx_foreign.mapped_store import ForeignDatabase, ForeignStore
 
 _CLASSES: Mapping[str, str] = {
     "Disease": r"disease|disorder|illness|diagnos|疾病|^病$",
