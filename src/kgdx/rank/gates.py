@@ -73,9 +73,9 @@ class Gates:
     def _named(self, pattern: str) -> Ints:
         import pyarrow.compute as pc
 
-        names = pc.fill_null(self._snapshot.table("disease").column("name"), "")
-        rows = np.flatnonzero(pc.match_substring_regex(names, pattern).to_numpy())
-        return self._candidates(rows)
+        # A scalar or `to_numpy` would import pandas wherever that is installed.
+        found = pc.indices_nonzero(pc.match_substring_regex(self._snapshot.table("disease").column("name"), pattern))
+        return self._candidates(np.from_dlpack(found))
 
     def _candidates(self, rows: Ints) -> Ints:
         mask = np.zeros(self._model.columns.size, bool)
