@@ -157,7 +157,9 @@ def test_corrected_findings_stand_for_what_a_text_says(client: httpx2.Client) ->
     assert stated == [("HP:0001251", "present", 0), ("HP:0001250", "absent", 8), ("HP:0004322", "present", 26)]
     given = {"observed": ["HP:0001251", "HP:0004322"], "excluded": ["HP:0001250"]}
     plain = client.post("/diagnose", json=given).json()
-    assert found["candidates"] and [each["id"] for each in found["candidates"]] == [each["id"] for each in plain["candidates"]]
+    assert found["candidates"] and [each["id"] for each in found["candidates"]] == [
+        each["id"] for each in plain["candidates"]
+    ]
     unknown = client.post("/diagnose", json={"findings": [{"id": "blorb"}]})
     assert unknown.status_code == 422 and "unknown term" in unknown.json()["detail"]
     assert client.post("/diagnose", json={"findings": [], "text": ""}).status_code == 422
