@@ -1,9 +1,8 @@
-"""Hostile input: damaged files for every reader, arguments for the commands, and wrong types for the Python functions.
+"""Hostile input: damaged files for every reader, and arguments for the commands.
 
-Run ``python -m benchmarks.fuzz [--number 10000] [--seed 0] [--only files|commands|python]``, from the top of a
-checkout. A graph of the hand-drawn sources is built into a temporary folder first. Each input is answered, refused by
-one of kgdx's own errors on one line, or (a Python call) refused as a call of that signature; anything else is raw,
-and printed.
+Run ``python -m benchmarks.fuzz [--number 10000] [--seed 0] [--only files|commands]``, from the top of a checkout. A
+graph of the hand-drawn sources is built into a temporary folder first. Each input is answered, or refused by one of
+kgdx's own errors on one line; anything else is raw, and printed.
 """
 
 from __future__ import annotations
@@ -20,15 +19,12 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
-from typing import Any
 
 from benchmarks.small_graph import BESIDE, FILES, TINY
 from benchmarks.small_graph import build as build_small
 
-import kgdx
-from kgdx import api, errors
+from kgdx import errors
 from kgdx.api.building import readers
 from kgdx.case import read_cases
 from kgdx.cli import main as run_command
@@ -207,122 +203,16 @@ def called(words: list[str]) -> None:
         raise KgdxError(said.strip().splitlines()[-1] if said.strip() else f"ended with {code}")
 
 
-def values(chance: random.Random, folder: Path) -> object:
-    """Return a value of some type."""
-
-    def ours() -> Any:
-        class Odd:
-            def __str__(self) -> str:
-                return "odd"
-
-        return Odd()
-
-    simple: tuple[Callable[[], Any], ...] = (
-        lambda: None, lambda: chance.choice((True, False)), lambda: chance.choice((0, 1, -1, 2**70, 10_001)),
-        lambda: chance.choice((0.5, float("nan"), float("inf"), -1e300)), lambda: chance.choice(TEXTS),
-        lambda: chance.choice(TEXTS).encode("utf-8", "replace"), lambda: [], lambda: [chance.choice(TEXTS)],
-        lambda: [None],
-        lambda: [[1]], lambda: (1, 2), lambda: {}, lambda: {"id": 1}, lambda: {chance.choice(TEXTS): None},
-        lambda: {"phenotypicFeatures": chance.choice((None, 1, [1], [{}], {"type": 1}))}, lambda: {1: 2}, lambda: {1,
-        2},
-        lambda: folder / "absent", lambda: folder, lambda: object(), lambda: int, lambda: len, lambda: iter("ab"),
-        lambda: date(2026, 11, 23), lambda: 1j, ours, lambda: kgdx.Case("p"), lambda: b"\xff", lambda: range(3),
-        lambda: memoryview(b"a"), lambda: Ellipsis, lambda: io.StringIO("a"), lambda: ValueError("x"),
-    )  # fmt: skip
-    return chance.choice(simple)()
-
-
-FACES: dict[str, tuple[str, ...]] = {
-    "diagnose": ("case", "top", "policy", "explain", "limits", "seed", "case_bank", "model", "watch", "age", "sex",
-        "onset",
-                 "inheritance", "consanguineous", "genes", "nonsense"),
-    "episode": ("case", "policy", "question", "patient", "model", "log", "limits", "seed", "watch"),
-    "consult": ("case", "policy", "model", "resume", "seed", "keep", "trusted", "questions", "certain", "selector",
-        "speaks"),
-    "ask": ("question", "case", "policy", "model", "strict", "pubmed", "language", "rounds", "limits", "seed", "watch"),
-    "explain": ("case", "disease", "top", "policy", "case_bank", "age"),
-    "case": ("given", "age", "sex", "onset", "genes"),
-    "extract": ("text",),
-    "search": ("text", "kinds", "limit"),
-    "predict": ("node", "relation", "top", "embeddings", "known"),
-    "nearest": ("node", "top", "embeddings"),
-    "ranked_disease": ("name",),
-    "frame": ("template", "diseases", "phenotypes"),
-    "run": ("template", "diseases", "phenotypes"),
-    "replay": ("run",),
-    "save": ("result", "text"),
-    "diagnosis": ("episode",),
-    "rank": ("case", "top"),
-}  # fmt: skip
-SOUND: dict[str, Any] = {
-    "case": ["HP:0001250"], "given": ["HP:0001250"], "question": "Which diseases show seizures?", "text": "seizures",
-    "disease": "OMIM:100001", "name": "OMIM:100001", "template": "phenotypes_of_diseases", "node": "OMIM:100001",
-    "relation": "has_phenotype", "diseases": ["OMIM:100001"],
-}  # fmt: skip
-
-
-def calls(chance: random.Random, folder: Path, graph: kgdx.Graph) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield calls of the public functions with values of wrong types."""
-    modules: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {
-        "kgdx.open": (kgdx.open, ("store", "mapping", "encoder", "on_store", "progress")),
-        "kgdx.build": (kgdx.build, ("sources", "store", "progress", "keep_cases", "force")),
-        "api.update": (api.update, ("sources", "store", "progress", "force")),
-        "api.remove": (api.remove, ("source", "store", "progress")),
-        "api.push": (api.push, ("store", "neo4j", "force", "progress")),
-        "api.pull": (api.pull, ("store", "neo4j", "force", "progress")),
-        "api.diff": (api.diff, ("old", "new")),
-        "api.verify": (api.verify, ("store",)),
-        "kgdx.save": (kgdx.save, ("result", "graph", "store", "text")),
-        "kgdx.read_cases": (lambda *a, **k: list(kgdx.read_cases(*a, **k)), ("path", "known")),
-        "kgdx.replay": (kgdx.replay, ("trace", "graph")),
-        "kgdx.browse": (kgdx.browse, ("result", "diseases", "top", "store", "neo4j", "browser", "progress")),
-        "Case.from_phenopacket": (kgdx.Case.from_phenopacket, ("packet", "graph")),
-        "Case.from_terms": (kgdx.Case.from_terms, ("terms", "graph", "excluded", "id")),
-        "Case.from_text": (kgdx.Case.from_text, ("text", "graph")),
-    }
-    here = {f"graph.{name}": (getattr(graph, name), names) for name, names in FACES.items() if hasattr(graph, name)}
-    every = {**here, **{name: each for name, each in modules.items() if each[0] is not None}}
-    while True:
-        name = chance.choice(list(here)) if chance.random() < 0.75 else chance.choice(list(modules))
-        work, names = every[name]
-        chosen = {each: SOUND[each] for each in names if each in SOUND}
-        for each in chance.sample(names, min(len(names), chance.choice((1, 1, 1, 2, 3)))):
-            chosen[each] = values(chance, folder)
-        if name in ("kgdx.build", "api.update", "api.remove", "api.pull"):
-            if isinstance(chosen.get("store"), str | Path | None):
-                chosen["store"] = folder / "built"
-            if name == "kgdx.build" and not chosen.get("sources"):
-                continue  # the default build, for minutes
-        for each in {"watch", "keep", "progress"} & chosen.keys():
-            if callable(chosen[each]):
-                chosen[each] = _heard  # what the caller's own function raises is the caller's
-        shown = ", ".join(f"{each}={ascii(value)[:60]}" for each, value in chosen.items())
-        yield f"{name}({shown})", lambda: _done(work, chosen)  # noqa: B023
-
-
-def _heard(*_: object) -> None:
-    """Hear what is told."""
-
-
-def _done(work: Callable[..., object], chosen: dict[str, Any]) -> None:
-    by_place = [chosen.pop(each) for each in ("template",) if each in chosen]
-    if "kinds" in chosen:
-        by_place = [chosen.pop("text", "a"), chosen.pop("kinds")]
-    made = work(*by_place, **chosen)
-    if hasattr(made, "close"):
-        made.close()
-
-
 def main() -> None:
     """Try as many inputs as wanted, and print what became of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--number", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("files", "commands", "python"))
+    parser.add_argument("--only", choices=("files", "commands"))
     parser.add_argument("--trace", action="store_true", help="print where each raw exception came from")
     given = parser.parse_args()
     signal.signal(signal.SIGPROF, _slow)
-    shares = {"files": 0.5, "commands": 0.2, "python": 0.3}
+    shares = {"files": 0.7, "commands": 0.3}
     total: Counter[str] = Counter()
     raw: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="kgdx-fuzz-") as temporary:
@@ -334,11 +224,10 @@ def main() -> None:
         place = folder / "outer" / "in"  # so that "../.." is ours too
         place.mkdir(parents=True)
         os.chdir(place)
-        with kgdx.open() as graph, open(os.devnull) as sys.stdin:
+        with open(os.devnull) as sys.stdin:
             faces = {
                 "files": lambda chance: files(chance, place),
                 "commands": lambda chance: arguments(chance, place),
-                "python": lambda chance: calls(chance, place, graph),
             }
             for name, make in faces.items():
                 if given.only not in (None, name):
