@@ -117,6 +117,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if os.environ.get("KGDX_DEBUG"):
             traceback.print_exc()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _close_output()  # what it still holds would be written, and fail, once more as the process ends
         return _fail(error)
     return code if isinstance(code, int) else 0
 
@@ -151,11 +155,7 @@ def _say(message: str, code: int) -> int:
 
 
 def _open_closed_streams() -> bool:
-    """Give a closed standard stream to /dev/null, or the next file that is opened would be taken for it.
-
-    Returns:
-        Whether standard output was closed.
-    """
+    """Give closed streams to /dev/null, or the next file opened is taken for one; return whether the output was closed."""
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
         setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115

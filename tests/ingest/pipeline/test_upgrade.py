@@ -21,7 +21,8 @@ LISTED = "layout-3"
 @pytest.fixture(params=LAYOUTS, ids=lambda file: file.name.removesuffix(".tar.xz"))
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> GraphFolder:
     with tarfile.open(request.param) as packed:
-        packed.extractall(tmp_path / request.param.name, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 and newer
+        packed.extractall(tmp_path / request.param.name)
     return GraphFolder(tmp_path / request.param.name)
 
 
