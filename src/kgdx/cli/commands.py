@@ -155,7 +155,7 @@ def _say(message: str, code: int) -> int:
 
 
 def _open_closed_streams() -> bool:
-    """Give closed streams to /dev/null, or the next file opened is taken for one; return whether the output was closed."""
+    """Give closed streams to /dev/null, or the next file is taken for one; return whether output was closed."""
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
         setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
