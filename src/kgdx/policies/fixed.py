@@ -34,8 +34,8 @@ class FixedPolicy(Policy):
     """Language of the case's text; found out when ``None``."""
     gates: bool = True
     """Whether diseases that sex or age rules out are left out."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def choose(self, state: State) -> Wish | None:
         """Return the next action of the fixed order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -220,14 +220,6 @@ class Ranking:
     n_candidates: int
     issues: tuple[Issue, ...] = ()
     judgement: Judgement | None = None
-
-
-class Bank(Protocol):
-    """Other patients that a case can be matched with; :class:`kgdx.rank.case_bank.CaseBank` is one."""
-
-    def match(self, scored: Any, leave_out: frozenset[str] = frozenset()) -> Any:
-        """Return the patients that are most similar, without those left out."""
-        ...
 
 
 def leaving_out(case: Case) -> frozenset[str]:
