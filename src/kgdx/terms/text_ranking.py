@@ -37,12 +37,7 @@ _SURE = 1 - 1e-5
 
 
 class Parameters(NamedTuple):
-    """Parameters of BM25.
-
-    Attributes:
-        k1: How much more a word counts that stands in a piece several times; 0 for none.
-        b: How much less it counts in a long piece: from 0, not at all, to 1.
-    """
+    """Parameters of BM25: how much more a repeated word counts, and how much less a word of a long piece (0 to 1)."""
 
     k1: float = 1.5
     b: float = 0.75

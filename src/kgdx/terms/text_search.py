@@ -96,14 +96,7 @@ def index_useful(snapshot: Snapshot, store: Callable[[], Exports], tell: Tell | 
 def index_corpus(
     home: Path, corpus: Corpus, tell: Tell | None = None, parameters: Parameters | None = None
 ) -> TextIndex:
-    """Make the index of a folder of texts, or return the one that there is of its files as they are.
-
-    Args:
-        home: Where indexes of folders are kept.
-        corpus: The folder.
-        tell: Told in words how far it is.
-        parameters: Of BM25; those that the index has, or the defaults, without them.
-    """
+    """Make the index of a folder of texts, or return the one that there is of its files as they are."""
     fingerprint, folder = corpus.fingerprint, home / corpus.tag
     index = TextIndex(build(folder, fingerprint, corpus.records, tell, parameters), fingerprint)
     if not len(index):
@@ -114,17 +107,7 @@ def index_corpus(
 
 
 def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters: Parameters | None = None) -> int:
-    """Make the index of the abstracts that were fetched from PubMed so far, as a source of their own.
-
-    Args:
-        cache: The file that keeps them.
-        home: Where indexes of folders are kept.
-        tell: Told in words how far it is.
-        parameters: Of BM25.
-
-    Returns:
-        Number of abstracts; without any there is no index.
-    """
+    """Make the index of the abstracts that were fetched from PubMed so far; return how many there are."""
     if not cache.is_file():
         return 0
     shelf = PublicationCache(cache)
