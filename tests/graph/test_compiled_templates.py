@@ -91,7 +91,9 @@ def test_a_graph_without_relations_has_no_rows(tmp_path: Path) -> None:
     for name in COMPILED:
         takes = templates()[name].parameters
         if "diseases" in takes:
-            parameters: dict[str, Any] = {"diseases": ["D:1"], "limit": 5}
+            parameters: dict[str, Any] = {name: ["x"] for name, kind in takes.items() if kind == "strings"}
+            parameters |= {"diseases": ["D:1"]} | ({"limit": 5} if "limit" in takes else {})
+            parameters |= {"minimum": 0.0} if "minimum" in takes else {}
         elif "phenotype" in takes:
             parameters = {"phenotype": "x"} | ({"limit": 5} if "limit" in takes else {})
         elif "without" in takes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -14,8 +15,8 @@ from kgdx.arrays.sparse import Ints
 Places = Mapping[str, Any]
 """Of each column: its kind, how many of its values are absent, and where its buffers are in the file."""
 
-_NUMBERS = {"int32": np.dtype("<i4"), "int64": np.dtype("<i8"), "float64": np.dtype("<f8")}
-_START = np.dtype("<i4")
+_NUMBERS: Mapping[str, np.dtype[Any]] = {name: np.dtype(name) for name in ("int32", "int64", "float64")}
+_START: np.dtype[Any] = np.dtype(np.int32)
 
 
 def places(file: Path) -> tuple[dict[str, Any], int]:
@@ -29,8 +30,10 @@ def places(file: Path) -> tuple[dict[str, Any], int]:
         raise ValueError(str(error)) from error
     found: dict[str, Any] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        array = column.chunk(0)
-        buffers = [[each.address - whole.address, each.size] if each else None for each in array.buffers()]
+        array = column.chunk(0) if table.num_rows else pa.nulls(0, column.type)
+        buffers = [
+            [each.address - whole.address, each.size] if each and table.num_rows else None for each in array.buffers()
+        ]
         found[name] = [_kind(array.type), array.null_count, buffers]
     return found, table.num_rows
 
@@ -114,6 +117,7 @@ class Column(Sequence[Any]):
     def values(self, first: int = 0, last: int | None = None) -> list[Any]:
         """Return the values of some rows as plain Python, absent ones as ``None``."""
         last = self._rows if last is None else max(min(last, self._rows), first)
+        found: list[Any]
         if self.kind in _NUMBERS:
             found = self._numbers[first:last].tolist()
         elif self.kind == "bool":
@@ -122,12 +126,12 @@ class Column(Sequence[Any]):
             found = self._texts(first, last)
         else:
             begin = int(self._start[first])
-            items = self._texts(begin, int(self._start[last]))
+            items: list[Any] = self._texts(begin, int(self._start[last]))
             if self._item_valid is not None:
                 there = _bits(self._item_valid, begin, begin + len(items)).tolist()
                 items = [item if known else None for item, known in zip(items, there, strict=True)]
             starts = (self._start[first : last + 1] - begin).tolist()
-            found = [items[one:other] for one, other in zip(starts, starts[1:], strict=False)]
+            found = [items[one:other] for one, other in pairwise(starts)]
         if self._valid is None:
             return found
         there = _bits(self._valid, first, last).tolist()
@@ -156,8 +160,8 @@ class Column(Sequence[Any]):
         begin = starts[0]
         if data.isascii():
             text = data.decode("ascii")
-            return [text[one - begin : other - begin] for one, other in zip(starts, starts[1:], strict=False)]
-        return [data[one - begin : other - begin].decode() for one, other in zip(starts, starts[1:], strict=False)]
+            return [text[one - begin : other - begin] for one, other in pairwise(starts)]
+        return [data[one - begin : other - begin].decode() for one, other in pairwise(starts)]
 
 
 def _starts(view: Ints | None, rows: int) -> Ints:
@@ -170,5 +174,5 @@ def _starts(view: Ints | None, rows: int) -> Ints:
 
 def _bits(view: Ints, first: int, last: int) -> Ints:
     start = first // 8
-    found = np.unpackbits(view[start : (last + 7) // 8], bitorder="little")
+    found: Ints = np.unpackbits(view[start : (last + 7) // 8], bitorder="little")
     return found[first - 8 * start : last - 8 * start].astype(bool)

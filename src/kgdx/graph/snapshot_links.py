@@ -95,7 +95,7 @@ def stated_by_either(snapshot: Snapshot) -> dict[str, Column]:
 
     def compute(folder: Path) -> None:
         import pyarrow as pa
-        import pyarrow.compute  # noqa: F401  registers the kernels of group_by and sort_by
+        import pyarrow.compute  # registers the kernels of group_by and sort_by
 
         stated = snapshot.table(_EITHER)
         turned = stated.select(["end", "start", *stated.column_names[2:]]).rename_columns(stated.column_names)
