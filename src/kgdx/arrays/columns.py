@@ -116,6 +116,7 @@ class Column(Sequence[Any]):
 
     def values(self, first: int = 0, last: int | None = None) -> list[Any]:
         """Return the values of some rows as plain Python, absent ones as ``None``."""
+        first = min(first, self._rows)
         last = self._rows if last is None else max(min(last, self._rows), first)
         found: list[Any]
         if self.kind in _NUMBERS:
