@@ -165,7 +165,7 @@ class CaseBank:
         return [tuple(each) for each in self._column("publications")]
 
     def _column(self, name: str) -> list[Any]:
-        values = self._snapshot.table("patient_case").column(name).to_pylist()
+        values = self._snapshot.values("patient_case", name).values()
         return [values[row] for row in self._rows.tolist()]
 
     @cached_property
@@ -244,13 +244,11 @@ class CaseBank:
 
 def compile_bank(ranker: Ranker, snapshot: Snapshot, *, synthetic: bool = False) -> Path:
     """Compute the arrays of a snapshot's patients with one diagnosis that is ranked, once; return their folder."""
-    table = snapshot.table("patient_case")
-    made_up = table.column("synthetic").to_pylist()
-    if not table.num_rows or (all(made_up) and not synthetic):
+    made_up, stated = (snapshot.values("patient_case", name).values() for name in ("synthetic", "diseases"))
+    if not made_up or (all(made_up) and not synthetic):
         raise _no_patient()
 
     def write(folder: Path) -> None:
-        stated = table.column("diseases").to_pylist()
         numbers = [{ranker.number_of(id) for id in diseases} - {-1} for diseases in stated]
         known = np.array(
             [len(each) == 1 and (synthetic or not made) for each, made in zip(numbers, made_up, strict=True)], bool

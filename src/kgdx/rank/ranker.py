@@ -32,7 +32,7 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
-from kgdx.rank.gates import Gates
+from kgdx.rank.gates import Gates, names_found
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
@@ -455,6 +455,7 @@ def compile_if_annotated(snapshot: Snapshot) -> Path | None:
     ranker = Ranker.open(snapshot)
     with suppress(StoreError):  # of a graph without patients
         compile_bank(ranker, snapshot)
+    names_found(snapshot)
     return compile_model(snapshot)
 
 
