@@ -42,9 +42,14 @@ class FixedPolicy(Policy):
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:
-            abstain = not self.also
-            how = {"case_bank": self.case_bank, "gates": self.gates}
-            return Rank(top=self.top, also=self.also, **how, explain=True, abstain=abstain)
+            return Rank(
+                top=self.top,
+                also=self.also,
+                case_bank=self.case_bank,
+                gates=self.gates,
+                explain=True,
+                abstain=not self.also,
+            )
         ranking = ranking_of(state)
         if ranking is not None and not ranking.candidates:
             return Diagnose()

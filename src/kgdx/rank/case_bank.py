@@ -1,13 +1,14 @@
 """Other patients as evidence: published ones, and any that a graph holds with their diagnosis.
 
-Patients whose diagnosis the graph knows are scored like diseases, each finding certain. A disease then counts for its own
-score, for what its n patients change in its frequencies, and for the three of them that are most alike, together:
+Patients whose diagnosis the graph knows are scored like diseases, each finding certain. A disease then counts for its
+own score, for what its n patients change in its frequencies, and for the three of them that are most alike, together:
 
     s'(d) = τ ln( e^((s(d) + δ u(d)) / τ) + (1 + n)^−c Σ_p e^(s_p / τ) ),
     u(d) = 1/|Q| Σ_t max(0, ln x(f'(t,d)) − ln x(f(t,d))),    f'(t,d) = (m f(t,d) + k(t,d)) / (m + n),
 
 with k of the n patients having t, and x the likelihood ratio of :func:`kgdx.rank.feature_matrices.columns` without its
-neighbours. By c the best of many patients is worth less than that of few, since some are always alike. A patient never lowers its disease; a case is never matched with itself or one of its own publication.
+neighbours. By c the best of many patients is worth less than that of few, since some are always alike. A patient never
+lowers its disease; a case is never matched with itself or one of its own publication.
 """
 
 from __future__ import annotations
@@ -208,7 +209,8 @@ class CaseBank:
 
     def _stated_of(self, term: int) -> Floats:
         """How often each disease of the bank is annotated to have a term."""
-        return dense(*self._frequency.row(term), self._size)[self.diseases]
+        stated: Floats = dense(*self._frequency.row(term), self._size)[self.diseases]
+        return stated
 
     def scores(self, query: Query, scales: Mapping[str, Scale]) -> Floats:
         """Return each patient's score, as if it were a disease; shape (patients,).

@@ -217,7 +217,7 @@ class Ranker:
         )
 
     def _explains(self, scored: Scored, matched: Matched | None, numbers: Ints) -> list[float | None]:
-        """The share of the findings' information that each candidate, or its nearest patient, covers, of what one may."""
+        """How much of the findings' information each candidate, or its nearest patient, covers, of what one may."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
             return [None] * len(numbers)
@@ -330,7 +330,9 @@ class Ranker:
             total: Scores in the place of its own.
         """
         fitted = self.weights.posterior
-        return believed(scored.total if total is None else total, self.degrees(scored.query), fitted.plausible, fitted.most)
+        return believed(
+            scored.total if total is None else total, self.degrees(scored.query), fitted.plausible, fitted.most
+        )
 
     def degrees(self, query: Query) -> float:
         """Return the temperature at which the scores of a query become shares."""
