@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -33,6 +32,7 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import ConfigError, KgdxError, UsageError
 from kgdx.graph.protocol import Row
+from kgdx.lazy import lazy_pattern
 from kgdx.literature import Found, Publication
 from kgdx.results.cited import Citation, CitedText
 
@@ -113,7 +113,7 @@ MAX_CITATIONS = 50
 MAX_SEARCHED = 5
 """Most diseases that PubMed is asked for in one request."""
 
-_PMID = re.compile(r"PMID:0*([1-9]\d{0,8})\Z")
+_PMID = lazy_pattern(r"PMID:0*([1-9]\d{0,8})\Z")
 
 
 class Cite(Action):

@@ -26,6 +26,7 @@ from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
 from kgdx.case.published_cases import check_columns, form_of, row_of, row_of_list
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".tsv")
 """Files of a folder that are read as cases (each also with ``.gz``)."""
@@ -42,13 +43,13 @@ MAX_DOCUMENT = 50_000_000
 """Most characters of one line, or of one document over several lines: more is no patient (or a gzip bomb)."""
 
 _IN_UTF8 = "give cases as JSON or text in UTF-8"
-_UNDECODED = re.compile("[\udc80-\udcff]")
+_UNDECODED = lazy_pattern("[\udc80-\udcff]")
 """What bytes that are no UTF-8 are read as, so that they spoil their own line alone."""
 
-_WEB_PAGE = re.compile(r"\ufeff?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_WEB_PAGE = lazy_pattern(r"\ufeff?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 """How the page of an error begins that was saved in the place of a file."""
 
-_TERM_LINE = re.compile(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
+_TERM_LINE = lazy_pattern(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,8 @@ def _detached(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
             buffered.detach()
 
 
-_SUFFIX = re.compile(r"\S\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
-_PLACE = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
+_SUFFIX = lazy_pattern(r"\S\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
+_PLACE = lazy_pattern(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
 
 
 def names_file(words: str) -> bool:

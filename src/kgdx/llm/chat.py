@@ -17,6 +17,7 @@ from string import Template
 from typing import Any, Literal
 
 from kgdx.errors import LlmError
+from kgdx.lazy import lazy_pattern
 
 Role = Literal["system", "user", "assistant"]
 ReasoningChoice = Literal["keep", "separate", "drop"]
@@ -382,9 +383,9 @@ def sound(text: str) -> str:
 # Prompts are files: ``prompts/<name>.md``, with a version that is raised whenever their words change.
 
 
-_LETTERS, _DIGITS, _SPACES = re.compile(r"[A-Za-z]"), re.compile(r"[0-9]"), re.compile(r"\s")
-_WIDE = re.compile(r"[\u2e80-\uffff]")
-_FILE = re.compile(
+_LETTERS, _DIGITS, _SPACES = lazy_pattern(r"[A-Za-z]"), lazy_pattern(r"[0-9]"), lazy_pattern(r"\s")
+_WIDE = lazy_pattern(r"[\u2e80-\uffff]")
+_FILE = lazy_pattern(
     r"---\nversion: (?P<version>\d+)\n---\n+## system\n+(?P<system>.+?)\n+## user\n+(?P<user>.+?)\s*", re.DOTALL
 )
 

@@ -17,6 +17,7 @@ from kgdx.answer.sentences import check, marks
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
+from kgdx.lazy import lazy_pattern
 from kgdx.policies.candidate_evidence import reason
 from kgdx.policies.doctor_reading import aligned
 from kgdx.policies.thought_prompts import DISEASES
@@ -34,11 +35,11 @@ _NAMED = 3
 """Diseases of a thought that facts are got of: those that it names most often."""
 _FINDINGS = 10
 _ENDS = ".!?。！？"
-_WIDE = re.compile(r"[　-〿一-鿿＀-￯]")
-_DIAGNOSIS = re.compile(
+_WIDE = lazy_pattern(r"[　-〿一-鿿＀-￯]")
+_DIAGNOSIS = lazy_pattern(
     r"^[\s>*_#\d.)-]*(?:diagnosis|诊断)\s*\d?[*_\s]*[:：][*_\s]*(.+)$", re.IGNORECASE | re.MULTILINE
 )
-_BEHIND = re.compile(r"\s*(?:[\[【［(（].*|[*_.。;；]+)$")
+_BEHIND = lazy_pattern(r"\s*(?:[\[【［(（].*|[*_.。;；]+)$")
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 
@@ -201,7 +202,7 @@ class ReadChoice(Action):
         return chosen([read_option(each, options) for each in self.answers], options)
 
 
-_CHOICE = re.compile(
+_CHOICE = lazy_pattern(
     r"(?:\A|[^\S\n]*+\n)[\s*_#>]*+(?:answer|答案)[*_\s]*+[:：][*_\s(（]*+[A-Z][)）.。*_\s]*\Z", re.IGNORECASE
 )
 
