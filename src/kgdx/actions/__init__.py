@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kgdx.lazy import names_of
 
 if TYPE_CHECKING:
-    from kgdx.actions.answering import Cite, Diagnose, Respond
+    from kgdx.actions.answering import Cite, Respond
     from kgdx.actions.describing import Describe
     from kgdx.actions.explaining import Explain
     from kgdx.actions.headers import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         InferByTest,
     )
     from kgdx.actions.inferring import InferByPhenotype
-    from kgdx.actions.reading import Extract, Rank, Recognise
+    from kgdx.actions.reading import Diagnose, Extract, Rank, Recognise
     from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
     from kgdx.actions.tools import Lookup, Match, Search, Summarise
     from kgdx.answer.artifacts import Retrieved
@@ -87,13 +87,13 @@ __all__ = [
 __getattr__ = names_of(
     "kgdx",
     {
-        "actions.answering": "Cite Diagnose Respond",
+        "actions.answering": "Cite Respond",
         "actions.describing": "Describe",
         "actions.explaining": "Explain",
         "actions.headers": "GetCure GetDrug GetGene GetMedicine GetSymptom GetTest "
         "InferByComorbidity InferByCure InferByDrug InferByGene InferBySymptom InferByTest",
         "actions.inferring": "InferByPhenotype",
-        "actions.reading": "Extract Rank Recognise",
+        "actions.reading": "Diagnose Extract Rank Recognise",
         "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Infer Retrieve",
         "actions.tools": "Lookup Match Search Summarise",
         "answer.artifacts": "Retrieved",

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from kgdx.case.admissions import is_admissions, read_admissions
 from kgdx.case.case_json import KEYS, case_from_dialogue, case_from_json, case_from_osce, dialogues, is_dialogue
 from kgdx.case.case_rows import CONTENT, BadRow, case_from_row, header, is_row, table_rows
 from kgdx.case.cleaning import MAX_CHARACTERS, case_from_text, sanitise
@@ -74,10 +73,13 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
     place = Path(path)
     if not place.exists():
         raise CaseError(f"no such file or folder: {place}", hint="check the path")
-    if place.is_dir() and is_admissions(place):
-        for found in read_admissions(place):
-            yield found if isinstance(found, Case) else Failure(found[0], str(found[1]))
-        return
+    if place.is_dir():
+        from kgdx.case.admissions import is_admissions, read_admissions
+
+        if is_admissions(place):
+            for found in read_admissions(place):
+                yield found if isinstance(found, Case) else Failure(found[0], str(found[1]))
+            return
     files = _files(place) if place.is_dir() else []
     if place.is_dir() and not files:
         raise CaseError(f"no case file in {place}", hint=f"it should hold {', '.join(SUFFIXES)} files")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -214,6 +213,8 @@ _SWITCHES = frozenset({*(f"llm.{key}" for key in LLM_SWITCHES), "pubmed.ask"})
 
 def read_config(path: Path) -> dict[str, Any]:
     """Read the config file; there need be none."""
+    import tomllib
+
     try:
         with path.open("rb") as stream:
             config = tomllib.load(stream)

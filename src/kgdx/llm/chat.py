@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import queue
@@ -14,10 +13,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.errors import LlmError
 from kgdx.lazy import lazy_pattern
+
+if TYPE_CHECKING:
+    import asyncio
 
 Role = Literal["system", "user", "assistant"]
 ReasoningChoice = Literal["keep", "separate", "drop"]
@@ -230,6 +232,8 @@ class ChatModel(ABC):
         Raises:
             LlmError: A sample failed; its ``kind`` says why. The others have ended by then, and are kept in the cache.
         """
+        import asyncio
+
         if request.n == 1:
             return [await self.complete(request, on_text)]
         heard = (on_text, *(None for _ in range(request.n - 1)))
@@ -252,6 +256,8 @@ class ChatModel(ABC):
         Raises:
             LlmError: As of :meth:`sample` and :meth:`Completion.whole`.
         """
+        import asyncio
+
         loop = private_loop()
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         call = self.complete(replace(request, n=1), None if on_text is None else pieces.put)
@@ -285,6 +291,8 @@ def private_loop() -> asyncio.AbstractEventLoop:
     Raises:
         RuntimeError: The caller runs in that thread, and would wait for itself.
     """
+    import asyncio
+
     with _starting:
         if not _private or not _private[0][0].is_alive():  # after a fork the thread is gone
             loop = asyncio.new_event_loop()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.answer.artifacts import Fitted, OptionChosen, Passage, Retrieved, Searched
+from kgdx.answer.artifacts import DiseasesNamed, Fitted, OptionChosen, Passage, Retrieved, Searched
 from kgdx.answer.evidence_pack import EvidencePack, clean, pack
 from kgdx.answer.option_questions import read_option
 from kgdx.answer.sentences import check, marks
@@ -227,29 +227,6 @@ def chosen(letters: Sequence[str | None], options: Mapping[str, str]) -> OptionC
     votes = Counter(each for each in letters if each is not None)
     best = votes.most_common(1)[0][0] if votes else ""
     return OptionChosen(best, options.get(best, ""), dict(votes.most_common()), len(letters))
-
-
-@dataclass(frozen=True, slots=True)
-class DiseasesNamed(Artifact):
-    """The diseases that a model's diagnosis names.
-
-    Attributes:
-        declared: Their ids, the likeliest first, each disease once.
-        unknown: Names that no disease of the graph has.
-        invented: How many marks and publications its reasons cite that no evidence has.
-        reasons: Why it names each, as far as the evidence carries it, by id.
-    """
-
-    depends: ClassVar[tuple[Reads, ...]] = ()
-
-    declared: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = field(default=(), repr=False)
-    invented: int = 0
-    reasons: Mapping[str, MoveReason] = field(default_factory=dict, repr=False, hash=False)
-
-    def summary(self) -> dict[str, Any]:
-        """Return the ids, and how many names are unknown."""
-        return {"declared": list(self.declared), "unknown": len(self.unknown), "invented": self.invented}
 
 
 class ReadDiagnosis(Action):
