@@ -437,12 +437,13 @@ class Graph(GraphContext):
         Raises:
             UsageError: There is no such run.
         """
-        if isinstance(run, str):
-            from kgdx.answer.saved_runs import saved_trace
+        from kgdx.answer.cited_answer import Answer
+        from kgdx.answer.saved_runs import saved_trace
 
-            trace: Iterable[Segment] = saved_trace(run, self)
-        else:  # a diagnosis can be iterated over, too: its candidates
-            trace = getattr(run, "trace", run)
+        if isinstance(run, Diagnosis | Answer):
+            trace: Iterable[Segment] = run.trace
+        else:
+            trace = saved_trace(run, self) if isinstance(run, str) else run
         return replay_trace(tuple(trace), self)
 
     def diagnosis(self, episode: Episode) -> Diagnosis:
