@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -92,28 +92,14 @@ def embeddings(
 
     settings = Settings.load(store)
     relations = _listed(what.relations) if what.relations is not None else PAPER
-    choice = Choice(
-        relations,
-        _listed(what.sources),
-        _listed(what.languages),
-        what.tau,
-        what.gamma,
-        what.cooccurrence,
-        what.comorbidity,
-    )
-    training = Training(
-        encoder=how.encoder,
-        epochs=how.epochs,
-        rate=how.rate,
-        seed=how.seed,
-        held_out=how.held_out,
-        patience=how.patience,
-        device=how.device,
-    )
+    chosen = {**asdict(what), "sources": _listed(what.sources), "languages": _listed(what.languages)}
+    choice = Choice(**{**chosen, "relations": relations})
+    trained = asdict(how)
+    trained.pop("vectors")
+    training = Training(**trained)
     cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", options.remark)
     with inputs.graph(store) as graph:
-        home = settings.graph_folder
-        made = learn_embeddings(graph.snapshot, home, name, cached, choice, training, _tell)
+        made = learn_embeddings(graph.snapshot, settings.graph_folder, name, cached, choice, training, _tell)
     if as_json:
         options.write_json(dict(made.card))
     else:

@@ -33,9 +33,9 @@ def mcp(
     encoder: Encoder = False,
     store: Store = None,
 ) -> None:
-    """Serve the graph to assistants as tools (MCP); needs kgdx[mcp].
+    """Serve the graph to assistants, as MCP tools.
 
-    An assistant starts it by itself: `kgdx mcp`. Example: kgdx mcp --http --port 8766
+    It needs kgdx[mcp]; an assistant starts it by itself: `kgdx mcp`. Example: kgdx mcp --http --port 8766
     """
     from kgdx.mcp.mcp_server import run
     from kgdx.serve import Options, read_token
