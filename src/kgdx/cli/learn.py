@@ -85,7 +85,7 @@ def embeddings(
     """
     from kgdx.config import Settings
     from kgdx.learn.embed import learn_embeddings
-    from kgdx.learn.hetero_graph import PAPER, Choice
+    from kgdx.learn.hetero_graph import PAPER, GraphChoice
     from kgdx.learn.link_training import Training
     from kgdx.render.terminal.learned_text import learned
     from kgdx.terms.encoder import CachedEncoder, encoder
@@ -93,7 +93,7 @@ def embeddings(
     settings = Settings.load(store)
     relations = _listed(what.relations) if what.relations is not None else PAPER
     chosen = {**asdict(what), "sources": _listed(what.sources), "languages": _listed(what.languages)}
-    choice = Choice(**{**chosen, "relations": relations})
+    choice = GraphChoice(**{**chosen, "relations": relations})
     trained = asdict(how)
     trained.pop("vectors")
     training = Training(**trained)
