@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -49,7 +50,7 @@ class Respond(Action):
     makes: ClassVar[type[Artifact]] = Answered
     ends: ClassVar[str] = "answered"
     pure: ClassVar[bool] = True
-    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others", "unread"})
+    private: ClassVar[frozenset[str]] = frozenset({"text", "subjects", "others", "unread", "unused", "without"})
 
     text: Annotated[str, Field(max_length=10 * MAX_CHARS)] | None = None
     """The answer, each sentence with the marks of its evidence; written from templates when absent."""
@@ -75,6 +76,12 @@ class Respond(Action):
     unread: str = ""
     """Words by which it wants something of them that has no place in the graph."""
 
+    unused: str = ""
+    """Words of the question that nothing was made of."""
+
+    without: tuple[str, ...] = ()
+    """Findings that the diseases are not to have."""
+
     whether: bool = False
     """Whether the question can be answered with yes or no."""
 
@@ -92,8 +99,9 @@ class Respond(Action):
 
         def make() -> CitedText:
             if self.text is None and self.wants:
-                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether, self.unread)
-                return focused(evidence, asked, language, self.strict)
+                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether)
+                left = {"unread": self.unread, "unused": self.unused, "without": self.without}
+                return focused(evidence, replace(asked, **left), language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)
             return check(self.text, evidence, strict=self.strict, language=language, author=self.author)

@@ -192,7 +192,8 @@ class GraphContext:
         """Searches the graph's texts and the folders that the user has indexed."""
 
         def make() -> Texts:
-            from kgdx.terms.text_search import Texts, graph_texts
+            from kgdx.graph.snapshot import DERIVED
+            from kgdx.terms.text_search import FOLDER, Texts, graph_texts
 
             def tell(done: str) -> None:
                 self._tell(f"indexing the texts of the graph, once: {done}")
@@ -201,7 +202,9 @@ class GraphContext:
                 return graph_texts(self.snapshot, lambda: self.store, tell)
 
             home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
-            return Texts(None if self._foreign else graph, home, self._encoder, vectors)
+            if self._foreign:
+                return Texts(None, home, self._encoder, vectors)
+            return Texts(graph, home, self._encoder, vectors, self.snapshot.path / DERIVED / FOLDER)
 
         texts: Texts = self._once("texts", make)
         return texts

@@ -89,7 +89,11 @@ def merged(things: Iterable[Thing]) -> list[Thing]:
 def aspect_in(item: EvidenceItem) -> str:
     """Return what an item states of its disease (:func:`kgdx.answer.wants.aspect_of`)."""
     name = item.objects[0].name if item.objects else ""
-    return aspect_of(item.relation, str(item.details.get("aspect", "")), name)
+    return (
+        "RISK_FACTOR"
+        if item.details.get("antecedent")
+        else aspect_of(item.relation, str(item.details.get("aspect", "")), name)
+    )
 
 
 def weight_of(item: EvidenceItem) -> float:

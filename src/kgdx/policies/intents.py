@@ -203,6 +203,21 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             |点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食
             | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
         """,
+        Want.SAFETY: r"""
+            (?:孕妇|孕期|怀孕|妊娠|备孕|哺乳|喂奶)(?:期|时|中|期间)?(?:能|可以|是否|会|吃|用|服|安全)
+            | 开车 | 驾驶 | 安全[吗么嘛]
+            | \bsafe(?:ly|ty)?\b | \b(?:can|may|should|could)\s+(?:i|we|he|she|they|you|one|someone)\s+(?:still\s+)?
+              (?:drive|fly|dive|swim|drink)\b
+            | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feeding|nursing)\b
+            | \b(?:pregnant|breast-?\s?feeding|nursing)\b.{0,40}?\b(?:take|use|eat|drink)\b
+        """,
+        Want.URGENCY: r"""
+            (?:要不要|需不需要|用不用|该不该|需要|必须|马上|立即|赶紧).{0,6}(?:去|到|上|送)?(?:医院|急诊|看医生|看病|就医)
+            | (?:去|到|上)(?:医院|急诊)(?:吗|么|看看吗) | 急救 | 救护车
+            | \b(?:should|do|must|need)\s+(?:i|we|he|she|they)\b.{0,40}?
+              \b(?:hospital|emergency|casualty|er|ambulance|doctor|gp|urgent\s+care)\b
+            | \bcall\s+(?:911|999|112|an?\s+ambulance)\b | \bis\s+(?:it|this|that)\s+an\s+emergency\b
+        """,
         Want.DOSE: r"""
             剂量 | 用量 | (?:吃|服|用)(?:几|多少)(?:片|粒|毫克|次|颗) | 一天几次 | 几片 | 怎么服用
             | \bdos(?:e|es|age|ing)\b | \bhow\s+(?:much|many\s+(?:mg|pills|tablets))\b | \bmilligrams?\b
@@ -236,6 +251,8 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
         Want.DIFFERENCE: (*(want for want in Want if want is not Want.DIFFERENCE),),
         Want.GENE: (Want.TEST, Want.CAUSE),
         **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
+        Want.SAFETY: tuple(other for other in Want if other is not Want.SAFETY),
+        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, Want.GENE, Want.RISK, Want.COMORBIDITY),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -304,7 +321,7 @@ _FILLER = lazy_pattern(
     |ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so
     |not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live
     |someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works
-    |involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
+    |both|but|no|without|all|also|only|really|happens?|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +50,16 @@ _OF = lazy_pattern(
 """Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
 
 
+_NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
+_FURTHER = re.compile(
+    r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?!\w)"
+)
+"""A number at the end of a disease's name, and that of another form behind it."""
+
+_EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
+"""Diseases are wanted that have all that is named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a question is read.
@@ -60,6 +70,7 @@ class Reading:
         rest: Its words without the entities.
         wanted: What it wants, in order.
         unnamed: What may be the name of a disease that the index has otherwise; empty where nothing may.
+        denied: The findings of which it says that they are not there.
     """
 
     question: str
@@ -67,6 +78,7 @@ class Reading:
     rest: str
     wanted: tuple[Want, ...]
     unnamed: str
+    denied: tuple[Mention, ...] = ()
 
     @property
     def diseases(self) -> tuple[str, ...]:
@@ -77,6 +89,11 @@ class Reading:
     def findings(self) -> tuple[str, ...]:
         """The findings among what is named."""
         return texts_of(each for each in self.named if each.kind in FINDINGS)
+
+    @property
+    def every(self) -> bool:
+        """Whether diseases are wanted that have all that is named."""
+        return _EVERY.search(self.rest) is not None
 
     @property
     def asked(self) -> tuple[Want, ...]:
@@ -105,7 +122,18 @@ def read_question(state: State) -> Reading:
     rest = masked(question, mentions)
     wanted = wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
-    return Reading(question, named, rest, wanted, _unnamed(named, rest, wanted))
+    denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
+    named += tuple(_numbered(question, named))
+    return Reading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
+
+
+def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
+    """Further forms of a disease of which only the number is said: "Kabuki syndrome 1 and 2"."""
+    for each in named:
+        number, further = _NUMBER.search(each.text), _FURTHER.match(question, each.end)
+        if each.kind == "Disease" and number and further:
+            text = each.text[: number.start()] + further[1]
+            yield replace(each, start=further.start(1), end=further.end(1), text=text)
 
 
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:

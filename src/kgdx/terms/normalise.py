@@ -235,6 +235,11 @@ class Form(NamedTuple):
     han: bool
 
 
+def rephrased(folded: str) -> bool:
+    """Tell whether a folded name has a phrase that is compared as another one."""
+    return _PHRASE.search(f" {folded} ") is not None
+
+
 def form(text: str, *, diseases: bool = True) -> Form:
     """Return the forms of a name.
 

@@ -27,6 +27,7 @@ from kgdx.terms.normalise import (
     fold_name,
     form,
     has_chinese,
+    rephrased,
     same_length,
     word_key,
     word_list,
@@ -180,7 +181,7 @@ def _words_from(words: Sequence[tuple[int, int, str, str]]) -> Iterator[_Run]:
     for _, end, folded, part in words:
         said = f"{said} {folded}" if said else folded
         key = f"{key} {part}" if key and part else key or part
-        yield _Run(begin, end, said, key)
+        yield _Run(begin, end, said, form(said).key if rephrased(said) else key)
 
 
 def _characters(text: str) -> Iterator[Iterator[_Run]]:
