@@ -274,9 +274,10 @@ def _in_small(text: str) -> Iterator[Place]:
 
     for match in _SMALL_PAIR.finditer(text):
         given, last = match["given"], match["last"]
-        if given.title() in words("given_names") and not (_is_plain(given) or given in words("medical_words")):
-            if _is_strange(last) and last not in words("medical_words") and not _MEDICAL.match(text, match.end()):
-                yield match.span("name")
+        named = given.title() in words("given_names") and not (_is_plain(given) or given in words("medical_words"))
+        strange = _is_strange(last) and last not in words("medical_words")
+        if named and strange and not _MEDICAL.match(text, match.end()):
+            yield match.span("name")
     for match in _SMALL_KIN.finditer(text):
         if match["given"].title() in words("given_names") and not _is_plain(match["given"]):
             yield match.span("given")
