@@ -265,8 +265,7 @@ def _in_small(text: str) -> Iterator[Place]:
     for match in _SMALL.finditer(text):
         named = match["name"].split()
         known = [_is_plain(each) or each in words("medical_words") for each in named]
-        given = named[0].title() in words("given_names") and not _is_plain(named[0])
-        if given:
+        if named[0].title() in words("given_names") and not _is_plain(named[0]):
             whole = len(named) > 1 and not known[-1] and not _MEDICAL.match(text, match.end())
             yield match.start("name"), match.end("name") if whole else match.end("given")
         elif not any(known) and all(_is_strange(each) for each in named) and _TOLD.match(text, match.end()):
