@@ -25,7 +25,7 @@ from kgdx.api.building import (
 from kgdx.api.concluding import diagnosis_of
 from kgdx.api.exporting import export
 from kgdx.api.open_graph import CaseLike, Graph
-from kgdx.api.opening import open, save, verify
+from kgdx.api.opening import misfits, open, save, verify
 
 __all__ = [
     "Browsed",
@@ -40,6 +40,7 @@ __all__ = [
     "ensure_default_graph",
     "export",
     "freshness",
+    "misfits",
     "open",
     "pull",
     "push",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreLockedError, UsageError
+from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -64,6 +65,30 @@ def build(
 
     means = _making(settings)
     return build_graph(sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **means)
+
+
+def left_behind(
+    sources: Iterable[str] | Mapping[str, str | None] | None, *, store: str | Path | None = None
+) -> dict[str, str]:
+    """Return what a build would take out of the graph that is there though ranking needs it: source → what it is for.
+
+    Sources of the default build are named where the annotations of findings are among what goes.
+    """
+    settings = _embedded(store)
+    from kgdx.ingest.manifest import manifests
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
+    from kgdx.ingest.source_choice import choose
+
+    folder, gone = GraphFolder(settings.graph_folder), {}
+    with suppress(KgdxError):  # the build itself says what is wrong
+        if folder.exists:
+            there, wanted = sound_report(folder.current()).sources, choose(sources)
+            gone = {
+                name: found.worth
+                for name, found in manifests().items()
+                if found.standard and name in there and name not in wanted
+            }
+    return gone if "hpoa" in gone else {}
 
 
 def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
@@ -316,20 +341,20 @@ def pull(
     store: str | Path | None = None,
     neo4j: str | None = None,
     force: bool = False,
+    leave_out: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
     """Copy the graph of a Neo4j into an embedded one; counts and content are compared afterwards.
+
+    What does not conform to the ontology is refused.
 
     Args:
         store: Graph folder.
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         force: Whether to replace another graph in the folder.
+        leave_out: Whether classes, relations and properties that the ontology does not have are left out, and named in
+            the report.
         progress: Told in words what is being done.
-
-    Raises:
-        StoreError: The server cannot be reached or holds no graph, or the folder holds another one.
-        StoreLockedError: Another process builds or writes the folder's graph.
-        ConfigError: There is no address or no password.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
@@ -338,9 +363,15 @@ def pull(
 
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
+        (progress or _quiet)("Comparing the graph with the ontology")
+        found = source.misfits()
+        if wrong := [each for each in found if not (each.outside and leave_out)]:
+            leaves = ", or leave it out with `--leave-out`" if all(each.outside for each in wrong) else ""
+            message = f"the graph at {access.uri} does not conform to the ontology: {wrong[0]}"
+            raise StoreError(message, hint=f"`kgdx verify --store {access.uri}` lists all; mend it there{leaves}")
         report = copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
     _indexed(settings, progress or _quiet)
-    return report
+    return replace(report, left_out=tuple(map(str, found)))
 
 
 def _embedded(store: str | Path | None) -> Settings:

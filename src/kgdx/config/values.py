@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from kgdx.errors import ConfigError
+from kgdx.files.private import possible
 
 LONGEST_WAIT_S = 86_400
 """Seconds that an answer may be waited for at most: a day."""
@@ -111,7 +112,7 @@ def store_address(value: Any) -> str:
         raise ConfigError(f"the store must be a path or a Bolt address, not {value!r}")
     scheme, separator, _ = value.partition("://")
     if not separator:
-        return str(Path(value).expanduser().absolute())
+        return str(possible(value).absolute())
     if scheme.lower() not in NEO4J_SCHEMES:
         schemes = ", ".join(NEO4J_SCHEMES)
         raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")
