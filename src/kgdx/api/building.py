@@ -49,11 +49,6 @@ def build(
         keep_cases: Whether saved cases and runs are carried over.
         force: Whether a source may have lost half of the rows that it has in the old graph.
 
-    Raises:
-        SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server.
-
     Example:
         >>> build(store="bolt://localhost:7687")
         Traceback (most recent call last):
@@ -105,10 +100,6 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
         The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
         is not the default one.
 
-    Raises:
-        SourceError: A standard source cannot be read.
-        StoreError: The folder cannot be written, or names a build that is not there.
-
     Example:
         >>> ensure_default_graph()  # doctest: +SKIP
         >>> with kgdx.open() as graph:  # doctest: +SKIP
@@ -150,12 +141,6 @@ def update(
         store: Graph folder.
         progress: Called as it goes on.
         force: Whether a source may have lost half of its rows.
-
-    Raises:
-        SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreError: There is no graph, or it was copied from a server.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import update as update_graph
@@ -172,12 +157,6 @@ def remove(
         source: The source's name; ``user`` for all saved cases and runs.
         store: Graph folder.
         progress: Called as it goes on.
-
-    Raises:
-        SourceError: The graph has no such source, or another one needs it.
-        StoreError: There is no graph, or it was copied from a server.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import remove as remove_source
@@ -198,11 +177,6 @@ def retry(
             against what the graph has now.
         store: Graph folder.
         progress: Called as it goes on.
-
-    Raises:
-        UsageError: Nothing is mended in the file, it is no such file, or the store is a Neo4j server.
-        SourceError: A source's file is not there any more.
-        StoreLockedError: Another process builds or writes.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -231,11 +205,6 @@ def decide(
 
     Returns:
         What the update made, if there was one.
-
-    Raises:
-        StoreError: There is no graph.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server, or its folder cannot be written.
     """
     settings = _embedded(store)
     from kgdx.ingest.alignment.decisions import Decisions
@@ -254,10 +223,6 @@ def diff(old: str | Path | None = None, new: str | Path | None = None) -> Compar
     Args:
         old: Graph folder; ``None`` for what the new one held before its last build or update.
         new: Graph folder; the store in use when ``None``.
-
-    Raises:
-        StoreError: One of them is no graph, or nothing is known of what was there before.
-        UsageError: One of them is a Neo4j server.
     """
     before = None if old is None else _embedded(old).graph_folder
     target = _embedded(new).graph_folder
@@ -273,10 +238,6 @@ def freshness(store: str | Path | None = None) -> Freshness:
 
     Args:
         store: Graph folder.
-
-    Raises:
-        StoreError: There is no graph.
-        UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.freshness import freshness as judge
@@ -300,10 +261,6 @@ def push(
         force: Whether to replace what the Neo4j holds.
         sessions: How many write at once where the copy goes over Bolt (:data:`kgdx.graph.copies.SESSIONS`).
         progress: Told in words what is being done.
-
-    Raises:
-        StoreError: The server cannot be reached, refuses the password, or holds something else.
-        ConfigError: There is no address or no password.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)

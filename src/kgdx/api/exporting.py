@@ -31,10 +31,6 @@ def export(
         store: Graph folder.
         force: Whether an export that is there is replaced.
         progress: Told in words what is being done.
-
-    Raises:
-        UsageError: The folder is there and holds something else, or the store is a server.
-        StoreError: The graph is damaged, the folder cannot be written, or the files cannot hold a value.
     """
     from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.graph.copies import content_of

@@ -48,10 +48,6 @@ def open(
             :func:`~kgdx.api.ensure_default_graph`. A graph that ``store`` or a setting names is never built.
         progress: Told in words what takes long.
 
-    Raises:
-        StoreError: There is no graph, or it cannot be opened or built.
-        MissingExtraError: The extra ``encoder`` is wanted and not installed.
-
     Example:
         >>> open("/nowhere")
         Traceback (most recent call last):
@@ -106,10 +102,6 @@ def save(
 
     Returns:
         The run's id.
-
-    Raises:
-        StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: The graph lacks a finding or candidate of the diagnosis; nothing was changed.
     """
     if graph is not None:
         return graph.save(result, text=text)

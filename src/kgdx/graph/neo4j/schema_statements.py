@@ -130,7 +130,7 @@ def misfits(read: Read, schema: Schema) -> Iterator[Misfit]:
     """Yield what in a database does not conform to the ontology: classes, ids, ends, keys, and what is not declared."""
     there = set()
     for row in read("held_labels"):
-        labels = row["labels"]
+        labels = sorted(row["labels"])
         known = [label for label in labels if label in schema.nodes]
         there.update(known)
         if set(labels) & _BOOKS:
@@ -186,6 +186,5 @@ def _allowed(entity: NodeClass | Relation) -> dict[str, Any]:
 
 
 def _ids(node: NodeClass) -> str:
-    """Return the pattern of a class's ids, as Java reads it."""
     forms = [rf"\Q{prefix}\E:(?:{node.patterns.get(prefix, '.+')})" for prefix in node.prefixes]
     return f"(?s)(?:{'|'.join(forms) or '.+'})"

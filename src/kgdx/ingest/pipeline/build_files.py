@@ -230,7 +230,6 @@ def _differing(build: Path) -> list[str]:
 
 
 def _of_sources(title: str, source: str) -> bool:
-    """Whether part of a graph comes from its sources, and not from users or a model's predictions."""
     return source != "user" and f"-{PREDICTED}->" not in title
 
 
