@@ -176,6 +176,18 @@ def uncollected(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.enable()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def small_builds() -> Iterator[Callable[..., str | None]]:
+    """Builds of small graphs wait for no disk and start no second process; what makes them do so is returned."""
+    from kgdx.ingest.pipeline import snapshot_hooks
+
+    second_process = snapshot_hooks._import_name
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(snapshot_hooks, "_import_name", lambda hook: None)
+        yield second_process
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The top of the checkout."""

@@ -246,8 +246,10 @@ def test_continuous_integration_runs_the_readmes_two_commands() -> None:
     assert blocks[0] == setup, "the first block is one line to copy"
     assert setup.endswith("&& kgdx diagnose examples/patient.json"), "and ends with a diagnosis"
     assert test in blocks
+    steps = script.partition('step "set-up')[2].partition('step "Neo4j')[0]
     for name in ("SETUP_COMMAND", "TEST_COMMAND"):
-        assert f'bash -c "set -eo pipefail; ${name}"' in script.partition('step "extras"')[0], "where nothing else is"
+        assert f'bash -c "set -eo pipefail; ${name}"' in steps
+    assert "/full/" not in steps, "where nothing else is"
 
 
 def test_the_architecture_page_lists_the_rooms_in_the_order_that_the_linter_holds() -> None:

@@ -12,8 +12,9 @@ from conftest import ROOT
 from kgdx.actions.graph_source import MAPPED
 from kgdx.cli.options import COMMANDS
 from kgdx.errors import MissingPackageError, UsageError
+from kgdx.evaluate.option_sets import FORMATS
 
-APART = (MAPPED, COMMANDS)
+APART = (MAPPED, COMMANDS, FORMATS)
 
 
 @pytest.fixture(autouse=True)

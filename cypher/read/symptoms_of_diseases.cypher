@@ -1,4 +1,5 @@
 // purpose: Symptoms of diseases, in their source's words; at most `limit` of each disease's, all without it.
+// action: get_symptom, get_symptoms of Symptom: Symptoms of diseases.
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, language, score, reference, source, total
 MATCH (d:Disease)-[r:HAS_SYMPTOM]->(x:Symptom) WHERE d.id IN $diseases

@@ -98,6 +98,13 @@ class Fake:
         return FakeNames()
 
     @property
+    def snapshot(self) -> Fake:
+        return self
+
+    def rows(self, name: str) -> int:
+        return 0
+
+    @property
     def reader(self) -> Fake:
         return self
 

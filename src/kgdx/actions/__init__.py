@@ -5,29 +5,23 @@ from __future__ import annotations
 from kgdx.actions.answering import Cite, Diagnose, Respond
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
-from kgdx.actions.inferring import (
-    InferByComorbidity,
-    InferByCure,
-    InferByDrug,
-    InferByGene,
-    InferByPhenotype,
-    InferBySymptom,
-    InferByTest,
-)
-from kgdx.actions.reading import Extract, Rank, Recognise
-from kgdx.actions.retrieving import (
-    GetComorbidity,
-    GetCooccurrence,
+from kgdx.actions.headers import (
     GetCure,
     GetDrug,
     GetGene,
     GetMedicine,
-    GetPhenotype,
     GetSymptom,
     GetTest,
-    Infer,
-    Retrieve,
+    InferByComorbidity,
+    InferByCure,
+    InferByDrug,
+    InferByGene,
+    InferBySymptom,
+    InferByTest,
 )
+from kgdx.actions.inferring import InferByPhenotype
+from kgdx.actions.reading import Extract, Rank, Recognise
+from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.cited_answer import Answer

@@ -114,6 +114,7 @@ class Graph(GraphContext):
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         able(chooser, "diagnoses", model)
+        chooser = chooser.suited(self)
         if chooser.capabilities.models:
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
@@ -160,7 +161,7 @@ class Graph(GraphContext):
         elif given:
             chooser = policy_of(given)
         else:
-            chooser = make_policy(policy or default_policy("diagnoses"))
+            chooser = make_policy(policy or default_policy("diagnoses")).suited(self)
         world = self.world(chooser, patient=patient, model=model, limits=limits)
         if given:
             return run_episode(world, resume(world, given), chooser, watch)

@@ -308,7 +308,7 @@ class _Reader:
             self._violated("empty", place, f"<{act}> names nothing")
             return "it names nothing"
         if len(earlier) >= rules.most(act):
-            most = f"{act} can be done {rules.most(act)} times"
+            most = f"{act} can be done {rules.most(act)} times" if rules.most(act) else f"there is no {act} here"
             self._violated("too often", place, most)
             return most
         if (width := rules.width(act)) and len(items) > width:
