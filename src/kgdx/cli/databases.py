@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store, Terms, grouped
+from kgdx.cli.options import Json, Store, TermOptions, grouped
 from kgdx.errors import StoreError
 
 Address = Annotated[
@@ -199,7 +199,7 @@ def browse(
         typer.Argument(metavar="RUN|TEXT|FILE|-", help="A saved run, such as run:0123456789abcdef; or the patient."),
     ] = None,
     *,
-    terms: Terms,
+    terms: TermOptions,
     wanted: Wanted,
     where: Where,
     style: Annotated[bool, typer.Option("--style", help="Say where the style and the saved queries are.")] = False,

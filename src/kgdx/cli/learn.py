@@ -86,14 +86,14 @@ def embeddings(
     """
     from kgdx.config import Settings
     from kgdx.learn.embed import learn_embeddings
-    from kgdx.learn.hetero_graph import PAPER, Choice
+    from kgdx.learn.hetero_graph import PAPER, GraphChoice
     from kgdx.learn.link_training import Training
     from kgdx.render.terminal.learned_text import learned
     from kgdx.terms.encoder import CachedEncoder, encoder
 
     settings = Settings.load(store)
     relations = _listed(what.relations) if what.relations is not None else PAPER
-    choice = Choice(
+    choice = GraphChoice(
         relations,
         _listed(what.sources),
         _listed(what.languages),

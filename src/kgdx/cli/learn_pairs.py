@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def pairs(
     drawn: Drawn,
     searched: Searched,
     kept: Kept,
-    budget: Budget,
+    budget: BudgetOptions,
     html: Html = None,
     force: Force = False,
     as_json: Json = False,
@@ -116,7 +116,7 @@ def pairs(
 
 
 def _made(
-    graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, Searched, Kept, Budget]
+    graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, Searched, Kept, BudgetOptions]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Ask what has not been asked, and return the pairs and what they were made from."""
     import asyncio

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from kgdx.cli.options import Budget, remark
+from kgdx.cli.options import BudgetOptions, remark
 
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis
@@ -76,7 +76,7 @@ class Rerank:
         made = make_policy("rerank", settings, top=top, explain=explain, case_bank=case_bank)
         return cast("RerankPolicy", made)
 
-    def reranker(self, graph: Graph, policy: RerankPolicy, budget: Budget, jobs: int | None) -> Reranker:
+    def reranker(self, graph: Graph, policy: RerankPolicy, budget: BudgetOptions, jobs: int | None) -> Reranker:
         """Return what re-ranks a batch; as many requests at a time as are set for the endpoint where nobody says."""
         from kgdx.api.reranking import Reranker
 
@@ -85,7 +85,7 @@ class Rerank:
 
 
 def reranked(
-    work: Reranker, given: Iterable[Case | Failure], total: int | None, budget: Budget
+    work: Reranker, given: Iterable[Case | Failure], total: int | None, budget: BudgetOptions
 ) -> Iterator[tuple[Case | Failure, Diagnosis | KgdxError | None]]:
     """Yield each case of a batch with what came of it, in their order; says before what it will take, and then did.
 
@@ -121,7 +121,7 @@ def reranked(
     remark(f"re-ranked {done - stands:,} of {done:,}{taken(spent.to_dict())}")
 
 
-def require_budget(budget: Budget, settings: Settings) -> None:
+def require_budget(budget: BudgetOptions, settings: Settings) -> None:
     """Refuse to ask a model about many patients where neither an option nor a setting limits calls, tokens or cost."""
     from kgdx.errors import UsageError
 
