@@ -62,7 +62,7 @@ class FakeNames:
 class Fake:
     """Answers templates from a table and counts how often it is asked; it has no symptoms in words."""
 
-    in_words = False
+    in_words = in_texts = False
     nearness = None
     standings = None
 
@@ -96,13 +96,6 @@ class Fake:
     @property
     def names(self) -> FakeNames:
         return FakeNames()
-
-    @property
-    def snapshot(self) -> Fake:
-        return self
-
-    def rows(self, name: str) -> int:
-        return 0
 
     @property
     def reader(self) -> Fake:

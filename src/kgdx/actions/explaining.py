@@ -144,9 +144,9 @@ def _in_words(graph: Operations, diseases: Sequence[str], findings: Sequence[str
     if not findings:
         return []
     rows: list[Row] = []
-    if graph.graph.snapshot.rows("has_symptom"):
+    if graph.graph.in_words:
         rows += graph.query("evidence_symptoms", diseases=diseases, findings=findings)
-    if graph.graph.snapshot.rows("document"):  # only texts name phenotypes, and only the store says which
+    if graph.graph.in_texts:  # only texts name phenotypes, and only the store says which
         rows += graph.query("evidence_texts", diseases=diseases, findings=findings)
     return rows
 

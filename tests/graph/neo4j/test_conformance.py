@@ -24,7 +24,7 @@ OUTSIDE = {
     "MATCH (d:Disease) WITH d LIMIT 1 SET d.mood = 'good'": "Disease: the property mood is not in the ontology",
 }
 WRONG = {
-    "CREATE (:Disease {id: 'FOO:1', name: 'x', source: 'me'})": "Disease: ids of another form (1: FOO:1)",
+    "CREATE (:Disease {id: 'FOO:1', name: 'x', source: 'me'})": "Disease: ids of another form (2, such as FOO:1)",
     "CREATE (:Disease {id: 'OMIM:699999', name: 'x'})": "Disease: source is missing (1: OMIM:699999)",
     "MATCH (d:Disease) WITH d LIMIT 1 SET d.name = 5": "Disease: name has values of another type",
     "MATCH (d:Disease) WITH d LIMIT 1 CREATE (d)-[:SAME_AS {source: 'me', relation: 'sort of'}]->(d)": (
