@@ -1,5 +1,4 @@
-// purpose: What speaks for and against a disease: all findings, present and excluded, and the paths from them to it, over
-//     annotations, symptoms in a source's words, and what texts name.
+// purpose: What speaks for and against a disease: the findings, and the paths from them to it.
 // params: disease: string, present: strings, absent: strings
 // columns: path
 MATCH path = (f:Phenotype) WHERE f.id IN $present + $absent

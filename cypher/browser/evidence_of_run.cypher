@@ -1,5 +1,4 @@
-// purpose: What speaks for and against candidates of a diagnosis: all findings of the patient, and the paths to the disease,
-//     over annotations, symptoms in a source's words, what texts name, and tests.
+// purpose: What speaks for and against candidates of a diagnosis: the findings, and the paths from them.
 // params: run: string, ranks: integers
 // columns: path
 MATCH path = (:PatientCase)-[:HAS_RUN]->(:Diagnosis {id: $run})-[considered:CONSIDERED]->(:Disease)
