@@ -45,12 +45,6 @@ class Learned:
     Args:
         graph: The open graph.
         name: Name of the embeddings; those that there are when ``None``, if there is one set alone.
-
-    Raises:
-        AbsentError: There are none.
-        StaleSnapshotError: They are of another graph.
-        StoreError: They are damaged.
-        UsageError: There are several, and none is named.
     """
 
     def __init__(self, graph: GraphContext, name: str | None = None) -> None:
@@ -77,10 +71,6 @@ class Learned:
         Args:
             text: Such as ``OMIM:154700``, ``influenza`` or ``disease:influenza``.
             kinds: Kinds that it can be of.
-
-        Raises:
-            UsageError: Nothing is called so, or several nodes are.
-            AbsentError: The node has none of the links that were learned on.
         """
         first, colon, rest = text.partition(":")
         if colon and first.lower() in CLASSES and first.islower():
@@ -189,10 +179,6 @@ def keep(graph: GraphContext, found: Predictions) -> int:
 
     Returns:
         How many were written.
-
-    Raises:
-        StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: A node is not in the graph any more; nothing was changed.
     """
     if found.calibration_error is None:
         hint = "train with --held-out above 0, by which probabilities are told"
