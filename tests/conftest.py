@@ -147,25 +147,22 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Share out a parallel run (``--dist=loadgroup --no-loadscope-reorder``).
 
-    A module stays on one worker, and all modules that use the database on the same one, where they need not wait for
-    each other's turn. These come first, then those with heavy tests, so that no worker is left with one at the end.
+    A module stays on one worker; so do all that use the database, where they need not wait for each other's turn, and
+    all that use a server of their own. These come first, then modules with heavy tests, so that no worker is left with
+    one at the end.
     """
     if noted := config.getoption("--left-over"):
         leave_over(config, items, noted)
+    groups: dict[Path, str] = {}
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.runtest = partial(run_example, item.runtest)  # type: ignore[method-assign]
-    database = {
-        item.path
-        for item in items
-        if "neo4j_uri" in getattr(item, "fixturenames", ()) or item.get_closest_marker("neo4j")
-    }
-    if "KGDX_NEO4J_URI" not in os.environ:  # they are skipped, or run on the embedded store alone
-        database.clear()
+        if "KGDX_NEO4J_URI" in os.environ and item.get_closest_marker("neo4j"):
+            groups[item.path] = "a server of their own" if item.get_closest_marker("maven") else "database"
     heavy = {item.path for item in items if item.get_closest_marker("heavy")}
-    items.sort(key=lambda item: (item.path not in database, item.path not in heavy))
+    items.sort(key=lambda item: (item.path not in groups, item.path not in heavy))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group("database" if item.path in database else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(groups.get(item.path, str(item.path))))
 
 
 @pytest.fixture(autouse=True)
