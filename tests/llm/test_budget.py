@@ -129,9 +129,6 @@ def test_answers_that_are_kept_cost_nothing(tmp_path: Path) -> None:
     assert caught.value.kind == "budget"
 
 
-# --- settings -------------------------------------------------------------------------------------------------------
-
-
 def access(tmp_path: Path, **settings: str) -> LlmAccess:
     names = {"KGDX_HOME": str(tmp_path), "KGDX_LLM_BASE_URL": "http://127.0.0.1:9/v1", "KGDX_LLM_MODEL": "m"}
     return Settings.load(environ=names | {f"KGDX_LLM_{key.upper()}": value for key, value in settings.items()}).llm()

@@ -53,9 +53,6 @@ def with_(request: Request, **changes: Any) -> Request:
     return Request(**{name: getattr(request, name) for name in request.__slots__} | changes)
 
 
-# --- several samples ------------------------------------------------------------------------------------------------
-
-
 def test_each_of_several_samples_is_what_a_request_of_its_own_gives() -> None:
     with serving(babble) as server:
         model = endpoint(server)
@@ -102,9 +99,6 @@ def test_one_sample_that_fails_fails_the_call_and_the_others_are_kept(tmp_path: 
             sampled(model, with_(HOT, n=3))
         assert caught.value.kind == "refused"
         assert sampled(model, with_(HOT, seed=seed_of(7, 2)))[0][0].cached
-
-
-# --- settings, tokens, continued texts ------------------------------------------------------------------------------
 
 
 def test_every_setting_is_sent_and_none_that_is_not_given() -> None:
@@ -196,9 +190,6 @@ def test_reasoning_is_separated_dropped_or_kept(say: Say, choice: Any, text: str
     assert (made.text, made.reasoning) == (text, reasoning)
 
 
-# --- many at a time -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [200, pytest.param(1_000, marks=pytest.mark.heavy)])
 def test_a_thousand_samples_at_a_time_equal_those_one_by_one(count: int) -> None:
     requests = [
@@ -255,9 +246,6 @@ def test_a_cancelled_call_ends_at_once_and_leaves_the_others_alone() -> None:
         assert asyncio.run(closing(model, calls(model))) == "late"
 
 
-# --- the synchronous form -------------------------------------------------------------------------------------------
-
-
 def test_a_synchronous_call_works_within_a_running_event_loop() -> None:
     async def notebook(model: ChatModel) -> str:
         return model.ask(ASKED).text
@@ -309,8 +297,6 @@ def test_a_model_that_is_dropped_closes_its_connections() -> None:
             time.sleep(0.01)
         assert not server._open
 
-
-# --- what is kept ---------------------------------------------------------------------------------------------------
 
 IDS = st.lists(st.integers(0, 2**31), max_size=4).map(tuple)
 COMPLETIONS = st.builds(
