@@ -230,6 +230,13 @@ def tiny_graph(run_folder: Path) -> Path:
     return _built_once(run_folder / "tiny-graph", {name: str(TINY / file) for name, file in TINY_FILES.items()})
 
 
+@pytest.fixture(scope="session")
+def chinese_graph(run_folder: Path, shared_data: Path) -> Path:
+    """The graph of a real source in Chinese and of the hand-drawn ontology, likewise."""
+    kg = shared_data / "chinese-disease-kg.jsonl.gz"
+    return _built_once(run_folder / "chinese-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(kg)})
+
+
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:
     """Build a graph, or wait for the worker that does."""
     import kgdx
