@@ -16,7 +16,7 @@ from kgdx.api import Graph
 from kgdx.errors import UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates
 from kgdx.evaluate.generated_questions import ASKED, MOST_GOLD, MOST_NAMED, generate
-from kgdx.evaluate.question_sets import Question, parse_questions, write_questions
+from kgdx.evaluate.question_sets import BenchmarkQuestion, parse_questions, write_questions
 from kgdx.evaluate.scripted_models import right_action
 
 FIELDS = {"symptom": "symptom", "test": "check", "drug": "common_drug", "cure": "cure_way", "comorbidity": "acompany"}
@@ -34,7 +34,7 @@ def stated(documents: list[dict[str, object]]) -> dict[str, dict[str, set[str]]]
     return found
 
 
-def check(questions: list[Question], facts: dict[str, dict[str, set[str]]]) -> None:
+def check(questions: list[BenchmarkQuestion], facts: dict[str, dict[str, set[str]]]) -> None:
     for question in questions:
         kind = question.action.rpartition("_")[2]
         gold = {each.name for each in question.gold}

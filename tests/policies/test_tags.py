@@ -38,12 +38,14 @@ def patients_folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def graph(patients_folder: Path) -> Iterator[Graph]:
-    with kgdx.open(patients_folder) as opened:
-        texts = patients_folder.parent / "notes"
-        texts.mkdir()
-        (texts / "note.txt").write_text("A seizure with fever is rarely epilepsy.")
-        index_corpus(opened.settings.home / "texts", Corpus.of(texts, "notes"))
+def graph(patients_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+    texts, home = tmp_path_factory.mktemp("notes"), tmp_path_factory.mktemp("home")
+    (texts / "note.txt").write_text("A seizure with fever is rarely epilepsy.")
+    index_corpus(home / "texts", Corpus.of(texts, "notes"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGDX_HOME", str(home))
+        opened = kgdx.open(patients_folder)
+    with opened:
         yield opened
 
 
