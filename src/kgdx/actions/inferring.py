@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
-from kgdx.actions.retrieving import Limit, retrieve
+from kgdx.actions.retrieving import MAX_ROWS, Limit, retrieve
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.stated_things import family_of
 from kgdx.episode.operations import Operations
@@ -51,6 +51,9 @@ class DiseasesBy(Action, ABC):
     limit: Limit = 20
     """Most diseases."""
 
+    without: NameList | None = None
+    """Leave out diseases that match one of these."""
+
     likeliest: bool = False
     """Whether those that match most come in the order of the ranker, families of many that match first, rather than
     by id."""
@@ -62,9 +65,15 @@ class DiseasesBy(Action, ABC):
         arguments = {
             self.binds or self.takes: self.matched(found),
             "min_match_count": min(self.min_match_count, len(found)),
-            "limit": MATCHED if self.likeliest else self.limit,
+            "limit": MATCHED if self.likeliest or self.without else self.limit,
         }
         every = retrieve(graph, self, self.template, arguments, known)
+        if self.without:
+            apart = self.matched(distinct(resolve(graph, self.without, self.kinds)))
+            having = arguments | {self.binds or self.takes: apart, "min_match_count": 1, "limit": MAX_ROWS}
+            left_out = {row["id"] for row in graph.query(self.template, **having)}
+            kept = tuple(row for row in every.rows if row["id"] not in left_out)
+            every = replace(every, rows=kept if self.likeliest else kept[: self.limit])
         if not self.likeliest:
             return every
         return replace(every, rows=tuple(_likeliest(graph, getattr(self, self.takes), every.rows)[: self.limit]))

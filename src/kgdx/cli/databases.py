@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,12 +12,13 @@ import typer
 from kgdx.cli import inputs, options
 from kgdx.cli.options import Json, Store, TermOptions, grouped
 from kgdx.errors import StoreError
+from kgdx.lazy import lazy_pattern
 
 Address = Annotated[
     str | None,
     typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
 ]
-_RUN = re.compile(r"run:\S+")
+_RUN = lazy_pattern(r"run:\S+")
 
 
 def register(app: typer.Typer) -> None:

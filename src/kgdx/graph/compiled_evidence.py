@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import compressed
+from kgdx.arrays.sparse import Sparse
 from kgdx.graph.protocol import Row
 from kgdx.graph.snapshot import Snapshot
 from kgdx.schema.model import FREQUENCIES
@@ -40,7 +40,7 @@ class Evidence:
         self._snapshot = snapshot
         self._ids, self._names = (snapshot.values("phenotype", name).all for name in ("id", "name"))
         child, parent = (snapshot.column("is_a", end) for end in ("child", "parent"))
-        self._up = compressed(child, parent, np.ones(len(child), bool), len(self._ids))
+        self._up = Sparse(np.searchsorted(child, np.arange(len(self._ids) + 1)), parent, parent)
         self._ways: dict[int, dict[int, Way]] = {}
 
     def rows(self, name: str, bound: Mapping[str, Any]) -> list[Row]:

@@ -84,7 +84,7 @@ _ANNOTATED = (
 _LISTS = ("publications", "modifiers")
 
 _LISTINGS = {
-    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, _STATED, _PHRASE),
+    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, ("antecedent", *_STATED), _PHRASE),
     "tests_of_diseases": _Listing("test", {"RECOMMEND_TEST": "recommend_test"}, _STATED, _PHRASE),
     "drugs_of_diseases": _Listing("drug", {"RECOMMEND_DRUG": "recommend_drug"}, _STATED, _PHRASE),
     "cures_of_diseases": _Listing("cure", {"RECOMMEND_CURE": "recommend_cure"}, _STATED, _PHRASE),
