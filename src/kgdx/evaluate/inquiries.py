@@ -100,7 +100,6 @@ class Inquiries:
         self._withheld = Withheld(self.graph.ranker, self.graph.snapshot)
 
     def __call__(self, case: Case | Failure, arm: str) -> Record:
-        """Ask one patient, by the name that :func:`arm_of` gives."""
         selector, _, answers = arm.rpartition(" ")
         return self.consult(case, selector, "bare" if answers == "bare" else "named")
 
@@ -173,7 +172,6 @@ class Inquiries:
         return found | {"asked": len(times), "hits": hits, "milliseconds": times}
 
     def patient(self, case: Case, answers: Answers) -> SimulatedPatient:
-        """Return who answers for a case."""
         complete, setting = case.source == COMPLETE, self.setting
         return SimulatedPatient(case, self.graph.ancestry, answers == "named", complete, setting.noise, setting.seed)
 
@@ -197,7 +195,6 @@ class InquiryTask:
     setting: Setting
 
     def on(self, graph: Graph) -> Inquiries:
-        """Return what asks a patient."""
         labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
         return Inquiries(graph, labels, words_reader(graph), self.setting)
 
