@@ -108,11 +108,18 @@ def pairs(
         made, about = _made(graph, asked, (llm, to), (drawn, searched, kept, budget))
     about |= {"equal": len(given.questions) - len(asked), "refused": len(given.refused)}
     write_pairs(to, made, about)
-    page_files.write(html, lambda: _page(about, made), force=force)
+    if html is not None:
+        from kgdx.render.pages.pairs_page import pairs_page
+
+        page_files.write(html, lambda: pairs_page(about, [asdict(each) for each in made]), force=force)
     if as_json:
         options.write_json(about)
-    else:
-        _tell(about, to)
+        return
+    for kind in ("thought", "answer"):
+        told = about["statistics"][kind]
+        why, samples = (", ".join(f"{n} {c:,}" for n, c in told[name].items()) for name in ("questions", "samples"))
+        print(f"{told['pairs']:,} pairs of {kind}s; questions: {why}; samples: {samples or 'none'}")
+    print(f"written to {to}")
 
 
 def _made(
@@ -140,19 +147,3 @@ def _made(
         options.remark(f"{len(journal) - before:,} samples asked")
     made, statistics = made_of(found, kept.filters(), drawn.seed)
     return made, {**about, "drawn": asdict(drawn), "kept": asdict(kept), "statistics": statistics}
-
-
-def _page(about: dict[str, Any], made: list[Any]) -> str:
-    from kgdx.render.pages.pairs_page import pairs_page
-
-    return pairs_page(about, [asdict(each) for each in made])
-
-
-def _tell(about: dict[str, Any], to: Path) -> None:
-    statistics = about["statistics"]
-    for kind in ("thought", "answer"):
-        told = statistics[kind]
-        questions = ", ".join(f"{why} {count:,}" for why, count in told["questions"].items())
-        samples = ", ".join(f"{what} {count:,}" for what, count in told["samples"].items())
-        print(f"{told['pairs']:,} pairs of {kind}s; questions: {questions}; samples: {samples or 'none'}")
-    print(f"written to {to}")

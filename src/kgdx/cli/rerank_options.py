@@ -50,14 +50,7 @@ class Rerank:
     def policy(
         self, *, top: int, explain: int, case_bank: bool | None, others: Iterable[str | None]
     ) -> RerankPolicy | None:
-        """Return the policy that re-ranks; ``None`` where no model is named.
-
-        Args:
-            top: How many candidates are listed.
-            explain: How many of them are explained.
-            case_bank: Whether to match with the graph's other patients too.
-            others: What else may choose the steps.
-        """
+        """Return the policy that re-ranks; ``None`` where no model is named; ``others`` may choose steps."""
         from kgdx.episode.policy import make_policy
         from kgdx.errors import UsageError
 
@@ -89,14 +82,7 @@ class Rerank:
 def reranked(
     work: Reranker, given: Iterable[Case | Failure], total: int | None, budget: BudgetOptions
 ) -> Iterator[tuple[Case | Failure, Diagnosis | KgdxError | None]]:
-    """Yield each case of a batch with what came of it, in their order; says before what it will take, and then did.
-
-    Args:
-        work: Re-ranks.
-        given: The cases.
-        total: How many there are; ``None`` where that is not known before.
-        budget: What all of them may cost.
-    """
+    """Yield each case of a batch with what came of it, in their order; says before what it will take, and then did."""
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.api.reranking import SAMPLE
     from kgdx.case import Failure
