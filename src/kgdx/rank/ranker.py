@@ -160,8 +160,8 @@ class Ranker:
 
         def find() -> tuple[tuple[Candidate, ...], float]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
-            matched = None if bank is None else bank.match(self.score_query(query), left_out)
             try:
+                matched = None if bank is None else bank.match(self.score_query(query), left_out)
                 return self._best(query, top, others, matched, out, explain=explain, by_family=by_family)
             except IndexError as error:  # a disk has changed an index by itself: opening cannot see that
                 hint = "`kgdx verify` lists what is wrong; build the graph again with `kgdx build`"
