@@ -45,12 +45,7 @@ def group_names() -> frozenset[str]:
 
 
 def described(snapshot: Snapshot, annotated: Ints) -> Ints:
-    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated.
-
-    Args:
-        snapshot: The graph's tables.
-        annotated: Which disease rows have annotations that take part in ranking; shape (diseases,).
-    """
+    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated."""
     found = np.zeros(len(annotated), bool)
     for table, end in _ENDS.items():
         found[snapshot.column(table, end)] = True

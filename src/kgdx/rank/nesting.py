@@ -15,10 +15,8 @@ import numpy as np
 from kgdx.arrays.sparse import Ints, Sparse
 from kgdx.rank.candidates import Candidates
 
-NESTED = "ORPHA:"
-"""Entries of this source are nested …"""
-HOSTS = "OMIM:"
-"""… under linked candidates that an entry of this one stands for."""
+NESTED, HOSTS = "ORPHA:", "OMIM:"
+"""Entries of the first source are nested under linked candidates that an entry of the second stands for."""
 MINTED = "KGDX:"
 """What such a source has for some patients only (小儿肺炎) is nested under the disease, whatever stands for that."""
 
@@ -29,11 +27,7 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
     A nested entry belongs to the first candidate that it is linked to, by which its id finds a place in the ranking.
     It keeps its annotations, which the candidates below it inherit as they do from any broader group.
 
-    Args:
-        candidates: All of them.
-        ids: CURIE of each disease row.
-        broad: Disease rows of broader entries; shape (pairs,).
-        narrow: The narrower entry of each.
+    ``broad`` and ``narrow`` are disease rows, those of the broader and of the narrower entry of each pair.
 
     Example:
         >>> from kgdx.rank.candidates import merged

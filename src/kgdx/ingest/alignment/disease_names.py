@@ -52,7 +52,6 @@ class EntryName:
     weight: float
 
     def by_meaning(self) -> EntryName:
-        """The name with what it says in the place of its form."""
         return replace(self, key=meaning(self.text))
 
 
@@ -119,7 +118,6 @@ def _plain(text: str) -> str:
 
 
 def _aliases(name: str, definition: str) -> Iterator[str]:
-    """Yield what the first sentence calls a disease, too: names of part of it, or of what follows it, are left out."""
     said = _plain(definition)
     if said.startswith(_plain(name)):
         for each in _ALIAS.findall(said.partition("。")[0][:_ALIASED]):

@@ -172,7 +172,6 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
 
 
 def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
-    """Yield the entries of one source whose own names say the same."""
     by_key: dict[tuple[str, str], dict[str, EntryName]] = defaultdict(dict)
     for each in sorted(own, key=lambda each: -each.weight):
         by_key[_kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
@@ -185,7 +184,6 @@ def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
 
 
 def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
-    """Yield the entries that are another one of the same source for children or the old only, with that other one."""
     names = [each for each in own if each.weight == NAME]
     by_key = {(_kind(each.entry), meaning(each.text)): each for each in names}
     for each in names:
@@ -199,7 +197,6 @@ def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair
 def _labels(
     labels: Iterable[tuple[str, str]], called: Mapping[str, Sequence[str]], joined: Components
 ) -> Iterator[NamePair]:
-    """Yield one relation for each label of cases that means one disease: no label joins two entries."""
     for id, name in labels:
         if len({joined.find(each) for each in called[name]}) == 1:
             meant = min(called[name], key=lambda each: (each.startswith(_MINTED), each))
@@ -297,7 +294,6 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
 
 
 def _meant(members: Sequence[EntryName], joined: Components) -> EntryName | None:
-    """Return the entry of a vocabulary that a name means: of Orphanet's and OMIM's, that which is not one form."""
     weight = max(each.weight for each in members)
     best = sorted((each for each in members if each.weight == weight), key=lambda each: each.entry)
     best = [each for each in best if each.entry.startswith("ORPHA:")] or best

@@ -122,7 +122,6 @@ def beginnings(keys: Iterable[str]) -> set[str]:
 def _parted(
     parts: list[str], between: str, known: Mapping[str, int], longest: int, inside: Callable[[str], list[int]]
 ) -> Iterator[int | str]:
-    """Yield the pieces of the cheapest parting; neighbouring parts that are not known are one piece."""
     best: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, ())]
     for end in range(1, len(parts) + 1):
         options: list[tuple[float, int, tuple[int, ...]]] = [(best[end - 1][0] + _UNKNOWN, end - 1, ())]
@@ -155,7 +154,6 @@ def _parted(
 
 
 def _without_initials(words: list[str]) -> list[str]:
-    """Leave out an abbreviation before or after the words that it is of: "ovarian hyperstimulation syndrome ohss"."""
     for short, rest in ((words[-1], words[:-1]), (words[0], words[1:])) if len(words) > 2 else ():
         initials = "".join(word[0] for word in rest)
         if len(short) > 2 and (short == initials or short.removesuffix("s") == initials):
@@ -164,7 +162,6 @@ def _without_initials(words: list[str]) -> list[str]:
 
 
 def _with_apostrophe(word: str) -> str:
-    """Return a known word without the genitive that has lost its apostrophe: "takayasus arteritis"."""
     words = _lexicon().words
     return word[:-1] if word not in words and word.endswith("s") and word[:-1] in words else word
 
@@ -175,7 +172,6 @@ def _nothing(text: str) -> list[int]:
 
 @lru_cache(maxsize=1 << 14)
 def _word_parts(word: str) -> list[int]:
-    """Part a word into combining forms: gastro-enter-itis."""
     lexicon = _lexicon()
 
     def rest(text: str) -> list[int] | None:

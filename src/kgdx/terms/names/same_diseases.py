@@ -127,7 +127,6 @@ def align_diseases(
 
 
 def _without_forms(found: pl.DataFrame, everything: Side) -> pl.DataFrame:
-    """Mark the pairs with an entry of a user's source of which one name adds to the other: a part or form of it."""
     names = {id: bare(name or "") for id, name in everything.entities.select("id", "name").iter_rows()}
     minted = [id.startswith("KGDX:") for id in found["subject"]]
     pairs = zip(minted, found.select("subject", "object", "outcome").iter_rows(), strict=True)
@@ -152,7 +151,6 @@ def exact_pairs(
 
 
 def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
-    """Join what is stated as exact, the surest first, and mark what does not fit with what was joined before."""
     order = found.with_row_index("row").filter(pl.col("outcome") == "stated")
     place = pl.col("object").str.starts_with("ORPHA:")  # an Orphanet entry is a disease, an OMIM one often a form of it
     order = order.with_columns(place.alias("orphanet"))
