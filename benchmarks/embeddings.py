@@ -26,7 +26,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.graph.snapshot import Snapshot
 from kgdx.learn.embed import learn_embeddings
 from kgdx.learn.held_out_links import split
-from kgdx.learn.hetero_graph import PAPER, Choice, HeteroGraph, ends_of
+from kgdx.learn.hetero_graph import PAPER, GraphChoice, HeteroGraph, ends_of
 from kgdx.learn.link_training import Training, train
 from kgdx.learn.tensors import torch_of
 from kgdx.rank.embeddings import Embeddings
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     show("---" for _ in HEAD)
     with kgdx.open(options.store) as graph, tempfile.TemporaryDirectory(prefix="kgdx-embeddings-") as scratch:
         patients = Patients(options.cases, vectors)
-        choice = Choice(tuple(options.relations), SOURCES)
+        choice = GraphChoice(tuple(options.relations), SOURCES)
         for name in options.encoders:
             for seed in options.seeds:
                 how = Training(encoder=name, seed=seed, held_out=options.held_out)

@@ -25,7 +25,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.config import Settings
 from kgdx.learn.graph_encoders import GRAPH_ENCODERS
 from kgdx.learn.held_out_links import auc, average_precision, split, unlinked
-from kgdx.learn.hetero_graph import SIMILAR_DISEASES, Choice, HeteroGraph, hetero_graph, jaccard
+from kgdx.learn.hetero_graph import SIMILAR_DISEASES, GraphChoice, HeteroGraph, hetero_graph, jaccard
 from kgdx.learn.link_training import Training, train
 from kgdx.rank.calibration import Calibration
 from kgdx.rank.link_prediction import calibrate
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = Settings.load(str(options.store))
     cached = CachedEncoder(encoder("minilm"), settings.cache / "vectors")
     with kgdx.open(options.store) as graph:
-        whole = hetero_graph(graph.snapshot, cached, Choice(sources=tuple(options.sources.split(","))))
+        whole = hetero_graph(graph.snapshot, cached, GraphChoice(sources=tuple(options.sources.split(","))))
     found: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     calibrated: dict[str, list[tuple[Floats, Floats]]] = defaultdict(list)
     for seed in range(options.seeds):
@@ -110,7 +110,7 @@ def taken_out(whole: HeteroGraph, share: float, seed: int) -> Task:
     count = int(len(order) * share)
     left = every[:, np.sort(order[count:])]
     task = Task(replace(whole, edges={**whole.edges, RELATION: left}), every[:, order[:count]], every)
-    derived = jaccard(task.has(left), Choice().gamma)
+    derived = jaccard(task.has(left), GraphChoice().gamma)
     return replace(task, graph=replace(whole, edges={**task.graph.edges, SIMILAR_DISEASES: derived}))
 
 

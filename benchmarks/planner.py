@@ -28,7 +28,7 @@ from kgdx.config import LlmAccess
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
 from kgdx.evaluate.generated_questions import generate
-from kgdx.evaluate.question_sets import Question, chosen, read_questions
+from kgdx.evaluate.question_sets import BenchmarkQuestion, chosen, read_questions
 from kgdx.evaluate.scripted_models import PLANNERS, scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.llm.connect import connect
@@ -73,7 +73,7 @@ def over_http(model: ChatModel) -> Iterator[tuple[ChatModel, Server]]:
         yield connect(LlmAccess(model.name.replace(":", "-"), server.url)), server
 
 
-def measured(graph: Graph, kind: str, questions: Sequence[Question]) -> dict[str, Any]:
+def measured(graph: Graph, kind: str, questions: Sequence[BenchmarkQuestion]) -> dict[str, Any]:
     """The figures of the rules, or of a planner over HTTP."""
     ask = GraphAsker(graph)
     if kind == RULES:

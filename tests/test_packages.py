@@ -12,13 +12,14 @@ from conftest import ROOT
 from kgdx.actions.graph_source import MAPPED
 from kgdx.cli.options import COMMANDS
 from kgdx.errors import MissingPackageError, UsageError
+from kgdx.evaluate.option_sets import FORMATS
 
-APART = (MAPPED, COMMANDS)
+APART = (MAPPED, COMMANDS, FORMATS)
 
 
 @pytest.fixture(autouse=True)
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.registry.entry_points", lambda **_: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     for registry in APART:
         monkeypatch.setattr(registry, "_points", None)
         monkeypatch.setattr(registry, "_classes", {})

@@ -1,4 +1,5 @@
 // purpose: Treatments that are recommended for diseases; at most `limit` of each disease's, all without it.
+// action: get_cure, get_cures of Cure: Treatments that are recommended for diseases.
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, language, score, reference, source, total
 MATCH (d:Disease)-[r:RECOMMEND_CURE]->(x:Cure) WHERE d.id IN $diseases

@@ -1,4 +1,5 @@
 // purpose: Drugs that are recommended for diseases; at most `limit` of each disease's, all without it.
+// action: get_drug, get_drugs of Drug: Drugs that are recommended for diseases.
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, language, score, reference, source, total
 MATCH (d:Disease)-[r:RECOMMEND_DRUG]->(x:Drug) WHERE d.id IN $diseases

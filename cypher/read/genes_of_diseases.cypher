@@ -1,5 +1,6 @@
 // purpose: Genes that diseases are associated with, or whose products are; at most `limit` of each disease's, all
 //     without it.
+// action: get_gene, get_genes of Gene: Genes that diseases are associated with.
 // params: diseases: strings, limit: integer?
 // columns: disease, relation, id, name, association, publications, source, total
 MATCH (d:Disease)-[r:ASSOCIATED_GENE|DISEASE_PROTEIN]->(x:Gene) WHERE d.id IN $diseases

@@ -1,5 +1,7 @@
 // purpose: Diseases that occur together with the most of the given diseases;
 //     nodes that mean the same thing have one `given` and count once.
+// action: infer_by_comorbidity, infer_by_comorbidities of Disease:
+//     Diseases that occur together with most of the named ones.
 // params: comorbidities: rows, min_match_count: integer, limit: integer
 // row: given: string, id: string
 // columns: id, name, matched, matched_ids, matched_names

@@ -1,5 +1,6 @@
 // purpose: Diseases for which the most of the treatments are recommended;
 //     nodes that mean the same thing have one `given` and count once.
+// action: infer_by_cure, infer_by_cures of Cure: Diseases for which most of the treatments are recommended.
 // params: cures: rows, min_match_count: integer, limit: integer
 // row: given: string, id: string
 // columns: id, name, matched, matched_ids, matched_names

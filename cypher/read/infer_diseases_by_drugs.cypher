@@ -1,5 +1,6 @@
 // purpose: Diseases for which the most of the drugs are recommended, indicated or used off label;
 //     nodes that mean the same thing have one `given` and count once.
+// action: infer_by_drug, infer_by_drugs of Drug: Diseases for which most of the drugs are recommended or indicated.
 // params: drugs: rows, min_match_count: integer, limit: integer
 // row: given: string, id: string
 // columns: id, name, matched, matched_ids, matched_names

@@ -1,5 +1,6 @@
 // purpose: Diseases that the most of the genes, or their products, are associated with;
 //     nodes that mean the same thing have one `given` and count once.
+// action: infer_by_gene, infer_by_genes of Gene: Diseases that are associated with most of the genes.
 // params: genes: rows, min_match_count: integer, limit: integer
 // row: given: string, id: string
 // columns: id, name, matched, matched_ids, matched_names

@@ -1,5 +1,6 @@
 // purpose: Diseases that have the most of the symptoms;
 //     nodes that mean the same thing have one `given` and count once.
+// action: infer_by_symptom, infer_by_symptoms of Symptom: Diseases that have most of the symptoms.
 // params: symptoms: rows, min_match_count: integer, limit: integer
 // row: given: string, id: string
 // columns: id, name, matched, matched_ids, matched_names

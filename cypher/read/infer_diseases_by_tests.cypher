@@ -1,5 +1,6 @@
 // purpose: Diseases for which the most of the tests are recommended;
 //     nodes that mean the same thing have one `given` and count once.
+// action: infer_by_test, infer_by_tests of Test: Diseases for which most of the tests are recommended.
 // params: tests: rows, min_match_count: integer, limit: integer
 // row: given: string, id: string
 // columns: id, name, matched, matched_ids, matched_names

@@ -1,5 +1,7 @@
 // purpose: Drugs that are indicated for diseases, used off label, or contraindicated; at most `limit` of each disease and
 //     relation, all without it.
+// action: get_medicine, get_medicines, get_indication, get_contraindication of Drug:
+//     Drugs that are indicated for diseases, used off label, or contraindicated.
 // params: diseases: strings, limit: integer?
 // columns: disease, relation, id, name, source, total
 MATCH (d:Disease)<-[r:INDICATION|OFF_LABEL_USE|CONTRAINDICATION]-(x:Drug) WHERE d.id IN $diseases

@@ -1,4 +1,5 @@
 // purpose: Tests that are recommended for diseases; at most `limit` of each disease's, all without it.
+// action: get_test, get_tests of Test: Tests that are recommended for diseases.
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, language, score, reference, source, total
 MATCH (d:Disease)-[r:RECOMMEND_TEST]->(x:Test) WHERE d.id IN $diseases

@@ -70,6 +70,26 @@ def test_what_entries_of_one_disease_state_in_several_sources_is_said_once_and_f
     assert made.text == "The symptoms recorded for flu are fever [E2][E3] and chills [E1]."
 
 
+def test_a_risk_factor_is_no_symptom() -> None:
+    rows = (row("D", "S:1", "smokes", antecedent=True), row("D", "S:2", "fever"))
+    found = evidence(Retrieved("symptoms_of_diseases", {}, rows, "get_symptom"))
+    assert focused(found, Asked((Want.SYMPTOM,), ("flu",))).text == "The symptom recorded for flu is fever [E2]."
+    assert focused(found, Asked((Want.RISK,), ("flu",))).text == "The risk factor recorded for flu is smokes [E1]."
+
+
+@pytest.mark.parametrize(("language", "whom"), [("en", "ask a doctor or a pharmacist"), ("zh", "请咨询医生或药师")])
+def test_nobody_is_told_what_is_safe(language: str, whom: str) -> None:
+    made = focused(evidence(), Asked((Want.SAFETY,), ("flu",)), language)
+    assert whom in made.text and made.insufficient
+
+
+def test_an_emergency_is_named_first_and_what_was_not_used_last() -> None:
+    asked = Asked((Want.URGENCY,), ("flu",), unused="grandmother", without=("rash",))
+    said = [each.text for each in focused(evidence(), asked).sentences]
+    assert "Call the emergency number now" in said[0]
+    assert "recorded with rash were left out" in said[-2] and said[-1] == "Nothing was made of “grandmother”."
+
+
 def test_the_marks_of_a_long_list_stand_behind_it_and_pass_the_check() -> None:
     rows = tuple(row("D", f"S:{n}", f"sign {n}") for n in range(6))
     found = evidence(Retrieved("symptoms_of_diseases", {}, rows, "get_symptom"))

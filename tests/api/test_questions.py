@@ -234,10 +234,10 @@ def test_a_malformed_template_is_an_error_and_never_an_answer(folder: Path, monk
 
 
 def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
-    from kgdx.evaluate.question_sets import Question
+    from kgdx.evaluate.question_sets import BenchmarkQuestion
     from kgdx.evaluate.scripted_models import scripted
 
-    known = Question(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
+    known = BenchmarkQuestion(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
     found = {}
     for kind in ("right", "half-right", "malformed", "adversarial"):
         with serving(answering(scripted(kind, [known]))) as server, kgdx.open(folder) as graph:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -23,14 +24,39 @@ def home(tmp_path_factory: pytest.TempPathFactory, tiny_graph: Path) -> Path:
 
 
 @pytest.fixture
-def kgdx_(home: Path) -> Callable[..., Run]:
-    """Runs the real command in a process of its own, output and errors apart."""
+def invoke(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """Runs the command in this process, where all is loaded; output and errors apart."""
+    from kgdx.cli import main
 
-    def run(*arguments: str, stdin: str | None = None, home: Path = home, **environment: str) -> Run:
+    for name in [name for name in os.environ if name.startswith("KGDX_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("KGDX_HOME", str(home))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str, stdin: str = "", home: Path | None = None, **environment: str) -> Run:
+        with monkeypatch.context() as patch, TemporaryFile("w+", encoding="utf-8") as given:
+            for name, value in {**({"KGDX_HOME": str(home)} if home else {}), **environment}.items():
+                patch.setenv(name, value)
+            given.write(stdin)
+            given.seek(0)
+            patch.setattr(sys, "stdin", given)
+            with pytest.raises(SystemExit) as ended:
+                main(arguments)
+        shown = capfd.readouterr()
+        return Run(arguments, ended.value.code or 0, shown.out, shown.err)
+
+    return run
+
+
+@pytest.fixture
+def kgdx_(home: Path) -> Callable[..., Run]:
+    """Runs the command in a process of its own, for what a process alone can show."""
+
+    def run(*arguments: str, **environment: str) -> Run:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KGDX_")}
         return subprocess.run(
             [sys.executable, "-m", "kgdx", *arguments],
-            input="" if stdin is None else stdin,
+            stdin=subprocess.DEVNULL,
             env={**kept, "KGDX_HOME": str(home), "COLUMNS": "80", **environment},
             capture_output=True,
             text=True,
@@ -42,26 +68,7 @@ def kgdx_(home: Path) -> Callable[..., Run]:
 
 
 @pytest.fixture
-def invoke(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    """Runs the command in this process, which is quicker."""
-    from kgdx.cli import main
-
-    monkeypatch.setenv("KGDX_HOME", str(home))
-    for name in ("KGDX_STORE", "KGDX_DEBUG"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments: str) -> Run:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        shown = capfd.readouterr()
-        return Run(arguments, ended.value.code, shown.out, shown.err)
-
-    return run
-
-
-@pytest.fixture
-def own_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_model(invoke: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No model but that of the test, and no answers from before."""
     for name in ("KGDX_LLM_BASE_URL", "KGDX_LLM_MODEL", "KGDX_LLM_API_KEY", "KGDX_LLM_MAX_CALLS"):
         monkeypatch.delenv(name, raising=False)

@@ -45,8 +45,8 @@ def test_diagnose_takes_terms_alone_or_beside_words(invoke: Invoke) -> None:
     assert {finding["id"] for finding in beside["case"]["findings"]} == {"HP:0001250", "HP:0001252"}
 
 
-def test_diagnose_reads_standard_input(kgdx_: Invoke) -> None:
-    done = kgdx_("diagnose", "-", "--json", stdin="She has seizures.")
+def test_diagnose_reads_standard_input(invoke: Invoke) -> None:
+    done = invoke("diagnose", "-", "--json", stdin="She has seizures.")
     assert done.returncode == 0
     assert json.loads(done.stdout)["case"]["findings"][0]["id"] == "HP:0001250"
 
@@ -57,8 +57,8 @@ def test_diagnose_reads_chinese(invoke: Invoke) -> None:
     assert statuses["HP:0001945"] == "absent"
 
 
-def test_nothing_is_coloured_when_piped_even_where_the_terminal_could(kgdx_: Invoke) -> None:
-    assert "\x1b" not in kgdx_("diagnose", "seizures", TERM="xterm-256color").stdout
+def test_nothing_is_coloured_when_piped_even_where_the_terminal_could(invoke: Invoke) -> None:
+    assert "\x1b" not in invoke("diagnose", "seizures", TERM="xterm-256color").stdout
 
 
 def test_an_obsolete_id_is_replaced_and_said(invoke: Invoke) -> None:
@@ -176,8 +176,8 @@ def test_batch_writes_a_file_and_reads_a_folder(invoke: Invoke, tmp_path: Path) 
     assert all(len(line["evidence"]) == 1 for line in lines)
 
 
-def test_batch_streams_standard_input(kgdx_: Invoke) -> None:
-    done = kgdx_("batch", "-", stdin='{"id": "a", "observed": ["HP:0001250"]}\n')
+def test_batch_streams_standard_input(invoke: Invoke) -> None:
+    done = invoke("batch", "-", stdin='{"id": "a", "observed": ["HP:0001250"]}\n')
     assert done.returncode == 0
     assert json.loads(done.stdout)["id"] == "a"
     assert done.stderr == "1 case\n"
@@ -345,11 +345,11 @@ def test_a_stale_snapshot_is_refused_where_paths_are_asked_for(invoke: Invoke, c
     assert "compiled from another state of the graph" in json.loads(done.stdout)["error"]
 
 
-def test_several_processes_give_what_one_gives_in_the_same_order(kgdx_: Invoke, tmp_path: Path) -> None:
+def test_several_processes_give_what_one_gives_in_the_same_order(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     lines = [json.dumps({"id": f"p{number}", "observed": ["HP:0001250"]}) for number in range(40)]
     path.write_text("\n".join([*lines, '{"id": "bad", "observed": []}']), encoding="utf-8")
-    one, two = (kgdx_("batch", str(path), "--jobs", jobs) for jobs in ("1", "2"))
+    one, two = (invoke("batch", str(path), "--jobs", jobs) for jobs in ("1", "2"))
     assert one.returncode == two.returncode == 7
     assert one.stdout == two.stdout
     assert [json.loads(line)["id"] for line in two.stdout.splitlines()][:40] == [f"p{number}" for number in range(40)]

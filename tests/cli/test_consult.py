@@ -17,18 +17,18 @@ Run = CompletedProcess[str]
 ANSWERS = "n\ny\n?\n" * 4
 
 
-def start(kgdx_: Callable[..., Run], transcript: Path, answers: str, *more: str) -> Run:
+def start(invoke: Callable[..., Run], transcript: Path, answers: str, *more: str) -> Run:
     """Begin with a seizure and ask while an answer tells anything: of three diseases one leads early."""
     known = ("--hpo", "HP:0001250", "--certain", "1", "--transcript", str(transcript))
-    return kgdx_("consult", *known, *more, stdin=answers)
+    return invoke("consult", *known, *more, stdin=answers)
 
 
 def finished(transcript: Path) -> bool:
     return load(transcript.read_text("utf-8"))[-1].kind == "end"
 
 
-def test_piped_answers_lead_to_a_ranking(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", ANSWERS, "--max-questions", "3")
+def test_piped_answers_lead_to_a_ranking(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(invoke, tmp_path / "log", ANSWERS, "--max-questions", "3")
     assert done.returncode == 0, done.stderr
     assert [line[:2] for line in done.stderr.splitlines() if "%]" in line] == ["1.", "2.", "3."]
     assert "Most likely of" in done.stdout
@@ -37,29 +37,29 @@ def test_piped_answers_lead_to_a_ranking(kgdx_: Callable[..., Run], tmp_path: Pa
         assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
-def test_nothing_is_asked_where_the_first_disease_is_certain_enough(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", "", "--certain", "0.3")
+def test_nothing_is_asked_where_the_first_disease_is_certain_enough(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(invoke, tmp_path / "log", "", "--certain", "0.3")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Tiny epilepsy syndrome 1" in done.stdout
     assert finished(tmp_path / "log")
 
 
 def test_where_the_answers_end_it_waits_and_another_process_goes_on_with_an_equal_log(
-    kgdx_: Callable[..., Run], tmp_path: Path
+    invoke: Callable[..., Run], tmp_path: Path
 ) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    start(kgdx_, whole, ANSWERS, "--max-questions", "4")
-    first = start(kgdx_, parts, "n\n", "--max-questions", "4")
+    start(invoke, whole, ANSWERS, "--max-questions", "4")
+    first = start(invoke, parts, "n\n", "--max-questions", "4")
     assert f"the consultation is not finished: go on with `kgdx consult --resume {parts}`" in first.stderr
     assert first.stdout == ""
     assert not finished(parts)
-    second = kgdx_("consult", "--resume", str(parts), stdin="y\n?\nn\n")
+    second = invoke("consult", "--resume", str(parts), stdin="y\n?\nn\n")
     assert second.returncode == 0, second.stderr
     assert load(parts.read_text("utf-8")) == load(whole.read_text("utf-8"))
 
 
-def test_one_can_go_back_ask_why_and_finish(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", "b\nw\nn\nb\ny\nf\n", "--json")
+def test_one_can_go_back_ask_why_and_finish(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(invoke, tmp_path / "log", "b\nw\nn\nb\ny\nf\n", "--json")
     assert "this is the first question" in done.stderr
     assert "bits about which disease it is" in done.stderr and "If yes: " in done.stderr
     found = json.loads(done.stdout)
@@ -68,8 +68,8 @@ def test_one_can_go_back_ask_why_and_finish(kgdx_: Callable[..., Run], tmp_path:
     assert [each.data["status"] for each in replies] == ["present"], "what was taken back is not in the log"
 
 
-def test_nothing_known_begins_with_an_open_question(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = kgdx_("consult", "--max-questions", "2", stdin="she has seizures\nn\n")
+def test_nothing_known_begins_with_an_open_question(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = invoke("consult", "--max-questions", "2", stdin="she has seizures\nn\n")
     assert "1. What are the signs and symptoms?" in done.stderr
     assert "Seizure" in done.stdout
 
@@ -90,18 +90,18 @@ def test_nothing_known_begins_with_an_open_question(kgdx_: Callable[..., Run], t
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    kgdx_: Callable[..., Run], tmp_path: Path, arguments: tuple[str, ...], message: str
+    invoke: Callable[..., Run], tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text("{]\n{}\n", "utf-8")
-    done = kgdx_("consult", *(each.format(bad=bad) for each in arguments), stdin="")
+    done = invoke("consult", *(each.format(bad=bad) for each in arguments), stdin="")
     assert done.returncode != 0
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_consultation_is_led_in_chinese(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", "没有，从来没有\n有，三天前开始\n?\n结束\n", "--language", "zh")
+def test_a_consultation_is_led_in_chinese(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(invoke, tmp_path / "log", "没有，从来没有\n有，三天前开始\n?\n结束\n", "--language", "zh")
     assert done.returncode == 0, done.stderr
     assert "1. 有没有" in done.stderr
     replies = [each for each in load((tmp_path / "log").read_text("utf-8")) if each.author == "patient"]
@@ -111,38 +111,38 @@ def test_a_consultation_is_led_in_chinese(kgdx_: Callable[..., Run], tmp_path: P
     ]
 
 
-def test_after_a_yes_the_kinds_are_listed_and_chosen_by_number(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", "y\n2\nf\n")
+def test_after_a_yes_the_kinds_are_listed_and_chosen_by_number(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(invoke, tmp_path / "log", "y\n2\nf\n")
     assert "1. Growth abnormality: which of these?" in done.stderr
     assert "   2 Small stature" in done.stderr
     assert "Short stature" in done.stdout
 
 
-def test_what_contradicts_and_what_could_not_be_read_is_said(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(kgdx_, tmp_path / "log", "n\nhe has a growth abnormality\nthe weather is nice\nf\n")
+def test_what_contradicts_and_what_could_not_be_read_is_said(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    done = start(invoke, tmp_path / "log", "n\nhe has a growth abnormality\nthe weather is nice\nf\n")
     assert "! Growth abnormality" in done.stderr
     assert "noted; nothing of it could be read" in done.stderr
 
 
-def test_the_record_is_written_in_three_forms_and_reads_back(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
+def test_the_record_is_written_in_three_forms_and_reads_back(invoke: Callable[..., Run], tmp_path: Path) -> None:
     for name in ("visit.json", "visit.html", "visit.phenopacket.json"):
-        done = start(kgdx_, tmp_path / "log", "n\nf\n", "--record", str(tmp_path / name))
+        done = start(invoke, tmp_path / "log", "n\nf\n", "--record", str(tmp_path / name))
         assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "visit.json").read_text("utf-8"))
     assert [each["answer"] for each in record["turns"]] == ["absent", None]
     assert "Growth abnormality" in (tmp_path / "visit.html").read_text("utf-8")
     packet = json.loads((tmp_path / "visit.phenopacket.json").read_text("utf-8"))
     assert [each.get("excluded", False) for each in packet["phenotypicFeatures"]] == [False, True]
-    again = kgdx_("report", str(tmp_path / "visit.json"), "--out", str(tmp_path / "again.html"))
+    again = invoke("report", str(tmp_path / "visit.json"), "--out", str(tmp_path / "again.html"))
     assert again.returncode == 0, again.stderr
 
 
-def test_a_transcript_of_another_graph_is_one_line(kgdx_: Callable[..., Run], tmp_path: Path) -> None:
-    start(kgdx_, tmp_path / "log", "n\n")
+def test_a_transcript_of_another_graph_is_one_line(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    start(invoke, tmp_path / "log", "n\n")
     lines = (tmp_path / "log").read_text("utf-8").splitlines()
     first = json.loads(lines[0])
     first["data"]["fingerprint"] = "another"
     (tmp_path / "log").write_text("\n".join([json.dumps(first), *lines[1:]]), "utf-8")
-    done = kgdx_("consult", "--resume", str(tmp_path / "log"), stdin="n\n")
+    done = invoke("consult", "--resume", str(tmp_path / "log"), stdin="n\n")
     assert done.returncode != 0 and "begun on another graph" in done.stderr
     assert "Traceback" not in done.stderr

@@ -16,8 +16,8 @@ Run = subprocess.CompletedProcess[str]
 STEERING = "\x1b[2J\x1b]0;owned\x07Which genes\u202e belong to Aicardi syndrome?\u2028\U000e0041"
 
 
-def test_a_question_cannot_steer_the_terminal(kgdx_: Callable[..., Run]) -> None:
-    done = kgdx_("ask", STEERING)
+def test_a_question_cannot_steer_the_terminal(invoke: Callable[..., Run]) -> None:
+    done = invoke("ask", STEERING)
     assert done.returncode == 0
     assert "Which genes" in done.stdout
     assert not set("\x1b\x07\u202e\u2028\U000e0041") & set(done.stdout + done.stderr)
@@ -45,8 +45,8 @@ def test_a_question_from_standard_input_need_not_be_text(home: Path) -> None:
         assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
 
 
-def test_the_policy_of_diagnoses_answers_no_questions(kgdx_: Callable[..., Run]) -> None:
-    done = kgdx_("ask", "What is ptosis?", "--policy", "fixed")
+def test_the_policy_of_diagnoses_answers_no_questions(invoke: Callable[..., Run]) -> None:
+    done = invoke("ask", "What is ptosis?", "--policy", "fixed")
     assert done.returncode == 2
     assert done.stderr == "error: the policy fixed answers no questions: take one of planner, rules, thought\n"
 

@@ -7,7 +7,7 @@ import pytest
 
 from kgdx.case import Case, Finding, Resolution, Status
 from kgdx.cli import inputs
-from kgdx.cli.options import Terms
+from kgdx.cli.options import TermOptions
 from kgdx.errors import CaseError, UsageError
 
 
@@ -53,14 +53,14 @@ def test_an_existing_file_is_read_whatever_its_name(tmp_path: Path, monkeypatch:
 
 def test_terms_are_added_to_a_case_and_replace_what_it_said() -> None:
     case = Case("p", (Finding("HP:0001250", Status.ABSENT),))
-    assert inputs.with_terms(case, Terms(hpo=["HP:0001250"]), Seizures()).observed == ("HP:0001250",)
+    assert inputs.with_terms(case, TermOptions(hpo=["HP:0001250"]), Seizures()).observed == ("HP:0001250",)
 
 
 def test_nothing_given_says_how_to_give_something() -> None:
     with pytest.raises(UsageError, match="no patient is given: as in"):
-        inputs.with_terms(None, Terms(), Seizures())
+        inputs.with_terms(None, TermOptions(), Seizures())
     with pytest.raises(UsageError, match="--not takes back what was read of a patient: give the patient, too"):
-        inputs.with_terms(None, Terms(withdrawn=["HP:0001250"]), Seizures())
+        inputs.with_terms(None, TermOptions(withdrawn=["HP:0001250"]), Seizures())
 
 
 def test_ids_are_separated_by_commas_but_names_keep_theirs() -> None:

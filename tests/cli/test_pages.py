@@ -92,11 +92,11 @@ def test_what_is_no_result_is_refused(invoke: Invoke, tmp_path: Path, content: s
     assert not (tmp_path / "given.html").exists()
 
 
-def test_standard_input_needs_a_name_for_the_page(kgdx_: Invoke, tmp_path: Path) -> None:
+def test_standard_input_needs_a_name_for_the_page(invoke: Invoke, tmp_path: Path) -> None:
     document = json.dumps({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}})
-    refused = kgdx_("report", "-", stdin=document)
+    refused = invoke("report", "-", stdin=document)
     assert refused.returncode == 2
     assert "add --out FILE.html" in refused.stderr
     target = tmp_path / "page.html"
-    assert kgdx_("report", "-", "--out", str(target), stdin=document).returncode == 0
+    assert invoke("report", "-", "--out", str(target), stdin=document).returncode == 0
     assert "Diagnosis of p" in target.read_text(encoding="utf-8")

@@ -27,38 +27,38 @@ def learned(tiny_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def test_predictions_are_listed_with_probabilities_and_reasons(kgdx_: Kgdx, learned: Path) -> None:
-    done = kgdx_("predict", "phenotype:Seizure", "has_phenotype", "--top", "3", "--known", home=learned)
+def test_predictions_are_listed_with_probabilities_and_reasons(invoke: Kgdx, learned: Path) -> None:
+    done = invoke("predict", "phenotype:Seizure", "has_phenotype", "--top", "3", "--known", home=learned)
     assert done.returncode == 0, done.stderr
     assert "no facts" in done.stdout and "%" in done.stdout and "calibration error" in done.stdout
-    document = json.loads(kgdx_("predict", "HP:0001250", "HAS_PHENOTYPE", "--json", home=learned).stdout)
+    document = json.loads(invoke("predict", "HP:0001250", "HAS_PHENOTYPE", "--json", home=learned).stdout)
     assert document["schema"] == "kgdx.predictions/1" and document["model"] == "vgae"
     assert {"node", "score", "probability", "known", "similar", "shared"} == document["rows"][0].keys()
 
 
-def test_predictions_are_kept_listed_and_dropped(kgdx_: Kgdx, learned: Path) -> None:
-    kept = kgdx_("predict", "HP:0001250", "has_phenotype", "-n", "2", "--save", home=learned)
+def test_predictions_are_kept_listed_and_dropped(invoke: Kgdx, learned: Path) -> None:
+    kept = invoke("predict", "HP:0001250", "has_phenotype", "-n", "2", "--save", home=learned)
     assert "kept 2 predictions of vgae" in kept.stderr
-    listed = json.loads(kgdx_("run", "predictions", "limit=9", "--json", home=learned).stdout)
+    listed = json.loads(invoke("run", "predictions", "limit=9", "--json", home=learned).stdout)
     assert {row["relation"] for row in listed} == {"HAS_PHENOTYPE"} and len(listed) == 2
-    assert json.loads(kgdx_("predict", "--drop", "vgae", "--json", home=learned).stdout)["dropped"] == 2
-    assert kgdx_("predict", "--drop", "vgae", home=learned).stdout == "dropped 0\n"
+    assert json.loads(invoke("predict", "--drop", "vgae", "--json", home=learned).stdout)["dropped"] == 2
+    assert invoke("predict", "--drop", "vgae", home=learned).stdout == "dropped 0\n"
 
 
-def test_nearest_nodes_are_listed_with_what_both_have(kgdx_: Kgdx, learned: Path) -> None:
-    done = kgdx_("nearest", "HP:0001250", "--top", "2", home=learned)
+def test_nearest_nodes_are_listed_with_what_both_have(invoke: Kgdx, learned: Path) -> None:
+    done = invoke("nearest", "HP:0001250", "--top", "2", home=learned)
     assert done.returncode == 0 and "both have" in done.stdout
-    assert len(json.loads(kgdx_("nearest", "HP:0001250", "-n", "2", "--json", home=learned).stdout)["rows"]) == 2
+    assert len(json.loads(invoke("nearest", "HP:0001250", "-n", "2", "--json", home=learned).stdout)["rows"]) == 2
 
 
-def test_the_map_is_a_page_of_its_own(kgdx_: Kgdx, learned: Path, tmp_path: Path) -> None:
+def test_the_map_is_a_page_of_its_own(invoke: Kgdx, learned: Path, tmp_path: Path) -> None:
     page = tmp_path / "map.html"
-    done = kgdx_("learn", "map", "--out", str(page), "--kind", "phenotype", home=learned)
+    done = invoke("learn", "map", "--out", str(page), "--kind", "phenotype", home=learned)
     assert done.returncode == 0, done.stderr
     text = page.read_text("utf-8")
     assert "Seizure" in text and "http" not in text.split("<script>")[1]
     page.write_text("something else")
-    refused = kgdx_("learn", "map", "--out", str(page), home=learned)
+    refused = invoke("learn", "map", "--out", str(page), home=learned)
     assert refused.returncode != 0 and "is no page of kgdx" in refused.stderr
 
 
@@ -74,10 +74,10 @@ def test_the_map_is_a_page_of_its_own(kgdx_: Kgdx, learned: Path, tmp_path: Path
         (("learn", "map", "--out", "map.html", "--phrases", " ; ;"), "--phrases holds no words: give symptoms"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(kgdx_: Kgdx, learned: Path, arguments: tuple[str, ...], says: str) -> None:
-    done = kgdx_(*arguments, home=learned)
+def test_what_cannot_be_done_is_one_line(invoke: Kgdx, learned: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = invoke(*arguments, home=learned)
     assert done.returncode != 0 and says in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_without_embeddings_the_command_that_makes_them_is_named(kgdx_: Kgdx) -> None:
-    assert "train them with `kgdx learn embeddings`" in kgdx_("nearest", "HP:0001250").stderr
+def test_without_embeddings_the_command_that_makes_them_is_named(invoke: Kgdx) -> None:
+    assert "train them with `kgdx learn embeddings`" in invoke("nearest", "HP:0001250").stderr

@@ -88,7 +88,7 @@ def test_a_mistake_is_one_line(
 
 
 @pytest.fixture
-def modelled(kgdx_: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
+def modelled(invoke: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
     """Runs the command in a process of its own, with a model at an address."""
     require_module("openai", "llm")
 
@@ -96,7 +96,7 @@ def modelled(kgdx_: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
         command = ("extract-relations", FILE, "--out", str(tmp_path / "out"), "--llm", "m", "--page-size", "2", *more)
         cache = str(tmp_path / "cache")
         settings = {"KGDX_LLM_BASE_URL": url, "KGDX_LLM_ATTEMPTS": "1", "KGDX_LLM_PRICE_IN": "3", "KGDX_CACHE": cache}
-        return kgdx_(*command, home=tmp_path / "home", **(settings | environment))
+        return invoke(*command, home=tmp_path / "home", **(settings | environment))
 
     return run
 

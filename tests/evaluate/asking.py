@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from kgdx.evaluate.answer_pairs import GraphAnswer
-from kgdx.evaluate.question_sets import Gold, Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
 from kgdx.llm.chat import ChatModel, Message, Request
 
 NAMES = ("发热", "抽搐", "皮疹", "咳嗽", "头痛", "呕吐")
 
 
-def questions(count: int = 4) -> list[Question]:
+def questions(count: int = 4) -> list[BenchmarkQuestion]:
     """Questions about made-up diseases, each with as many symptoms as there are names."""
     gold = tuple(Gold(name=name, id=f"S:{number}") for number, name in enumerate(NAMES))
     return [
-        Question(
+        BenchmarkQuestion(
             id=f"q{number}",
             question=f"{number}号病有哪些症状？",
             language="zh",
@@ -28,7 +28,7 @@ def questions(count: int = 4) -> list[Question]:
     ]
 
 
-def from_evidence(question: Question, model: ChatModel) -> GraphAnswer:
+def from_evidence(question: BenchmarkQuestion, model: ChatModel) -> GraphAnswer:
     """Plan once, then write from evidence that has all of the gold: three calls of the model."""
     plan = f'# Question\n\n{question.question}\n\n# Your choice\n\nThis is round 1 of at most 5. {{"thought": ""}}'
     model.ask(Request((Message("user", plan),)))

@@ -20,7 +20,7 @@ from evaluate.asking import from_evidence, questions
 from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
 from kgdx.evaluate.answer_pairs import Budget, GraphAnswer, PairedEvaluation
 from kgdx.evaluate.judges import ModelJudge, blinded
-from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.evaluate.scripted_models import scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from llm.server import Fail, Say, answering, serving
@@ -86,10 +86,10 @@ def test_another_judge_scores_the_answers_that_are_there(tmp_path: Path) -> None
     class Strict:
         name, id = "strict", "strict 1"
 
-        def score(self, question: Question, answer: str) -> Any:
-            from kgdx.evaluate.judges import Judgement
+        def score(self, question: BenchmarkQuestion, answer: str) -> Any:
+            from kgdx.evaluate.judges import AnswerGrade
 
-            return Judgement(0.0, "never good enough")
+            return AnswerGrade(0.0, "never good enough")
 
     answered = evaluation(judge=None).run(questions(), tmp_path)
     assert answered["all"] is None and answered["judge"] is None and answered["open"] == 0
@@ -113,7 +113,7 @@ def test_failed_pieces_are_counted_and_tried_again_by_the_next_run(tmp_path: Pat
 
 
 def test_answer_that_an_episode_could_not_give_counts_as_failed(tmp_path: Path) -> None:
-    def broken(question: Question, model: ChatModel) -> GraphAnswer:
+    def broken(question: BenchmarkQuestion, model: ChatModel) -> GraphAnswer:
         return GraphAnswer("what the template says", error=KgdxError("the graph is gone"))
 
     found = evaluation(with_graph=broken).run(questions(2), tmp_path)

@@ -12,13 +12,13 @@ from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.evidence_recall import GoldFound, evaluate_recall, gold_found, measure
-from kgdx.evaluate.question_sets import Gold, Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
 from kgdx.evaluate.scripted_models import scripted
 from kgdx.llm.chat import ChatModel, Message, Request
 from kgdx.results.cited import CitedText, EvidenceItem, Sentence
 from kgdx.results.evidence_paths import PathNode
 
-GET = Question(
+GET = BenchmarkQuestion(
     id="g",
     question="?",
     action="get_symptom",
@@ -26,7 +26,7 @@ GET = Question(
     gold=(Gold(name="fever", id="S:1"), Gold(name="Skin  Rash")),
     split="tuned",
 )
-INFER = Question(
+INFER = BenchmarkQuestion(
     id="i", question="?", action="infer_by_symptom", gold=(Gold(name="a", id="D:1"), Gold(name="b", id="D:2"))
 )
 
@@ -66,10 +66,10 @@ def test_inferred_disease_counts_by_its_place(ids: tuple[str, ...], expected: Go
 
 
 def test_question_without_gold_has_no_recall() -> None:
-    assert gold_found(Question(id="q", question="?"), inferred("D:1")) is None
+    assert gold_found(BenchmarkQuestion(id="q", question="?"), inferred("D:1")) is None
 
 
-def answer(question: Question, model: ChatModel | None) -> Answer:
+def answer(question: BenchmarkQuestion, model: ChatModel | None) -> Answer:
     if model is not None:
         for _ in range(3):
             model.ask(Request((Message("user", "Why?"),)))
@@ -95,7 +95,7 @@ def test_answer_is_measured_with_what_it_took() -> None:
 
 
 def test_question_that_fails_counts_as_not_found() -> None:
-    def failing(question: Question, model: ChatModel | None) -> Answer:
+    def failing(question: BenchmarkQuestion, model: ChatModel | None) -> Answer:
         if question.id == "g":
             raise LlmError("the endpoint is down", kind="unreachable")
         return replace(answer(question, model), pack=inferred("D:1", "D:2"))

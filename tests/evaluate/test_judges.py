@@ -11,12 +11,12 @@ import pytest
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, MissingExtraError
-from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.evaluate.ragas_judge import RagasJudge, rubric
 from llm.server import Fail, Raw, Say, serving
 
 INSTALLED = importlib.util.find_spec("ragas") is not None
-ASKED = Question(id="q", question="流感有哪些症状？ {x} $y", reference="发热、咳嗽")
+ASKED = BenchmarkQuestion(id="q", question="流感有哪些症状？ {x} $y", reference="发热、咳嗽")
 
 
 class Metric:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.evaluate.metrics import METRICS, MISS, Families, bootstrap, mean_over, mean_rank, summary, values
+from kgdx.evaluate.metrics import METRICS, MISS, FamilyRanks, bootstrap, mean_over, mean_rank, summary, values
 
 SCORES = np.array([5.0, 3.0, 3.0, 3.0, 1.0])
 
@@ -77,7 +77,7 @@ def test_intervals_of_means_over_diseases_hold_the_mean() -> None:
 
 
 def test_a_family_has_the_rank_of_its_best_member() -> None:
-    families = Families(np.array([7, 7, 2, 2, 5]))
+    families = FamilyRanks(np.array([7, 7, 2, 2, 5]))
     assert families.rank(SCORES, [1]) == 1.0  # a sister of the first
     assert families.rank(SCORES, [3]) == 2.0  # two of the equal scores are one row
     assert families.rank(SCORES, [4]) == 3.0
@@ -92,6 +92,6 @@ def test_a_family_never_ranks_below_its_member(scores: list[int], data: st.DataO
     of = data.draw(st.lists(st.integers(0, 4), min_size=len(scores), max_size=len(scores)))
     right = data.draw(st.integers(0, len(scores) - 1))
     total = np.array(scores, float)
-    assert Families(np.array(of)).rank(total, [right]) <= mean_rank(total, [right])
-    alone = Families(np.arange(len(scores)))
+    assert FamilyRanks(np.array(of)).rank(total, [right]) <= mean_rank(total, [right])
+    alone = FamilyRanks(np.arange(len(scores)))
     assert alone.rank(total, [right]) == mean_rank(total, [right])

@@ -33,6 +33,7 @@ from kgdx.evaluate.scripted_options import scripted_options
 from kgdx.llm.budget import Budget, Meter
 from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect
+from kgdx.render.terminal.console import not_run
 from llm.server import Fail, Say, Server, answering, serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,13 +140,17 @@ def test_an_arm_that_cannot_be_is_refused_in_one_line(name: str, said: str) -> N
     assert all(option_arm(each).name == each for each in ARMS)
 
 
-def test_a_source_that_is_not_indexed_ends_it_before_a_model_is_asked(chinese: Graph, asked: Any) -> None:
+def test_an_arm_whose_source_is_not_indexed_is_not_run_and_the_others_are(chinese: Graph, asked: Any) -> None:
     model = scripted_options("knows", asked)
-    arms = [option_arm("none"), option_arm("thought:sources=statpearls")]
+    lacking = option_arm("thought:sources=statpearls")
     ticks: list[int] = []
     with pytest.raises(UsageError, match="no source of texts is called 'statpearls'"):
-        OptionEvaluation(chinese, arms, {model.name: model}, progress=lambda: ticks.append(1)).run(asked)
+        OptionEvaluation(chinese, [lacking], {model.name: model}, progress=lambda: ticks.append(1)).run(asked)
     assert not ticks
+    result = OptionEvaluation(chinese, [option_arm("none"), lacking], {model.name: model}).run(asked)
+    assert list(result["arms"]) == ["none"] and not result["differences"] and not result["open"]
+    assert "no source of texts is called 'statpearls'" in result["not_run"][lacking.name]
+    assert [each for each in not_run(result) if each.startswith("not run (no source of texts")]
 
 
 def test_a_spent_budget_ends_it_and_what_is_finished_is_not_asked_again(

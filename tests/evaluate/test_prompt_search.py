@@ -76,16 +76,16 @@ def test_the_instruction_that_patients_choose_is_measured_on_others(graph: Graph
 
 def test_an_instruction_is_not_measured_on_the_patients_who_chose_it(graph: Graph, cases: list[Case]) -> None:
     from kgdx.evaluate.model_order import ModelOrder
-    from kgdx.evaluate.retrieval_accuracy import Pool
+    from kgdx.evaluate.retrieval_accuracy import CandidatePool
     from kgdx.policies.rerank import RerankPolicy
 
     with behind(writing()) as (model, server):
         own = instruction("vanilla").model_copy(update={"chosen_on": (patient_digest(cases[0]),)})
         measured = ModelOrder(graph, model, RerankPolicy(prompt=own))
         with pytest.raises(UsageError, match="chosen on some of these patients"):
-            measured(Pool(cases[0], (0, 1), (2.0, 1.0)))
+            measured(CandidatePool(cases[0], (0, 1), (2.0, 1.0)))
         assert not server.requests
-        assert measured(Pool(cases[1], (0, 1), (2.0, 1.0)))
+        assert measured(CandidatePool(cases[1], (0, 1), (2.0, 1.0)))
 
 
 def test_of_instructions_that_do_equally_well_the_first_is_chosen(graph: Graph, cases: list[Case]) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kgdx.errors import KgdxError, SourceError, UsageError
 from kgdx.evaluate.question_sets import (
+    BenchmarkQuestion,
     Gold,
-    Question,
     chosen,
     parse_questions,
     read_questions,
@@ -27,7 +27,7 @@ TEN += [f"infer_by_{kind}" for kind in ("symptom", "test", "drug", "cure", "como
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=20)
 made = st.builds(
-    Question,
+    BenchmarkQuestion,
     id=words,
     question=words,
     language=st.sampled_from(["", "zh", "en"]),
@@ -41,7 +41,7 @@ made = st.builds(
 
 
 @given(st.lists(made, min_size=1, max_size=4, unique_by=lambda each: each.id))
-def test_set_that_is_written_is_read_again(questions: list[Question]) -> None:
+def test_set_that_is_written_is_read_again(questions: list[BenchmarkQuestion]) -> None:
     text = write_questions(questions)
     assert parse_questions(text.encode().splitlines()) == tuple(questions)
     assert set_digest(questions) == set_digest(reversed(questions))
@@ -88,7 +88,7 @@ def test_line_that_is_no_question_is_refused_with_its_number(lines: str, reason:
 
 
 def test_file_may_be_gzipped_and_says_so_when_it_is_cut(tmp_path: Path) -> None:
-    whole = gzip.compress(write_questions([Question(id="a", question="Why?")]).encode())
+    whole = gzip.compress(write_questions([BenchmarkQuestion(id="a", question="Why?")]).encode())
     path = tmp_path / "set.jsonl.gz"
     path.write_bytes(whole)
     assert read_questions(path)[0].id == "a"
@@ -102,7 +102,10 @@ def test_file_may_be_gzipped_and_says_so_when_it_is_cut(tmp_path: Path) -> None:
 
 
 def test_split_that_nobody_has_is_refused_with_those_there_are() -> None:
-    questions = [Question(id="a", question="?", split="tuned"), Question(id="b", question="?", split="held_out")]
+    questions = [
+        BenchmarkQuestion(id="a", question="?", split="tuned"),
+        BenchmarkQuestion(id="b", question="?", split="held_out"),
+    ]
     assert [each.id for each in chosen(questions, "held_out")] == ["b"]
     assert len(chosen(questions, None)) == 2
     with pytest.raises(UsageError, match="it has held_out, tuned"):

@@ -22,7 +22,7 @@ from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.metrics import MISS, gains, hits
 from kgdx.evaluate.retrieval_accuracy import (
     Arm,
-    Pool,
+    CandidatePool,
     Reordered,
     RetrievedCases,
     checked_at,
@@ -137,7 +137,7 @@ def test_a_label_with_many_patients_counts_once_by_label(ranker: Ranker, measure
 
 
 def test_each_patient_is_lost_somewhere(ranker: Ranker, measure: Measure) -> None:
-    def last_first(pool: Pool) -> Reordered:
+    def last_first(pool: CandidatePool) -> Reordered:
         return Reordered(pool.candidates[::-1], {"asked": 1})
 
     order = Ordered(ranker, "OMIM:1", "OMIM:2", "OMIM:3")
@@ -252,7 +252,7 @@ def test_the_table_fits_a_terminal(ranker: Ranker, measure: Measure) -> None:
     measured.run([patient("a", "OMIM:1"), patient("b", "OMIM:99")])
     shown = text(retrieval_text({**measured.report((1, 2)), "not_run": {"vgae": "no embeddings"}}), 120)
     assert "no candidate is named so: OMIM:99" in shown
-    assert "not run: vgae (no embeddings)" in shown
+    assert "not run (no embeddings): vgae" in shown
     assert "difference from fused" in shown
 
 

@@ -16,7 +16,7 @@ from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
 from kgdx.evaluate.generated_questions import generate
-from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.evaluate.scripted_models import KINDS, PLANNERS, request_of, right_action, scripted
 from kgdx.llm.chat import ChatModel, Message, Request, prompt
 from kgdx.llm.connect import connect
@@ -24,19 +24,19 @@ from llm.server import Server, answering, serving
 
 
 @pytest.fixture(scope="module")
-def questions(chinese: Graph) -> list[Question]:
+def questions(chinese: Graph) -> list[BenchmarkQuestion]:
     """Four questions of each action, one in each language and split."""
     return list(generate(CompiledTemplates(chinese), diseases=1))
 
 
 @contextmanager
-def over_http(kind: str, questions: list[Question]) -> Iterator[tuple[ChatModel, Server]]:
+def over_http(kind: str, questions: list[BenchmarkQuestion]) -> Iterator[tuple[ChatModel, Server]]:
     require_module("openai", "llm")
     with serving(answering(scripted(kind, questions))) as server:
         yield connect(LlmAccess(f"scripted-{kind}", server.url)), server
 
 
-def test_right_planner_finds_all_that_the_graph_has(chinese: Graph, questions: list[Question]) -> None:
+def test_right_planner_finds_all_that_the_graph_has(chinese: Graph, questions: list[BenchmarkQuestion]) -> None:
     with over_http("right", questions) as (model, server):
         found = evaluate_recall(questions, GraphAsker(chinese), model)
     assert found["all"]["recall"]["mean"] == 1.0
@@ -48,7 +48,7 @@ def test_right_planner_finds_all_that_the_graph_has(chinese: Graph, questions: l
 
 
 def test_half_right_planner_mends_its_plan_and_its_made_up_citations_go(
-    chinese: Graph, questions: list[Question]
+    chinese: Graph, questions: list[BenchmarkQuestion]
 ) -> None:
     with over_http("half-right", questions) as (model, _):
         found = evaluate_recall(questions[::3], GraphAsker(chinese), model)
@@ -64,7 +64,7 @@ def test_half_right_planner_mends_its_plan_and_its_made_up_citations_go(
 
 @pytest.mark.parametrize("kind", PLANNERS)
 def test_episode_ends_and_cites_only_what_exists_whoever_plans(
-    chinese: Graph, questions: list[Question], kind: str
+    chinese: Graph, questions: list[BenchmarkQuestion], kind: str
 ) -> None:
     before = chinese.status()
     with over_http(kind, questions) as (model, _):
@@ -90,9 +90,16 @@ def chinese_templates() -> frozenset[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_model_answers_the_same_to_the_same_and_anything_at_all(kind: str, questions: list[Question]) -> None:
+def test_model_answers_the_same_to_the_same_and_anything_at_all(kind: str, questions: list[BenchmarkQuestion]) -> None:
     model = scripted(kind, questions)
-    prompts = ["", "x" * 100_000, "# Question\n\n" + questions[0].question, '{"thought"', '{"reason"', "\nEvidence:\n"]
+    prompts = [
+        "",
+        "x" * 100_000,
+        "# Question\n\n" + questions[0].question,
+        '{"thought"',
+        '{"reason"',
+        "\nEvidence:\n",
+    ]
     for words in prompts:
         request = Request((Message("system", ""), Message("user", words)))
         said = []
@@ -105,7 +112,7 @@ def test_model_answers_the_same_to_the_same_and_anything_at_all(kind: str, quest
 
 
 def test_model_knows_the_question_in_every_prompt_that_it_is_asked_with(
-    chinese: Graph, questions: list[Question]
+    chinese: Graph, questions: list[BenchmarkQuestion]
 ) -> None:
     seen: set[str] = set()
     model = scripted("judge", questions)
@@ -123,9 +130,9 @@ def test_model_knows_the_question_in_every_prompt_that_it_is_asked_with(
 
 
 def test_actions_are_those_of_the_question() -> None:
-    get = Question(id="q", question="?", action="GET_CURE", entities=("流感",))
+    get = BenchmarkQuestion(id="q", question="?", action="GET_CURE", entities=("流感",))
     assert right_action(get) == {"action": "get_cure", "diseases": ["流感"]}
-    infer = Question(id="q", question="?", action="infer_by_test", entities=("血常规", "尿常规"))
+    infer = BenchmarkQuestion(id="q", question="?", action="infer_by_test", entities=("血常规", "尿常规"))
     assert right_action(infer) == {"action": "infer_by_test", "tests": ["血常规", "尿常规"], "min_match_count": 2}
 
 

@@ -60,7 +60,7 @@ def _of_diseases(
             if disease in wanted:
                 row = {"disease": disease, "relation": type_, "publications": edge.get("publications", [])}
                 row |= pick(known[entity], "id", "name", "language") | pick(edge, "score", "association")
-                row |= pick(edge, "reference", "source")
+                row |= pick(edge, "reference", "source", "antecedent")
                 key = (disease, type_, entity, row["source"], row["reference"], row["association"])
                 same = stated.setdefault(key, row)
                 same["score"] = max((r["score"] for r in (row, same) if r["score"] is not None), default=None)
@@ -68,7 +68,7 @@ def _of_diseases(
             yield pick(row, *group, *columns, "total")
 
 
-_of_diseases("symptoms_of_diseases", (("HAS_SYMPTOM", "start"),), "Symptom", PHRASE, STATED)
+_of_diseases("symptoms_of_diseases", (("HAS_SYMPTOM", "start"),), "Symptom", (*PHRASE, "antecedent"), STATED)
 _of_diseases("tests_of_diseases", (("RECOMMEND_TEST", "start"),), "Test", PHRASE, STATED)
 _of_diseases("drugs_of_diseases", (("RECOMMEND_DRUG", "start"),), "Drug", PHRASE, STATED)
 _of_diseases("cures_of_diseases", (("RECOMMEND_CURE", "start"),), "Cure", PHRASE, STATED)

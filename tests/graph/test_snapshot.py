@@ -15,7 +15,7 @@ import pytest
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.snapshot import TABLES, Snapshot
+from kgdx.graph.snapshot import TABLES, Snapshot, schema
 from kgdx.graph.snapshot_compile import compile_snapshot, compile_tables, snapshot_tables
 from kgdx.graph.tables import title
 
@@ -49,8 +49,12 @@ def snapshot(tmp_path: Path) -> Snapshot:
 def test_every_declared_table_is_there_with_its_columns(snapshot: Snapshot) -> None:
     for name, columns in TABLES.items():
         table = snapshot.table(name)
-        assert dict(zip(table.column_names, table.schema.types, strict=True)) == dict(columns)
+        assert table.schema == schema(name) and table.column_names == list(columns)
         assert table.num_rows == snapshot.rows(name)
+        for column in columns:  # read without Arrow
+            values = snapshot.values(name, column)
+            assert values.values() == list(values) == table.column(column).to_pylist()
+            assert values[1:] == values.values(1) == values.values()[1:]
 
 
 def test_nodes_are_sorted_and_edges_are_rows_of_them(snapshot: Snapshot) -> None:

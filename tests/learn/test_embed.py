@@ -18,7 +18,7 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.learn import tensors
 from kgdx.learn.embed import learn_embeddings
 from kgdx.learn.graph_encoders import GRAPH_ENCODERS
-from kgdx.learn.hetero_graph import Choice
+from kgdx.learn.hetero_graph import GraphChoice
 from kgdx.learn.link_training import Training
 from kgdx.rank.embeddings import CARD, Embeddings
 from kgdx.rank.insertion import Insertion
@@ -196,7 +196,7 @@ def test_an_encoder_that_does_not_read_chinese_is_refused_for_it(
 ) -> None:
     monkeypatch.setattr(Letters, "name", "minilm-l6-v2-int8")
     with pytest.raises(UsageError, match="does not read Chinese names"):
-        learn_embeddings(snapshot, tmp_path, "x", letters, Choice(languages=("en", "zh")))
+        learn_embeddings(snapshot, tmp_path, "x", letters, GraphChoice(languages=("en", "zh")))
 
 
 def test_without_torch_the_extra_is_named(
@@ -223,7 +223,7 @@ def test_a_sample_of_the_links_of_each_epoch_trains_too(snapshot: Snapshot, lett
 
 
 def test_a_card_says_how_they_were_made_and_holds_no_path(snapshot: Snapshot, letters: Letters, tmp_path: Path) -> None:
-    learn_embeddings(snapshot, tmp_path, "x", letters, Choice(gamma=0.3), SMALL)
+    learn_embeddings(snapshot, tmp_path, "x", letters, GraphChoice(gamma=0.3), SMALL)
     text = (tmp_path / "embeddings" / "x" / CARD).read_text()
     card = json.loads(text)
     assert card["choice"]["gamma"] == 0.3 and card["training"]["seed"] == 0 and card["versions"]["torch"]
@@ -235,7 +235,7 @@ def test_an_inserted_patient_is_what_the_network_makes_of_a_new_node(
 ) -> None:
     import torch
 
-    from kgdx.learn.graph_encoders import Sizes, Vgae
+    from kgdx.learn.graph_encoders import LayerSizes, Vgae
     from kgdx.learn.hetero_graph import HeteroGraph, hetero_graph
 
     made = learn_embeddings(snapshot, tmp_path, "x", letters, how=SMALL)
@@ -249,7 +249,7 @@ def test_an_inserted_patient_is_what_the_network_makes_of_a_new_node(
         {**graph.inputs, "disease": np.vstack([graph.inputs["disease"], own])},
         {**graph.edges, "has_symptom": links},
     )
-    network = Vgae(grown, Sizes(16, 8), 0, "cpu")
+    network = Vgae(grown, LayerSizes(16, 8), 0, "cpu")
     for name, parameter in network.parameters.items():
         parameter.data = torch.from_numpy(made.weights[name])
     wanted = network.encode(network.along(grown.edges))[0].detach().numpy()[count]

@@ -11,7 +11,7 @@ import small_graph
 from kgdx.errors import AbsentError, StoreError, UsageError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.learn.hetero_graph import Choice, HeteroGraph, hetero_data, hetero_graph
+from kgdx.learn.hetero_graph import GraphChoice, HeteroGraph, hetero_data, hetero_graph
 from kgdx.learn.tensors import geometric
 from worded_graph import Letters, Make
 
@@ -32,17 +32,17 @@ def test_nodes_and_links_are_those_the_graph_states(snapshot: Snapshot, letters:
 
 def test_diseases_with_most_of_their_symptoms_in_common_are_similar(make: Make, letters: Letters) -> None:
     stated = [("X:a", "cough"), ("X:a", "fever"), ("X:b", "cough"), ("X:b", "fever"), ("X:c", "fever"), ("X:c", "itch")]
-    choice = Choice(gamma=0.5)
+    choice = GraphChoice(gamma=0.5)
     assert hetero_graph(make(stated), letters, choice).edges["similar_diseases"].tolist() == [[0], [1]]
 
 
 def test_symptoms_are_similar_from_tau_on_or_by_cooccurrence(make: Make, letters: Letters) -> None:
     stated = [("X:a", "dry cough"), ("X:a", "cough"), ("X:b", "itch"), ("X:b", "cough")]
     snapshot = make(stated)
-    pair = hetero_graph(snapshot, letters, Choice(tau=0.5)).edges["similar_symptoms"].tolist()
+    pair = hetero_graph(snapshot, letters, GraphChoice(tau=0.5)).edges["similar_symptoms"].tolist()
     assert pair == [[0], [1]]
-    assert "similar_symptoms" not in hetero_graph(snapshot, letters, Choice(tau=1.0)).edges
-    both = hetero_graph(snapshot, letters, Choice(tau=1.0, cooccurrence=1)).edges["similar_symptoms"].tolist()
+    assert "similar_symptoms" not in hetero_graph(snapshot, letters, GraphChoice(tau=1.0)).edges
+    both = hetero_graph(snapshot, letters, GraphChoice(tau=1.0, cooccurrence=1)).edges["similar_symptoms"].tolist()
     assert both == [[0, 0], [1, 2]]
 
 
@@ -51,13 +51,13 @@ def test_symptoms_are_similar_from_tau_on_or_by_cooccurrence(make: Make, letters
 )
 def test_thresholds_outside_their_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="give a number"):
-        Choice(**wrong)
+        GraphChoice(**wrong)
 
 
 @pytest.mark.parametrize("relations", [("has_symptoms",), ("lacks_phenotype",), ("similar_symptoms",), ()])
 def test_relations_that_cannot_be_learned_on_are_refused(relations: Sequence[str]) -> None:
     with pytest.raises(UsageError, match="one of"):
-        Choice(tuple(relations))
+        GraphChoice(tuple(relations))
 
 
 def test_a_graph_without_symptoms_says_so(make: Make, letters: Letters) -> None:
@@ -68,13 +68,13 @@ def test_a_graph_without_symptoms_says_so(make: Make, letters: Letters) -> None:
 def test_sources_that_state_nothing_and_languages_without_names_leave_no_links(
     snapshot: Snapshot, letters: Letters
 ) -> None:
-    for choice in (Choice(sources=("nobody",)), Choice(languages=("zh",))):
+    for choice in (GraphChoice(sources=("nobody",)), GraphChoice(languages=("zh",))):
         with pytest.raises(AbsentError, match="other relations, sources or languages"):
             hetero_graph(snapshot, letters, choice)
 
 
 def test_an_empty_relation_takes_no_part(snapshot: Snapshot, letters: Letters) -> None:
-    graph = hetero_graph(snapshot, letters, Choice(("has_symptom", "recommend_drug")))
+    graph = hetero_graph(snapshot, letters, GraphChoice(("has_symptom", "recommend_drug")))
     assert list(graph.edges) == ["has_symptom"]
     assert list(graph.rows) == ["disease", "symptom"]
 
@@ -99,7 +99,9 @@ def test_vectors_that_are_no_numbers_are_refused(
 
 def test_phenotypes_and_their_hierarchy_make_a_graph(tmp_path: Path, letters: Letters) -> None:
     snapshot = compile_snapshot(small_graph.tables(), tmp_path / "snapshot", "f1")
-    graph = hetero_graph(snapshot, letters, Choice(("has_phenotype", "is_a", "associated_gene", "similar_diseases")))
+    graph = hetero_graph(
+        snapshot, letters, GraphChoice(("has_phenotype", "is_a", "associated_gene", "similar_diseases"))
+    )
     nodes = graph.statistics()["nodes"]
     assert set(nodes) == {"disease", "phenotype", "gene"} and nodes["gene"] == 2
     assert graph.edges["is_a"].shape[1] == sum(parent is not None for parent in small_graph.TERMS.values())

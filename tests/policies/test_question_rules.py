@@ -8,6 +8,7 @@ import pytest
 
 from episode.states import state_of
 from kgdx.actions import Respond
+from kgdx.answer.wants import UNTOLD, Want
 from kgdx.case import Case
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
@@ -118,6 +119,49 @@ def test_each_intent_looks_up_what_answers_it(
     question: str, named: list[tuple[str, tuple[str, ...]]], expected: list[str]
 ) -> None:
     assert [name for name, _ in planned(question, named)] == expected
+
+
+def inferring(question: str, *named: str) -> dict[str, object]:
+    mentions = tuple(
+        Mention(start, start + len(name), name, "Phenotype", (f"HP:{name}",), (name,))
+        for name in named
+        for start in [question.index(name)]
+    )
+    (action,) = RulesPolicy()._wanted(state_of(Case("p"), question, mentioned=mentions))
+    return action.parameters()
+
+
+def test_what_is_denied_leaves_diseases_out_and_both_means_all() -> None:
+    told = inferring("Which diseases have seizures but not ataxia?", "seizures", "ataxia")
+    assert (told["phenotypes"], told["without"], told["min_match_count"]) == (["seizures"], ["ataxia"], 1)
+    told = inferring("Which diseases have both seizures and ataxia?", "seizures", "ataxia")
+    assert (told["phenotypes"], told["without"], told["min_match_count"]) == (["seizures", "ataxia"], None, 2)
+
+
+def test_a_number_stands_for_another_form_of_the_disease() -> None:
+    question = "What is the difference between Kabuki syndrome 1 and 2?"
+    found = planned(question, [("Kabuki syndrome 1", DISEASE)])
+    assert found[0][1] == ("Kabuki syndrome 1", "Kabuki syndrome 2")
+
+
+@pytest.mark.parametrize(
+    ("question", "untold"),
+    [
+        ("Is 甲药 safe in pregnancy?", Want.SAFETY),
+        ("Can I drive with 甲热?", Want.SAFETY),
+        ("孕妇能吃甲药吗", Want.SAFETY),
+        ("甲热要不要去医院？", Want.URGENCY),
+        ("甲热, should I go to hospital?", Want.URGENCY),
+    ],
+)
+def test_what_no_graph_may_tell_is_recognised(question: str, untold: Want) -> None:
+    state = state_of(Case("p"), question, mentioned=())
+    assert untold in RulesPolicy().respond(state).wants
+
+
+@pytest.mark.parametrize("question", ["Which diseases occur in pregnancy?", "What drives 甲热?", "甲热住院几天？"])
+def test_other_questions_are_not_taken_for_it(question: str) -> None:
+    assert not UNTOLD.intersection(RulesPolicy().respond(state_of(Case("p"), question, mentioned=())).wants)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from kgdx.episode import Author, Kind, begin, dump, load, resume, run
 from kgdx.episode.conversation import spans
 from kgdx.episode.tag_protocol import Rules, read
 from kgdx.learn.adversaries import Writer
-from kgdx.policies.tags import TagsPolicy
+from kgdx.policies.tags import Notation, TagsPolicy
+from kgdx.terms.corpora import Corpus
+from kgdx.terms.text_search import index_corpus
 from learn.conftest import EPILEPSY, EPILEPSY_NAME, SEIZURE, STATURE_NAME, built
 from llm.server import Fail, Say, Server
 from policies.conftest import behind
@@ -36,8 +38,14 @@ def patients_folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def graph(patients_folder: Path) -> Iterator[Graph]:
-    with kgdx.open(patients_folder) as opened:
+def graph(patients_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+    texts, home = tmp_path_factory.mktemp("notes"), tmp_path_factory.mktemp("home")
+    (texts / "note.txt").write_text("A seizure with fever is rarely epilepsy.")
+    index_corpus(home / "texts", Corpus.of(texts, "notes"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGDX_HOME", str(home))
+        opened = kgdx.open(patients_folder)
+    with opened:
         yield opened
 
 
@@ -97,6 +105,20 @@ def test_an_act_over_its_limit_is_not_done_and_the_model_is_told(graph: Graph) -
     found, _ = roll(graph, [PARTS[0], PARTS[0].replace("1<", "2<"), PARTS[3]])
     assert found.rollout[3].text == "<guide>not done: lookup can be done 1 times</guide>"
     assert sum(each.name == "lookup" and each.kind is Kind.WISH for each in found.trace) == 1
+
+
+@pytest.mark.parametrize(("notation", "named"), [("tags", "<search>"), ("calls", '"search"')])
+def test_no_search_is_offered_where_nothing_but_definitions_of_findings_could_be_found(
+    patients_folder: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, notation: Notation, named: str
+) -> None:
+    def told(on: Graph) -> str:
+        _, server = roll(on, PARTS[3:], TagsPolicy(top=0, notation=notation))
+        return str(server.requests[0]["messages"][0]["content"])
+
+    assert named in told(graph)
+    monkeypatch.setenv("KGDX_HOME", str(tmp_path))
+    with kgdx.open(patients_folder) as bare:
+        assert named not in told(bare) and "diagnose" in told(bare)
 
 
 def test_calls_in_json_are_a_second_notation(graph: Graph) -> None:

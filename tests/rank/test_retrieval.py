@@ -136,7 +136,7 @@ def test_the_gist_names_the_words_of_the_disease_and_adds_up(worded: Snapshot, r
 def test_a_graph_without_words_and_an_encoder_that_is_missing_are_said_in_one_line(
     snapshot: Snapshot, worded: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="the retrieval method in-words finds nothing to read in this graph"):
+    with pytest.raises(UsageError, match="this way to retrieve finds nothing in the graph that it reads"):
         METHODS.get("in-words").open(snapshot)
     monkeypatch.setattr(meanings, "_installed", lambda: False)
     with pytest.raises(UsageError, match="install the extra `encoder`"):

@@ -21,7 +21,7 @@ require_module("openai", "llm")
 
 import httpx2  # noqa: E402
 
-from kgdx.evaluate.question_sets import Question  # noqa: E402
+from kgdx.evaluate.question_sets import BenchmarkQuestion  # noqa: E402
 from kgdx.evaluate.scripted_models import scripted  # noqa: E402
 from llm.server import Body, Fail, Reply, Say, Script, answering  # noqa: E402
 from llm.server import serving as model_serving  # noqa: E402
@@ -36,7 +36,9 @@ pytestmark = pytest.mark.heavy
 
 QUESTION = "Which genes are associated with ataxia-telangiectasia?"
 RIGHT = answering(
-    scripted("right", [Question(id="q", question=QUESTION, action="get_gene", entities=("ataxia-telangiectasia",))])
+    scripted(
+        "right", [BenchmarkQuestion(id="q", question=QUESTION, action="get_gene", entities=("ataxia-telangiectasia",))]
+    )
 )
 
 

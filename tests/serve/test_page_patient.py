@@ -13,6 +13,8 @@ require_module("playwright", "browser-test")
 
 from playwright.sync_api import expect  # noqa: E402
 
+from kgdx.case import case_from_document  # noqa: E402
+
 from .conftest import violations  # noqa: E402
 
 if TYPE_CHECKING:
@@ -209,17 +211,80 @@ def test_a_chinese_note_in_its_old_encoding_is_read(page: Page) -> None:
     expect(page.locator("#note .mark-present", has_text="抽搐")).to_be_visible()
 
 
+def saved(page: Page, form: str, file: Path) -> Path:
+    page.get_by_role("button", name="Save…", exact=True).click()
+    with page.expect_download() as waiting:
+        page.get_by_role("dialog").get_by_role("button", name=form).click()
+    waiting.value.save_as(file)
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    return file
+
+
 def test_a_patient_is_kept_as_a_file_and_opened_again(page: Page, tmp_path: Path) -> None:
     chip(page, "Oculomotor apraxia").locator(".flip").click()
     page.fill("#title", "Kept")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save", exact=True).click()
-    file = tmp_path / "kept.json"
-    waiting.value.save_as(file)
+    file = saved(page, "File of this page", tmp_path / "kept.json")
     page.get_by_role("button", name="New patient").click()
     page.set_input_files("#file", file)
     expect(page.locator("#title")).to_have_value("Kept")
     expect(chip(page, "Oculomotor apraxia")).to_contain_text("absent")
+
+
+def test_nothing_stays_in_the_browser_but_what_is_kept_there(page: Page) -> None:
+    expect(page.locator("#ranking li").first).to_be_visible()
+    assert page.evaluate("localStorage.length") == 0
+    page.fill("#title", "Monday")
+    page.get_by_role("button", name="Save…", exact=True).click()
+    page.get_by_role("button", name="Keep in this browser").click()
+    expect(page.get_by_role("dialog")).to_contain_text("saved as it stands")
+    assert violations(page) == []
+    page.reload()
+    expect(page.locator("#ranking li").first).to_be_visible()
+    page.get_by_role("button", name="Open…").click()
+    page.get_by_role("button", name="Monday", exact=True).click()
+    expect(page.locator("#title")).to_have_value("Monday")
+    page.get_by_role("button", name="Open…").click()
+    page.get_by_role("button", name="Delete Monday").click()
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_patient_is_saved_in_the_forms_of_others(page: Page, tmp_path: Path) -> None:
+    write(page, "A 12-year-old boy with ataxia and seizures, no hearing loss.")
+    expect(page.locator("#ranking li").first).to_be_visible()
+    packet = json.loads(saved(page, "GA4GH phenopacket", tmp_path / "packet.json").read_text("utf-8"))
+    read = case_from_document(packet)
+    assert (read.sex, read.age) == ("MALE", "P12Y") and len(read.observed) == 2 and len(read.excluded) == 1
+    bundle = json.loads(saved(page, "FHIR bundle", tmp_path / "bundle.json").read_text("utf-8"))
+    kinds = [each["resource"]["resourceType"] for each in bundle["entry"]]
+    assert kinds.count("Patient") == 1 and kinds.count("Observation") == 4 and "Condition" in kinds
+    assert "boy" not in json.dumps(bundle)
+
+
+def test_genes_of_a_vcf_become_candidates(page: Page) -> None:
+    write(page, "ataxia and telangiectasia")
+    record = "11\t1\t.\tA\tG\t.\t{}\tANN=G|stop_gained|HIGH|{}|x\n"
+    drop(page, "exome.vcf", "##fileformat=VCFv4.2\n" + record.format("PASS", "ATM") + record.format("q10", "TTN"))
+    expect(page.get_by_label("Genes with candidate variants")).to_have_value("ATM")
+    drop(page, "bare.vcf", "##fileformat=VCFv4.2\n11\t1\t.\tA\tG\t.\tPASS\t.\n")
+    expect(page.get_by_role("alert")).to_contain_text("names no gene")
+
+
+def test_marks_stay_while_one_types(page: Page) -> None:
+    write(page, "He has seizures and ataxia.")
+    page.locator("#edit").click()
+    expect(page.locator("#typed .mark-present")).to_have_text(["seizures", "ataxia"])
+    page.locator("#text").press("Control+Home")
+    page.route(
+        "**/extract", lambda route: route.abort()
+    )  # as long as nothing is read, what was read stays in its place
+    page.keyboard.type("Today: ")
+    expect(page.locator("#typed .mark-present")).to_have_text(["seizures", "ataxia"])
+
+
+def test_the_setting_is_chosen_and_told(page: Page) -> None:
+    expect(page.locator("#judged")).to_contain_text("Setting: general practice")
+    page.get_by_label("Seen in").select_option("referral clinic")
+    expect(page.locator("#judged")).to_contain_text("Setting: referral clinic, as stated")
 
 
 def test_two_patients_in_one_note_are_told(page: Page) -> None:

@@ -137,6 +137,14 @@ def test_pieces_without_a_common_word_are_not_found(tmp_path: Path) -> None:
     assert [piece.id for piece, _ in index.search("lens", ["s1"], 10)] == ["d:1"]
 
 
+def test_a_number_is_no_subject_and_words_that_all_texts_have_are_no_answer(tmp_path: Path) -> None:
+    said = ["Deletion 2 syndrome", "Noonan syndrome 4", "Noonan syndrome 2", *["A syndrome of it"] * 60]
+    index = made(tmp_path / "i", [Piece(str(at), "", text, "s") for at, text in enumerate(said)])
+    assert [piece.id for piece, _ in index.search("Noonan syndrome 2", (), 3)] == ["2", "1", "0"]
+    assert index.search("Kabuki syndrome 2", (), 3) == []
+    assert [piece.id for piece, _ in index.search("syndrome 4", (), 1)] == ["1"]
+
+
 def test_other_parameters_weigh_the_same_files_anew_and_stand_in_the_card(tmp_path: Path) -> None:
     index = made(tmp_path / "i", pieces())
     files = {each: each.stat().st_mtime_ns for each in (tmp_path / "i").rglob("*.npy")}

@@ -192,7 +192,8 @@ class GraphContext:
         """Searches the graph's texts and the folders that the user has indexed."""
 
         def make() -> Texts:
-            from kgdx.terms.text_search import Texts, graph_texts
+            from kgdx.graph.snapshot import DERIVED
+            from kgdx.terms.text_search import FOLDER, Texts, graph_texts
 
             def tell(done: str) -> None:
                 self._tell(f"indexing the texts of the graph, once: {done}")
@@ -201,7 +202,9 @@ class GraphContext:
                 return graph_texts(self.snapshot, lambda: self.store, tell)
 
             home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
-            return Texts(None if self._foreign else graph, home, self._encoder, vectors)
+            if self._foreign:
+                return Texts(None, home, self._encoder, vectors)
+            return Texts(graph, home, self._encoder, vectors, self.snapshot.path / DERIVED / FOLDER)
 
         texts: Texts = self._once("texts", make)
         return texts
@@ -213,7 +216,7 @@ class GraphContext:
         def make() -> GeneNames:
             from kgdx.case import GeneNames
 
-            columns = (self.snapshot.table("gene").column(name).to_pylist() for name in ("id", "name", "xrefs"))
+            columns = (self.snapshot.values("gene", name).values() for name in ("id", "name", "xrefs"))
             return GeneNames(zip(*columns, strict=True))
 
         names: GeneNames = self._once("genes", make)
@@ -332,7 +335,16 @@ class GraphContext:
 
     def sources(self) -> tuple[Row, ...]:
         """Say what the graph was made from: sources with version, licence, citation and counts; read once."""
-        found: tuple[Row, ...] = self._once("sources", lambda: tuple(self.run("sources")))
+
+        def read() -> tuple[Row, ...]:
+            if not self.settings.is_neo4j:
+                from kgdx.graph.snapshot_links import kept_sources
+
+                with suppress(StoreError):  # a folder that cannot be written into has them in its store alone
+                    return kept_sources(self.snapshot, lambda: self.store)
+            return tuple(self.run("sources"))
+
+        found: tuple[Row, ...] = self._once("sources", read)
         return found
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:

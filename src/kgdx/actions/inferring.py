@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
-from kgdx.actions.retrieving import Limit, retrieve
+from kgdx.actions.retrieving import MAX_ROWS, Limit, retrieve
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.stated_things import family_of
 from kgdx.episode.operations import Operations
@@ -51,6 +51,9 @@ class DiseasesBy(Action, ABC):
     limit: Limit = 20
     """Most diseases."""
 
+    without: NameList | None = None
+    """Leave out diseases that match one of these."""
+
     likeliest: bool = False
     """Whether those that match most come in the order of the ranker, families of many that match first, rather than
     by id."""
@@ -62,9 +65,15 @@ class DiseasesBy(Action, ABC):
         arguments = {
             self.binds or self.takes: self.matched(found),
             "min_match_count": min(self.min_match_count, len(found)),
-            "limit": MATCHED if self.likeliest else self.limit,
+            "limit": MATCHED if self.likeliest or self.without else self.limit,
         }
         every = retrieve(graph, self, self.template, arguments, known)
+        if self.without:
+            apart = self.matched(distinct(resolve(graph, self.without, self.kinds)))
+            having = arguments | {self.binds or self.takes: apart, "min_match_count": 1, "limit": MAX_ROWS}
+            left_out = {row["id"] for row in graph.query(self.template, **having)}
+            kept = tuple(row for row in every.rows if row["id"] not in left_out)
+            every = replace(every, rows=kept if self.likeliest else kept[: self.limit])
         if not self.likeliest:
             return every
         return replace(every, rows=tuple(_likeliest(graph, getattr(self, self.takes), every.rows)[: self.limit]))
@@ -101,119 +110,6 @@ def _likeliest(graph: Operations, names: Sequence[str], rows: Sequence[Row]) -> 
         return -row["matched"], -worth.get(family, UNRANKED), family, -scores.get(row["id"], UNRANKED)
 
     return sorted(rows, key=order)
-
-
-class InferBySymptom(DiseasesBy):
-    """Diseases that have most of the symptoms.
-
-    Example:
-        >>> InferBySymptom(symptoms=("发热", "cough"), min_match_count=2).parameters()["min_match_count"]
-        2
-    """
-
-    name: ClassVar[str] = "infer_by_symptom"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_SYMPTOM", "infer_by_symptoms", "INFER_DISEASES_BY_SYMPTOMS")
-    template: ClassVar[str] = "infer_diseases_by_symptoms"
-    takes: ClassVar[str] = "symptoms"
-    kinds: ClassVar[tuple[str, ...]] = ("Symptom",)
-
-    symptoms: NameList
-    """Symptoms in Chinese or English, or ids."""
-
-
-class InferByTest(DiseasesBy):
-    """Diseases for which most of the tests are recommended.
-
-    Example:
-        >>> InferByTest(tests=("血常规",)).tests
-        ('血常规',)
-    """
-
-    name: ClassVar[str] = "infer_by_test"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_TEST", "infer_by_tests", "INFER_DISEASES_BY_TESTS")
-    template: ClassVar[str] = "infer_diseases_by_tests"
-    takes: ClassVar[str] = "tests"
-    kinds: ClassVar[tuple[str, ...]] = ("Test",)
-
-    tests: NameList
-    """Tests in Chinese or English, or ids."""
-
-
-class InferByDrug(DiseasesBy):
-    """Diseases for which most of the drugs are recommended or indicated.
-
-    Example:
-        >>> InferByDrug(drugs=("aspirin",)).drugs
-        ('aspirin',)
-    """
-
-    name: ClassVar[str] = "infer_by_drug"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_DRUG", "infer_by_drugs", "INFER_DISEASES_BY_DRUGS")
-    template: ClassVar[str] = "infer_diseases_by_drugs"
-    takes: ClassVar[str] = "drugs"
-    kinds: ClassVar[tuple[str, ...]] = ("Drug",)
-
-    drugs: NameList
-    """Drugs in Chinese or English, or ids."""
-
-
-class InferByCure(DiseasesBy):
-    """Diseases for which most of the treatments are recommended.
-
-    Example:
-        >>> InferByCure(cures=("手术治疗",)).cures
-        ('手术治疗',)
-    """
-
-    name: ClassVar[str] = "infer_by_cure"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_CURE", "infer_by_cures", "INFER_DISEASES_BY_CURES")
-    template: ClassVar[str] = "infer_diseases_by_cures"
-    takes: ClassVar[str] = "cures"
-    kinds: ClassVar[tuple[str, ...]] = ("Cure",)
-
-    cures: NameList
-    """Treatments in Chinese or English, or ids."""
-
-
-class InferByComorbidity(DiseasesBy):
-    """Diseases that occur together with most of the named ones.
-
-    Example:
-        >>> InferByComorbidity(diseases=("肺炎",)).diseases
-        ('肺炎',)
-    """
-
-    name: ClassVar[str] = "infer_by_comorbidity"
-    aliases: ClassVar[tuple[str, ...]] = (
-        "INFER_BY_COMORBIDITY",
-        "infer_by_comorbidities",
-        "INFER_DISEASES_BY_COMORBIDITIES",
-    )
-    template: ClassVar[str] = "infer_diseases_by_comorbidities"
-    takes: ClassVar[str] = "diseases"
-    kinds: ClassVar[tuple[str, ...]] = ("Disease",)
-    binds: ClassVar[str] = "comorbidities"
-
-    diseases: NameList
-    """Diseases in Chinese or English, or ids."""
-
-
-class InferByGene(DiseasesBy):
-    """Diseases that are associated with most of the genes.
-
-    Example:
-        >>> InferByGene(genes=("FBN1",)).genes
-        ('FBN1',)
-    """
-
-    name: ClassVar[str] = "infer_by_gene"
-    aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_GENE", "infer_by_genes", "INFER_DISEASES_BY_GENES")
-    template: ClassVar[str] = "infer_diseases_by_genes"
-    takes: ClassVar[str] = "genes"
-    kinds: ClassVar[tuple[str, ...]] = ("Gene",)
-
-    genes: NameList
-    """Symbols of genes, or ids."""
 
 
 class InferByPhenotype(DiseasesBy):

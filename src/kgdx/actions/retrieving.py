@@ -104,11 +104,6 @@ def retrieve(
     return Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name, resolved, graph.ran[-1].digest)
 
 
-# Actions that start from named diseases: what HPO, PrimeKG and clinical sources state of them.
-#
-# They are the GET actions of DeepDoctor-RAG; each runs one template.
-
-
 MOST_OF_DISEASE = 1_000
 """Most rows of one disease that an action asks for."""
 
@@ -162,62 +157,6 @@ class OfDiseases(Action, ABC):
         return found
 
 
-class GetSymptom(OfDiseases):
-    """Symptoms of diseases.
-
-    Example:
-        >>> GetSymptom(diseases=("百日咳", "pertussis")).parameters()
-        {'diseases': ['百日咳', 'pertussis'], 'only': None, 'forms': False, 'limit': 50}
-    """
-
-    name: ClassVar[str] = "get_symptom"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_SYMPTOM", "get_symptoms", "GET_SYMPTOMS_OF_DISEASE")
-    template: ClassVar[str] = "symptoms_of_diseases"
-    gives: ClassVar[str] = "Symptom"
-
-
-class GetTest(OfDiseases):
-    """Tests that are recommended for diseases.
-
-    Example:
-        >>> GetTest(diseases=("百日咳",)).diseases
-        ('百日咳',)
-    """
-
-    name: ClassVar[str] = "get_test"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_TEST", "get_tests", "GET_TESTS_OF_DISEASE")
-    template: ClassVar[str] = "tests_of_diseases"
-    gives: ClassVar[str] = "Test"
-
-
-class GetDrug(OfDiseases):
-    """Drugs that are recommended for diseases.
-
-    Example:
-        >>> GetDrug(diseases=("pertussis",), limit=5).limit
-        5
-    """
-
-    name: ClassVar[str] = "get_drug"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_DRUG", "get_drugs", "GET_DRUGS_OF_DISEASE")
-    template: ClassVar[str] = "drugs_of_diseases"
-    gives: ClassVar[str] = "Drug"
-
-
-class GetCure(OfDiseases):
-    """Treatments that are recommended for diseases.
-
-    Example:
-        >>> GetCure(diseases=("肺炎", "肺炎")).diseases
-        ('肺炎',)
-    """
-
-    name: ClassVar[str] = "get_cure"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_CURE", "get_cures", "GET_CURES_OF_DISEASE")
-    template: ClassVar[str] = "cures_of_diseases"
-    gives: ClassVar[str] = "Cure"
-
-
 class GetComorbidity(OfDiseases):
     """Diseases that occur together with diseases.
 
@@ -265,40 +204,6 @@ class GetPhenotype(OfDiseases):
         if self.aspect is None:
             return found
         return replace(found, rows=tuple(row for row in found.rows if (row["aspect"] or "P") == self.aspect))
-
-
-class GetGene(OfDiseases):
-    """Genes that diseases are associated with.
-
-    Example:
-        >>> GetGene(diseases=("Marfan syndrome",)).template
-        'genes_of_diseases'
-    """
-
-    name: ClassVar[str] = "get_gene"
-    aliases: ClassVar[tuple[str, ...]] = ("GET_GENE", "get_genes", "GET_GENES_OF_DISEASE")
-    template: ClassVar[str] = "genes_of_diseases"
-    gives: ClassVar[str] = "Gene"
-
-
-class GetMedicine(OfDiseases):
-    """Drugs that are indicated for diseases, used off label, or contraindicated.
-
-    Example:
-        >>> GetMedicine(diseases=("asthma",)).template
-        'medicines_of_diseases'
-    """
-
-    name: ClassVar[str] = "get_medicine"
-    aliases: ClassVar[tuple[str, ...]] = (
-        "GET_MEDICINE",
-        "get_medicines",
-        "GET_MEDICINES_OF_DISEASE",
-        "get_indication",
-        "get_contraindication",
-    )
-    template: ClassVar[str] = "medicines_of_diseases"
-    gives: ClassVar[str] = "Drug"
 
 
 class GetCooccurrence(Action):

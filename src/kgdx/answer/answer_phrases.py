@@ -55,6 +55,10 @@ class Phrases:
         shared: What two diseases have in common.
         alone: What one of two diseases has alone.
         forms: Several forms of one disease.
+        safety: Whether something is safe for somebody.
+        urgency: Whether somebody has to be seen at once.
+        unused: Words of the question that nothing was made of.
+        without: Findings by which diseases were left out.
     """
 
     language: str
@@ -95,6 +99,10 @@ class Phrases:
     shared: str
     alone: str
     forms: str
+    safety: str
+    urgency: str
+    unused: str
+    without: str
 
     def list(self, names: Sequence[str], most: int) -> str:
         """Return names as a list within a sentence; of more than ``most``, how many are left is said.
@@ -150,6 +158,7 @@ ENGLISH = Phrases(
             "INHERITANCE": ("mode of inheritance recorded for", "modes of inheritance recorded for"),
             "COURSE": ("statement on the course of", "statements on the course of"),
             "ONSET": ("age of onset recorded for", "ages of onset recorded for"),
+            "RISK_FACTOR": ("risk factor recorded for", "risk factors recorded for"),
             "SAME_CASES": ("feature observed in the same cases as", "features observed in the same cases as"),
         }
     ),
@@ -199,6 +208,12 @@ ENGLISH = Phrases(
     shared="Both {one} and {other}: {list}.",
     alone="Only {subject}: {list}.",
     forms="{name} ({n} forms)",
+    safety="Not in this graph: whether something is safe in pregnancy, while nursing, with other drugs or for driving; "
+    "ask a doctor or a pharmacist.",
+    urgency="How urgent it is cannot be told from a graph. Call the emergency number now if it is severe or came "
+    "suddenly, or with trouble breathing, chest pain, fainting, confusion, weakness of one side, or heavy bleeding.",
+    unused="Nothing was made of “{words}”.",
+    without="Diseases recorded with {list} were left out; what is not recorded is not excluded.",
 )
 
 CHINESE = Phrases(
@@ -212,6 +227,7 @@ CHINESE = Phrases(
             "INHERITANCE": ("遗传方式", "遗传方式"),
             "COURSE": ("病程特点", "病程特点"),
             "ONSET": ("发病年龄", "发病年龄"),
+            "RISK_FACTOR": ("危险因素", "危险因素"),
             "SAME_CASES": ("同见于病例的表型", "同见于病例的表型"),
         }
     ),
@@ -258,6 +274,10 @@ CHINESE = Phrases(
     shared="{one}与{other}共有：{list}。",
     alone="仅{subject}有：{list}。",
     forms="{name}（{n}型）",
+    safety="图谱不记载孕期、哺乳期、合并用药或驾驶时是否安全，请咨询医生或药师。",
+    urgency="是否紧急不能由图谱判断。如症状严重或突然出现，或有呼吸困难、胸痛、晕厥、意识不清、一侧无力或大出血，请立即拨打急救电话。",
+    unused="未使用“{words}”。",
+    without="已略去记载有{list}的疾病；未见记载不等于没有。",
 )
 
 

@@ -16,7 +16,6 @@ from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
-from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.document import NOTICE
 from kgdx.results.evidence_paths import EvidencePath
@@ -417,6 +416,8 @@ def run_query(run: str, ranks: Iterable[int], *, asked: bool = False) -> str:
     wanted = sorted(set(ranks))
     if not wanted:
         raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")
+    from kgdx.graph.neo4j.browser_links import statement
+
     return statement("consultation_of_run" if asked else "evidence_of_run", run=run, ranks=wanted)
 
 
@@ -432,4 +433,6 @@ def disease_query(disease: str, findings: Iterable[Finding]) -> str:
     for each in findings:
         if each.status in by_status:
             by_status[each.status].append(each.id)
+    from kgdx.graph.neo4j.browser_links import statement
+
     return statement("evidence_of_disease", disease=disease, **by_status)

@@ -52,6 +52,7 @@ FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
 
 DETAILS = (
     "score",
+    "antecedent",
     "own",
     "cases",
     "association",

@@ -14,7 +14,7 @@ from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
 from kgdx.answer.term_tables import in_english, wanted, weights
-from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, Asked, Want
+from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
 
 ROOM = 380
@@ -87,6 +87,18 @@ class _Writer:
 
     def said(self) -> Iterator[_Said]:
         """The sentences, the asked one first."""
+        if Want.SAFETY in self.asked.wants:
+            yield self.words.safety, ()
+            return
+        if Want.URGENCY in self.asked.wants:
+            yield self.words.urgency, ()
+        yield from self._answered()
+        if self.asked.without:
+            yield self.words.without.format(list=self.words.list([clean(each) for each in self.asked.without], 5)), ()
+        if self.asked.unused:
+            yield self.words.unused.format(words=clean(self.asked.unused)), ()
+
+    def _answered(self) -> Iterator[_Said]:
         yield from self._taken()
         if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
@@ -105,7 +117,7 @@ class _Writer:
             yield from self._inferred()
             if not self.subjects:
                 return
-        wants = [want for want in self.asked.wants if want is not Want.DISEASE]
+        wants = [want for want in self.asked.wants if want is not Want.DISEASE and want not in UNTOLD]
         room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
         lacking: list[tuple[Want, str]] = []
         if not any(subject.ids for subject in self.subjects):

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from kgdx.answer.wants import aspect_of
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import EvidenceItem
 from kgdx.schema.model import FREQUENCIES
 
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$|\s+due\s+to\s.*$",
     re.IGNORECASE,
 )
@@ -88,7 +89,11 @@ def merged(things: Iterable[Thing]) -> list[Thing]:
 def aspect_in(item: EvidenceItem) -> str:
     """Return what an item states of its disease (:func:`kgdx.answer.wants.aspect_of`)."""
     name = item.objects[0].name if item.objects else ""
-    return aspect_of(item.relation, str(item.details.get("aspect", "")), name)
+    return (
+        "RISK_FACTOR"
+        if item.details.get("antecedent")
+        else aspect_of(item.relation, str(item.details.get("aspect", "")), name)
+    )
 
 
 def weight_of(item: EvidenceItem) -> float:

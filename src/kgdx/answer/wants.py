@@ -34,6 +34,10 @@ class Want(StrEnum):
     TRANSMISSION = "transmission"
     DEPARTMENT = "department"
     DIET = "diet"
+    SAFETY = "safety"
+    """Whether something may be taken or done by somebody who is pregnant, nursing, driving."""
+    URGENCY = "urgency"
+    """Whether somebody has to be seen at once."""
     DOSE = "dose"
     COST = "cost"
     SIDE_EFFECT = "side_effect"
@@ -60,6 +64,7 @@ STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
         Want.CAUSE: ("ASSOCIATED_GENE",),
         Want.INHERITANCE: ("INHERITANCE",),
         Want.ONSET: ("ONSET",),
+        Want.RISK: ("RISK_FACTOR",),
         Want.COURSE: ("COURSE",),
         Want.DESCRIPTION: ("HAS_SYMPTOM", "HAS_PHENOTYPE"),
     }
@@ -151,6 +156,10 @@ def aspect_of(relation: str, aspect: str, name: str) -> str:
     return relation
 
 
+UNTOLD = frozenset({Want.SAFETY, Want.URGENCY})
+"""What nobody may be told from a graph: the answer says so, and whom to ask."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What an answer is to say.
@@ -161,6 +170,8 @@ class Asked:
         others: What may be stated of them, where the question asks whether something is; in the question's words.
         whether: The question can be answered with yes or no.
         unread: Words by which it wants something that has no place in the graph.
+        unused: Words that nothing was made of.
+        without: Findings that the diseases are not to have.
     """
 
     wants: tuple[Want, ...] = ()
@@ -168,3 +179,5 @@ class Asked:
     others: tuple[str, ...] = ()
     whether: bool = False
     unread: str = ""
+    unused: str = ""
+    without: tuple[str, ...] = ()

@@ -354,15 +354,17 @@ def _embedded(store: str | Path | None) -> Settings:
 
 
 def _index_names(chinese: bool, snapshot: Snapshot, tables: Callable[[], Exports], tell: Callable[[str], None]) -> None:
-    """Make the indexes of names and of MeSH descriptors, for which the first question would have to wait.
+    """Make the indexes of names, of MeSH descriptors and of texts, for which the first question would have to wait.
 
     The graph is whole without them: one that cannot be made now is made when it is first asked for.
     """
     from kgdx.terms.names import mesh_index, name_index
+    from kgdx.terms.text_search import index_useful
 
     with suppress(KgdxError):
         name_index.open_index(snapshot, tables, chinese=chinese, progress=tell).close()
         mesh_index.open_index(snapshot, tables).close()
+        index_useful(snapshot, tables, tell)
 
 
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:

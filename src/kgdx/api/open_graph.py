@@ -11,16 +11,10 @@ from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.graph_context import GraphContext
 from kgdx.actions.reading import MAX_TOP
 from kgdx.answer.artifacts import evidence_of, ranking_of
-from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
-from kgdx.answer.saved_runs import save as save_result
-from kgdx.answer.saved_runs import saved_trace
 from kgdx.api.concluding import diagnosis_of
-from kgdx.api.consult_logs import Transcript, asking, asking_policy, begun, log_of, resumed, verified
-from kgdx.api.consulting import Consultation, Keep
 from kgdx.api.questions import Asking, able, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
-from kgdx.api.searching import ranked_disease, search
 from kgdx.case import (
     About,
     Case,
@@ -44,6 +38,9 @@ from kgdx.errors import CaseError, UsageError
 if TYPE_CHECKING:
     import polars
 
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.api.consult_logs import Transcript
+    from kgdx.api.consulting import Consultation, Keep
     from kgdx.api.predicting import Predicting
     from kgdx.llm.chat import ChatModel
     from kgdx.results.predicted import Neighbours, Predictions
@@ -114,6 +111,7 @@ class Graph(GraphContext):
         elif case_bank:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         able(chooser, "diagnoses", model)
+        chooser = chooser.suited(self)
         if chooser.capabilities.models:
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
@@ -160,7 +158,7 @@ class Graph(GraphContext):
         elif given:
             chooser = policy_of(given)
         else:
-            chooser = make_policy(policy or default_policy("diagnoses"))
+            chooser = make_policy(policy or default_policy("diagnoses")).suited(self)
         world = self.world(chooser, patient=patient, model=model, limits=limits)
         if given:
             return run_episode(world, resume(world, given), chooser, watch)
@@ -210,6 +208,9 @@ class Graph(GraphContext):
             ...     print(consultation.question.text)
             ...     consultation.answer("yes, since childhood")
         """
+        from kgdx.api.consult_logs import asking, asking_policy, begun, log_of, resumed, verified
+        from kgdx.api.consulting import Consultation
+
         if resume is not None:
             if case is not None or settings or policy is not None:
                 hint = "leave them out, or the transcript"
@@ -290,7 +291,7 @@ class Graph(GraphContext):
             UsageError: The disease is not among those that are ranked, or several are called so.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
-        wanted = {"also": (ranked_disease(self, disease),), **({"case_bank": True} if case_bank else {})}
+        wanted = {"also": (self.ranked_disease(disease),), **({"case_bank": True} if case_bank else {})}
         chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
@@ -341,6 +342,8 @@ class Graph(GraphContext):
         Raises:
             UsageError: The text is empty, or there is no such kind.
         """
+        from kgdx.api.searching import search
+
         return search(self, text, kinds, limit)
 
     def predict(self, node: str, relation: str, **how: Unpack[Predicting]) -> Predictions:
@@ -372,6 +375,8 @@ class Graph(GraphContext):
         Raises:
             UsageError: None of the ranked diseases is called so, or several are.
         """
+        from kgdx.api.searching import ranked_disease
+
         return ranked_disease(self, name)
 
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
@@ -420,7 +425,9 @@ class Graph(GraphContext):
 
     def save(self, result: Diagnosis | Answer, *, text: bool = False) -> str:
         """Write a diagnosis or an answer into the graph; see :func:`kgdx.answer.saved_runs.save`."""
-        return save_result(result, self, text=text)
+        from kgdx.answer.saved_runs import save
+
+        return save(result, self, text=text)
 
     def replay(self, run: str | Diagnosis | Answer | Iterable[Segment]) -> tuple[Replayed, ...]:
         """Run the queries of a run again and say whether the graph still answers the same.
@@ -431,6 +438,9 @@ class Graph(GraphContext):
         Raises:
             UsageError: There is no such run.
         """
+        from kgdx.answer.cited_answer import Answer
+        from kgdx.answer.saved_runs import saved_trace
+
         if isinstance(run, Diagnosis | Answer):
             trace: Iterable[Segment] = run.trace
         else:

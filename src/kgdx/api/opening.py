@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.actions.graph_source import mapping_of
-from kgdx.answer.cited_answer import Answer
-from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api.open_graph import Graph
 from kgdx.config import Settings
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.answer.diagnosis import Diagnosis
     from kgdx.ingest.pipeline.build_files import Verified
     from kgdx.ingest.pipeline.build_report import Progress
     from kgdx.terms.encoder import Encoder

@@ -62,7 +62,7 @@ class Learned:
             raise UsageError(f"no embeddings are called {str(self.model)[:40]!r}", hint=f"name a folder of {home}")
         self.embeddings = Embeddings.open(home / self.model, self.snapshot)
         self.digest = digest_of(dict(self.embeddings.card))[:16]
-        self._ids = lru_cache(maxsize=None)(lambda kind: self.snapshot.table(kind).column("id").to_pylist())
+        self._ids = lru_cache(maxsize=None)(lambda kind: self.snapshot.values(kind, "id").values())
 
     def node(self, kind: str, near: Near | int) -> Node:
         """Return the node at a position among those of its kind."""

@@ -84,6 +84,19 @@ class Sparse:
         inside = not len(index) or (index.min() >= 0 and index.max() < columns)
         return bool(whole and inside and (start[1:] >= start[:-1]).all())
 
+    def dot(self, vector: Floats) -> Floats:
+        """Return the product with a vector, one value a row.
+
+        Example:
+            >>> Sparse(np.array([0, 2, 2]), np.array([1, 4]), np.array([0.5, 0.25])).dot(np.arange(5.0)).tolist()
+            [1.5, 0.0]
+        """
+        found = np.zeros(len(self.start) - 1, np.result_type(self.values, vector))
+        filled = self.start[1:] > self.start[:-1]
+        if filled.any():
+            found[filled] = np.add.reduceat(self.values * vector[self.index], self.start[:-1][filled])
+        return found
+
     def array(self, columns: int) -> Any:
         """Return the matrix as a SciPy array, which shares this one's memory.
 

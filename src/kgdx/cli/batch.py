@@ -13,7 +13,7 @@ import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
-from kgdx.cli.options import Budget, CaseBank, Encoder, Policy, Store, Top, announce, finished, grouped
+from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, announce, finished, grouped
 from kgdx.cli.rerank_options import Rerank, reranked
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
@@ -51,7 +51,7 @@ def batch(
     ],
     many: Many,
     rerank: Rerank,
-    budget: Budget,
+    budget: BudgetOptions,
     sharing: Sharing,
     encoder: Encoder = False,
     to: Annotated[

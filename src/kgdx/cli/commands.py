@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "train_command": ("train",),
     "predict_commands": ("predict", "nearest"),
     "llm_command": ("llm",),
+    "mcp_command": ("mcp",),
     "leaderboard_command": ("split", "leaderboard"),
     "databases": ("neo4j", "push", "pull", "browse"),
     "serve_command": ("serve",),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, Terms, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, TermOptions, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -94,7 +94,7 @@ class Output:
 def consult(
     case: CaseArgument = None,
     *,
-    terms: Terms,
+    terms: TermOptions,
     asking: Asking,
     keep: Kept,
     result: Output,
@@ -133,7 +133,7 @@ def consult(
     page_files.write_result(result.html, found, store=store, force=result.force)
 
 
-def _begun(graph: Graph, given: Case | None, terms: Terms, asking: Asking, keep: Kept) -> Consultation:
+def _begun(graph: Graph, given: Case | None, terms: TermOptions, asking: Asking, keep: Kept) -> Consultation:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
     kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:

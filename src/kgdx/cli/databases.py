@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,14 +10,15 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store, Terms, grouped
+from kgdx.cli.options import Json, Store, TermOptions, grouped
 from kgdx.errors import StoreError
+from kgdx.lazy import lazy_pattern
 
 Address = Annotated[
     str | None,
     typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
 ]
-_RUN = re.compile(r"run:\S+")
+_RUN = lazy_pattern(r"run:\S+")
 
 
 def register(app: typer.Typer) -> None:
@@ -196,7 +196,7 @@ def browse(
         typer.Argument(metavar="RUN|TEXT|FILE|-", help="A saved run, such as run:0123456789abcdef; or the patient."),
     ] = None,
     *,
-    terms: Terms,
+    terms: TermOptions,
     wanted: Wanted,
     where: Where,
     style: Annotated[bool, typer.Option("--style", help="Say where the style and the saved queries are.")] = False,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
-    from kgdx.evaluate.runner import Task
+    from kgdx.evaluate.runner import EvaluationTask
 
 OnSplit = Annotated[
     Path | None,
@@ -58,7 +58,9 @@ def listed(given: str) -> list[str]:
     return names
 
 
-def through(sharing: Sharing, task: Task, graph: Graph, share: int) -> Callable[[Iterable[Any]], Iterable[Any]] | None:
+def through(
+    sharing: Sharing, task: EvaluationTask, graph: Graph, share: int
+) -> Callable[[Iterable[Any]], Iterable[Any]] | None:
     """Return what has other processes measure, so many items at once; ``None`` where nobody else is wanted."""
     if not sharing.shares:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case, Failure, FindingReader
     from kgdx.case.ddxplus_patients import Known
-    from kgdx.cli.options import Terms
+    from kgdx.cli.options import TermOptions
     from kgdx.config import LlmAccess
     from kgdx.ingest.pipeline.build_report import Progress
     from kgdx.llm.chat import ChatModel
@@ -140,7 +140,7 @@ def build_default(store: str | None) -> None:
         remark("The default graph is built; `kgdx status` shows what it holds.")
 
 
-def check_given(case: Case | None, terms: Terms) -> None:
+def check_given(case: Case | None, terms: TermOptions) -> None:
     """Refuse a command line that gives no patient, before anything is opened or built."""
     if case is None and split(terms.withdrawn):
         raise UsageError("--not takes back what was read of a patient", hint="give the patient, too")
@@ -148,7 +148,7 @@ def check_given(case: Case | None, terms: Terms) -> None:
         raise UsageError("no patient is given", hint='as in `kgdx diagnose "fever, seizures"` or `--hpo HP:0001250`')
 
 
-def with_terms(case: Case | None, terms: Terms, reader: FindingReader) -> Case:
+def with_terms(case: Case | None, terms: TermOptions, reader: FindingReader) -> Case:
     """Add the terms of ``--hpo``, ``--exclude-hpo`` and ``--not`` to a case."""
     from kgdx.case import case_from_terms
     from kgdx.case import with_terms as corrected

@@ -10,7 +10,7 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, show, through
-from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
 
@@ -46,7 +46,7 @@ class MethodOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class PatientOptions:
+class ContestOptions:
     """Which patients, and what is known of them."""
 
     split: OnSplit = None
@@ -62,8 +62,8 @@ class PatientOptions:
 def leaderboard(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
     methods: MethodOptions,
-    patients: PatientOptions,
-    budget: Budget,
+    patients: ContestOptions,
+    budget: BudgetOptions,
     sharing: Sharing,
     html: Html = None,
     force: Force = False,
@@ -118,19 +118,19 @@ class LeaderboardTask:
 
     given: tuple[Case | Failure, ...]
     methods: MethodOptions
-    patients: PatientOptions
+    patients: ContestOptions
 
     def on(self, graph: Graph) -> Measure:
         """Return what has a contender meet a patient."""
-        return _leaderboard(graph, self.given, self.methods, self.patients, Budget())
+        return _leaderboard(graph, self.given, self.methods, self.patients, BudgetOptions())
 
 
 def _leaderboard(
     graph: Graph,
     given: Sequence[Case | Failure],
     methods: MethodOptions,
-    patients: PatientOptions,
-    budget: Budget,
+    patients: ContestOptions,
+    budget: BudgetOptions,
     split: str = "",
 ) -> Leaderboard:
     """Return who meets whom."""
@@ -142,7 +142,11 @@ def _leaderboard(
 
 
 def _board(
-    graph: Graph, given: Sequence[Case | Failure], methods: MethodOptions, patients: PatientOptions, budget: Budget
+    graph: Graph,
+    given: Sequence[Case | Failure],
+    methods: MethodOptions,
+    patients: ContestOptions,
+    budget: BudgetOptions,
 ) -> Board:
     """What all methods share."""
     from kgdx.evaluate.contenders import Board

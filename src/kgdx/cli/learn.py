@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.learn_pairs import pairs
 from kgdx.cli.learn_prompt import prompt
-from kgdx.cli.learn_transcripts import transcripts
 from kgdx.cli.options import Json, Learned, Store, grouped
 from kgdx.errors import UsageError
 
@@ -86,35 +85,21 @@ def embeddings(
     """
     from kgdx.config import Settings
     from kgdx.learn.embed import learn_embeddings
-    from kgdx.learn.hetero_graph import PAPER, Choice
+    from kgdx.learn.hetero_graph import PAPER, GraphChoice
     from kgdx.learn.link_training import Training
     from kgdx.render.terminal.learned_text import learned
     from kgdx.terms.encoder import CachedEncoder, encoder
 
     settings = Settings.load(store)
     relations = _listed(what.relations) if what.relations is not None else PAPER
-    choice = Choice(
-        relations,
-        _listed(what.sources),
-        _listed(what.languages),
-        what.tau,
-        what.gamma,
-        what.cooccurrence,
-        what.comorbidity,
-    )
-    training = Training(
-        encoder=how.encoder,
-        epochs=how.epochs,
-        rate=how.rate,
-        seed=how.seed,
-        held_out=how.held_out,
-        patience=how.patience,
-        device=how.device,
-    )
+    chosen = {**asdict(what), "sources": _listed(what.sources), "languages": _listed(what.languages)}
+    choice = GraphChoice(**{**chosen, "relations": relations})
+    trained = asdict(how)
+    trained.pop("vectors")
+    training = Training(**trained)
     cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", options.remark)
     with inputs.graph(store) as graph:
-        home = settings.graph_folder
-        made = learn_embeddings(graph.snapshot, home, name, cached, choice, training, _tell)
+        made = learn_embeddings(graph.snapshot, settings.graph_folder, name, cached, choice, training, _tell)
     if as_json:
         options.write_json(dict(made.card))
     else:
@@ -129,6 +114,64 @@ def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
 
 def _listed(given: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in given.split(",") if each.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What is written down, and how."""
+
+    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts, such as fixed.")] = "fixed"
+    notation: Annotated[
+        Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
+    ] = "tags"
+    form: Annotated[
+        Literal["transcripts", "verl"], typer.Option("--format", help="JSON lines, or rows for verl as Parquet.")
+    ] = "transcripts"
+    least: Annotated[
+        float | None, typer.Option(metavar="REWARD", help="Only transcripts with at least this reward.")
+    ] = None
+    result: Annotated[int, typer.Option(metavar="N", min=16, help="Characters of what an act is answered by.")] = 2_000
+
+
+@grouped
+def transcripts(
+    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
+    to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where they are written.")],
+    writing: Writing,
+    split: Annotated[
+        Path | None, typer.Option("--split", metavar="FILE", help="Only those to train on, by `kgdx split`.")
+    ] = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Write down what a policy does, to warm a model up.
+
+    What it does with cases is written as a language model would. Example: kgdx learn transcripts cases.jsonl --policy
+    fixed -o transcripts.jsonl
+    """
+    from kgdx.case import Case
+    from kgdx.case.splits import Split
+    from kgdx.episode.policy import make_policy
+    from kgdx.learn.recorded_cases import RecordedCases
+    from kgdx.learn.tag_transcripts import Transcripts, verl_rows, write_transcripts, write_verl
+    from kgdx.policies.tags import TagsPolicy
+
+    given = [case for case in inputs.many(cases) if isinstance(case, Case)]
+    if split is not None:
+        given = Split.read(split).only(given, "train")
+    model = TagsPolicy(notation=writing.notation, result=writing.result, top=0, explain=0)
+    with inputs.graph(store) as graph:
+        ward = RecordedCases.of(graph, given, known=None)
+        if writing.form == "verl":
+            count = write_verl(verl_rows(ward, ward.ids, model), to)
+        else:
+            made = Transcripts(ward, make_policy(writing.policy), model)
+            with options.progress_bar("transcripts", len(ward.ids)) as advance:
+                count = write_transcripts(made.all(ward.ids, advance), to, writing.least)
+    if as_json:
+        options.write_json({"file": str(to), "transcripts": count, "cases": len(given)})
+    else:
+        print(f"{count:,} of {len(given):,} cases: {to}")
 
 
 def embedding_map(

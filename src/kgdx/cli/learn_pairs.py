@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def pairs(
     drawn: Drawn,
     searched: Searched,
     kept: Kept,
-    budget: Budget,
+    budget: BudgetOptions,
     html: Html = None,
     force: Force = False,
     as_json: Json = False,
@@ -108,15 +108,22 @@ def pairs(
         made, about = _made(graph, asked, (llm, to), (drawn, searched, kept, budget))
     about |= {"equal": len(given.questions) - len(asked), "refused": len(given.refused)}
     write_pairs(to, made, about)
-    page_files.write(html, lambda: _page(about, made), force=force)
+    if html is not None:
+        from kgdx.render.pages.pairs_page import pairs_page
+
+        page_files.write(html, lambda: pairs_page(about, [asdict(each) for each in made]), force=force)
     if as_json:
         options.write_json(about)
-    else:
-        _tell(about, to)
+        return
+    for kind in ("thought", "answer"):
+        told = about["statistics"][kind]
+        why, samples = (", ".join(f"{n} {c:,}" for n, c in told[name].items()) for name in ("questions", "samples"))
+        print(f"{told['pairs']:,} pairs of {kind}s; questions: {why}; samples: {samples or 'none'}")
+    print(f"written to {to}")
 
 
 def _made(
-    graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, Searched, Kept, Budget]
+    graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, Searched, Kept, BudgetOptions]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Ask what has not been asked, and return the pairs and what they were made from."""
     import asyncio
@@ -140,19 +147,3 @@ def _made(
         options.remark(f"{len(journal) - before:,} samples asked")
     made, statistics = made_of(found, kept.filters(), drawn.seed)
     return made, {**about, "drawn": asdict(drawn), "kept": asdict(kept), "statistics": statistics}
-
-
-def _page(about: dict[str, Any], made: list[Any]) -> str:
-    from kgdx.render.pages.pairs_page import pairs_page
-
-    return pairs_page(about, [asdict(each) for each in made])
-
-
-def _tell(about: dict[str, Any], to: Path) -> None:
-    statistics = about["statistics"]
-    for kind in ("thought", "answer"):
-        told = statistics[kind]
-        questions = ", ".join(f"{why} {count:,}" for why, count in told["questions"].items())
-        samples = ", ".join(f"{what} {count:,}" for what, count in told["samples"].items())
-        print(f"{told['pairs']:,} pairs of {kind}s; questions: {questions}; samples: {samples or 'none'}")
-    print(f"written to {to}")

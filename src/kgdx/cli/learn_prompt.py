@@ -9,7 +9,7 @@ import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
-from kgdx.cli.options import Budget, Json, Store, announce, grouped
+from kgdx.cli.options import BudgetOptions, Json, Store, announce, grouped
 from kgdx.files.private import private_file
 
 
@@ -20,7 +20,7 @@ def prompt(
     ],
     out: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where the chosen one is kept.")],
     llm: Annotated[str, typer.Option("--llm", metavar="MODEL", help="The model that writes them and re-ranks.")],
-    budget: Budget,
+    budget: BudgetOptions,
     variants: Annotated[int, typer.Option(metavar="N", min=0, max=20, help="How many it writes.")] = 4,
     top: Annotated[int, typer.Option(metavar="K", min=2, max=500, help="How many candidates are ordered.")] = 50,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the halves of the patients.")] = 0,

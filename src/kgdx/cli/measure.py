@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.config import LlmAccess
     from kgdx.evaluate.judges import Judge
-    from kgdx.evaluate.question_sets import Question
+    from kgdx.evaluate.question_sets import BenchmarkQuestion
     from kgdx.evaluate.question_wordings import Language
     from kgdx.evaluate.question_wordings import Split as SplitName
     from kgdx.llm.chat import ChatModel
@@ -315,7 +315,9 @@ def answers(
     show(result, as_json, lambda figures: paired_figures(figures, out))
 
 
-def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None) -> tuple[ChatModel, LlmAccess | None]:
+def _model(
+    name: str | None, questions: tuple[BenchmarkQuestion, ...], cache: Path | None
+) -> tuple[ChatModel, LlmAccess | None]:
     """Who answers, and the settings of the endpoint if there is one."""
     from kgdx.config import Settings
     from kgdx.evaluate.scripted_models import PREFIX, scripted
@@ -326,7 +328,7 @@ def _model(name: str | None, questions: tuple[Question, ...], cache: Path | None
     return inputs.connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
 
 
-def _judge(how: JudgeOptions, questions: tuple[Question, ...], cache: Path) -> Judge | None:
+def _judge(how: JudgeOptions, questions: tuple[BenchmarkQuestion, ...], cache: Path) -> Judge | None:
     from kgdx.config import Settings
     from kgdx.evaluate.judges import ModelJudge
     from kgdx.evaluate.scripted_models import PREFIX, scripted

@@ -55,7 +55,7 @@ class PatientOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenFiles:
+class InquiryFiles:
     """What is written besides."""
 
     out: Out = None
@@ -71,7 +71,7 @@ def inquiry(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
     asking: InquiryOptions,
     patients: PatientOptions,
-    written: WrittenFiles,
+    written: InquiryFiles,
     sharing: Sharing,
     split: OnSplit = None,
     as_json: Json = False,
@@ -120,7 +120,7 @@ def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str]
     return list(dict.fromkeys(names)), [each for each in ANSWERS if each in answers], setting
 
 
-def _draw(written: WrittenFiles, result: dict[str, Any]) -> None:
+def _draw(written: InquiryFiles, result: dict[str, Any]) -> None:
     """Write the picture and the page that are wanted."""
     from kgdx.cli import page_files
 

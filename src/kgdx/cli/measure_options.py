@@ -10,7 +10,7 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.evaluation_options import Out, Seed, show
-from kgdx.cli.options import Budget, Force, Html, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def option_questions(
     ],
     answering: ModelOptions,
     asking: QuestionOptions,
-    budget: Budget,
+    budget: BudgetOptions,
     html: Html = None,
     force: Force = False,
     as_json: Json = False,
@@ -119,7 +119,7 @@ def _models(
     graph: Graph,
     arms: Sequence[OptionArm],
     answering: ModelOptions,
-    budget: Budget,
+    budget: BudgetOptions,
     asked: Sequence[OptionQuestion],
     asking: QuestionOptions,
 ) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
@@ -153,7 +153,9 @@ def _models(
     return models, prices, at_once
 
 
-def _access(graph: Graph, name: str | None, places: Mapping[str, str], budget: Budget, jobs: int | None) -> LlmAccess:
+def _access(
+    graph: Graph, name: str | None, places: Mapping[str, str], budget: BudgetOptions, jobs: int | None
+) -> LlmAccess:
     """How a model is asked: as it is set, within the budget, as many requests at a time as questions."""
     from kgdx.api.questions import limited
 

@@ -10,7 +10,7 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, show, through
-from kgdx.cli.options import Budget, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
@@ -64,7 +64,7 @@ class RerankArmOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenFiles:
+class RetrievalFiles:
     """What is written besides."""
 
     errors: Annotated[
@@ -80,8 +80,8 @@ def retrieve(
     ],
     arms: ArmOptions,
     layer_two: RerankArmOptions,
-    budget: Budget,
-    written: WrittenFiles,
+    budget: BudgetOptions,
+    written: RetrievalFiles,
     sharing: Sharing,
     split: OnSplit = None,
     as_json: Json = False,
@@ -169,33 +169,26 @@ def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
 
 def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
     """What is measured, and why the rest of all methods is not."""
-    from kgdx.errors import KgdxError, UsageError
+    from kgdx.errors import UsageError
     from kgdx.evaluate.retrieval_accuracy import Arm
+    from kgdx.evaluate.runner import able
     from kgdx.rank.retrieval import FUSED, METHODS
 
     every = wanted.methods.strip() == ALL
     names = [FUSED, *(each for each in METHODS if each != FUSED)] if every else listed(wanted.methods)
     if not names:
         raise UsageError("no method is named", hint=f"some of {', '.join(METHODS)}")
+    kinds = {name: METHODS.get(name) for name in dict.fromkeys(names)}
+    opened, not_run = able(kinds, lambda name: kinds[name].open(graph.snapshot, graph.ranker.model))
     arms: list[Arm] = []
-    not_run: dict[str, str] = {}
-    left_out = listed(wanted.without)
-    most = max(_numbers(wanted.keep))
-    for name in dict.fromkeys(names):
-        kind = METHODS.get(name)
-        try:
-            opened: Any = kind.open(graph.snapshot, graph.ranker.model)
-        except KgdxError as error:
-            if not every:
-                raise
-            not_run[name] = str(error)
-            continue
-        arms.append(Arm(name, opened, kept=most))
+    left_out, most = listed(wanted.without), max(_numbers(wanted.keep))
+    for method in opened:
+        arms.append(Arm(method.name, method, kept=most))
         for scorer in left_out:
-            weights = {each: part.weight for each, part in kind.weights().scorers.items() if each != scorer}
-            if scorer in opened.ranker.scorers and weights:
-                less = kind.open(graph.snapshot, graph.ranker.model, weights)
-                arms.append(Arm(f"{name} without {scorer}", less, kept=most))
+            weights = {each: part.weight for each, part in method.weights().scorers.items() if each != scorer}
+            if scorer in method.ranker.scorers and weights:
+                less = type(method).open(graph.snapshot, graph.ranker.model, weights)
+                arms.append(Arm(f"{method.name} without {scorer}", less, kept=most))
     if unused := [each for each in left_out if not any(arm.name.endswith(f" without {each}") for arm in arms)]:
         used = sorted({scorer for arm in arms for scorer in arm.method.ranker.scorers})
         raise UsageError(
@@ -204,7 +197,7 @@ def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
     return arms, not_run
 
 
-def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Budget, graph: Graph) -> list[Arm]:
+def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: BudgetOptions, graph: Graph) -> list[Arm]:
     """The first arm with each model, prompt and number of candidates."""
     models = listed(how.rerank)
     if not models:

@@ -99,7 +99,7 @@ CaseArgument = Annotated[
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermOptions:
     """Findings that are given as terms, and outweigh what is read."""
 
     hpo: Observed = None
@@ -117,7 +117,7 @@ STEPS = 200
 
 
 @dataclass(frozen=True)
-class Budget:
+class BudgetOptions:
     """What a language model may cost."""
 
     max_calls: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most calls of the model.")] = None
@@ -137,7 +137,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Model(Budget):
+class Model(BudgetOptions):
     """A language model and its budget."""
 
     llm: Annotated[

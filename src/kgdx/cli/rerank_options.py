@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from kgdx.cli.options import Budget, remark
+from kgdx.cli.options import BudgetOptions, remark
 
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis
@@ -48,14 +48,7 @@ class Rerank:
     ] = 0
 
     def policy(self, *, top: int, explain: int, case_bank: bool, others: Iterable[str | None]) -> RerankPolicy | None:
-        """Return the policy that re-ranks; ``None`` where no model is named.
-
-        Args:
-            top: How many candidates are listed.
-            explain: How many of them are explained.
-            case_bank: Whether to match with the graph's other patients too.
-            others: What else may choose the steps.
-        """
+        """Return the policy that re-ranks; ``None`` where no model is named; ``others`` may choose steps."""
         from kgdx.episode.policy import make_policy
         from kgdx.errors import UsageError
 
@@ -76,7 +69,7 @@ class Rerank:
         made = make_policy("rerank", settings, top=top, explain=explain, case_bank=case_bank)
         return cast("RerankPolicy", made)
 
-    def reranker(self, graph: Graph, policy: RerankPolicy, budget: Budget, jobs: int | None) -> Reranker:
+    def reranker(self, graph: Graph, policy: RerankPolicy, budget: BudgetOptions, jobs: int | None) -> Reranker:
         """Return what re-ranks a batch; as many requests at a time as are set for the endpoint where nobody says."""
         from kgdx.api.reranking import Reranker
 
@@ -85,16 +78,9 @@ class Rerank:
 
 
 def reranked(
-    work: Reranker, given: Iterable[Case | Failure], total: int | None, budget: Budget
+    work: Reranker, given: Iterable[Case | Failure], total: int | None, budget: BudgetOptions
 ) -> Iterator[tuple[Case | Failure, Diagnosis | KgdxError | None]]:
-    """Yield each case of a batch with what came of it, in their order; says before what it will take, and then did.
-
-    Args:
-        work: Re-ranks.
-        given: The cases.
-        total: How many there are; ``None`` where that is not known before.
-        budget: What all of them may cost.
-    """
+    """Yield each case of a batch with what came of it, in their order; says before what it will take, and then did."""
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.api.reranking import SAMPLE
     from kgdx.case import Failure
@@ -121,7 +107,7 @@ def reranked(
     remark(f"re-ranked {done - stands:,} of {done:,}{taken(spent.to_dict())}")
 
 
-def require_budget(budget: Budget, settings: Settings) -> None:
+def require_budget(budget: BudgetOptions, settings: Settings) -> None:
     """Refuse to ask a model about many patients where neither an option nor a setting limits calls, tokens or cost."""
     from kgdx.errors import UsageError
 

@@ -36,7 +36,7 @@ class Listening:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServeLimits:
     """How much it does at a time, and for whom."""
 
     workers: Annotated[
@@ -57,7 +57,7 @@ class Limits:
 @grouped
 def serve(
     listening: Listening,
-    limits: Limits,
+    limits: ServeLimits,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
     encoder: Encoder = False,
     store: Store = None,

@@ -15,14 +15,10 @@ from kgdx.cli.options import Json, Store
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train language models; needs kgdx[train].")
-    group.callback()(_train)
+    group.callback()(lambda: None)
     group.command()(grpo)
     group.command()(dpo)
     app.add_typer(group, name="train")
-
-
-def _train() -> None:
-    pass
 
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Settings; docs/how-to/train.md lists them.")]
@@ -64,17 +60,13 @@ def dpo(config: Config, to: To, plot: Plot = None, as_json: Json = False) -> Non
 
 def _finish(made: Mapping[str, Any], run: Path, plot: Path | None, shown: Mapping[str, str], as_json: bool) -> None:
     if plot is not None:
-        _draw(run, plot, shown)
+        from kgdx.learn.language_run import CURVE, RunFolder, curves
+        from kgdx.render.plots import training_plot
+
+        rows = RunFolder(run).rows(CURVE)
+        training_plot({"run": curves(rows, tuple(shown))}, len(rows), plot, shown)
+        options.remark(f"picture written to {plot}")
     if as_json:
         options.write_json(made)
     else:
         print(f"trained for {made['step']:,} updates: {run / 'final'}")
-
-
-def _draw(run: Path, plot: Path, shown: Mapping[str, str]) -> None:
-    from kgdx.learn.language_run import CURVE, RunFolder, curves
-    from kgdx.render.plots import training_plot
-
-    rows = RunFolder(run).rows(CURVE)
-    training_plot({"run": curves(rows, tuple(shown))}, len(rows), plot, shown)
-    options.remark(f"picture written to {plot}")

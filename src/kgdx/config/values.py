@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from kgdx.errors import ConfigError
+from kgdx.lazy import lazy_pattern
 
 LONGEST_WAIT_S = 86_400
 """Seconds that an answer may be waited for at most: a day."""
@@ -92,7 +91,7 @@ def folder_of(value: str | None, name: str) -> Path | None:
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
-_HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
+_HOST = lazy_pattern(r"[^\s\x00-\x1f\x7f]+")
 
 
 def is_neo4j(store: str | Path) -> bool:
@@ -214,6 +213,8 @@ _SWITCHES = frozenset({*(f"llm.{key}" for key in LLM_SWITCHES), "pubmed.ask"})
 
 def read_config(path: Path) -> dict[str, Any]:
     """Read the config file; there need be none."""
+    import tomllib
+
     try:
         with path.open("rb") as stream:
             config = tomllib.load(stream)

@@ -140,9 +140,9 @@ def docstrings(kind: type[Action]) -> dict[str, str]:
 
     For the page alone: it needs the source, and CPython 3.11 fails when several threads parse at once.
     """
-    found: dict[str, str] = {}
+    found = {name: field.description for name, field in kind.model_fields.items() if field.description}
     for each in reversed(kind.__mro__):
-        if each.__module__.startswith("kgdx."):
+        if each.__module__.startswith("kgdx.") and each.__module__ != "kgdx.actions.headers":
             body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
             assert isinstance(body, ast.ClassDef)
             for one, other in zip(body.body, body.body[1:], strict=False):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from kgdx.episode.operations import GraphLike
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Wish
@@ -62,6 +63,10 @@ class Policy(BaseModel, ABC):
     def trained_by(self) -> str:
         """Digest of the split of cases that it was trained by; empty where it was not trained on cases."""
         return ""
+
+    def suited(self, graph: GraphLike) -> Policy:
+        """Return the policy without what would be done in vain on a graph; by default itself."""
+        return self
 
     @abstractmethod
     def choose(self, state: State) -> Wish | None:

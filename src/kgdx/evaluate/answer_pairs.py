@@ -17,7 +17,7 @@ from kgdx.errors import ConfigError, KgdxError, LlmError, MissingExtraError, Sto
 from kgdx.evaluate.judges import Judge
 from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.paired import MARGIN, compare
-from kgdx.evaluate.question_sets import Question, set_digest
+from kgdx.evaluate.question_sets import BenchmarkQuestion, set_digest
 from kgdx.evaluate.runner import Budget, Record, Runner, finish, kept
 from kgdx.graph.protocol import Row
 from kgdx.llm.chat import ChatModel, Prices, Request, prompt
@@ -52,7 +52,7 @@ class GraphAnswer:
     error: KgdxError | None = None
 
 
-WithGraph = Callable[[Question, ChatModel], GraphAnswer]
+WithGraph = Callable[[BenchmarkQuestion, ChatModel], GraphAnswer]
 """Answers a question with the graph, asking the given model."""
 
 
@@ -85,7 +85,7 @@ class PairedEvaluation:
     progress: Callable[[], None] = lambda: None
     _texts: dict[tuple[str, str], str] = field(default_factory=dict, init=False)
 
-    def run(self, questions: Sequence[Question], folder: Path) -> dict[str, Any]:
+    def run(self, questions: Sequence[BenchmarkQuestion], folder: Path) -> dict[str, Any]:
         """Do what is not done yet, and return the figures; they are written into the folder, too."""
         if not questions:
             raise UsageError("there is no question", hint="give a question set")
@@ -109,7 +109,7 @@ class PairedEvaluation:
             runner.check()
         return figures
 
-    def __call__(self, question: Question, arm: str) -> Record | None:
+    def __call__(self, question: BenchmarkQuestion, arm: str) -> Record | None:
         """Do a piece of work; a judgement of an answer that is not there is none."""
         if arm in ARMS:
             return self._answer(question, arm)
@@ -126,7 +126,7 @@ class PairedEvaluation:
         judging = [arm for arm in arms if arm not in ARMS]
         return (*(arm for arm in arms if arm in ARMS), *(judging[::-1] if turned else judging))
 
-    def _answer(self, question: Question, arm: str) -> Record:
+    def _answer(self, question: BenchmarkQuestion, arm: str) -> Record:
         usage = ModelUsage(self.model, self.prices)
         try:
             made = self.with_graph(question, usage) if arm == "with" else _without(question, usage)
@@ -140,7 +140,9 @@ class PairedEvaluation:
         self._texts[question.id, arm] = content["text"]
         return {**content, **usage.to_dict()}
 
-    def _figures(self, questions: Sequence[Question], rows: Sequence[Record], runner: Runner) -> dict[str, Any]:
+    def _figures(
+        self, questions: Sequence[BenchmarkQuestion], rows: Sequence[Record], runner: Runner
+    ) -> dict[str, Any]:
         failed = [
             {"id": row["id"], "step": step, "error": row["errors"][step]} for row in rows for step in row["errors"]
         ]
@@ -188,7 +190,7 @@ class PairedEvaluation:
         return warnings
 
 
-def results(questions: Iterable[Question], records: Iterable[Record], judge: str) -> Iterator[Record]:
+def results(questions: Iterable[BenchmarkQuestion], records: Iterable[Record], judge: str) -> Iterator[Record]:
     """Yield what is known of each question: both answers, their scores, and what failed.
 
     Args:
@@ -213,13 +215,13 @@ def results(questions: Iterable[Question], records: Iterable[Record], judge: str
         }
 
 
-def _without(question: Question, model: ChatModel) -> GraphAnswer:
+def _without(question: BenchmarkQuestion, model: ChatModel) -> GraphAnswer:
     case = question.case if isinstance(question.case, str) else "" if question.case is None else str(question.case)
     asked = prompt("plain").messages(question=question.question, case=case or "(none)")
     return GraphAnswer(model.ask(Request(asked)).text)
 
 
-def _judged(question: Question, text: str, judge: Judge) -> Record:
+def _judged(question: BenchmarkQuestion, text: str, judge: Judge) -> Record:
     try:
         found = judge.score(question, text)
     except LlmError as error:
@@ -246,14 +248,14 @@ class GraphAsker:
     rounds: int = 5
     strict: bool = True
 
-    def __call__(self, question: Question, model: ChatModel | None) -> Answer:
+    def __call__(self, question: BenchmarkQuestion, model: ChatModel | None) -> Answer:
         """Answer a question; see :data:`kgdx.evaluate.evidence_recall.Asks`."""
         told: dict[str, Any] = {"language": question.language or None, "rounds": self.rounds, "strict": self.strict}
         told["fallback"] = False  # what rules find, and the template says, is none of the model's
         case = None if question.case is None else self.graph.case(question.case)
         return self.graph.ask(question.question, case=case, model=model, **told)
 
-    def answered(self, question: Question, model: ChatModel) -> GraphAnswer:
+    def answered(self, question: BenchmarkQuestion, model: ChatModel) -> GraphAnswer:
         """Answer a question by a model; see :data:`WithGraph`.
 
         An answer that fell back to the template because the model failed is none of the model's, and counts as failed.

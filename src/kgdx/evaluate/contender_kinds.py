@@ -17,7 +17,7 @@ from kgdx.evaluate.contenders import Board, Contender, PatientResult, RegistryCo
 from kgdx.evaluate.inquiries import Inquiries, Setting
 from kgdx.evaluate.metrics import MISS, Floats, mean_rank
 from kgdx.evaluate.model_order import ModelOrder
-from kgdx.evaluate.retrieval_accuracy import Pool
+from kgdx.evaluate.retrieval_accuracy import CandidatePool
 from kgdx.learn.fixed_plans import PLANS, FixedPlan
 from kgdx.policies.rerank import RerankPolicy
 from kgdx.rank.ranking import leaving_out
@@ -128,7 +128,7 @@ class RerankContender(RetrievalContender):
         """Rank what is known at first, and have the model order the best."""
         scores, spent = self.scores(id), self._order.used.cost
         best = np.argsort(-scores, kind="stable")[:POOL]
-        pool = Pool(self.board.worded(id), tuple(best.tolist()), tuple(scores[best].tolist()))
+        pool = CandidatePool(self.board.worded(id), tuple(best.tolist()), tuple(scores[best].tolist()))
         order, right = self._order(pool).candidates, self.board.right(id)
         rank = next((float(place) for place, each in enumerate(order, 1) if each in right), mean_rank(scores, right))
         return PatientResult(rank, 1, self._order.used.cost - spent)

@@ -18,14 +18,14 @@ from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
 from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.paired import interval
-from kgdx.evaluate.question_sets import Gold, Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
 from kgdx.evaluate.runner import Record, Runner
 from kgdx.llm.chat import ChatModel
 
 if TYPE_CHECKING:
     from kgdx.answer.cited_answer import Answer
 
-Asks = Callable[[Question, ChatModel | None], "Answer"]
+Asks = Callable[[BenchmarkQuestion, ChatModel | None], "Answer"]
 """Answers a question with the graph."""
 
 INFERRED = ("inference", "candidate")
@@ -51,7 +51,7 @@ class GoldFound:
     precision: float | None = None
 
 
-def gold_found(question: Question, pack: EvidencePack) -> GoldFound | None:
+def gold_found(question: BenchmarkQuestion, pack: EvidencePack) -> GoldFound | None:
     """Compare a pack with a question's gold; ``None`` where it has none.
 
     Gold counts by its id, or by its name where it has no id. For a ``get`` question it counts as a relation of the
@@ -79,7 +79,7 @@ def gold_found(question: Question, pack: EvidencePack) -> GoldFound | None:
     return GoldFound(len(right) / most, 1 / right[0] if right else 0.0, sum(place <= most for place in right) / most)
 
 
-def measure(question: Question, ask: Asks, model: ChatModel | None) -> Record:
+def measure(question: BenchmarkQuestion, ask: Asks, model: ChatModel | None) -> Record:
     """Ask one question and measure the answer; one that fails is measured as having found nothing.
 
     Returns:
@@ -133,7 +133,7 @@ _NOTHING: Mapping[str, Any] = {
 
 
 def evaluate_recall(
-    questions: Sequence[Question],
+    questions: Sequence[BenchmarkQuestion],
     ask: Asks,
     model: ChatModel | None = None,
     *,
@@ -220,7 +220,7 @@ def _mean(values: Iterable[float]) -> float | None:
     return sum(every) / len(every) if every else None
 
 
-def _about(question: Question, subject: Any) -> bool:
+def _about(question: BenchmarkQuestion, subject: Any) -> bool:
     return not question.subjects or (subject is not None and subject.id in question.subjects)
 
 

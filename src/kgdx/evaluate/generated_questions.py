@@ -17,8 +17,8 @@ from itertools import islice
 
 from kgdx.episode.operations import Queries
 from kgdx.errors import UsageError
-from kgdx.evaluate.question_sets import Gold, Question
-from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, Split, Wording, joined, wordings
+from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
+from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, QuestionWording, Split, joined, wordings
 from kgdx.graph.protocol import Row
 from kgdx.terms.names.entity_names import POPULATION
 
@@ -74,7 +74,7 @@ def generate(
     seed: int = 0,
     languages: Sequence[Language] = LANGUAGES,
     splits: Sequence[Split] = SPLITS,
-) -> Iterator[Question]:
+) -> Iterator[BenchmarkQuestion]:
     """Yield questions for all ten actions; the same graph, arguments and seed give the same questions.
 
     Each is asked once in every language and split, in a wording drawn by the seed. A disease is called by its English
@@ -131,7 +131,7 @@ class _QuestionMaker:
                 if disease.id in found:
                     yield disease, tuple(found[disease.id].values())
 
-    def get(self, kind: str, disease: _Disease, entities: tuple[Gold, ...]) -> Iterator[Question]:
+    def get(self, kind: str, disease: _Disease, entities: tuple[Gold, ...]) -> Iterator[BenchmarkQuestion]:
         """The questions for what a disease is related to."""
         for wording in self._wordings(f"get_{kind}", disease.id):
             name = disease.names[wording.language]
@@ -156,12 +156,12 @@ class _QuestionMaker:
                 return _Group(disease, tuple(each.name for each in drawn), gold)
         return None
 
-    def infer(self, kind: str, group: _Group) -> Iterator[Question]:
+    def infer(self, kind: str, group: _Group) -> Iterator[BenchmarkQuestion]:
         """The questions for the diseases of a group."""
         for wording in self._wordings(f"infer_by_{kind}", group.disease.id):
             yield self._question(wording, group.disease, group.names, group.gold, ())
 
-    def _wordings(self, action: str, key: str) -> Iterator[Wording]:
+    def _wordings(self, action: str, key: str) -> Iterator[QuestionWording]:
         for language in self.languages:
             for split in self.splits:
                 ways = tuple(wordings(action, language, split))
@@ -169,13 +169,13 @@ class _QuestionMaker:
 
     def _question(
         self,
-        wording: Wording,
+        wording: QuestionWording,
         disease: _Disease,
         names: tuple[str, ...],
         gold: tuple[Gold, ...],
         subjects: tuple[str, ...],
-    ) -> Question:
-        return Question(
+    ) -> BenchmarkQuestion:
+        return BenchmarkQuestion(
             id=f"{wording.action}/{wording.language}/{wording.split}/{disease.id}",
             question=wording.asking(names),
             language=wording.language,

@@ -13,7 +13,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgdx.evaluate.model_use import ModelUsage
-from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.llm.chat import ChatModel, Prices, Request, prompt
 from kgdx.llm.structured import structured
 from kgdx.results.cited import DISAGREES, UNSUPPORTED
@@ -28,7 +28,7 @@ _UNSUPPORTED = re.compile("|".join(re.escape(each.strip()) for each in (*UNSUPPO
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class AnswerGrade:
     """A score from 0 to 1, why, and what it took."""
 
     score: float
@@ -52,7 +52,7 @@ class Judge(Protocol):
         """The model and how it is asked: scores of judges with different ids are not compared."""
         ...
 
-    def score(self, question: Question, answer: str) -> Judgement:
+    def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade:
         """Judge one answer."""
         ...
 
@@ -75,7 +75,7 @@ class ModelJudge:
     Example:
         >>> from kgdx.evaluate.scripted_models import scripted
         >>> judge = ModelJudge(scripted("judge", []))
-        >>> judge.score(Question(id="q", question="?", reference="fever, rash"), "Fever? No: a rash.").score
+        >>> judge.score(BenchmarkQuestion(id="q", question="?", reference="fever, rash"), "Fever? No: a rash.").score
         0.5
     """
 
@@ -92,14 +92,14 @@ class ModelJudge:
         """The model and the prompt."""
         return f"{self.model.name} {prompt('judge').id}"
 
-    def score(self, question: Question, answer: str) -> Judgement:
+    def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade:
         """Judge one answer; see :meth:`Judge.score`."""
         messages = prompt("judge").messages(
             question=question.question, reference=question.reference or NO_REFERENCE, answer=blinded(answer)
         )
         tally = ModelUsage(self.model, self.prices)
         grade = structured(tally, Request(messages), _Grade).value
-        return Judgement(grade.score, grade.reason, tally.calls, tally.read, tally.written, tally.cost)
+        return AnswerGrade(grade.score, grade.reason, tally.calls, tally.read, tally.written, tally.cost)
 
 
 def blinded(answer: str) -> str:

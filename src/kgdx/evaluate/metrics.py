@@ -46,14 +46,14 @@ def mean_rank(scores: Floats, right: Sequence[int]) -> float:
     return float((scores > best).sum() + ((scores == best).sum() + 1) / 2)
 
 
-class Families:
+class FamilyRanks:
     """Ranks families of candidates instead of candidates: each has the score of its best member.
 
     Args:
         of: Family of each candidate; shape (candidates,).
 
     Example:
-        >>> families = Families(np.array([0, 1, 1, 2]))
+        >>> families = FamilyRanks(np.array([0, 1, 1, 2]))
         >>> families.rank(np.array([5.0, 4.0, 3.0, 2.0]), [2])
         2.0
     """

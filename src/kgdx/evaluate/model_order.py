@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgdx.api.reranking import Estimate, Reranker
 from kgdx.errors import UsageError
 from kgdx.evaluate.model_use import ModelUsage
-from kgdx.evaluate.retrieval_accuracy import Pool, Reordered
+from kgdx.evaluate.retrieval_accuracy import CandidatePool, Reordered
 from kgdx.llm.chat import ChatModel, Prices, Usage
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ModelOrder:
         self._ranker = graph.ranker
         self._reranker = Reranker(graph, self.used, policy, concurrency=1, seed=seed)
 
-    def __call__(self, pool: Pool) -> Reordered:
+    def __call__(self, pool: CandidatePool) -> Reordered:
         """Return the model's order of a pool; the order of retrieval where it gave none."""
         if self._reranker.policy.prompt.chosen_by(pool.case):
             what = f"the instruction {self.about[0]} was chosen on some of these patients"

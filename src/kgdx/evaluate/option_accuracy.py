@@ -29,7 +29,7 @@ from kgdx.evaluate.answer_pairs import HOPELESS
 from kgdx.evaluate.metrics import wilson
 from kgdx.evaluate.option_sets import set_digest
 from kgdx.evaluate.paired import compare, interval
-from kgdx.evaluate.runner import ENDS_ALL, Record, Runner, finish, kept
+from kgdx.evaluate.runner import ENDS_ALL, Record, Runner, able, finish, kept
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.thought import ThoughtPolicy
 
@@ -147,14 +147,15 @@ class OptionEvaluation:
         """
         self._check(questions)
         asked = {each.id: each for each in questions if each.gold is not None}
-        arms = [each.name for each in self.arms]
+        arms, not_run = able([each.name for each in self.arms], self._ready)
         with kept(folder, self._about(questions)) as journal:
-            runner = Runner(journal, self.jobs, self.progress, strict=True)
+            runner = Runner(journal, self.jobs, self.progress)
             try:
                 runner.run(asked.items(), arms, self)
             finally:
                 rows = [each for each in runner.records if "kind" not in each]
-                figures = self._figures(questions, rows)
+                not_run |= {name: str(error) for name, error in runner.not_run.items()}
+                figures = {**self._figures(questions, rows, not_run), "not_run": not_run}
                 finish(folder, rows, figures)
             runner.check()
         return figures
@@ -189,11 +190,15 @@ class OptionEvaluation:
             raise UsageError("no question says which option is right", hint="give questions with a gold")
         if not self.arms or len({each.name for each in self.arms}) < len(self.arms):
             raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
-        for arm in self.arms:
-            if arm.model and arm.model not in self.models:
-                raise UsageError(f"the arm {arm.name[:60]!r} asks a model that is not connected")
-            if arm.policy.documents and arm.policy.query != "none":
-                self.graph.texts.ranking(arm.policy.sources)  # raises where they cannot be searched
+
+    def _ready(self, name: str) -> str:
+        """Return an arm that has what it needs."""
+        arm = next(each for each in self.arms if each.name == name)
+        if arm.model and arm.model not in self.models:
+            raise UsageError(f"the arm {arm.name[:60]!r} asks a model that is not connected")
+        if arm.policy.documents and arm.policy.query != "none":
+            self.graph.texts.ranking(arm.policy.sources)  # raises where they cannot be searched
+        return name
 
     def _about(self, questions: Sequence[OptionQuestion]) -> dict[str, Any]:
         return {
@@ -206,13 +211,15 @@ class OptionEvaluation:
             "seed": self.seed,
         }
 
-    def _figures(self, questions: Sequence[OptionQuestion], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    def _figures(
+        self, questions: Sequence[OptionQuestion], rows: Iterable[Mapping[str, Any]], not_run: Mapping[str, str]
+    ) -> dict[str, Any]:
         asked = {each.id: each for each in questions if each.gold is not None}
-        by: dict[str, dict[str, Mapping[str, Any]]] = {each.name: {} for each in self.arms}
+        order = [each.name for each in self.arms if each.name not in not_run]
+        by: dict[str, dict[str, Mapping[str, Any]]] = {name: {} for name in order}
         for row in rows:
             if row["arm"] in by and row["item"] in asked:
                 by[row["arm"]][row["item"]] = row
-        order = [each.name for each in self.arms]
         pairs = [(name, baseline) for at, baseline in enumerate(order[:BASELINES], 1) for name in order[at:]]
         return {
             "questions": len(questions),
@@ -235,7 +242,7 @@ class OptionEvaluation:
                 }
                 for group in GROUPS
             },
-            "open": len(asked) * len(self.arms) - sum(map(len, by.values())),
+            "open": len(asked) * len(order) - sum(map(len, by.values())),
         }
 
 

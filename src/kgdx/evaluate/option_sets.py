@@ -1,4 +1,4 @@
-"""Sets of questions with options: as they are published, and our own JSON lines.
+"""Sets of questions with options: our own JSON lines, and published ones by the package ``kgdx-datasets``.
 
 A file is JSON lines or a table (CSV), gzipped or not, and of one format, which its fields tell. A row that is no
 question is refused with its line and counted; the others are read.
@@ -13,15 +13,15 @@ import io
 import json
 import random
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.errors import KgdxError, SourceError, UsageError
-from kgdx.evaluate.option_formats import FORMATS, HEADLESS, OWN, Format, Row, medmcqa
+from kgdx.registry import Registry
 from kgdx.terms.overlap import contained_in
 
 if TYPE_CHECKING:
@@ -33,10 +33,115 @@ LONGEST_LINE = 1_000_000
 WHOLE = 0.8
 """A question of whose words so large a share stands in a text stands there wholly."""
 
-FORCED = (*FORMATS, "medmcqa-0", "medmcqa-1")
-"""Names of formats that can be asked for; the last two say from what number MedMCQA's options are counted."""
+Row = Mapping[str, Any]
 
-_HINT = f"it can be forced: --format {', '.join(FORCED)}"
+OWN = ("id", "question", "options", "gold", "needed", "source", "language", "subject", "rests_on")
+"""Fields of our own JSON lines."""
+
+_TEXTS = ("id", "question", "source", "language", "subject", "rests_on")
+_EXAMPLE = '{"id": "q1", "question": "…", "options": {"A": "…", "B": "…"}, "gold": "A"}'
+_HINT = f"see the fields of each format, or write {_EXAMPLE}"
+
+
+class OptionFormat(ABC):
+    """A way to write a set down; a package adds its own by entry points of the group ``kgdx.option_formats``.
+
+    Args:
+        rows: Those of the file.
+        where: What the file is called.
+        variant: Which of :attr:`variants` is wanted; empty for whichever the rows tell.
+    """
+
+    name: ClassVar[str]
+    groups: ClassVar[tuple[frozenset[str], ...]]
+    """Fields; a row that has all of one group may be of the format."""
+    unlike: ClassVar[frozenset[str]] = frozenset()
+    """Fields that a row of it does not have."""
+    headless: ClassVar[tuple[str, ...]] = ()
+    """Columns of its tables without names, the question first and the right letter last; none where they have names."""
+    variants: ClassVar[tuple[str, ...]] = ()
+    """What may stand behind its name and a dash."""
+
+    def __init__(self, rows: Sequence[Row], where: str, variant: str = "") -> None:
+        if variant and variant not in self.variants:
+            raise UsageError(f"the format {self.name} has no variant {variant[:40]!r}")
+
+    @classmethod
+    def fits(cls, row: Iterable[str]) -> bool:
+        """Return whether a row with these fields may be of it."""
+        has = frozenset(row)
+        return any(group <= has for group in cls.groups) and not cls.unlike & has
+
+    @abstractmethod
+    def read(self, row: Row, id: str) -> OptionQuestion:
+        """Make a question of a row; the id is for one without."""
+
+
+def fields(*groups: str) -> tuple[frozenset[str], ...]:
+    """Return groups of names.
+
+    Example:
+        >>> fields("question", "question label")[0]
+        frozenset({'question'})
+    """
+    return tuple(frozenset(group.split()) for group in groups)
+
+
+class OwnFormat(OptionFormat):
+    """Our own JSON lines."""
+
+    name = "own"
+    groups = fields("question options")
+    unlike = frozenset({"answer_idx", "answer", "label"})
+
+    def read(self, row: Row, id: str) -> OptionQuestion:
+        """Make a question of a row; the id is for one without."""
+        if unknown := sorted(set(row) - set(OWN)):
+            raise SourceError(f"the field {unknown[0][:40]!r} is not known", hint=_HINT)
+        told, needed = {name: words(row.get(name, ""), name) for name in _TEXTS}, row.get("needed", [])
+        if not isinstance(needed, list | tuple) or not all(isinstance(each, str) for each in needed):
+            raise SourceError("needed is no list of ids", hint=_HINT)
+        told["id"] = told["id"] or id
+        options, gold = lettered(row["options"]), letters(row.get("gold"))
+        return OptionQuestion(options=options, gold=gold, needed=tuple(needed), **told)
+
+
+PUBLISHED = ("medbullets", "medmcqa", "medxpertqa", "medqa", "mmlu", "gpqa")
+FORMATS: Registry[OptionFormat] = Registry(
+    "format of option questions",
+    "kgdx.option_formats",
+    {"own": "kgdx.evaluate.option_sets:OwnFormat"},
+    apart=dict.fromkeys(PUBLISHED, "kgdx-datasets"),
+)
+"""Name → format; those that are published are read by a package of their own."""
+
+
+def lettered(given: object) -> dict[str, str]:
+    """Return options as letters and words, from an object or a list of objects; those without words are left out.
+
+    Example:
+        >>> lettered([{"key": "A", "value": "gout"}, {"key": "B", "value": None}])
+        {'A': 'gout'}
+    """
+    if isinstance(given, list) and all(isinstance(each, dict) for each in given):
+        pairs = [(each.get("key", each.get("letter")), each.get("value", each.get("content"))) for each in given]
+    elif isinstance(given, dict):
+        pairs = list(given.items())
+    else:
+        raise SourceError("options are no object of letters and words", hint=_HINT)
+    return {words(letter, "options"): words(said, "options") for letter, said in pairs if said is not None}
+
+
+def letters(given: object) -> str | None:
+    """Return the letter of the right option, if one is given."""
+    return None if given is None or given == "" else words(given, "the right option").strip().upper()
+
+
+def words(given: object, name: str) -> str:
+    """Return what has to be a text."""
+    if not isinstance(given, str):
+        raise SourceError(f"{name} is no text", hint=_HINT)
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +169,7 @@ def read_option_set(path: str | Path, format: str | None = None) -> OptionSet:
 
     Args:
         path: The file.
-        format: One of :data:`FORCED`; by its fields when ``None``.
-
-    Raises:
-        SourceError: It cannot be read, holds two formats or none that is known, or no question.
-        UsageError: There is no such format.
+        format: One of :data:`FORMATS`, a variant behind a dash; by its fields when ``None``.
     """
     path = Path(path)
     try:
@@ -82,16 +183,16 @@ def read_option_set(path: str | Path, format: str | None = None) -> OptionSet:
 
 
 def parse_option_set(content: bytes, where: str = "questions", format: str | None = None) -> OptionSet:
-    """Read a set from the bytes of a file; errors as of :func:`read_option_set`.
+    """Read a set from the bytes of a file.
 
     Example:
-        >>> row = b'{"question": "Which?", "options": {"A": "x", "B": "y"}, "answer": "y", "answer_idx": "B"}'
+        >>> row = b'{"question": "Which?", "options": {"A": "x", "B": "y"}, "gold": "B"}'
         >>> found = parse_option_set(row)
         >>> found.format, found.questions[0].gold
-        ('medqa', 'B')
+        ('own', 'B')
     """
-    if format is not None and format not in FORCED:
-        raise UsageError(f"no format is called {format[:40]!r}", hint=f"one of {', '.join(FORCED)}")
+    if format is not None:
+        FORMATS.get(format.partition("-")[0])
     rows, refused = [], []
     for number, row in _rows(content):
         if isinstance(row, str):
@@ -99,7 +200,7 @@ def parse_option_set(content: bytes, where: str = "questions", format: str | Non
         else:
             rows.append((number, row))
     if not rows:
-        raise SourceError(refused[0] if refused else f"{where} holds no question", hint=_example())
+        raise SourceError(refused[0] if refused else f"{where} holds no question", hint=f"a line is {_EXAMPLE}")
     kind = _format(rows, where, format)
     questions: dict[str, OptionQuestion] = {}
     for number, row in rows:
@@ -194,7 +295,8 @@ def _object(line: bytes) -> dict[str, Any] | str:
 
 
 def _table(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The rows of a table; without names of columns, those of MMLU."""
+    """The rows of a table; without names of columns, those of a format whose tables have none."""
+    without_names = [each.headless for each in FORMATS.values() if each.headless]
     reader = csv.reader(io.StringIO(content.decode("utf-8", "replace"), newline=""), strict=True)
     names: list[str] | None = None
     while True:
@@ -209,10 +311,9 @@ def _table(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:
         if not any(cell.strip() for cell in cells):
             continue
         if names is None:
-            named = any(cell.strip().casefold() == HEADLESS[0] for cell in cells)
-            headless = not named and len(cells) == len(HEADLESS) and cells[-1].strip() in tuple("ABCD")
-            names = list(HEADLESS) if headless else [cell.strip() for cell in cells]
-            if not headless:
+            named = [cell.strip() for cell in cells]
+            names = next((list(each) for each in without_names if _is_first_row(named, each)), named)
+            if names is named:
                 continue
         if len(cells) != len(names):
             yield line, f"it has {len(cells)} cells, and the table {len(names)} columns; is the file cut off?"
@@ -220,13 +321,19 @@ def _table(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:
             yield line, dict(zip(names, cells, strict=True))
 
 
-def _format(rows: list[tuple[int, dict[str, Any]]], where: str, forced: str | None) -> Format:
+def _is_first_row(cells: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether the first line of a table is a row with these columns, not their names."""
+    told = any(cell.casefold() == columns[0] for cell in cells)
+    return not told and len(cells) == len(columns) and cells[-1] in columns[1:-1]
+
+
+def _format(rows: list[tuple[int, dict[str, Any]]], where: str, forced: str | None) -> OptionFormat:
     """The format of all rows: the one that is forced, or what their fields tell.
 
     A row whose fields tell nothing is left to be refused.
     """
-    name = forced.partition("-")[0] if forced else None
-    if name is None:
+    name, _, variant = (forced or "").partition("-")
+    if not name:
         first: dict[str, int] = {}
         for number, row in rows:
             for each in FORMATS.values():
@@ -238,25 +345,8 @@ def _format(rows: list[tuple[int, dict[str, Any]]], where: str, forced: str | No
             raise SourceError(f"{where} holds questions in two formats, {told}", hint="split it, or force one")
         if not first:
             has = ", ".join(map(str, [*rows[0][1]][:6]))[:120]
-            raise SourceError(f"{where}: no known format has the fields {has}", hint=_HINT)
+            missing = f"MedQA and other published sets are read after `pip install {FORMATS.apart[PUBLISHED[0]]}`"
+            hint = f"it can be forced: --format {', '.join(FORMATS)}" if PUBLISHED[0] in FORMATS else missing
+            raise SourceError(f"{where}: no known format has the fields {has}", hint=hint)
         name = next(iter(first))
-    kind = FORMATS[name]
-    if name != "medmcqa":
-        return kind
-    start = int(forced[-1]) if forced in ("medmcqa-0", "medmcqa-1") else _counted([row for _, row in rows], where)
-    return Format(kind.name, kind.fields, partial(medmcqa, first=start))
-
-
-def _counted(rows: Iterable[Row], where: str) -> int:
-    """From what number the options of a MedMCQA file are counted; any where no right option is given."""
-    given = {str(row.get("cop", "")) for row in rows}
-    if {"0", "4"} <= given:
-        raise SourceError(f"{where}: cop is 0 in one row and 4 in another", hint="it is counted from 0 or from 1")
-    if "0" not in given and "4" not in given and given & {"1", "2", "3"}:
-        hint = "--format medmcqa-0 (the hub's files) or medmcqa-1 (the authors')"
-        raise SourceError(f"{where}: whether cop is counted from 0 or 1 cannot be told", hint=hint)
-    return 1 if "4" in given else 0
-
-
-def _example() -> str:
-    return 'a line is {"id": "q1", "question": "…", "options": {"A": "…", "B": "…"}, "gold": "A"}'
+    return FORMATS.get(name)([row for _, row in rows], where, variant)

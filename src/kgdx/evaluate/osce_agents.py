@@ -58,7 +58,7 @@ _MINOR = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class OsceFact:
     """A sentence of a case, under its headings."""
 
     topic: str
@@ -85,9 +85,9 @@ class Osce:
 
     case: Case
     complaint: str
-    story: tuple[Fact, ...]
-    examination: tuple[Fact, ...]
-    tests: tuple[Fact, ...]
+    story: tuple[OsceFact, ...]
+    examination: tuple[OsceFact, ...]
+    tests: tuple[OsceFact, ...]
     diagnosis: str
 
     @classmethod
@@ -125,12 +125,12 @@ class Osce:
         return replace(self.opening, text="\n".join(each.text for each in self.story))
 
     @property
-    def results(self) -> tuple[Fact, ...]:
+    def results(self) -> tuple[OsceFact, ...]:
         """What is found when it is ordered."""
         return self.examination + self.tests
 
 
-def _facts(value: object, topic: str = "") -> Iterator[Fact]:
+def _facts(value: object, topic: str = "") -> Iterator[OsceFact]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             name = str(key).replace("_", " ").strip()
@@ -140,7 +140,7 @@ def _facts(value: object, topic: str = "") -> Iterator[Fact]:
             yield from _facts(inner, topic)
     elif isinstance(value, str | int | float):
         for sentence in _sentences(str(value)):
-            yield Fact(topic, sentence)
+            yield OsceFact(topic, sentence)
 
 
 def _sentences(text: str) -> list[str]:
@@ -152,11 +152,11 @@ def _telling(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for word in words if word not in _MINOR)
 
 
-def matching(facts: Sequence[Fact], asked: str, most: int) -> list[Fact]:
+def matching(facts: Sequence[OsceFact], asked: str, most: int) -> list[OsceFact]:
     """Return the facts that share most telling words with a question, in the order of the case.
 
     Example:
-        >>> [each.text for each in matching([Fact("", "I smoke."), Fact("", "I cough.")], "Do you smoke?", 2)]
+        >>> [each.text for each in matching([OsceFact("", "I smoke."), OsceFact("", "I cough.")], "Do you smoke?", 2)]
         ['I smoke.']
     """
     wanted = _telling(asked)
@@ -209,7 +209,7 @@ class RulesMeasurement:
         ordered = asked.spoken or asked.label
         wanted = _telling(ordered)
         if asked.order == "examination" and wanted <= _telling("full complete general physical examination exam"):
-            found: Sequence[Fact] = self.osce.examination
+            found: Sequence[OsceFact] = self.osce.examination
         else:
             found = matching(self.osce.results, ordered, 4)
         said = [f"{each.topic}: {each.text}" if each.topic else each.text for each in found]
@@ -273,7 +273,9 @@ def _status(text: str) -> Any:
     return Status(meaning) if meaning in STATUSES else None
 
 
-def checked(text: str, story: Sequence[Fact], hidden: Iterable[str], *, openly: bool) -> tuple[str, tuple[str, ...]]:
+def checked(
+    text: str, story: Sequence[OsceFact], hidden: Iterable[str], *, openly: bool
+) -> tuple[str, tuple[str, ...]]:
     """Return what a patient says as the doctor may hear it, and what was wrong with it.
 
     Args:
@@ -321,7 +323,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
-def _covers(sentence: str, fact: Fact) -> bool:
+def _covers(sentence: str, fact: OsceFact) -> bool:
     words = _telling(fact.text)
     return len(words) > 1 and len(words & _telling(sentence)) >= 0.6 * len(words)
 

@@ -36,7 +36,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedComparison:
     """Scores with and without something, over the same questions.
 
     Attributes:
@@ -86,7 +86,7 @@ def compare(
     margin: float = MARGIN,
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> Comparison:
+) -> PairedComparison:
     """Compare paired scores.
 
     Args:
@@ -120,7 +120,7 @@ def compare(
     sums, counts = _by_cluster(difference, groups)
     means = sums / counts
     p = sign_test(int((means >= _least(margin)).sum()), int((means <= -_least(margin)).sum()))
-    basic = Comparison(len(first), of_treated, of_control, of_difference, wins, ties, losses, margin, p)
+    basic = PairedComparison(len(first), of_treated, of_control, of_difference, wins, ties, losses, margin, p)
     return replace(basic, **_classic(first, second, means))
 
 

@@ -40,7 +40,7 @@ class Gold(_Form):
     id: Annotated[str, Field(max_length=200)] = ""
 
 
-class Question(_Form):
+class BenchmarkQuestion(_Form):
     """One question.
 
     Attributes:
@@ -57,7 +57,8 @@ class Question(_Form):
         split: ``tuned`` or ``held_out``, or a name of one's own.
 
     Example:
-        >>> Question.model_validate({"id": "q1", "question": "百日咳有哪些症状？", "gold": ["干咳"]}).gold[0].name
+        >>> row = {"id": "q1", "question": "百日咳有哪些症状？", "gold": ["干咳"]}
+        >>> BenchmarkQuestion.model_validate(row).gold[0].name
         '干咳'
     """
 
@@ -102,7 +103,7 @@ class Question(_Form):
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def read_questions(path: str | Path) -> tuple[Question, ...]:
+def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
     """Read a question set, gzipped or not."""
     path = Path(path)
     try:
@@ -115,14 +116,14 @@ def read_questions(path: str | Path) -> tuple[Question, ...]:
         raise SourceError(f"the questions {path} cannot be read ({reason})", hint="check the path") from error
 
 
-def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[Question, ...]:
+def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[BenchmarkQuestion, ...]:
     """Read a question set from lines.
 
     Example:
         >>> [each.id for each in parse_questions([b'{"id": "q1", "question": "Why?"}'])]
         ['q1']
     """
-    found: dict[str, Question] = {}
+    found: dict[str, BenchmarkQuestion] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -138,22 +139,22 @@ def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[Q
     return tuple(found.values())
 
 
-def write_questions(questions: Iterable[Question]) -> str:
+def write_questions(questions: Iterable[BenchmarkQuestion]) -> str:
     r"""Return a question set as JSON lines.
 
     Example:
-        >>> write_questions([Question(id="q1", question="Why?")])
+        >>> write_questions([BenchmarkQuestion(id="q1", question="Why?")])
         '{"id": "q1", "question": "Why?"}\n'
     """
     return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions)
 
 
-def set_digest(questions: Iterable[Question]) -> str:
+def set_digest(questions: Iterable[BenchmarkQuestion]) -> str:
     """Return a digest of a whole set, whatever its order."""
     return hashlib.sha256("".join(sorted(each.digest for each in questions)).encode()).hexdigest()[:16]
 
 
-def chosen(questions: Iterable[Question], only: str | None) -> tuple[Question, ...]:
+def chosen(questions: Iterable[BenchmarkQuestion], only: str | None) -> tuple[BenchmarkQuestion, ...]:
     """Return the questions of one split; all when ``only`` is ``None``."""
     every = tuple(questions)
     kept = tuple(each for each in every if only is None or each.split == only)
@@ -168,7 +169,7 @@ def _bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
-def _question(line: bytes, place: str) -> Question:
+def _question(line: bytes, place: str) -> BenchmarkQuestion:
     if len(line) > LONGEST_LINE:
         raise SourceError(f"{place}: it is longer than {LONGEST_LINE:,} bytes", hint=_HINT)
     try:
@@ -178,7 +179,7 @@ def _question(line: bytes, place: str) -> Question:
     if not isinstance(value, dict):
         raise SourceError(f"{place}: it is not a JSON object", hint=_HINT)
     try:
-        return Question.model_validate(value)
+        return BenchmarkQuestion.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:80]

@@ -30,7 +30,7 @@ def phrases() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class QuestionWording:
     """One way to ask.
 
     Attributes:
@@ -54,11 +54,11 @@ class Wording:
         return self.text.replace("{x}", joined(names, self.language))
 
 
-def wordings(action: str, language: Language, split: Split | None = None) -> Iterator[Wording]:
+def wordings(action: str, language: Language, split: Split | None = None) -> Iterator[QuestionWording]:
     """Yield the wordings of an action, in their order; those of one split, or all."""
     for each in SPLITS if split is None else (split,):
         for number, text in enumerate(phrases()[each][action][language], 1):
-            yield Wording(f"{action}/{language}/{each}/{number}", action, language, each, text)
+            yield QuestionWording(f"{action}/{language}/{each}/{number}", action, language, each, text)
 
 
 def joined(names: tuple[str, ...], language: Language) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
-from kgdx.evaluate.judges import NO_REFERENCE, Judgement, blinded
-from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.judges import NO_REFERENCE, AnswerGrade, blinded
+from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.llm.chat import prompt
 
 METRIC = "answer_quality"
@@ -61,7 +61,7 @@ class RagasJudge:
         """The model, the prompt and RAGAS's version."""
         return f"{self.name} {prompt('judge').id} ragas {self.version}"
 
-    def score(self, question: Question, answer: str) -> Judgement:
+    def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade:
         """Judge one answer; see :meth:`kgdx.evaluate.judges.Judge.score`."""
         asked = {"question": question.question, "reference": question.reference or NO_REFERENCE}
         try:
@@ -73,7 +73,7 @@ class RagasJudge:
             raise LlmError(
                 f"the judge {self.name} gives no score from 0 to 1", hint="try another model", kind="malformed"
             )
-        return Judgement(float(found.value), str(found.reason or ""), calls=1)
+        return AnswerGrade(float(found.value), str(found.reason or ""), calls=1)
 
 
 def rubric() -> str:

@@ -19,7 +19,7 @@ from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.metrics import Families, Floats, as_json, mean_over, mean_rank, ranks_of, summary
+from kgdx.evaluate.metrics import FamilyRanks, Floats, as_json, mean_over, mean_rank, ranks_of, summary
 from kgdx.evaluate.runner import Measure, Record, Runner, numbered
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.held_out_ranks import Withheld
@@ -68,8 +68,8 @@ class RankedCases:
         return Withheld(self.ranker, self.snapshot)
 
     @cached_property
-    def _families(self) -> Families:
-        return Families(self.ranker.model.families.of)
+    def _families(self) -> FamilyRanks:
+        return FamilyRanks(self.ranker.model.families.of)
 
     def __call__(self, case: Case | Failure, arm: str = RANKS) -> Record:
         """Measure one case; one without a diagnosis has no ``cluster``."""

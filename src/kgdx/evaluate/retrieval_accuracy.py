@@ -57,7 +57,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class CandidatePool:
     """What layer one retrieved of a case.
 
     Attributes:
@@ -97,7 +97,7 @@ class Arm:
 
     name: str
     method: Retrieval
-    reorder: Callable[[Pool], Reordered] | None = None
+    reorder: Callable[[CandidatePool], Reordered] | None = None
     kept: int = KEPT
 
 
@@ -165,7 +165,7 @@ class RetrievedCases:
         begin = time.perf_counter()
         order = Reordered(tuple(best.tolist()))
         if arm.reorder is not None:
-            order = arm.reorder(Pool(patient.case, order.candidates, tuple(scores[best].tolist())))
+            order = arm.reorder(CandidatePool(patient.case, order.candidates, tuple(scores[best].tolist())))
         ms += 1000 * (time.perf_counter() - begin)
         retrieved = rank = mean_rank(scores, label.right)
         if arm.reorder is not None:

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kgdx.case import Case, Failure
 from kgdx.errors import CaseError, KgdxError, LlmError, StoreError, UsageError
@@ -33,6 +33,7 @@ from kgdx.files.known import write_whole
 if TYPE_CHECKING:
     from kgdx.api import Graph
 
+Made = TypeVar("Made")
 Record = dict[str, Any]
 Measure = Callable[[Any, str], Record | None]
 """An item and the name of an arm → what was measured, without these two; ``None`` where there is nothing to measure."""
@@ -50,7 +51,7 @@ SPENT = ("calls", "read", "written", "cost")
 """What a model took, where a record says so."""
 
 
-class Task(Protocol):
+class EvaluationTask(Protocol):
     """An evaluation as other processes do it: settings alone, which are sent to them."""
 
     def on(self, graph: Graph) -> Measure:
@@ -200,6 +201,30 @@ class Runner:
             self.spent[name] += record.get(name, 0)
 
 
+def able(names: Iterable[str], make: Callable[[str], Made]) -> tuple[list[Made], dict[str, str]]:
+    """Return what could be made of names, and why the rest cannot run; where nothing could, raise why the first cannot.
+
+    Example:
+        >>> from kgdx.errors import ConfigError
+        >>> def make(name):
+        ...     if name == "b":
+        ...         raise ConfigError("there is no model")
+        ...     return name
+        >>> able("ab", make)
+        (['a'], {'b': 'there is no model'})
+    """
+    made: list[Made] = []
+    not_run: dict[str, KgdxError] = {}
+    for name in names:
+        try:
+            made.append(make(name))
+        except KgdxError as error:
+            not_run[name] = error
+    if not made and not_run:
+        raise next(iter(not_run.values()))
+    return made, {name: str(error) for name, error in not_run.items()}
+
+
 def outcomes(measure: Measure, piece: Piece) -> Iterator[Record]:
     """Yield the record of an item by each arm; of an arm that cannot run, what it ``lacks``."""
     key, item, arms = piece
@@ -221,7 +246,7 @@ def outcomes(measure: Measure, piece: Piece) -> Iterator[Record]:
 class Shared:
     """A task as :func:`kgdx.learn.shares.shared` shares it out: what :attr:`Runner.through` does with each piece."""
 
-    task: Task
+    task: EvaluationTask
 
     def on(self, graph: Graph) -> Callable[[Piece], list[Record]]:
         """Return what measures a piece."""

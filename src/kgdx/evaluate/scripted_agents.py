@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kgdx.evaluate.osce_agents import NORMAL, Fact, Osce, matching
+from kgdx.evaluate.osce_agents import NORMAL, Osce, OsceFact, matching
 from kgdx.evaluate.scripted_models import CHARACTERS_A_TOKEN, PREFIX, completion, kind_of
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
@@ -67,7 +67,7 @@ class AgentPrompt:
 
     def diagnoses(self) -> list[str]:
         """Return the diagnoses of the cases whose story is likest to what was said."""
-        heard = Fact("", " ".join((self.section("Record"), self.section("Last turns"), self.section(_WHOLE)))).words
+        heard = OsceFact("", " ".join((self.section("Record"), self.section("Last turns"), self.section(_WHOLE)))).words
         stories = [(frozenset().union(*(fact.words for fact in each.story)), each.diagnosis) for each in self.known]
         shared = [(len(heard & words), diagnosis) for words, diagnosis in stories]
         return [name for _, name in sorted(shared, key=lambda each: -each[0])[:5]]
@@ -164,9 +164,9 @@ def _turn(asked: AgentPrompt) -> str:
     return json.dumps({"differential": diagnoses, "question": question, "asks": offered["id"]})
 
 
-def _facts(text: str) -> list[Fact]:
+def _facts(text: str) -> list[OsceFact]:
     lines = (line.removeprefix("- ").partition(": ") for line in text.splitlines() if line.startswith("- "))
-    return [Fact(topic, words or topic) for topic, _, words in lines]
+    return [OsceFact(topic, words or topic) for topic, _, words in lines]
 
 
 def _patient(asked: AgentPrompt) -> str:
@@ -184,7 +184,7 @@ def _measurement(asked: AgentPrompt) -> str:
 
 def _hearing(asked: AgentPrompt) -> str:
     answer = asked.section("The patient's answer")
-    shares = bool(matching([Fact("", answer)], asked.section("The finding that was asked for"), 1))
+    shares = bool(matching([OsceFact("", answer)], asked.section("The finding that was asked for"), 1))
     status = "unknown" if not shares else "absent" if _DENIED.match(answer) else "present"
     return json.dumps({"status": status, "present": [], "absent": []})
 

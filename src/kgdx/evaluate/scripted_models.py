@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from kgdx.errors import UsageError
-from kgdx.evaluate.question_sets import Question
+from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.llm.chat import ChatModel, Completion, Message, OnText, Request, Usage
 
 PREFIX = "scripted:"
@@ -61,7 +61,7 @@ class ScriptedPrompt:
     """
 
     task: Task
-    asked: Question | None
+    asked: BenchmarkQuestion | None
     round: int
     evidence: Mapping[str, str]
     words: str = field(repr=False)
@@ -92,7 +92,7 @@ class Scripted(ChatModel):
     """
 
     kind: str
-    known: Mapping[str, Question] = field(repr=False)
+    known: Mapping[str, BenchmarkQuestion] = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ class Scripted(ChatModel):
         return ScriptedPrompt(_task(words), asked, int(number[1]) if number else 1, _evidence(words), words)
 
 
-def scripted(name: str, questions: Iterable[Question]) -> Scripted:
+def scripted(name: str, questions: Iterable[BenchmarkQuestion]) -> Scripted:
     """Return a scripted model that knows these questions.
 
     Args:
@@ -177,11 +177,12 @@ def request_of(body: Mapping[str, Any]) -> Request:
     )
 
 
-def right_action(question: Question) -> dict[str, Any]:
+def right_action(question: BenchmarkQuestion) -> dict[str, Any]:
     """Return the action that answers a question, by the names in the question.
 
     Example:
-        >>> right_action(Question(id="q", question="?", action="infer_by_drug", entities=("aspirin", "heparin")))
+        >>> drugs = ("aspirin", "heparin")
+        >>> right_action(BenchmarkQuestion(id="q", question="?", action="infer_by_drug", entities=drugs))
         {'action': 'infer_by_drug', 'drugs': ['aspirin', 'heparin'], 'min_match_count': 2}
     """
     names = list(question.entities)

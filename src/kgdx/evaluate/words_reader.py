@@ -12,7 +12,7 @@ from kgdx.case import Ancestry, Case, FindingReader, Status, read_text
 _CURIE = re.compile(r"[A-Za-z][\w.]*:\S+")
 
 
-class Words(Protocol):
+class CaseWords(Protocol):
     """What cases in words are read with; an open graph is one."""
 
     @property
@@ -31,7 +31,7 @@ class Words(Protocol):
         ...
 
 
-def words_reader(graph: Words) -> Callable[[Case], Case]:
+def words_reader(graph: CaseWords) -> Callable[[Case], Case]:
     """Return what reads the words of cases; nothing of the graph is opened before a case has any."""
 
     def read(case: Case) -> Case:

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from kgdx.arrays.sparse import Ints, gather, greatest
 from kgdx.graph.protocol import USER, Row
@@ -265,6 +264,8 @@ class CaseIndex:
 
     def _replace(self, saved: Sequence[Row]) -> None:
         """Put the saved cases in the place of those that the snapshot holds."""
+        import pyarrow as pa
+
         old = [source == USER for source in self._cases.column("source").to_pylist()]
         if not saved and not any(old):
             return

@@ -11,18 +11,21 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
+from kgdx.arrays.columns import Column
 from kgdx.arrays.sparse import Ints
 from kgdx.errors import TemplateError
-from kgdx.graph.case_index import CaseIndex, Near
+from kgdx.graph.compiled_evidence import EVIDENCE, Evidence
 from kgdx.graph.protocol import Row, digest
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_links import Links, links, stated_by_either, typical
 from kgdx.graph.templates import Template, template
+
+if TYPE_CHECKING:
+    from kgdx.graph.case_index import CaseIndex, Near
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ _ANNOTATED = (
 _LISTS = ("publications", "modifiers")
 
 _LISTINGS = {
-    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, _STATED, _PHRASE),
+    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, ("antecedent", *_STATED), _PHRASE),
     "tests_of_diseases": _Listing("test", {"RECOMMEND_TEST": "recommend_test"}, _STATED, _PHRASE),
     "drugs_of_diseases": _Listing("drug", {"RECOMMEND_DRUG": "recommend_drug"}, _STATED, _PHRASE),
     "cures_of_diseases": _Listing("cure", {"RECOMMEND_CURE": "recommend_cure"}, _STATED, _PHRASE),
@@ -121,7 +124,7 @@ _TYPICAL = "typical_phenotypes"
 _UNSTATED = 0.45
 """Where a phenotype of which no source states a frequency stands among the others."""
 
-COMPILED = (*_LISTINGS, *_INFERRING, *_CASES, _NEIGHBOURS, _TYPICAL)
+COMPILED = (*_LISTINGS, *_INFERRING, *_CASES, *EVIDENCE, _NEIGHBOURS, _TYPICAL)
 """Names of the templates that have a compiled form."""
 
 
@@ -150,6 +153,7 @@ class CompiledQueries:
     Example:
         >>> from pathlib import Path
         >>> from tempfile import mkdtemp
+        >>> import pyarrow as pa
         >>> from kgdx.graph.snapshot_compile import compile_snapshot
         >>> from kgdx.graph.protocol import NodeTable, RelationTable
         >>> tables = [
@@ -220,6 +224,8 @@ class CompiledQueries:
         elif name == "similar_cases":
             given = [bound[each] for each in ("without", "publications", "limit", "asked")]
             rows = self._patients().similar(self._near(bound["near"]), *given)
+        elif name in EVIDENCE:
+            rows = self._once("evidence", lambda: Evidence(self._snapshot)).rows(name, bound)
         elif name == _TYPICAL:
             rows = self._typical(bound["diseases"], bound["limit"])
         elif name == "cooccurring_phenotypes":
@@ -240,23 +246,23 @@ class CompiledQueries:
                 first, total = int(start[disease]), int(start[disease + 1] - start[disease])
                 size = total if limit is None or listing.mixed else min(limit, total)
                 head = {"disease": id_, "relation": type_, "total": total}
-                mixed += [head | row for row in self._edge_rows(listing, edges.slice(first, size))]
+                mixed += [head | row for row in self._edge_rows(listing, edges, first, first + size)]
             if listing.mixed:
                 mixed = [row | {"total": len(mixed)} for row in sorted(mixed, key=_sorting(listing.mixed))[:limit]]
             rows += mixed
         return rows
 
-    def _edge_rows(self, listing: _Listing, edges: pa.Table) -> Iterator[Row]:
-        if not len(edges):
+    def _edge_rows(self, listing: _Listing, edges: Mapping[str, Column], first: int, last: int) -> Iterator[Row]:
+        if first == last:
             return iter(())
-        nodes = edges.column(1).to_pylist()
+        nodes = list(edges.values())[1].values(first, last)
         columns = {}
         for name in listing.named:
             values = self._values(listing.nodes, name)
             columns[name] = [values[node] for node in nodes]
         for name in listing.columns:
-            if name in edges.column_names:
-                values = edges.column(name).to_pylist()
+            if name in edges:
+                values = edges[name].values(first, last)
                 columns[name] = [value or [] for value in values] if name in _LISTS else values
             else:
                 columns[name] = [[] if name in _LISTS else None for _ in nodes]
@@ -316,6 +322,8 @@ class CompiledQueries:
             if row["similarity"] > 0 and row["id"] in known:
                 of, term = given[row["asked"]], known[row["id"]]
                 of[term] = max(of.get(term, 0), row["similarity"])
+        from kgdx.graph.case_index import Near
+
         return [
             Near.of("", np.fromiter(of, np.int64, len(of)), np.fromiter(of.values(), np.uint16, len(of)))
             for _, of in sorted(given.items())
@@ -341,6 +349,8 @@ class CompiledQueries:
 
     def _patients(self) -> CaseIndex:
         """The patients, as they are now."""
+        from kgdx.graph.case_index import CaseIndex
+
         saved = None if self._saved is None else self._saved()
         with self._lock:
             before, index = self._kept.get("patients", (None, None))
@@ -374,15 +384,16 @@ class CompiledQueries:
     def _phenotype(self, row: int) -> Row:
         return {name: self._values("phenotype", name)[row] for name in ("id", "name")}
 
-    def _edges(self, name: str) -> tuple[pa.Table, Ints]:
-        """A relation's table and where the rows of each disease begin."""
+    def _edges(self, name: str) -> tuple[Mapping[str, Column], Ints]:
+        """A relation's columns and where the rows of each disease begin."""
 
-        def make() -> tuple[pa.Table, Ints]:
-            table = stated_by_either(self._snapshot) if name == "has_comorbidity" else self._snapshot.table(name)
-            first = table.column(0).to_numpy()
-            return table, np.searchsorted(first, np.arange(self._snapshot.rows("disease") + 1))
+        def make() -> tuple[Mapping[str, Column], Ints]:
+            either = name == "has_comorbidity"
+            columns = stated_by_either(self._snapshot) if either else self._snapshot.columns(name)
+            first = next(iter(columns.values())).array()
+            return columns, np.searchsorted(first, np.arange(self._snapshot.rows("disease") + 1))
 
-        edges: tuple[pa.Table, Ints] = self._once(f"edges {name}", make)
+        edges: tuple[Mapping[str, Column], Ints] = self._once(f"edges {name}", make)
         return edges
 
     def _numbers(self, table: str, ids: Iterable[str]) -> dict[str, int]:
@@ -391,10 +402,7 @@ class CompiledQueries:
 
     def _values(self, table: str, column: str) -> list[Any]:
         """A column of a node table."""
-        values: list[Any] = self._once(
-            f"{table}.{column}", lambda: self._snapshot.table(table).column(column).to_pylist()
-        )
-        return values
+        return self._snapshot.values(table, column).all
 
     def _once(self, key: str, make: Callable[[], Any]) -> Any:
         if key in self._kept:

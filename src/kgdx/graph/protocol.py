@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -65,6 +66,7 @@ class Delta:
         changed: Nodes whose properties change, whole rows: a property that a row lacks is removed. Edges stay.
 
     Example:
+        >>> import pyarrow as pa
         >>> Delta(removed=[NodeTable("Gene", pa.table({"id": ["NCBIGene:1", "NCBIGene:2"]}))]).rows
         2
     """

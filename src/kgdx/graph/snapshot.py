@@ -15,16 +15,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
+from kgdx.arrays.columns import Column, mapped_columns, places
 from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.files import known
 from kgdx.files.private import FOLDER
 from kgdx.schema.model import FREQUENCIES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = 6
 """Version of the files' layout; a snapshot of another one is refused and compiled again."""
@@ -37,16 +40,14 @@ LIST = "files.json"
 Tell = Callable[[str], None]
 """Told in words what takes long, or what was wrong."""
 
-_S = pa.string()
-_L = pa.list_(pa.string())
-_I = pa.int32()
+_S, _L, _I = "string", "strings", "int32"
 _ANNOTATION = {
     "disease": _I,
     "phenotype": _I,
     "frequency": _S,
-    "numerator": pa.int64(),
-    "denominator": pa.int64(),
-    "percentage": pa.float64(),
+    "numerator": "int64",
+    "denominator": "int64",
+    "percentage": "float64",
     "frequency_class": _S,
     "onset": _S,
     "sex": _S,
@@ -58,13 +59,13 @@ _ANNOTATION = {
 }
 
 _NAMED = {"id": _S, "name": _S, "language": _S}
-_STATED = {"source": _S, "reference": _S, "score": pa.float64()}
+_STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 ADDED = frozenset({("phenotype", "lay_synonyms")})
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
-TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
+TABLES: Mapping[str, Mapping[str, str]] = {
     "disease": {
         "id": _S,
         "name": _S,
@@ -85,7 +86,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "lay_synonyms": _L,
         "alt_ids": _L,
         "xrefs": _L,
-        "obsolete": pa.bool_(),
+        "obsolete": "bool",
         "replaced_by": _S,
         "consider": _L,
     },
@@ -100,7 +101,7 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "label": _S,
         "sex": _S,
         "age": _S,
-        "synthetic": pa.bool_(),
+        "synthetic": "bool",
         "source": _S,
         "publications": _L,
         "diseases": _L,
@@ -113,13 +114,13 @@ TABLES: Mapping[str, Mapping[str, pa.DataType]] = {
         "end": _I,
         "relation": _S,
         "method": _S,
-        "score": pa.float64(),
+        "score": "float64",
         "evidence": _L,
         "source": _S,
     },
     "associated_gene": {"disease": _I, "gene": _I, "source": _S, "association": _S, "publications": _L},
     "disease_protein": {"disease": _I, "gene": _I, "source": _S},
-    "has_symptom": {"disease": _I, "symptom": _I, **_STATED, "antecedent": pa.bool_()},
+    "has_symptom": {"disease": _I, "symptom": _I, **_STATED, "antecedent": "bool"},
     "symptom_phenotype": {"symptom": _I, "phenotype": _I, "relation": _S, "source": _S},
     "recommend_test": {"disease": _I, "test": _I, **_STATED},
     "recommend_drug": {"disease": _I, "drug": _I, **_STATED},
@@ -158,6 +159,15 @@ ENDS: Mapping[str, Mapping[str, str]] = {
 """By table the columns that are numbers of rows, and the node tables whose rows they are."""
 
 
+def schema(name: str) -> pa.Schema:
+    """Return the columns of a table as Arrow's types."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [(column, pa.list_(pa.string()) if kind == "strings" else kind) for column, kind in TABLES[name].items()]
+    )
+
+
 _VERIFY = "`kgdx verify` lists all that is wrong; build the graph again with `kgdx build`"
 
 
@@ -183,6 +193,7 @@ class Snapshot:
         self._manifest = manifest
         self._tell = tell
         self._tables: dict[str, pa.Table] = {}
+        self._columns: dict[str, dict[str, Column]] = {}
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], fingerprint: str | None = None, tell: Tell | None = None) -> Snapshot:
@@ -240,23 +251,36 @@ class Snapshot:
         return int(self._manifest["tables"][self._known(name)])
 
     def table(self, name: str) -> pa.Table:
-        """Return a table, memory-mapped, in one chunk per column.
+        """Return a table as Arrow's, memory-mapped, in one chunk per column.
 
         Args:
             name: One of :data:`TABLES`.
         """
+        import pyarrow as pa
+
         if name not in self._tables and not self.rows(name):
-            self._tables[name] = pa.schema(list(TABLES[name].items())).empty_table()
+            self._tables[name] = schema(name).empty_table()
         if name not in self._tables:
-            file = self._path / f"{name}.arrow"
             try:
-                table = _completed(name, pa.ipc.open_file(pa.memory_map(str(file))).read_all())
-                self._check(name, table)
+                table = pa.ipc.open_file(pa.memory_map(str(self._file(name)))).read_all()
+                for place, field in enumerate(schema(name)):
+                    if (name, field.name) in ADDED and field.name not in table.column_names:
+                        table = table.add_column(place, field, pa.nulls(table.num_rows, field.type))
+                if table.num_rows != self.rows(name) or table.schema != schema(name):
+                    raise ValueError(f"it has {table.num_rows:,} rows or other columns, not {self.rows(name):,}")
+                table.validate()
             except (OSError, ValueError, pa.ArrowException) as error:
-                hint = "build the graph again with `kgdx build`"
-                raise StoreError(f"the snapshot file {file} cannot be read ({error})", hint=hint) from error
+                raise self._unreadable(name, error) from error
+            self.columns(name)
             self._tables[name] = table
         return self._tables[name]
+
+    def values(self, name: str, column: str) -> Column:
+        """Return one column, whose values are read where they are asked for, without Arrow."""
+        found = self.columns(name)
+        if column not in found:
+            raise StoreError(f"the snapshot table {name} has no column {column!r}")
+        return found[column]
 
     def column(self, name: str, column: str) -> np.ndarray[Any, Any]:
         """Return one column as a NumPy array.
@@ -264,19 +288,44 @@ class Snapshot:
         Row indices (int32) come without a copy. Integers and floats with absent values come as float64 with NaN,
         strings and lists as objects with ``None``.
         """
-        table = self.table(name)
-        if column not in table.column_names:
-            raise StoreError(f"the snapshot table {name} has no column {column!r}")
-        values = table.column(column)
-        array = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-        plain = not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type))
-        # `to_numpy` imports pandas wherever that is installed, which takes as long as a diagnosis.
         try:
-            result: np.ndarray[Any, Any] = np.from_dlpack(array) if plain else array.to_numpy(zero_copy_only=False)
-        except (pa.ArrowException, ValueError) as error:  # a disk has changed it by itself: opening cannot see that
+            return self.values(name, column).array()
+        except ValueError as error:  # a disk has changed it by itself: opening cannot see that
             why = " ".join(str(error).split())[:100]
             raise StoreError(f"the snapshot table {name} is damaged ({why})", hint=_VERIFY) from error
-        return result
+
+    def columns(self, name: str) -> Mapping[str, Column]:
+        """Return all columns of a table, in its order."""
+        if self._known(name) not in self._columns:
+            try:
+                self._columns[name] = self._mapped(name)
+            except (OSError, ValueError) as error:
+                raise self._unreadable(name, error) from error
+        return self._columns[name]
+
+    def _mapped(self, name: str) -> dict[str, Column]:
+        """A table's columns, which have to fit the manifest and the tables that its rows are numbers of."""
+        rows, kinds = self.rows(name), TABLES[name]
+        if not rows:
+            return {column: Column.absent(kind, 0) for column, kind in kinds.items()}
+        found = mapped_columns(self._file(name), rows, self._manifest.get("columns", {}).get(name))
+        for column, kind in kinds.items():
+            if (name, column) in ADDED:
+                found.setdefault(column, Column.absent(kind, rows))
+        if any(len(each) != rows for each in found.values()) or {c: each.kind for c, each in found.items()} != kinds:
+            raise ValueError(f"it does not have {rows:,} rows of these columns")
+        for column, of in ENDS.get(name, {}).items():
+            ends = found[column].array()
+            if ends.min() < 0 or ends.max() >= self.rows(of):
+                raise ValueError(f"its column {column} names rows that {of} does not have")
+        return {column: found[column] for column in kinds}
+
+    def _file(self, name: str) -> Path:
+        return self._path / f"{name}.arrow"
+
+    def _unreadable(self, name: str, error: Exception) -> StoreError:
+        hint = "build the graph again with `kgdx build`"
+        return StoreError(f"the snapshot file {self._file(name)} cannot be read ({error})", hint=hint)
 
     def derived(self, name: str, version: int | str, compute: Callable[[Path], None]) -> Path:
         """Return the folder of something computed from this snapshot, computing it once.
@@ -338,29 +387,10 @@ class Snapshot:
             hint = "make the graph folder writable, or build the graph again with `kgdx build`"
             raise StoreError(f"cannot remove the damaged {target} ({error})", hint=hint) from error
 
-    def _check(self, name: str, table: pa.Table) -> None:
-        """Refuse a table that does not fit the manifest or the tables that its rows are numbers of."""
-        if table.num_rows != self.rows(name) or table.schema != pa.schema(list(TABLES[name].items())):
-            raise ValueError(f"it has {table.num_rows:,} rows or other columns, not {self.rows(name):,}")
-        table.validate()
-        for column, of in ENDS.get(name, {}).items():
-            for part in table.column(column).chunks:
-                values = np.from_dlpack(part)
-                if len(values) and (values.min() < 0 or values.max() >= self.rows(of)):
-                    raise ValueError(f"its column {column} names rows that {of} does not have")
-
     def _known(self, name: str) -> str:
         if name not in TABLES:
             raise StoreError(f"the snapshot has no table {name!r}", hint=f"one of {', '.join(TABLES)}")
         return name
-
-
-def _completed(name: str, table: pa.Table) -> pa.Table:
-    """Return a table with empty columns in the places of those that were added since it was compiled."""
-    for place, (column, kind) in enumerate(TABLES[name].items()):
-        if (name, column) in ADDED and column not in table.column_names:
-            table = table.add_column(place, column, pa.nulls(table.num_rows, kind))
-    return table
 
 
 def _is_sound(folder: Path) -> bool:
@@ -387,8 +417,10 @@ def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) ->
         tables: Rows of each table.
     """
     listed = known.known(folder, [f"{name}.arrow" for name, rows in tables.items() if rows])
+    placed = {name: places(folder / f"{name}.arrow")[0] for name, rows in tables.items() if rows}
     about = {"format": FORMAT, "fingerprint": fingerprint, "tables": dict(tables), "files": known.as_document(listed)}
-    known.write_whole(folder / MANIFEST, json.dumps({**about, "checksum": _checksum(about)}, indent=1))
+    about["columns"] = placed
+    known.write_whole(folder / MANIFEST, json.dumps({**about, "checksum": _checksum(about)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,14 +447,10 @@ class Stated:
 
 def stated(snapshot: Snapshot, table: str) -> Stated:
     """Return what the rows of ``has_phenotype`` or ``lacks_phenotype`` state."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     share = np.full(snapshot.rows(table), np.nan)
-    classes = snapshot.table(table).column("frequency_class")
-    found = pc.index_in(classes, value_set=pa.array(list(FREQUENCIES))).to_numpy(zero_copy_only=False)
-    known = ~np.isnan(found) if found.dtype.kind == "f" else np.ones(len(found), bool)
-    share[known] = np.array([each.share for each in FREQUENCIES.values()])[found[known].astype(int)]
+    classes = snapshot.column(table, "frequency_class")
+    for name, each in FREQUENCIES.items():
+        share[classes == name] = each.share
     percentage = snapshot.column(table, "percentage").astype(float)
     share = np.where(np.isnan(share), percentage / 100, share)
     positive, patients = (snapshot.column(table, name).astype(float) for name in ("numerator", "denominator"))

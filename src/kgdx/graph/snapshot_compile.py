@@ -17,7 +17,7 @@ from kgdx.errors import StoreError
 from kgdx.files.known import place
 from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, Store
-from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, write_manifest
+from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, schema, write_manifest
 from kgdx.graph.tables import whole
 from kgdx.schema import load_schema
 
@@ -161,14 +161,14 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
 
 
 def _node_columns(name: str) -> dict[str, pa.DataType]:
-    return {column: kind for column, kind in TABLES[name].items() if name != "patient_case" or column not in _LINKS}
+    return {each.name: each.type for each in schema(name) if name != "patient_case" or each.name not in _LINKS}
 
 
 def _edges(name: str, edge: _Edge, parts: list[pa.Table], ids: dict[str, pa.Array]) -> pa.Table:
     first, second, *rest = TABLES[name]
     if not parts:
-        return pa.schema(list(TABLES[name].items())).empty_table()
-    columns = {"start": pa.string(), "end": pa.string(), **{column: TABLES[name][column] for column in rest}}
+        return schema(name).empty_table()
+    columns = {"start": pa.string(), "end": pa.string(), **{column: schema(name).field(column).type for column in rest}}
     rows = _fit(parts, columns)
     for index, (column, label) in enumerate((("start", edge.start), ("end", edge.end))):
         found = pc.index_in(_flat(rows.column(column)), value_set=ids[label])
@@ -219,8 +219,8 @@ def _fit(parts: list[pa.Table], columns: dict[str, pa.DataType]) -> pa.Table:
                 values = pc.fill_null(values, pa.scalar([], kind))
             arrays.append(values)
         fitted.append(pa.table(arrays, names=list(columns)))
-    schema = pa.schema(list(columns.items()))
-    return pa.concat_tables([schema.empty_table(), *fitted]).combine_chunks()
+    empty = pa.schema(list(columns.items())).empty_table()
+    return pa.concat_tables([empty, *fitted]).combine_chunks()
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:

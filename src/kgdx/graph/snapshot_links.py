@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
+from kgdx.arrays.columns import Column, mapped_columns
 from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
 from kgdx.graph.snapshot import TABLES, Snapshot, stated
+
+if TYPE_CHECKING:
+    from kgdx.graph.protocol import Row, Store
 
 VERSION = 1
 """Changes when the files or their meaning do; older ones are made again."""
@@ -85,11 +90,12 @@ def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, cl
     return Links(start, disease)
 
 
-def stated_by_either(snapshot: Snapshot) -> pa.Table:
+def stated_by_either(snapshot: Snapshot) -> dict[str, Column]:
     """Return ``has_comorbidity`` as each of its ends sees it, each statement once, with the best score."""
 
     def compute(folder: Path) -> None:
-        import pyarrow.compute  # noqa: F401  registers the kernels of group_by and sort_by
+        import pyarrow as pa
+        import pyarrow.compute  # registers the kernels of group_by and sort_by
 
         stated = snapshot.table(_EITHER)
         turned = stated.select(["end", "start", *stated.column_names[2:]]).rename_columns(stated.column_names)
@@ -103,8 +109,21 @@ def stated_by_either(snapshot: Snapshot) -> pa.Table:
 
     folder = snapshot.derived("either", VERSION, compute)
     try:
-        return pa.ipc.open_file(pa.memory_map(str(folder / "table.arrow"))).read_all()
-    except (OSError, pa.ArrowException) as error:
+        return mapped_columns(folder / "table.arrow")
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, error) from error
+
+
+def kept_sources(snapshot: Snapshot, store: Callable[[], Store]) -> tuple[Row, ...]:
+    """Return the rows of the template ``sources``, asking the store for them once a build."""
+
+    def compute(folder: Path) -> None:
+        (folder / "sources.json").write_text(json.dumps(store().run("sources"), ensure_ascii=False), encoding="utf-8")
+
+    folder = snapshot.derived("sources", VERSION, compute)
+    try:
+        return tuple(json.loads((folder / "sources.json").read_bytes()))
+    except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
 
 
@@ -122,7 +141,7 @@ def typical(snapshot: Snapshot, unstated: float) -> tuple[Ints, Ints, Floats]:
     said = stated(snapshot, "has_phenotype")
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(said.patients > 0, said.positive / said.patients, said.share)
-    aspects = snapshot.table("has_phenotype").column("aspect").to_pylist()
+    aspects = snapshot.values("has_phenotype", "aspect")
     use = np.array([each is None or each == "P" for each in aspects], bool)
     disease, term = (snapshot.column("has_phenotype", name)[use].astype(np.int64) for name in ("disease", "phenotype"))
     pairs, owner = np.unique(disease * snapshot.rows("phenotype") + term, return_inverse=True)

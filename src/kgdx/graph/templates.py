@@ -9,15 +9,15 @@ A template is Cypher with bound parameters, the same text on both stores; ``name
     // params: phenotypes: strings, limit: integer
     // columns: id, name
 
-A type ends in ``?`` when the parameter may be null or left out. A parameter of type ``rows`` is a list of maps whose
-fields the line ``// row: id: string, score: float?`` names.
+A line ``// action: name, other names of NodeClass: what it is for.`` makes it an action of its own
+(:mod:`kgdx.actions.headers`). A type ends in ``?`` when the parameter may be null or left out. A parameter of type
+``rows`` is a list of maps whose fields the line ``// row: id: string, score: float?`` names.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,6 +27,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
 from kgdx.errors import StoreError, TemplateError
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import resource
 from kgdx.schema.model import Schema
 
@@ -36,9 +37,9 @@ Dialect = Literal["arcade", "neo4j", "mapped"]
 
 TYPES = ("string", "integer", "float", "boolean", "strings", "integers", "rows")
 
-_KEYS = ("purpose", "params", "columns", "row")
-_HEADER = re.compile(r"//\s*(?:(?P<key>purpose|params|columns|row):)?\s*(?P<text>.*)")
-PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+_KEYS = ("purpose", "action", "params", "columns", "row")
+_HEADER = lazy_pattern(r"//\s*(?:(?P<key>purpose|action|params|columns|row):)?\s*(?P<text>.*)")
+PARAMETER = lazy_pattern(r"\$([A-Za-z_]\w*)")
 """A parameter in a template's text."""
 _INT64 = 2**63
 
@@ -56,6 +57,7 @@ class Template:
         purpose: What it is for, in one sentence.
         fields: Fields of the maps in a ``rows`` parameter → type.
         path: The file.
+        action: The action that it is, as its header says it; empty for most.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Template:
     purpose: str
     fields: Mapping[str, str] = field(default_factory=dict)
     path: Path = Path()
+    action: str = ""
 
     def bind(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Check parameters against the header and return what is sent to the store.
@@ -171,6 +174,7 @@ def parse(path: Path) -> Template:
         header["purpose"],
         MappingProxyType(fields),
         path,
+        header["action"],
     )
 
 
@@ -278,7 +282,7 @@ def _article(type_: str) -> str:
     return known[type_.rstrip("?")]
 
 
-_PLACEHOLDER = re.compile(r"<(\w+)>")
+_PLACEHOLDER = lazy_pattern(r"<(\w+)>")
 
 
 def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:

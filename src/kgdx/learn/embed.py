@@ -22,8 +22,8 @@ from kgdx.errors import StoreError, StoreLockedError, UsageError
 from kgdx.files import locks
 from kgdx.files.known import digest_of, place, write_whole
 from kgdx.files.private import private_file, private_folder
-from kgdx.learn.held_out_links import Split, baselines, split
-from kgdx.learn.hetero_graph import Choice, HeteroGraph, ends_of, hetero_graph
+from kgdx.learn.held_out_links import LinkSplit, baselines, split
+from kgdx.learn.hetero_graph import GraphChoice, HeteroGraph, ends_of, hetero_graph
 from kgdx.learn.link_training import Progress, Trained, Training, train
 from kgdx.learn.tensors import torch_of
 from kgdx.learn.training_state import save_arrays
@@ -40,7 +40,7 @@ def learn_embeddings(
     home: Path,
     name: str,
     encoder: Encoder,
-    choice: Choice | None = None,
+    choice: GraphChoice | None = None,
     how: Training | None = None,
     progress: Progress | None = None,
 ) -> Embeddings:
@@ -62,7 +62,7 @@ def learn_embeddings(
         StoreLockedError: Another process trains embeddings of this name.
         StoreError: The disk is full, or the folder cannot be written.
     """
-    choice, how = choice or Choice(), how or Training()
+    choice, how = choice or GraphChoice(), how or Training()
     if not re.fullmatch(r"\w[\w-]{0,63}", name):
         raise UsageError(f"embeddings cannot be called {name[:40]!r}", hint="use letters, digits, - and _")
     if "zh" in choice.languages and encoder.name == MiniLM.name:
@@ -93,7 +93,7 @@ def learn_embeddings(
     return Embeddings.open(home / FOLDER / name, snapshot, encoder.name)
 
 
-def _described(graph: HeteroGraph, parts: Split, trained: Trained) -> dict[str, Any]:
+def _described(graph: HeteroGraph, parts: LinkSplit, trained: Trained) -> dict[str, Any]:
     """What a card says of the graph and of what came of the training."""
     return {
         "nodes": {kind: len(rows) for kind, rows in graph.rows.items()},

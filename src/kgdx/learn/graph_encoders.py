@@ -29,7 +29,7 @@ _DROPPED = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class LayerSizes:
     """Widths of the layers.
 
     Attributes:
@@ -55,7 +55,7 @@ class GraphEncoder(ABC):
     parameters: dict[str, Tensor]
     """What is learned, by name."""
 
-    def __init__(self, graph: HeteroGraph, sizes: Sizes, seed: int, device: str) -> None:
+    def __init__(self, graph: HeteroGraph, sizes: LayerSizes, seed: int, device: str) -> None:
         self.torch = torch_of("training embeddings")
         self.relations = list(graph.edges)
         self.sizes, self.device = sizes, device
@@ -103,7 +103,7 @@ class Vgae(GraphEncoder):
 
     name: ClassVar[str] = "vgae"
 
-    def __init__(self, graph: HeteroGraph, sizes: Sizes, seed: int, device: str) -> None:
+    def __init__(self, graph: HeteroGraph, sizes: LayerSizes, seed: int, device: str) -> None:
         super().__init__(graph, sizes, seed, device)
         for relation in self.relations:
             self.add(f"first.{relation}", graph.width, sizes.hidden)
@@ -163,7 +163,7 @@ class Rgcn(GraphEncoder):
 
     name: ClassVar[str] = "rgcn"
 
-    def __init__(self, graph: HeteroGraph, sizes: Sizes, seed: int, device: str) -> None:
+    def __init__(self, graph: HeteroGraph, sizes: LayerSizes, seed: int, device: str) -> None:
         super().__init__(graph, sizes, seed, device)
         layer = geometric("training embeddings").nn.RGCNConv
         with self.torch.random.fork_rng():

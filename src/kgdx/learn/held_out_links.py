@@ -12,7 +12,7 @@ from kgdx.learn.hetero_graph import STATED, HeteroGraph, ends_of
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class LinkSplit:
     """The links of a graph, in three parts, and pairs that are no links.
 
     Attributes:
@@ -26,7 +26,7 @@ class Split:
     measured: Mapping[str, tuple[Ints, Ints]]
 
 
-def split(graph: HeteroGraph, share: float, seed: int) -> Split:
+def split(graph: HeteroGraph, share: float, seed: int) -> LinkSplit:
     """Hold out a share of the links that the graph states, half of them for stopping and half for the figures.
 
     A relation of which fewer than four links would be held out keeps all, and one that links everything with
@@ -54,7 +54,7 @@ def split(graph: HeteroGraph, share: float, seed: int) -> Split:
         for at, part in enumerate(parts):
             part[name] = links[:, order[at * count : (at + 1) * count]], others[:, at::2]
         training[name] = links[:, np.sort(order[2 * count :])]
-    return Split(training, *parts)
+    return LinkSplit(training, *parts)
 
 
 def unlinked(links: Ints, sizes: tuple[int, int], count: int, draws: np.random.Generator) -> Ints:
@@ -99,7 +99,7 @@ def average_precision(links: Floats, others: Floats) -> float:
     return float((at / (at + above)).mean())
 
 
-def baselines(graph: HeteroGraph, parts: Split, relation: str) -> dict[str, dict[str, float]]:
+def baselines(graph: HeteroGraph, parts: LinkSplit, relation: str) -> dict[str, dict[str, float]]:
     """Return the figures of two scores that learn nothing: the product of degrees, and the cosine of the names."""
     kinds = ends_of(relation)
     degrees = [

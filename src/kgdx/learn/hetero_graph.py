@@ -45,7 +45,7 @@ _BLOCK = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class GraphChoice:
     """What of the graph is learned on.
 
     Attributes:
@@ -138,7 +138,7 @@ def ends_of(relation: str) -> tuple[str, str]:
     return DERIVED[relation] if relation in DERIVED else STATED[relation]
 
 
-def hetero_graph(snapshot: Snapshot, encoder: Encoder, choice: Choice | None = None) -> HeteroGraph:
+def hetero_graph(snapshot: Snapshot, encoder: Encoder, choice: GraphChoice | None = None) -> HeteroGraph:
     """Return the heterogeneous graph of a snapshot.
 
     Args:
@@ -150,7 +150,7 @@ def hetero_graph(snapshot: Snapshot, encoder: Encoder, choice: Choice | None = N
         AbsentError: The graph has no links of the relations chosen.
         StoreError: The encoder gives no usable vectors.
     """
-    choice = choice or Choice()
+    choice = choice or GraphChoice()
     names = {kind: _names(snapshot, kind, choice.languages) for kind in _kinds(choice.relations)}
     stated = {name: _links(snapshot, name, choice, names) for name in choice.relations if name in STATED}
     rows = {kind: _used(kind, stated) for kind in names}
@@ -225,7 +225,7 @@ def _names(snapshot: Snapshot, kind: str, languages: Sequence[str]) -> list[str]
     return [first(names) for names in zip(*columns, strict=True)]
 
 
-def _links(snapshot: Snapshot, name: str, choice: Choice, names: Mapping[str, Sequence[str]]) -> Ints:
+def _links(snapshot: Snapshot, name: str, choice: GraphChoice, names: Mapping[str, Sequence[str]]) -> Ints:
     """Rows of head and tail of each link that takes part, once; shape (2, links)."""
     columns = list(ENDS[name])
     links = np.stack([snapshot.column(name, column).astype(np.int64) for column in columns])
@@ -258,7 +258,7 @@ def _vectors(encoder: Encoder, texts: Sequence[str]) -> Floats:
     return vectors
 
 
-def _derived(snapshot: Snapshot, graph: HeteroGraph, choice: Choice, name: str) -> Ints:
+def _derived(snapshot: Snapshot, graph: HeteroGraph, choice: GraphChoice, name: str) -> Ints:
     kind = ends_of(name)[0]
     if kind not in graph.rows:
         return np.zeros((2, 0), np.int64)

@@ -12,8 +12,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import UsageError
-from kgdx.learn.graph_encoders import GRAPH_ENCODERS, GraphEncoder, Sizes, Tensor
-from kgdx.learn.held_out_links import Split, auc, figures
+from kgdx.learn.graph_encoders import GRAPH_ENCODERS, GraphEncoder, LayerSizes, Tensor
+from kgdx.learn.held_out_links import LinkSplit, auc, figures
 from kgdx.learn.hetero_graph import HeteroGraph, ends_of
 from kgdx.learn.tensors import device_of, torch_of
 from kgdx.learn.training_state import TrainingState
@@ -85,7 +85,7 @@ class Trained:
 
 
 def train(
-    graph: HeteroGraph, parts: Split, how: Training, folder: Path, about: str, progress: Progress | None = None
+    graph: HeteroGraph, parts: LinkSplit, how: Training, folder: Path, about: str, progress: Progress | None = None
 ) -> Trained:
     """Train an encoder, going on where a training of the same was stopped.
 
@@ -123,12 +123,12 @@ def train(
 class _Run:
     """One training: its network, its optimiser, and how far it is."""
 
-    def __init__(self, graph: HeteroGraph, parts: Split, how: Training) -> None:
+    def __init__(self, graph: HeteroGraph, parts: LinkSplit, how: Training) -> None:
         self.torch = torch_of("training embeddings")
         self.graph, self.parts, self.how = graph, parts, how
         device = device_of(how.device)
         make: Callable[..., GraphEncoder] = GRAPH_ENCODERS.get(how.encoder)
-        self.network = make(graph, Sizes(how.hidden, how.latent), how.seed, device)
+        self.network = make(graph, LayerSizes(how.hidden, how.latent), how.seed, device)
         self.adam = self.torch.optim.Adam(list(self.network.parameters.values()), lr=how.rate)
         self.links = self.network.along(parts.training)
         self.relations = [name for name, edges in parts.training.items() if edges.shape[1]]

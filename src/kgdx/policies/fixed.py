@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read, evidence_of, ranking_of
 from kgdx.episode.policy import Policy
 from kgdx.episode.state import State

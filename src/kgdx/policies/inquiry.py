@@ -12,10 +12,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.case import Status
 from kgdx.case.ddxplus_release import values_of

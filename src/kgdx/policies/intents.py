@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from kgdx.answer.wants import UNSAID, Want
+from kgdx.lazy import lazy_pattern
 
 
 class Span(Protocol):
@@ -202,6 +203,21 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             |点什么)(?:水果|食物|东西|菜|饭) | (?:宜|忌)食
             | \bdiets?\b | \bfoods?\b | \beat(?:ing)?\b | \bnutrition\b
         """,
+        Want.SAFETY: r"""
+            (?:孕妇|孕期|怀孕|妊娠|备孕|哺乳|喂奶)(?:期|时|中|期间)?(?:能|可以|是否|会|吃|用|服|安全)
+            | 开车 | 驾驶 | 安全[吗么嘛]
+            | \bsafe(?:ly|ty)?\b | \b(?:can|may|should|could)\s+(?:i|we|he|she|they|you|one|someone)\s+(?:still\s+)?
+              (?:drive|fly|dive|swim|drink)\b
+            | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feeding|nursing)\b
+            | \b(?:pregnant|breast-?\s?feeding|nursing)\b.{0,40}?\b(?:take|use|eat|drink)\b
+        """,
+        Want.URGENCY: r"""
+            (?:要不要|需不需要|用不用|该不该|需要|必须|马上|立即|赶紧).{0,6}(?:去|到|上|送)?(?:医院|急诊|看医生|看病|就医)
+            | (?:去|到|上)(?:医院|急诊)(?:吗|么|看看吗) | 急救 | 救护车
+            | \b(?:should|do|must|need)\s+(?:i|we|he|she|they)\b.{0,40}?
+              \b(?:hospital|emergency|casualty|er|ambulance|doctor|gp|urgent\s+care)\b
+            | \bcall\s+(?:911|999|112|an?\s+ambulance)\b | \bis\s+(?:it|this|that)\s+an\s+emergency\b
+        """,
         Want.DOSE: r"""
             剂量 | 用量 | (?:吃|服|用)(?:几|多少)(?:片|粒|毫克|次|颗) | 一天几次 | 几片 | 怎么服用
             | \bdos(?:e|es|age|ing)\b | \bhow\s+(?:much|many\s+(?:mg|pills|tablets))\b | \bmilligrams?\b
@@ -235,6 +251,8 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
         Want.DIFFERENCE: (*(want for want in Want if want is not Want.DIFFERENCE),),
         Want.GENE: (Want.TEST, Want.CAUSE),
         **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
+        Want.SAFETY: tuple(other for other in Want if other is not Want.SAFETY),
+        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, Want.GENE, Want.RISK, Want.COMORBIDITY),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -248,21 +266,21 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
 )
 """What a question wants → what its words would want otherwise: "who treats 〇" is about doctors, not treatments."""
 
-_WHETHER = re.compile(
+_WHETHER = lazy_pattern(
     r"^\W*(?:is|are|was|does|do|did|can|could|will|would|has|have|may|might|should)\b"
     r"|(?:吗|(?<![什怎多那这要])么|嘛|(?<!不)不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
+_BESIDE = lazy_pattern(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
 """Joins two things that are asked at once."""
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
-_EITHER = re.compile(r"\bor\b|还是", re.IGNORECASE)
+_EITHER = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
 """Leaves a choice, which yes or no does not make."""
-_DISEASES_NAMED = re.compile(
+_DISEASES_NAMED = lazy_pattern(
     rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
 )
 
-_ONWARD = re.compile(
+_ONWARD = lazy_pattern(
     rf"""
     〇{_ON}{_LEADS}(?!于|在)[^〇]{{0,8}}?(?:{_WHICH}|\W*$)
     | 〇{_ON}(?:还|也|更|容易|易)[^〇]{{0,4}}(?:得|患|有|出现|发生)[^〇]{{0,4}}{_WHICH}
@@ -273,21 +291,21 @@ _ONWARD = re.compile(
 )
 """What is asked for is what follows from the entities that are named, and not what they follow from."""
 
-_FROM = re.compile(r"\b(?:in|of|from|after|with|during|among|by)\s+(?:which|what)\b", re.IGNORECASE)
+_FROM = lazy_pattern(r"\b(?:in|of|from|after|with|during|among|by)\s+(?:which|what)\b", re.IGNORECASE)
 
-_CAUSES = re.compile(
+_CAUSES = lazy_pattern(
     rf"{_LEADS}|而来|进展|最[后终]|晚期|警惕|容易得|基础病|基础疾病|原发|\b{_EN_LEADS}(?:s|d|ed|ing)?\b"
     r"|\b(?:risk|underlying|predispos\w+|prone|susceptible)\b",
     re.IGNORECASE,
 )
 
-_PATTERNS = MappingProxyType({want: re.compile(words, re.IGNORECASE | re.VERBOSE) for want, words in _WORDS.items()})
+_PATTERNS = MappingProxyType({want: lazy_pattern(words, re.IGNORECASE | re.VERBOSE) for want, words in _WORDS.items()})
 
-_NEGATED = re.compile(
+_NEGATED = lazy_pattern(
     r"(?:没有|并无|无|不伴有?|未见|未|否认|\bwithout|\bno|\bnot|\bdenies|\bneither|\bnor)\s*(?:any\s+|the\s+)?$", re.I
 )
 
-_FILLER = re.compile(
+_FILLER = lazy_pattern(
     r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能
     |有哪些|哪些|什么|
     怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了
@@ -303,7 +321,7 @@ _FILLER = re.compile(
     |ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so
     |not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live
     |someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works
-    |involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
+    |both|but|no|without|all|also|only|really|happens?|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from kgdx.answer.artifacts import Understood, mentions_of
 from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
+from kgdx.lazy import lazy_pattern
 from kgdx.policies.intents import asks_whether, masked, names_diseases, negated, remainder, wants
 from kgdx.terms.normalise import has_chinese, read_table
 
@@ -38,15 +39,25 @@ FINDINGS = ("Symptom", "Phenotype")
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
-_LISTED = re.compile(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
+_LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 """What stands between names of a list."""
 
-_OF = re.compile(
+_OF = lazy_pattern(
     r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
     r"|的(?:症状|并发症|表现|特征|体征)",
     re.IGNORECASE,
 )
 """Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
+
+
+_NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
+_FURTHER = re.compile(
+    r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?!\w)"
+)
+"""A number at the end of a disease's name, and that of another form behind it."""
+
+_EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
+"""Diseases are wanted that have all that is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,7 @@ class Reading:
         rest: Its words without the entities.
         wanted: What it wants, in order.
         unnamed: What may be the name of a disease that the index has otherwise; empty where nothing may.
+        denied: The findings of which it says that they are not there.
     """
 
     question: str
@@ -66,6 +78,7 @@ class Reading:
     rest: str
     wanted: tuple[Want, ...]
     unnamed: str
+    denied: tuple[Mention, ...] = ()
 
     @property
     def diseases(self) -> tuple[str, ...]:
@@ -76,6 +89,11 @@ class Reading:
     def findings(self) -> tuple[str, ...]:
         """The findings among what is named."""
         return texts_of(each for each in self.named if each.kind in FINDINGS)
+
+    @property
+    def every(self) -> bool:
+        """Whether diseases are wanted that have all that is named."""
+        return _EVERY.search(self.rest) is not None
 
     @property
     def asked(self) -> tuple[Want, ...]:
@@ -104,7 +122,18 @@ def read_question(state: State) -> Reading:
     rest = masked(question, mentions)
     wanted = wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
-    return Reading(question, named, rest, wanted, _unnamed(named, rest, wanted))
+    denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
+    named += tuple(_numbered(question, named))
+    return Reading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
+
+
+def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
+    """Further forms of a disease of which only the number is said: "Kabuki syndrome 1 and 2"."""
+    for each in named:
+        number, further = _NUMBER.search(each.text), _FURTHER.match(question, each.end)
+        if each.kind == "Disease" and number and further:
+            text = each.text[: number.start()] + further[1]
+            yield replace(each, start=further.start(1), end=further.end(1), text=text)
 
 
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:

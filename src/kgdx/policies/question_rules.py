@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,9 +12,10 @@ from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
 from kgdx.answer.artifacts import Retrieved, ranking_of
 from kgdx.answer.term_tables import chinese_of
-from kgdx.answer.wants import IN_WORDS, PASSAGES, Want
+from kgdx.answer.wants import IN_WORDS, PASSAGES, UNTOLD, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
+from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.intents import asks_whether, of_causes
 from kgdx.policies.question_reading import (
@@ -57,6 +57,7 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.ONSET: (_COURSE,),
         Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
+        Want.RISK: (("get_symptom", {}),),
         Want.DIFFERENCE: (("get_symptom", {}), _ABNORMAL),
         Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
@@ -96,7 +97,7 @@ _SALTS = ("", "盐酸", "硫酸")
 _FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
 """What stands before and behind a substance in the names of its preparations."""
 
-_BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
+_BETWEEN = lazy_pattern(r"\s{2,}|[、，,;；/]")
 
 
 class RulesPolicy(EndingPolicy):
@@ -140,6 +141,8 @@ class RulesPolicy(EndingPolicy):
         """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
         yield from self.ranked(state)
         read = read_question(state)
+        if Want.SAFETY in read.wanted:
+            return
         if read.unnamed and not (state.case.observed and not read.named):
             yield Understand(names=(read.unnamed,))
         about = subjects_of(read, state)
@@ -151,7 +154,8 @@ class RulesPolicy(EndingPolicy):
             yield from _inferring({"Disease": about}, likeliest=False)
         elif read.inferring and about != (read.unnamed,):
             causes = of_causes(read.rest)
-            yield from _inferring(_classes(read.named, read.wanted, causes=causes), likeliest=True)
+            classes = _classes(read.named, read.wanted, causes=causes)
+            yield from _inferring(classes, likeliest=True, without=texts_of(read.denied), every=read.every)
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
@@ -207,13 +211,17 @@ def _answered(read: Reading, state: State) -> dict[str, Any]:
         return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
-        return {"wants": (Want.DISEASE, *further), "subjects": _focus(state) if further else ()}
+        untold = tuple(want for want in further if want in UNTOLD)
+        about = _focus(state) if len(further) > len(untold) else ()
+        asked = {"wants": (Want.DISEASE, *further), "subjects": about, "without": texts_of(read.denied)}
+        return asked | {"unused": name_in(read.rest) if read.named else ""}
     subjects = about or (read.unnamed,)
     if read.diseases and part_asked(read):
         return {"wants": (Want.SYMPTOM,), "subjects": subjects}
     if read.diseases and not read.asked and (left := name_in(read.rest)):
         return {"wants": OVERVIEW_WANTS, "subjects": subjects, "unread": left}
-    return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether}
+    unused = "" if read.unnamed else name_in(read.rest)
+    return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether, "unused": unused}
 
 
 def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool = False) -> dict[str, tuple[str, ...]]:
@@ -277,10 +285,14 @@ def getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> 
             yield _action("get_passage", diseases=names, about=PASSAGES[want])
 
 
-def _inferring(classes: Mapping[str, tuple[str, ...]], *, likeliest: bool) -> Iterator[Action]:
+def _inferring(
+    classes: Mapping[str, tuple[str, ...]], *, likeliest: bool, without: Sequence[str] = (), every: bool = False
+) -> Iterator[Action]:
     for kind, names in classes.items():
         action, parameter, _ = INFERRED[kind]
-        ordered = {"likeliest": True} if likeliest and kind in FINDINGS else {}
+        ordered: dict[str, Any] = {"likeliest": True} if likeliest and kind in FINDINGS else {}
+        ordered |= {"without": list(without[:MOST])} if without and kind in FINDINGS else {}
+        ordered |= {"min_match_count": len(names)} if every else {}
         if names:
             yield _action(action, **{parameter: list(names[:MOST])}, **ordered)
 

@@ -13,9 +13,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Read, Reranked, ranking_of
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.policy import Capabilities, Policy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -42,6 +43,19 @@ def presented(case: Case, rules: Rules) -> dict[str, str]:
     }
     counts = ("names", "lookups", "matches", "queries", "searches", "declared")
     return told | {name: str(getattr(rules, name)) for name in counts}
+
+
+def offered(told: str, rules: Rules) -> str:
+    r"""Return what the prompt says without the acts that may not be done at all.
+
+    Example:
+        >>> offered("- <match> a </match>\n- <search> b\n  c\n- <diagnose>", Rules(searches=0))
+        '- <match> a </match>\n- <diagnose>'
+    """
+    for act in ANSWERS:
+        if not rules.most(act):
+            told = re.sub(rf'^- (?:<{act}>|\{{"name": "{act}").*\n(?:  .*\n)*', "", told, flags=re.MULTILINE)
+    return told
 
 
 def _named(findings: Sequence[Finding], status: Status) -> str:

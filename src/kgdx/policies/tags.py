@@ -7,18 +7,17 @@ and the model goes on, until it has diagnosed or the length is reached. Who wrot
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.episode.conversation import Exchange, exchanges, spans, stopped
-from kgdx.episode.operations import Operations
+from kgdx.episode.operations import GraphLike, Operations
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
@@ -26,7 +25,7 @@ from kgdx.episode.tag_protocol import CLOSING, PAPER, Block, Rules, read
 from kgdx.episode.wish import Action, AskModel, Remark, Wish
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.doctor_reading import aligned
-from kgdx.policies.tag_answers import ShowFound, Shown, presented, since_read
+from kgdx.policies.tag_answers import ShowFound, Shown, offered, presented, since_read
 
 Notation = Literal["tags", "calls"]
 """How acts are written: blocks of their own, or calls in JSON."""
@@ -172,6 +171,12 @@ class TagsPolicy(Policy):
     explain: int = 3
     """How many diseases of the diagnosis are explained."""
 
+    def suited(self, graph: GraphLike) -> Policy:
+        """Offer no search where nothing is indexed that says more than what findings are called."""
+        if not self.rules.searches or graph.texts.useful:
+            return self
+        return self.model_copy(update={"rules": replace(self.rules, searches=0)})
+
     def choose(self, state: State) -> Wish | None:
         """Return the next wish: ask, read, do the act, show what it found; or come to the end."""
         if state.get(Read) is None and state.case.text and not state.tried(Extract()):
@@ -180,7 +185,8 @@ class TagsPolicy(Policy):
             return self._undeclared(state)
         said = exchanges(state.log)
         if not said:
-            return self._asked(prompt(PROMPTS[self.notation]).messages(**presented(state.case, self.rules)), False)
+            system, user = prompt(PROMPTS[self.notation]).messages(**presented(state.case, self.rules))
+            return self._asked([replace(system, content=offered(system.content, self.rules)), user], False)
         if said[-1].failed:
             return self._undeclared(state)
         last = state.last(TagsRead)

@@ -111,11 +111,10 @@ class CaseBank:
         self._basis = ranker.model.basis
         self._names = ranker.names
         ids, labels, stated, publications = (
-            snapshot.table("patient_case").column(name).to_pylist()
-            for name in ("id", "label", "diseases", "publications")
+            snapshot.values("patient_case", name).values() for name in ("id", "label", "diseases", "publications")
         )
         numbers = [{ranker.number_of(id) for id in diseases} - {-1} for diseases in stated]
-        made_up = snapshot.table("patient_case").column("synthetic").to_pylist()
+        made_up = snapshot.values("patient_case", "synthetic").values()
         real = [synthetic or not each for each in made_up]
         known = np.array([len(each) == 1 and use for each, use in zip(numbers, real, strict=True)], bool)
         kept = np.flatnonzero(known).tolist()

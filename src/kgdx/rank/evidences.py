@@ -43,7 +43,7 @@ class Evidences(Scorer):
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Keep the candidates' lists of symptoms of a vocabulary."""
-        ids = snapshot.table("symptom").column("id").to_pylist()
+        ids = snapshot.values("symptom", "id").values()
         known = np.array([id.startswith(VOCABULARY) for id in ids], bool)
         disease, symptom = (snapshot.column("has_symptom", end) for end in ("disease", "symptom"))
         owner = model.candidates.of[disease]

@@ -6,15 +6,18 @@ disease of newborns.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.arrays.sparse import Ints
+from kgdx.arrays.sparse import Ints, mapped
 from kgdx.case.patient import Case
 from kgdx.case.person import years_of
+from kgdx.errors import StoreError
 from kgdx.rank.inheritance import Sex
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ MEN = r"(?i)\bprostat|\btesticular\b|\bpenile\b"
 NEWBORNS = (
     r"(?i)\bneonatal\b|\bnewborn|\bprematurity\b|\binfant(ile)? botulism|necroti[sz]ing enterocolitis|\bmeconium\b"
 )
+PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS)
 FERTILE = 10.0, 60.0
 """Ages in years between which a woman may be pregnant."""
 NO_NEWBORN = 2.0
@@ -70,12 +74,12 @@ class Gates:
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
 
-    def _named(self, pattern: str) -> Ints:
-        import pyarrow.compute as pc
+    @cached_property
+    def _names(self) -> Ints:
+        return names_found(self._snapshot)
 
-        # A scalar or `to_numpy` would import pandas wherever that is installed.
-        found = pc.indices_nonzero(pc.match_substring_regex(self._snapshot.table("disease").column("name"), pattern))
-        return self._candidates(np.from_dlpack(found))
+    def _named(self, pattern: str) -> Ints:
+        return self._candidates(np.flatnonzero(self._names[PATTERNS.index(pattern)]))
 
     def _candidates(self, rows: Ints) -> Ints:
         mask = np.zeros(self._model.columns.size, bool)
@@ -89,3 +93,22 @@ class Gates:
         if self._sex is not None:
             hereditary |= np.asarray(self._sex.arrays["modes"]).any(axis=1)
         return self._named(NEWBORNS) & ~hereditary
+
+
+def names_found(snapshot: Snapshot) -> Ints:
+    """Return which diseases each of the patterns finds by their names; looked for once a graph."""
+
+    def compute(folder: Path) -> None:
+        import pyarrow.compute as pc
+
+        names = snapshot.table("disease").column("name")
+        masks = [pc.fill_null(pc.match_substring_regex(names, each), False).to_pylist() for each in PATTERNS]
+        np.save(folder / "named.npy", np.array(masks, bool).reshape(len(PATTERNS), -1))
+
+    digest = hashlib.sha256("\n".join(PATTERNS).encode()).hexdigest()[:8]
+    folder = snapshot.derived("gates", digest, compute)
+    try:
+        return mapped(folder / "named.npy")
+    except (OSError, EOFError, ValueError) as error:
+        hint = "build the graph again with `kgdx build`"
+        raise StoreError(f"what was compiled in {folder} cannot be read ({error})", hint=hint) from error

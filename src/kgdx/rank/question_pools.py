@@ -156,8 +156,8 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
     node, relation = ("test", "recommend_test") if kind == "test" else ("symptom", "has_symptom")
     if not snapshot.rows(relation):
         return None
-    ids = [str(id) for id in snapshot.table(node).column("id").to_pylist()]
-    names = snapshot.table(node).column("name").to_pylist()
+    ids = [str(id) for id in snapshot.values(node, "id").values()]
+    names = snapshot.values(node, "name").values()
     disease, item = (snapshot.column(relation, end) for end in ("disease", node))
     owner = model.candidates.of[disease]
     coded = np.array([id.startswith(PREFIX) for id in ids], bool)

@@ -31,7 +31,7 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
-from kgdx.rank.gates import Gates
+from kgdx.rank.gates import Gates, names_found
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
@@ -443,6 +443,7 @@ def compile_if_annotated(snapshot: Snapshot) -> Path | None:
     if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
         return None
     Ranker.open(snapshot)
+    names_found(snapshot)
     return compile_model(snapshot)
 
 

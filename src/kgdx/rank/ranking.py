@@ -55,32 +55,26 @@ class Names:
     @cached_property
     def terms(self) -> dict[str, int]:
         """Phenotype id → row."""
-        return {id: row for row, id in enumerate(self.snapshot.table("phenotype").column("id").to_pylist())}
+        return {id: row for row, id in enumerate(self.snapshot.values("phenotype", "id").all)}
 
     @cached_property
     def diseases(self) -> dict[str, int]:
         """Disease id → row."""
-        return {id: row for row, id in enumerate(self.snapshot.table("disease").column("id").to_pylist())}
+        return {id: row for row, id in enumerate(self.snapshot.values("disease", "id").all)}
 
     @cached_property
     def replacements(self) -> dict[str, str]:
         """Alternative and obsolete phenotype ids → the current one."""
-        import pyarrow.compute as pc
-
-        table = self.snapshot.table("phenotype")
-        ids = table.column("id")
-        alternatives = table.column("alt_ids")
-        current = ids.take(pc.list_parent_indices(alternatives)).to_pylist()
-        found = dict(zip(pc.list_flatten(alternatives).to_pylist(), current, strict=True))
-        replaced = table.column("replaced_by")
-        gone = pc.is_valid(replaced)
-        found.update(zip(ids.filter(gone).to_pylist(), replaced.filter(gone).to_pylist(), strict=True))
-        return found
+        ids, alternatives, replaced = (
+            self.snapshot.values("phenotype", name).values() for name in ("id", "alt_ids", "replaced_by")
+        )
+        found = {other: id for id, others in zip(ids, alternatives, strict=True) for other in others or ()}
+        return found | {id: other for id, other in zip(ids, replaced, strict=True) if other is not None}
 
     @cached_property
     def symptoms(self) -> dict[str, int]:
         """Symptom id → row."""
-        return {id: row for row, id in enumerate(self.snapshot.table("symptom").column("id").to_pylist())}
+        return {id: row for row, id in enumerate(self.snapshot.values("symptom", "id").all)}
 
     def symptom(self, id: str) -> int:
         """Return the row of a symptom, also of one that is given with a value; -1 where the graph has none of it."""
@@ -98,7 +92,7 @@ class Names:
 
     @cached_property
     def _labels(self) -> list[str]:
-        return list(self.snapshot.table("phenotype").column("name").to_pylist())
+        return self.snapshot.values("phenotype", "name").all
 
     @cached_property
     def _term_ids(self) -> list[str]:
@@ -151,10 +145,10 @@ class Names:
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}
         for row in self._rows(number, term, lacking):
-            stated = frequency[row].as_py()
+            stated = frequency[row]
             if stated:
                 frequencies[FREQUENCIES[stated].name if stated in FREQUENCIES else stated] = None
-            for cited in (reference[row].as_py() or "").split(";"):
+            for cited in (reference[row] or "").split(";"):
                 if cited.strip():
                     references[cited.strip()] = None
         return ", ".join(frequencies), tuple(references)
@@ -191,15 +185,13 @@ class Names:
 
     @cached_property
     def _texts(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        has, lacks = ((self._texts_of(table, "frequency"), self._texts_of(table, "reference")) for table in _TABLES)
+        has, lacks = (
+            (self.snapshot.values(table, "frequency"), self.snapshot.values(table, "reference")) for table in _TABLES
+        )
         return has, lacks
 
-    def _texts_of(self, table: str, column: str) -> Any:
-        values = self.snapshot.table(table).column(column)
-        return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-
     def _disease(self, column: str, row: int) -> str:
-        return str(self.snapshot.table("disease").column(column)[row].as_py() or "")
+        return str(self.snapshot.values("disease", column)[row] or "")
 
 
 # What ranking returns: candidates with the parts of their scores and, once explained, what each finding adds.

@@ -57,7 +57,7 @@ class Retrieval:
         given = cls.weights(weights)
         ranker = Ranker.of(snapshot, model if model is not None else open_model(snapshot), given)
         if not ranker.scorers:
-            what = f"the retrieval method {cls.name} finds nothing to read in this graph ({', '.join(given.scorers)})"
+            what = "this way to retrieve finds nothing in the graph that it reads"
             raise UsageError(what, hint="load symptoms in words, install the extra `encoder`, or take another method")
         return cls(ranker)
 

@@ -208,7 +208,7 @@ class Typicality(ByFinding):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
         annotated = self.columns.annotated
-        self._typical = Sparse(annotated.start, annotated.index, self.columns.weight).array(self.width())
+        self._typical = Sparse(annotated.start, annotated.index, self.columns.weight)
 
     def _silent(self, undescribed: Ints) -> Ints:
         return ~self.model.curated
@@ -233,12 +233,11 @@ class Typicality(ByFinding):
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the weighted sum over each candidate's annotations."""
-        scores: Floats = self._typical @ combined
-        return scores
+        return self._typical.dot(combined)
 
     def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
-        """Return the sums of several cases by one product, which adds up each as :meth:`finish` does."""
-        return list(np.ascontiguousarray((self._typical @ np.stack(combined, axis=1)).T))
+        """Return the sums of several cases."""
+        return [self._typical.dot(each) for each in combined]
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
@@ -11,6 +10,7 @@ from pydantic import Field, WrapSerializer
 
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.case.person import Family
+from kgdx.lazy import lazy_pattern
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence
 from kgdx.results.words_read import ReadFinding, UnreadText
@@ -23,7 +23,7 @@ GENES_NAMED = 20
 """Candidate genes that a result names; all are counted."""
 
 
-_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE = lazy_pattern("[\u4e00-\u9fff]")
 
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: there are many, and each would take five times as long

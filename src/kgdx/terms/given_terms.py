@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from rapidfuzz import fuzz, process
 
 from kgdx.case.patient import Finding, Issue, Resolution
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import MODIFIERS, has_chinese
 from kgdx.terms.tokens import words
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kgdx.terms.phenotypes import Terms
     from kgdx.terms.phrase_vectors import Meaning
 
-_HPO_ID = re.compile(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
+_HPO_ID = lazy_pattern(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
 _DIGITS = 7
 _LONGEST_TERM = 500
 """Most characters of a term: a longer one is a text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from kgdx.case.patient import Finding, Issue
 from kgdx.terms.dictionary import ROOT, in_scope
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from kgdx.graph.snapshot import Snapshot
 
 
@@ -22,41 +20,32 @@ class Terms:
     """Names and ids of the phenotypes of a snapshot; columns are read when they are first asked for."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self._columns = snapshot.columns("phenotype")
         self._snapshot = snapshot
-        self._table: pa.Table = snapshot.table("phenotype")
 
     @cached_property
     def _ids(self) -> list[str]:
-        return self._column("id")
-
-    @cached_property
-    def _names(self) -> pa.ChunkedArray:
-        return self._table.column("name")
+        return self._columns["id"].all
 
     @cached_property
     def _alternative(self) -> dict[str, int]:
-        lists = self._column("alt_ids")
+        lists = self._columns["alt_ids"].values()
         return {other: row for row, others in enumerate(lists) for other in others or ()}
 
-    @cached_property
-    def _parents(self) -> dict[int, list[int]]:
-        parents: dict[int, list[int]] = {}
-        columns = (self._snapshot.table("is_a").column(name).to_pylist() for name in ("child", "parent"))
-        for child, parent in zip(*columns, strict=True):
-            parents.setdefault(child, []).append(parent)
-        return parents
+    def _parents(self, row: int) -> list[int]:
+        child, parent = (self._snapshot.column("is_a", end) for end in ("child", "parent"))
+        first, last = np.searchsorted(child, (row, row + 1)).tolist()  # edges are sorted by their lower end
+        above: list[int] = parent[first:last].tolist()
+        return above
 
     @cached_property
     def _children(self) -> dict[int, list[int]]:
         children: dict[int, list[int]] = {}
-        for child, parents in self._parents.items():
-            for parent in parents:
-                children.setdefault(parent, []).append(child)
+        for child, parent in zip(
+            *(self._snapshot.column("is_a", end).tolist() for end in ("child", "parent")), strict=True
+        ):
+            children.setdefault(parent, []).append(child)
         return children
-
-    def _column(self, name: str) -> list[Any]:
-        values: list[Any] = self._table.column(name).to_pylist()
-        return values
 
     def id(self, row: int) -> str:
         """Return a term's CURIE."""
@@ -64,11 +53,11 @@ class Terms:
 
     def name(self, row: int) -> str:
         """Return a term's English name."""
-        return self._names[row].as_py() or ""
+        return self._columns["name"][row] or ""
 
     def name_zh(self, row: int) -> str:
         """Return a term's Chinese name, or an empty string."""
-        return self._table.column("name_zh")[row].as_py() or ""
+        return self._columns["name_zh"][row] or ""
 
     def everyday(self, curie: str, language: str = "en") -> str:
         """Return a term's name as a person says it, or an empty string: the Chinese name, or a layperson's synonym."""
@@ -79,20 +68,20 @@ class Terms:
 
     def _lay(self, row: int) -> str:
         name = self.name(row).casefold()
-        said = [each for each in self._table.column("lay_synonyms")[row].as_py() or () if each.casefold() != name]
+        said = [each for each in self._columns["lay_synonyms"][row] or () if each.casefold() != name]
         return min(said, key=lambda each: (len(each), each), default="")
 
     def label(self, row: int, number: int) -> str:
         """Return a term's name (0) or its n-th synonym."""
         if number == 0:
             return self.name(row)
-        label: str = self._table.column("synonyms")[row][number - 1].as_py()
+        label: str = self._columns["synonyms"][row][number - 1]
         return label
 
     @cached_property
     def labels(self) -> tuple[list[str], list[int]]:
         """All names of the terms that are findings, in lower case, and the rows that they belong to."""
-        names, synonyms = self._column("name"), self._column("synonyms")
+        names, synonyms = self._columns["name"].all, self._columns["synonyms"].values()
         found = [
             (label.lower(), row) for row in self._findings for label in (names[row], *(synonyms[row] or ())) if label
         ]
@@ -101,7 +90,7 @@ class Terms:
     @cached_property
     def labels_zh(self) -> tuple[list[str], list[int]]:
         """All Chinese names of the terms that are findings, and the rows that they belong to."""
-        names = self._column("name_zh")
+        names = self._columns["name_zh"].values()
         found = [(names[row], row) for row in self._findings if names[row]]
         return [label for label, _ in found], [row for _, row in found]
 
@@ -122,14 +111,14 @@ class Terms:
 
     def neighbours(self, row: int) -> list[int]:
         """Return the rows of a term's parents and children."""
-        return [*self._parents.get(row, ()), *self._children.get(row, ())]
+        return [*self._parents(row), *self._children.get(row, ())]
 
     def above(self, general: int, specific: int) -> bool:
         """Return whether a term (a row) is another one's ancestor."""
         seen: set[int] = set()
         stack = [specific]
         while stack:
-            for parent in self._parents.get(stack.pop(), ()):
+            for parent in self._parents(stack.pop()):
                 if parent == general:
                     return True
                 if parent not in seen:
@@ -146,7 +135,7 @@ class Terms:
                 return None, [self._unknown(curie)]
             message = f"{curie} is an alternative id of {self.id(row)} ({self.name(row)})"
             return self._given(row, curie), [Issue("info", curie, message, f"{self.id(row)} is used")]
-        if not self._table.column("obsolete")[row].as_py():
+        if not self._columns["obsolete"][row]:
             return self._given(row, curie), self._doubts(row)
         return self._replaced(row, curie)
 
@@ -163,13 +152,13 @@ class Terms:
 
     def _replaced(self, row: int, curie: str) -> tuple[Finding | None, list[Issue]]:
         name = self.name(row).removeprefix("obsolete ")
-        target = self._table.column("replaced_by")[row].as_py()
+        target = self._columns["replaced_by"][row]
         new = self.row(target) if target else None
         if new is not None:
             message = f"{curie} ({name}) is obsolete"
             used = f"its replacement {self.id(new)} ({self.name(new)}) is used"
             return self._given(new, curie), [Issue("info", curie, message, used)]
-        consider = [i for i in self._table.column("consider")[row].as_py() or () if self.row(i) is not None]
+        consider = [i for i in self._columns["consider"][row] or () if self.row(i) is not None]
         named = ", ".join(f"{i} ({self.name(self.row(i) or 0)})" for i in consider)
         hint = f"consider {named}" if consider else "give the finding by name"
         return None, [Issue("warning", curie, f"{curie} ({name}) is obsolete and has no replacement", hint)]
@@ -206,8 +195,9 @@ class Hierarchy:
     @classmethod
     def of(cls, snapshot: Snapshot) -> Hierarchy:
         """Read the hierarchy of a graph's snapshot."""
-        ids: list[str] = snapshot.table("phenotype").column("id").to_pylist()
-        return cls(ids, snapshot.column("is_a", "child"), snapshot.column("is_a", "parent"))
+        return cls(
+            snapshot.values("phenotype", "id").all, snapshot.column("is_a", "child"), snapshot.column("is_a", "parent")
+        )
 
     def ancestors(self, id: str) -> frozenset[str]:
         """Return the ids of all terms above ``id``, without itself; empty for an unknown id."""

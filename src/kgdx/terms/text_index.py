@@ -44,14 +44,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was read at a place: a line of a file or a whole document.
-
-    Attributes:
-        at: The place.
-        pieces: Its pieces; none where it was refused.
-        reason: Why it was refused, in words that fit others too.
-        where: File and line, and what was wrong there.
-    """
+    """What was read at a place: a line of a file or a whole document; one without pieces was refused for a reason."""
 
     at: Place
     pieces: tuple[Piece, ...] = ()
@@ -74,14 +67,7 @@ def plain(pieces: Callable[[], Iterator[Piece]]) -> Records:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the records.
-
-    Attributes:
-        records: How many were read.
-        kept: How many of them are in the index.
-        refused: Why others are not → how many.
-        named: The first of those.
-    """
+    """What became of the records: how many were read and kept, why how many others are not, and the first of those."""
 
     records: int = 0
     kept: int = 0
@@ -281,11 +267,6 @@ class TextIndex:
     Args:
         folder: Where it lies.
         fingerprint: That of what it must be made from; any without it.
-
-    Attributes:
-        card: What it says of itself.
-        segments: With the parameters by which they are weighed.
-        sources: Tags of its pieces.
     """
 
     def __init__(self, folder: Path, fingerprint: str | None = None) -> None:

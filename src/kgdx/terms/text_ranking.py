@@ -18,6 +18,10 @@ from kgdx.arrays.sparse import Floats, Ints, greatest
 from kgdx.terms.text_segment import Piece, Segment, keys_of
 from kgdx.terms.word_index import rarity, words_of
 
+NUMERAL = 0.25
+"""A number counts so much of what a word as rare would: it tells two texts apart, and is no subject of its own."""
+FEW = 50
+"""A word that stands in so many pieces at most is never frequent."""
 _COMMON = 64
 """A word is frequent that stands in more than one of so many pieces."""
 _POOL = 4
@@ -33,12 +37,7 @@ _SURE = 1 - 1e-5
 
 
 class Parameters(NamedTuple):
-    """Parameters of BM25.
-
-    Attributes:
-        k1: How much more a word counts that stands in a piece several times; 0 for none.
-        b: How much less it counts in a long piece: from 0, not at all, to 1.
-    """
+    """Parameters of BM25: how much more a repeated word counts, and how much less a word of a long piece (0 to 1)."""
 
     k1: float = 1.5
     b: float = 0.75
@@ -77,12 +76,17 @@ class Ranking:
     def search(self, query: str, sources: Sequence[str], limit: int) -> list[tuple[Piece, float]]:
         """Return the best pieces with their scores, those of equal score in the order of the segments.
 
+        Nothing is found where no piece has any of the words that would tell one text from another, but only such as
+        "syndrome", or a number.
+
         Args:
             query: What is searched for; a word that stands in it twice counts twice.
             sources: Tags of the sources to search; all without any.
             limit: Most pieces.
         """
-        asked = self._asked(query)
+        asked, telling = self._asked(query), self._telling(query)
+        if telling and not any(telling):
+            return []
         found: list[tuple[float, int, int]] = []
         for at in range(len(self.segments)):
             least = found[limit - 1][0] if 0 < limit <= len(found) else 0.0
@@ -127,16 +131,28 @@ class Ranking:
                 found.append((at, rows))
         return found
 
-    def _asked(self, query: str) -> list[list[_Word]]:
-        """The words of a question in each segment, the rarest of the whole index first."""
-        times = Counter(words_of(query))
-        keys = keys_of(times)
+    def _telling(self, query: str) -> list[int]:
+        """In how many pieces each word stands that is no number and not frequent."""
+        words = [word for word in dict.fromkeys(words_of(query)) if not word.isdecimal()]
+        most = max(self._size // _COMMON, FEW)
+        return [each for each in self._found_in(keys_of(words))[1].tolist() if each <= most]
+
+    def _found_in(self, keys: Ints) -> tuple[list[Ints], Ints]:
+        """The numbers of words in each segment, and in how many pieces of all each stands."""
         numbers = [segment.find(keys) for segment in self.segments]
         df = np.zeros(len(keys), np.int64)
         for segment, number in zip(self.segments, numbers, strict=True):
             if len(segment.words):
                 df += np.where(number >= 0, segment.start[number + 1] - segment.start[number], 0)
+        return numbers, df
+
+    def _asked(self, query: str) -> list[list[_Word]]:
+        """The words of a question in each segment, the rarest of the whole index first."""
+        times = Counter(words_of(query))
+        keys = keys_of(times)
+        numbers, df = self._found_in(keys)
         idf = rarity(df.astype(float), self._size) * np.fromiter(times.values(), float, len(times))
+        idf *= [NUMERAL if word.isdecimal() else 1.0 for word in times]
         order = np.lexsort((keys, df))
         found = []
         for at, number in enumerate(numbers):

@@ -17,7 +17,7 @@ from kgdx.literature.publications import PublicationCache
 from kgdx.terms.corpora import FETCHED, Corpus, pieces_of
 from kgdx.terms.documents import clean
 from kgdx.terms.encoder import CachedEncoder
-from kgdx.terms.text_index import Tell, TextIndex, build, plain
+from kgdx.terms.text_index import CARD, Tell, TextIndex, build, plain, stale
 from kgdx.terms.text_ranking import Parameters, Ranking
 from kgdx.terms.text_segment import Piece
 
@@ -47,6 +47,10 @@ REMEMBERED = 4_096
 """Searches that are remembered."""
 KEPT = 4
 """Choices of indexes that stay ready."""
+FOLDER = "texts"
+"""Where they lie, beside a snapshot and in a user's home."""
+DEFINITIONS = "hp"
+"""Source of the definitions of findings, which say what a word means and nothing of a disease."""
 VECTOR_BYTES = 2**28
 """Bytes of vectors of pieces that are kept at most: of MiniLM about 150,000."""
 
@@ -78,22 +82,21 @@ def graph_texts(
     parameters: Parameters | None = None,
 ) -> TextIndex:
     """Open the index of a graph's texts, which is made when it is first asked for."""
-    folder = snapshot.path / DERIVED / "texts"
+    folder = snapshot.path / DERIVED / FOLDER
     records = plain(lambda: graph_pieces(store()))
     return TextIndex(build(folder, snapshot.fingerprint, records, tell, parameters), snapshot.fingerprint)
+
+
+def index_useful(snapshot: Snapshot, store: Callable[[], Exports], tell: Tell | None = None) -> None:
+    """Make the index of a graph's texts while the graph is built, where they say more than what findings are called."""
+    if any(piece.source != DEFINITIONS and piece.text for piece in graph_pieces(store())):
+        graph_texts(snapshot, store, tell)
 
 
 def index_corpus(
     home: Path, corpus: Corpus, tell: Tell | None = None, parameters: Parameters | None = None
 ) -> TextIndex:
-    """Make the index of a folder of texts, or return the one that there is of its files as they are.
-
-    Args:
-        home: Where indexes of folders are kept.
-        corpus: The folder.
-        tell: Told in words how far it is.
-        parameters: Of BM25; those that the index has, or the defaults, without them.
-    """
+    """Make the index of a folder of texts, or return the one that there is of its files as they are."""
     fingerprint, folder = corpus.fingerprint, home / corpus.tag
     index = TextIndex(build(folder, fingerprint, corpus.records, tell, parameters), fingerprint)
     if not len(index):
@@ -104,17 +107,7 @@ def index_corpus(
 
 
 def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters: Parameters | None = None) -> int:
-    """Make the index of the abstracts that were fetched from PubMed so far, as a source of their own.
-
-    Args:
-        cache: The file that keeps them.
-        home: Where indexes of folders are kept.
-        tell: Told in words how far it is.
-        parameters: Of BM25.
-
-    Returns:
-        Number of abstracts; without any there is no index.
-    """
+    """Make the index of the abstracts that were fetched from PubMed so far; return how many there are."""
     if not cache.is_file():
         return 0
     shelf = PublicationCache(cache)
@@ -141,6 +134,7 @@ class Texts:
     Args:
         graph: Opens those of the graph, when first needed; ``None`` for a database that others built.
         home: Where the indexes of the user's folders are.
+        made: Where the index of the graph's texts lies, once it is made.
         encoder: Compares by meaning; ``None`` without one.
         vectors: Folder in which the vectors of pieces are kept, never those of questions; ``None`` keeps none.
     """
@@ -151,8 +145,9 @@ class Texts:
         home: Path,
         encoder: Encoder | None = None,
         vectors: Path | None = None,
+        made: Path | None = None,
     ) -> None:
-        self._graph, self._home, self._encoder = graph, home, encoder
+        self._graph, self._home, self._encoder, self._made = graph, home, encoder, made
         self._pieces = None if encoder is None else CachedEncoder(encoder, vectors, most=VECTOR_BYTES)
         self._opened: list[TextIndex] | None = None
         self._rankings = lru_cache(maxsize=KEPT)(self._ranking)
@@ -162,6 +157,14 @@ class Texts:
     def sources(self) -> list[str]:
         """Tags of the sources."""
         return sorted({source for index in self._indexes() for source in index.sources})
+
+    @property
+    def useful(self) -> bool:
+        """Whether something is indexed that says more than what findings are called; no index is made to know it."""
+        if any(self._home.glob(f"*/{CARD}")):
+            return True
+        made = self._made is not None and stale(self._made) is None
+        return made and any(source != DEFINITIONS for source in self.sources)
 
     def search(self, query: str, sources: Sequence[str] = (), limit: int = 5, *, dense: bool = False) -> list[Found]:
         """Return the best pieces, best first.
@@ -209,7 +212,7 @@ class Texts:
 
     def _indexes(self) -> list[TextIndex]:
         if self._opened is None:
-            folders = sorted(each.parent for each in self._home.glob("*/card.json"))
+            folders = sorted(each.parent for each in self._home.glob(f"*/{CARD}"))
             own = [] if self._graph is None else [self._graph()]
             self._opened = [*own, *(TextIndex(each) for each in folders)]
         return self._opened

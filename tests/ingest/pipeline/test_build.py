@@ -19,6 +19,7 @@ from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.protocol import Delta, GraphTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.manifest import manifests
+from kgdx.ingest.pipeline import snapshot_hooks
 from kgdx.ingest.pipeline.build import build, remove
 from kgdx.ingest.pipeline.build_report import SHARES, Progress, read_report
 from kgdx.ingest.pipeline.derive import Derive
@@ -135,6 +136,12 @@ def test_what_is_inferred_names_itself_as_its_source(graph: GraphFolder, core_so
     assert Snapshot.open(graph.current().snapshot).column("same_as", "method").tolist() == ["test"]
 
 
+@pytest.fixture
+def second_process(monkeypatch: pytest.MonkeyPatch, small_builds: Callable[..., str | None]) -> None:
+    monkeypatch.setattr(snapshot_hooks, "_import_name", small_builds)
+
+
+@pytest.mark.usefixtures("second_process")
 def test_hooks_run_on_the_snapshot_in_a_second_process(graph: GraphFolder, core_sources: Sources) -> None:
     seen: list[int] = []
     report = build(
@@ -146,6 +153,7 @@ def test_hooks_run_on_the_snapshot_in_a_second_process(graph: GraphFolder, core_
     assert report.seconds["ingest.hooked:count_diseases"] >= 0
 
 
+@pytest.mark.usefixtures("second_process")
 @pytest.mark.parametrize(
     ("hook", "message"),
     [

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgdx.errors import StoreError, StoreLockedError
 from kgdx.files import locks
@@ -35,7 +36,9 @@ from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.private import FOLDER, private_file, private_folder
 from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_files import TURN
-from kgdx.ingest.pipeline.build_report import BuildReport, read_report
+
+if TYPE_CHECKING:
+    from kgdx.ingest.pipeline.build_report import BuildReport
 
 WAIT_S = 10.0
 """How long a reader waits for another process before it gives up."""
@@ -268,6 +271,8 @@ def sound_report(build: BuildFolder) -> BuildReport:
     if not build_files.whole(build.path, build.report.name):
         message = f"the build report {build.report} is not what was written"
         raise StoreError(message, hint="build the graph again with `kgdx build`")
+    from kgdx.ingest.pipeline.build_report import read_report
+
     return read_report(build.report)
 
 

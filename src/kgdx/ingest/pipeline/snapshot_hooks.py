@@ -72,7 +72,10 @@ class Hooks:
         if self._here and self._snapshot is not None:
             snapshot = Snapshot.open(self._snapshot)
             for hook in self._here:
+                start = time.perf_counter()
                 hook(snapshot)
+                name = getattr(hook, "__qualname__", type(hook).__name__)
+                self.seconds[f"{hook.__module__}:{name}"] = time.perf_counter() - start
 
     def close(self) -> None:
         """Stop the second process, finished or not."""

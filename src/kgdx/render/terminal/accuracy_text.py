@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from kgdx.render.terminal.console import plain
+from kgdx.render.terminal.console import narrow, plain
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -130,7 +129,7 @@ def recall_figures(result: Figures) -> RenderableType:
         )
     return Group(
         Text(f"{count(total['n'], 'question')}, answered by {clean(result['model'] or 'rules')}"),
-        _named(plain(columns, rows, right=columns[1:])),
+        narrow(columns, rows),
         *([Text(), _by_action(result)] if result["action"] else []),
         Text(),
         *(Text(f"{name:<10} {meaning}", style="dim") for name, meaning in NOTES.items()),
@@ -158,9 +157,7 @@ def consult_figures(result: Figures) -> RenderableType:
         wrong = ", ".join(f"{kind} {number:,}" for kind, number in each["faults"].items())
         if wrong:
             said.append(f"{name}: {wrong}")
-    return Group(
-        _named(plain(columns, rows, right=columns[1:])), Text(), *map(Text, said), *_failures(result["failed"])
-    )
+    return Group(narrow(columns, rows), Text(), *map(Text, said), *_failures(result["failed"]))
 
 
 def paired_figures(result: Figures, folder: Path) -> RenderableType:
@@ -188,7 +185,7 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
     return Group(
         Text(head),
         Text(judged),
-        *([_named(plain(columns, rows, right=columns[1:]))] if rows else []),
+        *([narrow(columns, rows)] if rows else []),
         *([Text(), *_classic(result["all"])] if result["all"] else []),
         Text(),
         *(Text(fact) for fact in facts),
@@ -213,13 +210,7 @@ def _by_action(result: Figures) -> RenderableType:
         recalls = [((part or {}).get("recall") or {}).get("mean") for part in parts]
         rest = (figures[name] for name in ("mrr", "precision", "chose"))
         rows.append((action, figures["n"], *map(_share, (*recalls, *rest))))
-    return _named(plain(columns, rows, right=columns[1:]))
-
-
-def _named(table: Table) -> Table:
-    table.columns[0].no_wrap = True
-    table.padding = (0, 1, 0, 0)
-    return table
+    return narrow(columns, rows)
 
 
 def _recall_row(figures: Figures) -> tuple[object, ...]:

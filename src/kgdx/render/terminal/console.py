@@ -6,10 +6,9 @@ Results go to standard output, everything else to standard error; both are plain
 from __future__ import annotations
 
 import io
-import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -17,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from kgdx.lazy import lazy_pattern
 from kgdx.results.words import clean
 
 STYLES = {
@@ -29,7 +29,7 @@ STYLES = {
 """Colour of a finding, by the word for its status."""
 
 
-_PIECE = re.compile(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
+_PIECE = lazy_pattern(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
 """Spaces; a Chinese character with the marks that may not begin a line; or a word."""
 
 
@@ -72,6 +72,28 @@ def plain(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: It
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     return table
+
+
+def narrow(columns: Sequence[str], rows: Iterable[Sequence[object]], *, text: int = 1) -> Table:
+    """Return a table of figures: so many columns of text, the first of which is never broken, and then numbers."""
+    table = plain(columns, rows, right=columns[text:])
+    table.columns[0].no_wrap = True
+    table.padding = (0, 1, 0, 0)
+    return table
+
+
+def not_run(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why methods or arms did not run, with which ones for each reason.
+
+    Example:
+        >>> list(not_run({"not_run": {"a": "no model", "b": "no model"}}))
+        ['not run (no model): a, b']
+    """
+    why: dict[str, list[str]] = {}
+    for name, reason in result.get("not_run", {}).items():
+        why.setdefault(reason, []).append(name)
+    for reason, names in why.items():
+        yield f"not run ({clean(reason)}): {clean(', '.join(names))}"
 
 
 def _cell(value: object) -> RenderableType:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import plain
+from kgdx.render.terminal.console import narrow
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -25,9 +25,8 @@ def inquiry_figures(result: Figures) -> RenderableType:
     steps = [step for step in _STEPS if step < last] + [last]
     columns = ("Answers", "patients", "selector", *(f"after {step}" for step in steps), "to degree", "yes", "ms")
     told = [[*row[:3], *(_tops(row[3], step) for step in steps), *row[4:]] for row in rows]
-    table = plain(columns, told, right=columns[3:])
+    table = narrow(columns, told, text=3)
     table.columns[2].no_wrap = True
-    table.padding = (0, 1, 0, 0)
     return Group(
         Text(f"{count(result['n'], 'patient')}; the truth first / among the first ten, in percent"),
         Text(),

@@ -8,11 +8,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import plain
+from kgdx.render.terminal.console import narrow, not_run
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
-MEASURES = (("acc1", "Acc@1"), ("acc5", "Acc@5"), ("hit20", "Hit@20"))
+MEASURES = (("acc1", "Acc@1"), ("acc5", "Acc@5"), ("hit20", "Acc@20"))
 """Keys of the figures, and how the field calls them."""
 
 
@@ -36,16 +36,13 @@ def leaderboard_figures(result: Figures) -> RenderableType:
     shown = [head for _, said in MEASURES for head in ((said, "unseen") if unseen else (said,))]
     columns = ("Method", *shown, "− first", "asked", "ms", "cost")
     rows = [(*row, *[""] * (len(columns) - len(row))) for row in rows]
-    table = plain(columns, rows, right=columns[1:])
-    table.columns[0].no_wrap = True
-    table.padding = (0, 1, 0, 0)
     first = next(iter(result["methods"]))
     n = next(iter(result["methods"].values()))["n"]
     whom = f"; {unseen['n']:,} unseen: the graph does not cite their publication" if unseen else ""
     of = "unseen patients" if group == "unseen" else "all patients"
     return Group(
         Text(f"{count(n, 'patient')}{whom}; in percent (95 % over publications)"),
-        table,
+        narrow(columns, rows),
         Text(),
         Text(f"− first: Acc@1 of {of} less that of {clean(first)}, in pairs; * its interval leaves out 0", style="dim"),
         *(Text(fact) for fact in facts(result)),
@@ -94,18 +91,4 @@ def facts(result: Figures) -> Iterator[str]:
     failed = [f"{clean(name)} {told['failed']:,}" for name, told in result["methods"].items() if told["failed"]]
     if failed:
         yield f"patients of whom nothing could be ranked, which are misses: {', '.join(failed)}"
-    for why, names in not_run(result).items():
-        yield f"not run ({clean(why)}): {clean(', '.join(names))}"
-
-
-def not_run(result: Figures) -> Mapping[str, list[str]]:
-    """Return why methods did not run, and which ones for each reason.
-
-    Example:
-        >>> not_run({"not_run": {"a": "no model", "b": "no model"}})
-        {'no model': ['a', 'b']}
-    """
-    why: dict[str, list[str]] = {}
-    for name, reason in result["not_run"].items():
-        why.setdefault(reason, []).append(name)
-    return why
+    yield from not_run(result)

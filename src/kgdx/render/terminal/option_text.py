@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import plain
+from kgdx.render.terminal.console import narrow, not_run
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -23,10 +23,10 @@ def option_figures(result: Figures) -> RenderableType:
     pairs = ("difference", "n", "points (95 %)", "w/l", "p")
     parts: list[RenderableType] = [
         Text(f"{count(result['asked'], 'question')} asked of {clean(', '.join(result['models']))}"),
-        _narrow(columns, rows),
+        narrow(columns, rows),
     ]
     if result["differences"]:
-        parts += [Text(), _narrow(pairs, [pair_of(each) for each in result["differences"]])]
+        parts += [Text(), narrow(pairs, [pair_of(each) for each in result["differences"]])]
     for table in _groups(result):
         parts += [Text(), table]
     return Group(*parts, Text(), *(Text(fact) for fact in facts_of(result)))
@@ -72,6 +72,7 @@ def facts_of(result: Figures) -> Iterator[str]:
     for name, told in result["arms"].items():
         for error, number in (told or {}).get("errors", {}).items():
             yield f"{clean(name)}: {count(number, 'question')} with an error ({clean(error)})"
+    yield from not_run(result)
     refused = result.get("refused", ())
     if refused:
         yield f"{count(len(refused), 'row')} refused:"
@@ -88,16 +89,9 @@ def _groups(result: Figures) -> Iterator[RenderableType]:
         if len(values) < 2:
             continue
         columns = (field.replace("_", " "), "n", *map(clean, result["arms"]))
-        yield _narrow(columns, [_by_value(value, told) for value, told in values.items()])
+        yield narrow(columns, [_by_value(value, told) for value, told in values.items()])
 
 
 def _by_value(value: str, told: Figures) -> tuple[str, ...]:
     shares = ("" if arm["accuracy"] is None else f"{100 * arm['accuracy']:.1f}" for arm in told.values())
     return clean(value), f"{max(arm['n'] for arm in told.values()):,}", *shares
-
-
-def _narrow(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> RenderableType:
-    table = plain(columns, rows, right=columns[1:])
-    table.columns[0].no_wrap = True
-    table.padding = (0, 1, 0, 0)
-    return table

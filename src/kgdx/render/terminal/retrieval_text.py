@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import plain
+from kgdx.render.terminal.console import narrow, not_run
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -42,7 +42,7 @@ def _hits(methods: Figures) -> RenderableType:
             hits = (_range(each["hit"][k], each["ci95"]["hit"][k]) for k in at)
             gain = _range(each["ndcg"][ndcg], each["ci95"]["ndcg"][ndcg])
             rows.append((clean(name) if by == "patients" else "", by, f"{each['n']:,}", *hits, gain, spent))
-    return _narrow(columns, rows, text=2)
+    return narrow(columns, rows, text=2)
 
 
 def _pairs(paired: Figures) -> RenderableType:
@@ -51,7 +51,7 @@ def _pairs(paired: Figures) -> RenderableType:
         (clean(name), *(_range(each["hit"][k], each["ci95"]["hit"][k], "+") for k in at))
         for name, each in paired.items()
     ]
-    return _narrow(("Method", *(f"H@{k}" for k in at)), rows, text=1)
+    return narrow(("Method", *(f"H@{k}" for k in at)), rows)
 
 
 def _lost(methods: Figures) -> RenderableType:
@@ -66,13 +66,7 @@ def _lost(methods: Figures) -> RenderableType:
         )
         for name, told in methods.items()
     ]
-    return _narrow(columns, rows, text=1)
-
-
-def _narrow(columns: tuple[str, ...], rows: list[tuple[Any, ...]], text: int) -> RenderableType:
-    table = plain(columns, rows, right=columns[text:])
-    table.padding = (0, 1, 0, 0)
-    return table
+    return narrow(columns, rows)
 
 
 def _range(mean: float, ends: tuple[float, float], sign: str = "") -> str:
@@ -98,5 +92,4 @@ def _facts(result: Figures) -> Iterator[str]:
         if failed:
             first = clean(failed[0]["error"])
             yield f"{clean(name)}: {count(len(failed), 'case')} failed and count as misses; the first: {first}"
-    for name, why in result["not_run"].items():
-        yield f"not run: {clean(name)} ({clean(why)})"
+    yield from not_run(result)

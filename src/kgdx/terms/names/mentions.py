@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.name_database import COMMON, LONGEST_PREFIX, marks, spaced
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention
 from kgdx.terms.names.suggestions import begin_lay_names, lay_names_in, similar_words
@@ -26,6 +27,7 @@ from kgdx.terms.normalise import (
     fold_name,
     form,
     has_chinese,
+    rephrased,
     same_length,
     word_key,
     word_list,
@@ -37,16 +39,16 @@ MOST_WORDS = 10
 MOST_CHARACTERS = 24
 """Length of the longest name that is looked for, in words and in Chinese characters."""
 
-_CURIE = re.compile(r"(?<![\w:])[A-Za-z][A-Za-z_.]*:[A-Za-z0-9_.]*[A-Za-z0-9]", re.ASCII)
-_TOKEN = re.compile(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
-_HAN = re.compile(rf"[{CJK}]")
+_CURIE = lazy_pattern(r"(?<![\w:])[A-Za-z][A-Za-z_.]*:[A-Za-z0-9_.]*[A-Za-z0-9]", re.ASCII)
+_TOKEN = lazy_pattern(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
+_HAN = lazy_pattern(rf"[{CJK}]")
 _JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
 """Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
 _CLOSES = {")": "(", "）": "（", "]": "[", "］": "［", "”": "“", "’": "‘"}
 _DISEASE, _GENE, _DRUG = KINDS.index("Disease"), KINDS.index("Gene"), KINDS.index("Drug")
 _SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
-_VERB = re.compile(
+_VERB = lazy_pattern(
     r"(?<=\bbest )fits?\b|(?<=\bbetter )fits?\b"
     r"|\bfits?\b(?=\s+(?:best|better|all|the|this|that|these|those|my|our|your|his|her|him|it|them)\b)",
     re.IGNORECASE,
@@ -174,7 +176,7 @@ def _words_from(words: Sequence[tuple[int, int, str, str]]) -> Iterator[_Run]:
     for _, end, folded, part in words:
         said = f"{said} {folded}" if said else folded
         key = f"{key} {part}" if key and part else key or part
-        yield _Run(begin, end, said, key)
+        yield _Run(begin, end, said, form(said).key if rephrased(said) else key)
 
 
 def _characters(text: str) -> Iterator[Iterator[_Run]]:

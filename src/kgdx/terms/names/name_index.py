@@ -7,7 +7,6 @@ same but for inflection, numerals and word order, a typo, and with an encoder th
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +19,7 @@ from kgdx.case.patient import valid
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Exports, GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.cascade import NORMALISED, REORDERED, TYPO_COST
 from kgdx.terms.names.mentions import complete, mentions, near
 from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadable, write_index
@@ -49,7 +49,7 @@ SAME = 0.99
 _BRIDGES = {"Symptom": "Phenotype"}
 """A name of the second class stands for what is said to be the same in the first."""
 _DISEASE = KINDS.index("Disease")
-_ID = re.compile(r"([A-Za-z][\w.]*?)(?:\s*[:_]\s*(\S+)|\s+(\d+))")
+_ID = lazy_pattern(r"([A-Za-z][\w.]*?)(?:\s*[:_]\s*(\S+)|\s+(\d+))")
 _I = TypeVar("_I", bound="NameIndex")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

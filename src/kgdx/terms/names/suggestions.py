@@ -21,6 +21,7 @@ from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
 from kgdx.graph.snapshot import Snapshot
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
@@ -49,7 +50,7 @@ _BEGUN = 40
 """Names that are looked at of those that begin with a name."""
 _LONGEST_SHORT = 6
 """Letters of an abbreviation at most."""
-_ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]{1,5}")
+_ABBREVIATION = lazy_pattern(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
 _READINGS = 8

@@ -7,12 +7,12 @@ Distance alone says little about meaning: what differs must look like a typo, an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 import polars as pl
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import word_class, word_rows
 
 VERSION = 2
@@ -43,7 +43,7 @@ _EXCHANGED = frozenset({frozenset("ei"), frozenset("iy"), frozenset("ae")})
 """Vowels that are written for one another."""
 _ALIKE_FROM = 0.6
 """Share of letters in place from which on two words look alike."""
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy_pattern(r"\d")
 
 
 def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | None = None) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import { drawAbout, drawFindings, openChips } from "./chips.js";
 import * as ranking from "./ranking.js";
 import { drawCompare, drawNext, forget, forgetPassed, propose } from "./separate.js";
 import { openFiles } from "./files.js";
+import { isSaved } from "./keeping.js";
 import { openAsk } from "./ask.js";
 import { openDialogs } from "./dialogs.js";
 import { told } from "./messages.js";
@@ -45,6 +46,7 @@ async function follow() {
     if (!found.candidates.length) return nothing(found.judgement?.text, found.judgement?.helps?.map(told).join(" · "));
     $("refused").hidden = true;
     ranking.show(found);
+    askAbout(found);
     $("ranked").classList.remove("stale");
     $("more-box").hidden = false;
     $("rerank-box").hidden = !model;
@@ -54,6 +56,13 @@ async function follow() {
   } catch (problem) {
     if (problem.name !== "AbortError") failed(problem);
   }
+}
+
+/** Let the question follow the patient: it is about them, and its example about what leads. */
+function askAbout({ candidates: [leader] }) {
+  if (patient.patient().example) return;
+  $("with-patient").checked ||= !$("question").value;
+  $("question").placeholder = say("questionHint", { name: ranking.titles(leader).name });
 }
 
 /** Have the language model order the best, or think and name some; any change of the patient shows the ranking's own. */
@@ -198,6 +207,7 @@ function fresh() {
   top = FIRST;
   forgetPassed();
   ranking.stopComparing();
+  if (patient.patient().example) $("question").value = "";
   patient.begin();
   editNote(true);
   $("text").focus();
@@ -273,7 +283,7 @@ $("token-form").addEventListener("submit", (event) => {
   about();
 });
 window.addEventListener("beforeunload", (event) => {
-  if (!patient.isEmpty() && !patient.patient().example) event.preventDefault();
+  if (!patient.isEmpty() && !patient.patient().example && !isSaved()) event.preventDefault();
 });
 translate();
 about();

@@ -1,20 +1,60 @@
-// Files: notes and phenopackets that are opened or dropped, and the patient as a file to keep.
-import { $, json, say, save, tell } from "./shared.js";
+// Files that are opened or dropped: notes, phenopackets, patients that this page saved, and variants.
+import { $, json, say, tell } from "./shared.js";
 import * as patient from "./patient.js";
+import { anyKept, reopened, showKept } from "./keeping.js";
 
 const LARGEST = 2_000_000; // bytes
+const LARGEST_VCF = 200_000_000;
+const MOST_GENES = 1000;
 const LONGEST = 200_000; // characters
 
 /** Open a file: JSON is a case, everything else that is text is a note. */
 async function open(file) {
   tell();
-  if (file.size > LARGEST) return tell(say("fileLarge", { name: file.name }), say("fileHint"));
+  if (/\.vcf(\.b?gz)?$/i.test(file.name)) return openVariants(file);
+  if (file.size > LARGEST) return tell(say("fileLarge", { name: file.name, most: "2 MB" }), say("fileHint"));
   const text = decoded(new Uint8Array(await file.arrayBuffer()))?.replace(/\r\n?/g, "\n");
   if (text === undefined) return tell(say("fileNoText", { name: file.name }), say("fileHint"));
   if (!text.trim()) return tell(say("fileEmpty", { name: file.name }), say("fileHint"));
   if (/^\s*[{[]/.test(text)) return openCase(file, text);
   if (/^\s*<(!doctype|html|\?xml)/i.test(text)) return tell(say("fileMarkup", { name: file.name }), say("fileHint"));
   openNote(text, file.name);
+}
+
+/** Take the genes that a VCF names: annotated by VEP, SnpEff or ClinVar, in records that passed their filters. */
+async function openVariants(file) {
+  if (file.size > LARGEST_VCF) return tell(say("fileLarge", { name: file.name, most: "200 MB" }), say("fileHint"));
+  const genes = new Set();
+  let symbol = -1;
+  const read = (line) => {
+    const form = line.startsWith("##") && /ID=(?:CSQ|vep).*Format: ([^">]+)/.exec(line);
+    if (form) symbol = form[1].split("|").indexOf("SYMBOL");
+    if (line.startsWith("#")) return;
+    const [, , , , , , filter, info = ""] = line.split("\t", 8);
+    if (filter !== "PASS" && filter !== ".") return;
+    for (const [, key, value] of info.matchAll(/(?:^|;)(ANN|CSQ|vep|GENEINFO)=([^;\t]*)/g)) {
+      for (const each of value.split(key === "GENEINFO" ? "|" : ",")) {
+        const gene = key === "GENEINFO" ? each.split(":")[0] : each.split("|")[key === "ANN" ? 3 : symbol];
+        if (/^[\w.-]+$/.test(gene ?? "")) genes.add(gene);
+      }
+    }
+  };
+  try {
+    const packed = /gz$/i.test(file.name) ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+    const reader = packed.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const lines = (rest + part.value).split("\n");
+      rest = lines.pop();
+      lines.forEach(read);
+    }
+    read(rest);
+  } catch {
+    return tell(say("fileNoText", { name: file.name }), say("fileHint"));
+  }
+  if (!genes.size) return tell(say("vcfNoGenes", { name: file.name }), say("vcfHint"));
+  if (genes.size > MOST_GENES) return tell(say("vcfMany", { name: file.name, n: genes.size, most: MOST_GENES }), say("vcfManyHint"));
+  patient.setAbout("genes", [...genes].join(", "));
 }
 
 function openNote(text, name) {
@@ -50,7 +90,7 @@ async function openCase(file, text) {
   if (documents.length !== 1) return tell(say("fileSeveral", { name: file.name, n: documents.length }), say("fileSeveralHint"));
   const [document_] = documents;
   try {
-    if (document_?.kgdx === "workbench/1") return patient.begin(kept(document_));
+    if (document_?.kgdx === "workbench/1") return patient.begin(reopened(document_, LONGEST));
     const found = await json("extract", { document: document_ });
     patient.begin({ ...given(found), title: found.case.id.startsWith("case:") ? file.name.replace(/\.\w+$/, "") : found.case.id });
     tell(...found.issues.filter((issue) => issue.level === "error").map((issue) => issue.message));
@@ -72,27 +112,12 @@ function given({ case: found, text }) {
   };
 }
 
-/** The patient as it was kept; what is not of the form is left out. */
-function kept(document_) {
-  const { title = "", text = "", about = {}, edits = {}, added = [] } = document_;
-  const objects = [about, edits].every((each) => each && typeof each === "object");
-  const terms = Array.isArray(added) && added.every((each) => typeof each?.id === "string" && typeof each?.status === "string");
-  if (typeof title !== "string" || typeof text !== "string" || !objects || !terms) throw { detail: say("fileDamaged") };
-  return { title, text: text.slice(0, LONGEST), about, edits, added };
-}
-
-/** Give the patient as a file, which can be opened here again. */
-function keep() {
-  const { title, text, about, edits, added } = patient.patient();
-  const content = JSON.stringify({ kgdx: "workbench/1", title, text, about, edits, added }, null, 1);
-  save(content, "application/json", `${(title || "patient").replace(/[^\p{L}\p{N}_-]+/gu, "-")}.json`);
-}
-
 export function openFiles() {
   let inside = 0;
   const files = (event) => [...(event.dataTransfer?.items ?? [])].some((item) => item.kind === "file");
-  $("open").addEventListener("click", () => $("file").click());
-  $("keep").addEventListener("click", keep);
+  const choose = () => $("file").click();
+  $("open").addEventListener("click", () => (anyKept() ? showKept(LONGEST, choose) : choose()));
+  $("keep").addEventListener("click", () => showKept(LONGEST));
   $("file").addEventListener("change", () => {
     if ($("file").files[0]) open($("file").files[0]);
     $("file").value = "";

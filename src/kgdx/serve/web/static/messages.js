@@ -10,11 +10,17 @@ const MODES = {
   "X-linked dominant": "X连锁显性遗传", "X-linked": "X连锁遗传", "Y-linked": "Y连锁遗传", mitochondrial: "线粒体遗传",
 };
 const WHAT = { age: "年龄", sex: "性别" };
+const WHOM = { women: "女性", men: "男性", pregnancy: "妊娠", newborns: "新生儿" };
 const word = (words, table) => table[words] ?? words;
 
 const FORMS = [
   [/^No finding is present in what is told, so no disease is ranked\.$/, () => "所述内容中没有任何表现，因此不对疾病排序。"],
   [/^Too little to go on: (.+) alone is seen in ([\d,]+) of the diseases\. No disease is ranked\.$/, (finding, n) => `依据太少：仅“${finding}”一项见于 ${n} 种疾病，因此不对疾病排序。`],
+  [/^The chance that the first is right is (low|fair|good)\.$/, (level) => `排在首位者正确的可能性${{ low: "低", fair: "中等", good: "高" }[level]}。`],
+  [/^since nothing says where the patient is seen$/, () => "未说明就诊场所"],
+  [/^as stated$/, () => "由使用者指定"],
+  [/^since candidate genes or a mode of inheritance are given$/, () => "因给出了候选基因或遗传方式"],
+  [/^([\d,]+) diseases? of (.+)$/, (n, whom) => `${n} 种${whom.split(" or ").map((each) => WHOM[each] ?? each).join("或")}疾病`],
   [/^this graph describes only (\d+) diseases in words; a common one of the patient may be missing below$/, (n) => `本图谱只有 ${n} 种疾病带有文字描述的症状；患者的常见病可能不在下列之中`],
   [/^this graph describes no common diseases; the patient's may be missing below$/, () => "本图谱没有常见病；患者的疾病可能不在下列之中"],
   [/^this graph describes no rare diseases by phenotypes; the patient's may be missing below$/, () => "本图谱没有以表型描述的罕见病；患者的疾病可能不在下列之中"],

@@ -16,27 +16,46 @@ function marks() {
   return found.filter((each) => each.from >= reach && each.to > each.from && (reach = each.to));
 }
 
-/** Draw the note; while it is edited its text alone is shown. */
+/** Draw the note; while it is edited, its marks lie behind what is typed. */
 export function drawNote() {
   const { text } = patient.patient();
   const open = editing || !text;
-  $("text").hidden = !open;
+  $("typing").hidden = !open;
   $("note").hidden = open;
   $("edit").hidden = !text;
   $("edit").textContent = say(editing ? "done" : "edit");
   if ($("text").value !== text) $("text").value = text;
-  if (open) $("note").replaceChildren();
+  $("note").replaceChildren();
+  if (open) drawBehind(text);
   else {
-    const parts = [];
-    let last = 0;
-    for (const each of marks()) {
-      parts.push(text.slice(last, each.from), marked(each, text.slice(each.from, each.to)));
-      last = each.to;
-    }
-    $("note").replaceChildren(...parts, text.slice(last));
+    $("note").replaceChildren(...inPlace(text, marks(), marked));
     point(Math.min(place, $("note").children.length - 1), false);
   }
   drawLegend();
+}
+
+function inPlace(text, found, draw) {
+  const parts = [];
+  let last = 0;
+  for (const each of found) {
+    parts.push(text.slice(last, each.from), draw(each, text.slice(each.from, each.to)));
+    last = each.to;
+  }
+  return [...parts, text.slice(last)];
+}
+
+/** Marks of the text that was read, where the text that is typed is still the same: before the change and behind it. */
+function drawBehind(text) {
+  const was = patient.reading()?.text ?? "";
+  const shorter = Math.min(was.length, text.length);
+  let head = 0, tail = 0;
+  while (head < shorter && was[head] === text[head]) head += 1;
+  while (tail < shorter - head && was.at(-1 - tail) === text.at(-1 - tail)) tail += 1;
+  const by = text.length - was.length;
+  const kept = (was === text ? marks() : marks().filter((each) => each.to <= head || each.from >= was.length - tail))
+    .map((each) => (each.from >= was.length - tail && was !== text && !each.finding?.given ? { ...each, from: each.from + by, to: each.to + by } : each));
+  const draw = ({ finding }, words) => make("span", { class: `mark-${finding ? kind(finding.status) : "unread"}` }, words);
+  $("typed").replaceChildren(...inPlace(text, kept, draw), "\n");
 }
 
 function marked({ finding, part }, words) {
@@ -61,7 +80,7 @@ function drawLegend() {
   $("legend").replaceChildren(...items);
   const { length } = patient.unread();
   $("unread-note").hidden = !length || editing;
-  $("unread-note").textContent = say("unreadNote", { n: number(length) });
+  $("unread-note").textContent = say(length === 1 ? "unreadNoteOne" : "unreadNote", { n: number(length) });
 }
 
 /** Move among the marks. */
@@ -173,6 +192,7 @@ export function openNote() {
   $("edit").addEventListener("click", () => editNote(!editing));
   $("text").addEventListener("input", () => { editing = true; patient.setText($("text").value); });
   $("text").addEventListener("keydown", (event) => { if (event.key === "Escape") editNote(false); });
+  $("text").addEventListener("scroll", () => { $("typed").scrollTop = $("text").scrollTop; });
   $("note").addEventListener("mouseup", () => setTimeout(select));
   $("note").addEventListener("dblclick", () => setTimeout(select));
   $("note").addEventListener("keydown", (event) => {

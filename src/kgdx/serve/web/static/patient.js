@@ -154,6 +154,7 @@ export function request() {
     onset: about("onset") || null,
     inheritance: about("inheritance") || null,
     consanguineous: related === "" ? null : related === "true",
+    setting: about("setting") || null,
     genes: about("genes").split(/[\s,;，、；]+/).filter(Boolean),
   };
 }

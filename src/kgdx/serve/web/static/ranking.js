@@ -1,5 +1,6 @@
 // The ranking: a row for each disease, how far it moved, and what a row opens to.
 import { $, chinese, learn, make, number, say } from "./shared.js";
+import { told } from "./messages.js";
 import { why } from "./why.js";
 
 const NEAR = 120; // pixels that a row glides; one that goes farther fades in
@@ -28,12 +29,20 @@ export function show(document_) {
   if (document_ && shown && document_ !== shown) before = ranks;
   if (!document_) before = new Map();
   shown = document_;
-  $("progress").textContent = shown ? say("of", { n: number(shown.n_candidates ?? 0) }) : "";
   draw();
+}
+
+/** Say how far the list can be relied on, for which setting it is made, and what was left out of it. */
+function drawJudged() {
+  $("progress").textContent = shown ? say("of", { n: number(shown.n_candidates ?? 0) }) : "";
+  const { text, setting, setting_rule: rule, left_out: out = [] } = shown?.judgement ?? {};
+  const parts = [told(text), setting && say("settingIs", { setting: say(`setting_${setting}`), rule: told(rule) }), out.length && say("leftOut", { what: out.map(told).join(say("comma")) })];
+  $("judged").textContent = parts.filter(Boolean).join(" ");
 }
 
 /** Draw the rows anew; what is open stays open. */
 export function draw() {
+  drawJudged();
   const list = $("ranking");
   const rows = new Map([...list.children].map((row) => [row.dataset.id, row]));
   const tops = new Map([...rows].map(([id, row]) => [id, row.getBoundingClientRect().top]));

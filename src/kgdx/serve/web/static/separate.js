@@ -40,7 +40,8 @@ function shares(leaders, often) {
   return make("ul", { class: "often" }, leaders.map((leader, at) => {
     const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("i", {}));
     bar.firstChild.style.width = percent(often[at]).replace(" ", "");
-    return make("li", {}, make("span", { class: "what" }, titles(leader).name), bar, make("span", { class: "score" }, percent(often[at])));
+    const recorded = often[at] ? [bar, make("span", { class: "score" }, percent(often[at]))] : make("span", { class: "quiet none" }, say("notRecorded"));
+    return make("li", {}, make("span", { class: "what" }, titles(leader).name), recorded);
   }));
 }
 
