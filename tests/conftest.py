@@ -147,19 +147,22 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Share out a parallel run (``--dist=loadgroup --no-loadscope-reorder``).
 
-    A module stays on one worker, and all modules that use the database on the same one, where they need not wait for
-    each other's turn. These come first, then those with heavy tests, so that no worker is left with one at the end.
+    A module stays on one worker; so do all that use the database, where they need not wait for each other's turn, and
+    all that use a server of their own. These come first, then modules with heavy tests, so that no worker is left with
+    one at the end.
     """
     if noted := config.getoption("--left-over"):
         leave_over(config, items, noted)
+    groups: dict[Path, str] = {}
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.runtest = partial(run_example, item.runtest)  # type: ignore[method-assign]
-    database = {item.path for item in items if "neo4j_uri" in getattr(item, "fixturenames", ())}
+        if "KGDX_NEO4J_URI" in os.environ and item.get_closest_marker("neo4j"):
+            groups[item.path] = "a server of their own" if item.get_closest_marker("maven") else "database"
     heavy = {item.path for item in items if item.get_closest_marker("heavy")}
-    items.sort(key=lambda item: (item.path not in database, item.path not in heavy))
+    items.sort(key=lambda item: (item.path not in groups, item.path not in heavy))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group("database" if item.path in database else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(groups.get(item.path, str(item.path))))
 
 
 @pytest.fixture(autouse=True)
@@ -225,6 +228,13 @@ def default_graph(run_folder: Path) -> Path:
 def tiny_graph(run_folder: Path) -> Path:
     """The graph of the hand-drawn ontology and its annotations, likewise."""
     return _built_once(run_folder / "tiny-graph", {name: str(TINY / file) for name, file in TINY_FILES.items()})
+
+
+@pytest.fixture(scope="session")
+def chinese_graph(run_folder: Path, shared_data: Path) -> Path:
+    """The graph of a real source in Chinese and of the hand-drawn ontology, likewise."""
+    kg = shared_data / "chinese-disease-kg.jsonl.gz"
+    return _built_once(run_folder / "chinese-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(kg)})
 
 
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:

@@ -361,3 +361,18 @@ def test_a_batch_without_patients_to_match_with_fails_at_once(invoke: Invoke, tm
     done = invoke("batch", str(path), "--case-bank")
     assert (done.returncode, done.stdout) == (6, "")
     assert "no patient case" in done.stderr
+
+
+def test_a_build_that_takes_away_what_ranking_needs_has_to_be_forced(invoke: Invoke, copy: Path) -> None:
+    before = (copy / "CURRENT").read_text()
+    refused = invoke("build", "hp", "--store", str(copy))
+    assert refused.returncode == 2 and (copy / "CURRENT").read_text() == before
+    assert "hpoa: which findings rare diseases have" in refused.stderr
+    assert "ranking needs hpoa" in refused.stderr and "`kgdx update`" in refused.stderr and "--force" in refused.stderr
+
+
+@pytest.mark.parametrize("path", ["a" * 20000, "x/" * 3000, "b" * 300])
+def test_impossible_paths_are_told_in_a_short_line(invoke: Invoke, path: str) -> None:
+    for arguments in (("status", "--store", path), ("build", f"hp={path}"), ("neo4j", "export", path), ("batch", path)):
+        done = invoke(*arguments)
+        assert done.returncode == 2 and "cannot be the path" in done.stderr and len(done.stderr) < 200

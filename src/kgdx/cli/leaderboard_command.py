@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
     app.command()(split)
     app.command()(leaderboard)
 
@@ -121,7 +120,6 @@ class LeaderboardTask:
     patients: ContestOptions
 
     def on(self, graph: Graph) -> Measure:
-        """Return what has a contender meet a patient."""
         return _leaderboard(graph, self.given, self.methods, self.patients, BudgetOptions())
 
 

@@ -23,7 +23,6 @@ EXPLAINED = 10
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command()(report)
 
 

@@ -56,7 +56,6 @@ class AgentPrompt:
     known: Sequence[Osce] = field(default=(), repr=False)
 
     def section(self, title: str) -> str:
-        """Return what stands under a heading."""
         found = re.search(_SECTION.format(re.escape(title)), self.words, re.DOTALL)
         return found["text"].strip() if found else ""
 
@@ -93,11 +92,9 @@ class ScriptedAgent(ChatModel):
 
     @property
     def name(self) -> str:
-        """Such as ``scripted:right``."""
         return PREFIX + self.kind
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         text = KINDS[self.kind](self.asked(request))
         finish = "stop"
         if request.max_tokens is not None and len(text) > CHARACTERS_A_TOKEN * request.max_tokens:

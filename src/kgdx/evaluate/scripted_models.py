@@ -68,7 +68,6 @@ class ScriptedPrompt:
 
     @property
     def language(self) -> Literal["zh", "en"]:
-        """Of the question."""
         return "zh" if self.asked is not None and self.asked.language == "zh" else "en"
 
     @property
@@ -77,7 +76,6 @@ class ScriptedPrompt:
         return int(hashlib.sha256(self.words.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16)
 
     def section(self, title: str) -> str:
-        """Return what stands under a heading."""
         found = re.search(_SECTION.format(re.escape(title)), self.words, re.DOTALL)
         return found["text"].strip() if found else ""
 
@@ -96,11 +94,9 @@ class Scripted(ChatModel):
 
     @property
     def name(self) -> str:
-        """Such as ``scripted:right``."""
         return PREFIX + self.kind
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         text = KINDS[self.kind](self.prompted(request))
         if on_text is not None:
             on_text(text)

@@ -45,11 +45,9 @@ class ScriptedOptions(ChatModel):
 
     @property
     def name(self) -> str:
-        """Such as ``scripted:knows``."""
         return PREFIX + self.kind
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         words = request.messages[-1].content
         text = self._said(words, f"{request.seed}/{request.number}" if request.temperature else "")
         if on_text is not None:

@@ -54,13 +54,6 @@ def learn_embeddings(
         choice: What of the graph is learned on.
         how: How it is trained.
         progress: Told how far it is.
-
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
-        AbsentError: The graph has no links to learn on.
-        UsageError: The name, the device or a setting cannot be used.
-        StoreLockedError: Another process trains embeddings of this name.
-        StoreError: The disk is full, or the folder cannot be written.
     """
     choice, how = choice or GraphChoice(), how or Training()
     if not re.fullmatch(r"\w[\w-]{0,63}", name):

@@ -99,11 +99,6 @@ def train(
         folder: Where its state is kept meanwhile.
         about: Digest of graph and settings.
         progress: Told how far it is.
-
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
-        UsageError: The device is not there, or the loss is no number.
-        OSError: The state cannot be written.
     """
     run = _Run(graph, parts, how)
     run.resume(TrainingState.load(folder, about))

@@ -92,9 +92,6 @@ def test_a_clean_text_stays_as_it_is(text: str) -> None:
     assert clean(clean(text)) == clean(text) or "<" in text
 
 
-# --- pages ----------------------------------------------------------------------------------------------------------
-
-
 def write(path: Path, lines: list[bytes], packed: bool = False) -> Path:
     content = b"\n".join(lines) + b"\n"
     path.write_bytes(gzip.compress(content) if packed else content)
