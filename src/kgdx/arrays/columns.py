@@ -115,7 +115,7 @@ class Column(Sequence[Any]):
     @cached_property
     def _views(self) -> tuple[memoryview, memoryview]:
         """Where each text begins, and the texts: of single ones these are quicker than arrays."""
-        return memoryview(self._items), memoryview(self._data)
+        return self._items.data, self._data.data
 
     @cached_property
     def all(self) -> list[Any]:
