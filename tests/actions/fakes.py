@@ -62,7 +62,7 @@ class FakeNames:
 class Fake:
     """Answers templates from a table and counts how often it is asked; it has no symptoms in words."""
 
-    in_words = False
+    in_words = in_texts = False
     nearness = None
     standings = None
 

@@ -132,6 +132,11 @@ class GraphContext:
         return self.snapshot.rows("has_symptom") > 0
 
     @property
+    def in_texts(self) -> bool:
+        """Whether the graph has texts, which name phenotypes of diseases."""
+        return self.snapshot.rows("document") > 0
+
+    @property
     def bank(self) -> CaseBank:
         """The patients of the graph whose diagnosis is known, to match other cases with."""
 

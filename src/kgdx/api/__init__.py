@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgdx.api.concluding import diagnosis_of
     from kgdx.api.exporting import export
     from kgdx.api.open_graph import CaseLike, Graph
-    from kgdx.api.opening import open, save, verify
+    from kgdx.api.opening import misfits, open, save, verify
 
 __all__ = [
     "Browsed",
@@ -45,6 +45,7 @@ __all__ = [
     "ensure_default_graph",
     "export",
     "freshness",
+    "misfits",
     "open",
     "pull",
     "push",
@@ -64,6 +65,6 @@ __getattr__ = names_of(
         "api.concluding": "diagnosis_of",
         "api.exporting": "export",
         "api.open_graph": "CaseLike Graph",
-        "api.opening": "open save verify",
+        "api.opening": "misfits open save verify",
     },
 )

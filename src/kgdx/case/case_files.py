@@ -25,6 +25,7 @@ from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
 from kgdx.case.published_cases import check_columns, form_of, row_of, row_of_list
 from kgdx.errors import CaseError
+from kgdx.files.private import possible
 from kgdx.lazy import lazy_pattern
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".tsv")
@@ -70,7 +71,7 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
     Raises:
         CaseError: The path does not exist, cannot be read, or holds nothing.
     """
-    place = Path(path)
+    place = possible(path)
     if not place.exists():
         raise CaseError(f"no such file or folder: {place}", hint="check the path")
     if place.is_dir():

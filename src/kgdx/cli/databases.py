@@ -143,17 +143,20 @@ def push(
 def pull(
     uri: Address = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the embedded graph.")] = False,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Leave out, and list, what the ontology has no place for.")
+    ] = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
     """Copy the graph of a Neo4j into an embedded one.
 
-    Counts and fingerprint are compared afterwards.
+    What does not conform to the ontology is refused. Counts and fingerprint are compared afterwards.
     """
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.pull(store=store, neo4j=uri, force=force, progress=options.remark)
+    report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=options.remark)
     if as_json:
         options.write_json(options.plain(report))
     else:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from kgdx.errors import ConfigError
+from kgdx.files.private import possible
 from kgdx.lazy import lazy_pattern
 
 LONGEST_WAIT_S = 86_400
@@ -110,7 +111,7 @@ def store_address(value: Any) -> str:
         raise ConfigError(f"the store must be a path or a Bolt address, not {value!r}")
     scheme, separator, _ = value.partition("://")
     if not separator:
-        return str(Path(value).expanduser().absolute())
+        return str(possible(value).absolute())
     if scheme.lower() not in NEO4J_SCHEMES:
         schemes = ", ".join(NEO4J_SCHEMES)
         raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")

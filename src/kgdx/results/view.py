@@ -398,6 +398,8 @@ def path_row(number: int, path: EvidencePath | Fact) -> PathRow:
 
 def edge_words(edge: PathRelation, path: EvidencePath | Fact) -> str:
     """Return how a relation reads where its path goes."""
+    if edge.properties.get("method") == "words" and edge.type == "OBSERVED":
+        return clean(f"said “{edge.properties.get('text', '')}”, compared with")
     language = path.language if isinstance(path, Fact) else "en"
     return clean(relation_words(edge.type, against=edge.reversed, language=language))
 

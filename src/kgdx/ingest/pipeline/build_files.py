@@ -129,6 +129,7 @@ def verify(build: Path) -> Verified:
     known: Mapping[str, files.Known] = _known(build)
     unchecked: tuple[str, ...] = ()
     found: list[str] = []
+    of_store: Mapping[str, files.Known] = {}
     if (build / WRITING).exists():
         of_store = {name: was for name, was in known.items() if name.startswith(_STORE)}
         known = {name: was for name, was in known.items() if name not in of_store}
@@ -138,6 +139,12 @@ def verify(build: Path) -> Verified:
             " content was compared with what the build loaded, but for what was saved",
         )
     found += files.faults(build, known, whole=True)
+    found += [f"{name} is in no list" for name in _names(build) if name not in known and name not in of_store]
+    with suppress(ValueError):  # where it is no list, its own digest has said so
+        for name, was in files.from_document(_json(build / _SNAPSHOT / "snapshot.json").get("files")).items():
+            listed = known.get(f"{_SNAPSHOT}{name}")
+            if listed is None or listed.sha256 != was.sha256:
+                found.append(f"{_SNAPSHOT}{name} is not what snapshot.json says")
     again, read = [], list(known.values())
     for part in _derived(build):
         own = files.read_list(part / LIST)
@@ -223,7 +230,6 @@ def _differing(build: Path) -> list[str]:
 
 
 def _of_sources(title: str, source: str) -> bool:
-    """Whether part of a graph comes from its sources, and not from users or a model's predictions."""
     return source != "user" and f"-{PREDICTED}->" not in title
 
 
