@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,17 +28,18 @@ from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, columns, propagate
 from kgdx.rank.fusion import PatientWeights, fused
+from kgdx.rank.gates import names_found
 from kgdx.rank.person_scorer import ByPerson
 from kgdx.rank.query import Query, Recent
+from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
-from kgdx.rank.ranking_model import read_part, write_part
+from kgdx.rank.ranking_model import compile_model, read_part, write_part
 from kgdx.rank.term_scorers import Coverage, dense
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.fusion import Scale, Scored
-    from kgdx.rank.ranker import Ranker
 
 VERSION = 1
 """Changes when the compiled arrays do."""
@@ -277,3 +279,14 @@ def compile_bank(ranker: Ranker, snapshot: Snapshot, *, synthetic: bool = False)
 def _no_patient() -> StoreError:
     hint = "load some with `kgdx build hp hpoa genes phenopackets=FILE`"
     return StoreError("the graph holds no patient case with a diagnosis to match with", hint=hint)
+
+
+def compile_if_annotated(snapshot: Snapshot) -> Path | None:
+    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
+    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
+        return None
+    ranker = Ranker.open(snapshot)
+    with suppress(StoreError):  # of a graph without patients
+        compile_bank(ranker, snapshot)
+    names_found(snapshot)
+    return compile_model(snapshot)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -32,12 +31,12 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
-from kgdx.rank.gates import Gates, names_found
+from kgdx.rank.gates import Gates
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Names, Ranking, leaving_out
-from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
+from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
+from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import judged, too_little
 from kgdx.results.ranked import Candidate
@@ -45,7 +44,6 @@ from kgdx.results.words import count
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.case_bank import CaseBank, Matched
 
 SCORED = 16
 """Scored cases that are kept, with all their arrays: half a megabyte each."""
@@ -129,7 +127,7 @@ class Ranker:
         case: Case | Findings,
         top: int = 10,
         also: Sequence[str] = (),
-        bank: CaseBank | None = None,
+        bank: Bank | None = None,
         *,
         explain: bool = False,
         by_family: bool = False,
@@ -183,7 +181,7 @@ class Ranker:
         query: Query,
         top: int,
         others: list[int],
-        matched: Matched | None,
+        matched: Any,
         out: Mapping[str, Ints],
         *,
         explain: bool,
@@ -216,7 +214,7 @@ class Ranker:
             rank=rank, **described, score=sum(parts.values()), parts=parts, family=family, explained=explained
         )
 
-    def _explains(self, scored: Scored, matched: Matched | None, numbers: Ints) -> list[float | None]:
+    def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> list[float | None]:
         """How much of the findings' information each candidate, or its nearest patient, covers, of what one may."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
@@ -460,19 +458,6 @@ def _unrankable(query: Query) -> tuple[str, str]:
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
-
-
-def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
-    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
-        return None
-    from kgdx.rank.case_bank import compile_bank
-
-    ranker = Ranker.open(snapshot)
-    with suppress(StoreError):  # of a graph without patients
-        compile_bank(ranker, snapshot)
-    names_found(snapshot)
-    return compile_model(snapshot)
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:

@@ -129,7 +129,7 @@ class _CaseRows:
             if finding.status not in _STATUS:
                 self.refuse(f"whether the patient has '{finding.id[:40]}' is {finding.status}")
             elif _HPO.fullmatch(finding.id):
-                words = None if finding.text == finding.id else finding.text or None
+                words = None if self.source == "phenopackets" and finding.text == finding.id else finding.text or None
                 self.put(_STATUS[finding.status], self.id, finding.id, finding.onset, words)
             elif finding.id.startswith(DDXPLUS):
                 self._symptom(_STATUS[finding.status], finding.id, finding.label, "en")
