@@ -211,8 +211,9 @@ class Ranker:
 
     def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: Floats | None) -> Candidate:
         described = self.names.candidate(number)._asdict()
-        found = Candidate(rank=rank, **described, score=sum(parts.values()), parts=parts, family=self._family(number))
-        return found if explained is None else replace(found, explained=round(float(explained[number]), 3))
+        share = None if explained is None else round(float(explained[number]), 3)
+        total, family = sum(parts.values()), self._family(number)
+        return Candidate(rank=rank, **described, score=total, parts=parts, family=family, explained=share)
 
     def _explains(self, scored: Scored) -> Floats | None:
         """The share of the findings' information that each candidate's annotations cover, of what one may cover."""
