@@ -55,7 +55,7 @@ class Ranking:
         str | None,
         typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
     ] = None
-    case_bank: CaseBank = False
+    case_bank: CaseBank = None
     gates: Annotated[bool, typer.Option("--gates/--no-gates", help="Leave out diseases that sex or age rules out.")] = (
         True
     )
@@ -131,7 +131,7 @@ def explain(
     terms: TermOptions,
     person: Person,
     policy: Policy = None,
-    case_bank: CaseBank = False,
+    case_bank: CaseBank = None,
     encoder: Encoder = False,
     html: Html = None,
     force: Force = False,

@@ -66,8 +66,12 @@ Encoder = Annotated[
     typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder])."),
 ]
 CaseBank = Annotated[
-    bool,
-    typer.Option("--case-bank", help="Also match with the patients in the graph (never of the same publication)."),
+    bool | None,
+    typer.Option(
+        "--case-bank/--no-case-bank",
+        help="Match with the patients in the graph, never of the same publication; where it has some by default.",
+        show_default=False,
+    ),
 ]
 Learned = Annotated[
     str | None,
