@@ -376,7 +376,7 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.ingest.alignment.equivalence import SOURCE, infer
     from kgdx.ingest.extraction.annotate import step as texts
     from kgdx.ingest.pipeline.derive import Derive
-    from kgdx.rank.ranker import compile_if_annotated
+    from kgdx.rank.case_bank import compile_if_annotated
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 
