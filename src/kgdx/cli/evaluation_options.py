@@ -90,9 +90,11 @@ def through(
     return partial(sharing.out, Shared(task), graph=graph, share=share)
 
 
-def show(result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType]) -> None:
-    """Print a result as JSON, or as a person reads it."""
+def show(
+    result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType], least: int = 0
+) -> None:
+    """Print a result as JSON, or as a person reads it, at least so many columns wide."""
     if as_json:
         options.write_json(result)
     else:
-        options.show(terminal(result))
+        options.show(terminal(result), least)
