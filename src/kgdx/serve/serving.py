@@ -110,10 +110,10 @@ class Serving:
 
 
 def ready(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    """Say which build of the graph is served, having asked its store."""
+    """Say which build of the graph is served, having looked whether it was replaced."""
     graph = serving.current()
-    built = graph.run("build")
-    return {"fingerprint": graph.fingerprint, "created": built[0]["created"] if built else None}
+    built = graph.build()
+    return {"fingerprint": graph.fingerprint, "created": built["created"] if built else None}
 
 
 def diagnose(serving: Serving, given: Given, event: Event) -> str:
