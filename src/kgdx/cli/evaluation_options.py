@@ -47,13 +47,7 @@ def held_out_of(split: Path | None, cases: Iterator[Case | Failure]) -> Iterator
 def asked_model(
     name: str | None, scripted: Callable[[str], ChatModel], cache: Path | None
 ) -> tuple[ChatModel, LlmAccess | None]:
-    """Return a scripted model, or one that is connected when it is first asked, with the settings of its endpoint.
-
-    Args:
-        name: Which; ``None`` for the one that is set.
-        scripted: Makes a scripted one by its name.
-        cache: Where answers are kept; where those of all commands are by default.
-    """
+    """Return a scripted model, or one that is connected when it is first asked, with the settings of its endpoint."""
     from kgdx.config import Settings
     from kgdx.evaluate.scripted_models import PREFIX
 

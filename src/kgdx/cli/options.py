@@ -252,12 +252,7 @@ Piece = TypeVar("Piece")
 
 
 def show(renderable: RenderableType, least: int = 0) -> None:
-    """Write what a person reads: with colour in a terminal, as plain lines without trailing blanks otherwise.
-
-    Args:
-        renderable: It.
-        least: Columns that it has at least, where no terminal says how many there are.
-    """
+    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns at least."""
     from kgdx.render.terminal.console import console, text
 
     screen = console()
