@@ -46,15 +46,6 @@ def learn_embeddings(
 ) -> Embeddings:
     """Learn embeddings and write them as ``home/embeddings/name``, in the place of earlier ones of that name.
 
-    Args:
-        snapshot: The graph's tables.
-        home: The graph's folder.
-        name: Of the embeddings.
-        encoder: Turns names into vectors.
-        choice: What of the graph is learned on.
-        how: How it is trained.
-        progress: Told how far it is.
-
     Raises:
         MissingExtraError: The extra ``learn`` is not installed.
         AbsentError: The graph has no links to learn on.

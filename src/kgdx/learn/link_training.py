@@ -92,14 +92,6 @@ def train(
     What is drawn in an epoch depends on the seed and its number alone, so a training that was stopped and resumed gives
     what one in a piece gives.
 
-    Args:
-        graph: The graph.
-        parts: Its links, some of them held out.
-        how: How it is trained.
-        folder: Where its state is kept meanwhile.
-        about: Digest of graph and settings.
-        progress: Told how far it is.
-
     Raises:
         MissingExtraError: The extra ``learn`` is not installed.
         UsageError: The device is not there, or the loss is no number.

@@ -106,13 +106,7 @@ class Scoring:
 
 
 def format_reward(log: Sequence[Segment], rules: Rules | None = None, *, letter: bool = False) -> Part:
-    """Return equation 13: 1 where the rollout keeps to the protocol, otherwise 0; without text, where it diagnoses.
-
-    Args:
-        log: The log.
-        rules: What is allowed.
-        letter: Whether the text is read without its authors, and only counts and pairs are checked.
-    """
+    """Return equation 13: 1 where the rollout keeps to the protocol, otherwise 0; without text, where it diagnoses."""
     text = spans(log)
     if not text:
         return _without_text(log)
@@ -275,11 +269,6 @@ def declared(log: Sequence[Segment]) -> tuple[list[str], list[str]]:
 def reward(log: Sequence[Segment], truth: Truth, scoring: Scoring | None = None) -> Reward:
     """Return equation 17: the weighted sum of the parts, for a rollout that keeps to the protocol.
 
-    Args:
-        log: The whole log of an episode.
-        truth: What is right.
-        scoring: How.
-
     Example:
         >>> found = reward([], Truth(frozenset({"OMIM:154700"}), ("Marfan syndrome",)))
         >>> round(found.value, 3), found.reported
@@ -359,12 +348,6 @@ def greatest(weights: Weights) -> float:
 
 def weights(progress: float) -> Weights:
     """Return equation 19: the weights at a share of the training; first for search, then match, then diagnosis.
-
-    Args:
-        progress: Of the training, 0 to 1.
-
-    Raises:
-        UsageError: It is no share.
 
     Example:
         >>> weights(0.1).search, weights(0.3).match, weights(0.5).diagnosis, weights(1.0) == Weights()

@@ -80,11 +80,7 @@ class Post:
 
 
 class Doer:
-    """Does shares in a process of its own; it opens the graph for the first of them.
-
-    Args:
-        post: What it is told first.
-    """
+    """Does shares in a process of its own; it opens the graph for the first of them."""
 
     def __init__(self, post: Post) -> None:
         self._post = post
@@ -124,11 +120,7 @@ class Worker(Protocol):
 
 
 class Crew(Protocol):
-    """Where workers come from.
-
-    Attributes:
-        size: How many there are to be.
-    """
+    """Where workers come from."""
 
     size: int
 
@@ -143,12 +135,7 @@ class Crew(Protocol):
 
 
 class Processes:
-    """Workers that are processes of this machine.
-
-    Args:
-        post: What each is told first.
-        size: How many.
-    """
+    """Workers that are processes of this machine."""
 
     def __init__(self, post: Post, size: int) -> None:
         self._post, self.size = post, size

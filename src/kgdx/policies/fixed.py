@@ -38,7 +38,6 @@ class FixedPolicy(Policy):
     """Whether to match with the graph's other patients too."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next action of the fixed order."""
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:

@@ -145,7 +145,6 @@ class FitPassages(Action):
     """How many there may be."""
 
     def run(self, graph: Operations, view: State) -> Fitted:
-        """Return the passages."""
         every = (each for found in reversed(view.all(Searched)) for each in found.passages)
         found = list({each.id: each for each in reversed(list(every))}.values())[::-1][: self.most]
         taken: list[Passage] = []
@@ -196,7 +195,6 @@ class ReadChoice(Action):
     """What the model wrote."""
 
     def run(self, graph: Operations, view: State) -> OptionChosen:
-        """Return the option."""
         options = dict(view.options)
         return chosen([read_option(each, options) for each in self.answers], options)
 
@@ -247,7 +245,6 @@ class DiseasesNamed(Artifact):
     reasons: Mapping[str, MoveReason] = field(default_factory=dict, repr=False, hash=False)
 
     def summary(self) -> dict[str, Any]:
-        """Return the ids, and how many names are unknown."""
         return {"declared": list(self.declared), "unknown": len(self.unknown), "invented": self.invented}
 
 
@@ -273,7 +270,6 @@ class ReadDiagnosis(Action):
         return (Retrieved, Fitted)
 
     def run(self, graph: Operations, view: State) -> DiseasesNamed:
-        """Return the diseases."""
         lists = [list(diseases_in(each)) for each in self.answers]
         names = list(dict.fromkeys(name for each in lists for name in each))
         ids = dict(zip(names, resolved(graph, names), strict=True))
