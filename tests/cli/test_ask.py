@@ -141,3 +141,13 @@ def test_an_answer_is_saved_and_can_be_proved(invoke: Invoke, zh: str) -> None:
     (kept,) = json.loads(invoke("run", "run_by_id", f"run_id={run}", "--json", "--store", zh).stdout)
     assert kept["policy"] == "rules"
     assert QUESTION not in kept["trace"]
+
+
+@pytest.mark.parametrize("policy", ["planner", "tags", "thought"])
+def test_a_diagnosis_keeps_to_its_calls(invoke: Invoke, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda body, number: Say("I would think further.")) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        done = invoke("diagnose", "seizures", "--policy", policy, "--llm", "m", "--max-calls", "1", "--json")
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == 1
+    assert json.loads(done.stdout)["candidates"]

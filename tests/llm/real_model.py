@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +97,7 @@ def served(file: Path) -> Iterator[Counting]:
         yield counting
     finally:
         counting.close()
+        process.kill()
+        process.wait()
         process.stdin.close()
-        process.wait(30)
         process.stdout.close()

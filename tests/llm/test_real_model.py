@@ -156,25 +156,29 @@ def test_a_doctor_and_a_patient_that_are_models_come_to_an_end(invoke: Invoke, a
     assert found and 2 <= len(asked.requests) <= 12
 
 
-def test_answers_and_options_are_measured_with_chance_beside_them(invoke: Invoke, tmp_path: Path) -> None:
+def test_options_are_measured_arm_by_arm(invoke: Invoke, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     row = {"id": "q", "question": "Which has seizures?", "options": {"A": FIRST, "B": "Gout"}, "gold": "A"}
     questions.write_text(json.dumps(row) + "\n")
     arms = ("--arms", "none,question", "--max-calls", "6")
     found = document(invoke("evaluate", "options", str(questions), "--llm", NAME, *arms, "--json"))
-    assert "chance" in json.dumps(found)
+    assert {arm["n"] for arm in found["arms"].values()} == {1}
+    assert all(0 <= arm["unreadable"] <= 1 for arm in found["arms"].values())
 
 
 def test_pairs_say_why_a_question_gives_none(invoke: Invoke, tmp_path: Path) -> None:
     questions, out = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl"
     row = {"id": "q", "question": "Which is hot?", "options": {"A": "Fever", "B": "Gout"}, "gold": "A"}
     questions.write_text(json.dumps(row) + "\n")
-    how = ("--thoughts", "2", "--answers", "2", "--documents", "0", "--no-facts", "--max-calls", "20")
+    how = ("--thoughts", "2", "--answers", "2", "--documents", "1", "--max-calls", "20")
     told = document(invoke("learn", "pairs", str(questions), "--llm", NAME, "-o", str(out), *how, "--json"))
     assert sum(told["statistics"]["thought"]["questions"].values()) == 1
 
 
-def test_relations_are_read_or_refused_page_by_page(invoke: Invoke, asked: Counting, tmp_path: Path) -> None:
+def test_relations_are_read_or_refused_page_by_page(
+    invoke: Invoke, asked: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGDX_LLM_CONTEXT", "700")  # it asks for 4,000 tokens of its own
     rows = tmp_path / "dialogues.jsonl"
     rows.write_text(json.dumps({"questions": ["What helps against fever?"], "answers": "Fever is treated with rest."}))
     done = invoke("extract-relations", str(rows), "--out", str(tmp_path / "out"), "--llm", NAME)
@@ -196,6 +200,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     read = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
     AutoTokenizer.from_pretrained(**read).save_pretrained(folder)
     loaded = AutoModelForCausalLM.from_pretrained(**read, dtype=torch.float32)
+    del loaded.config.quantization_config  # it is in whole numbers no more
     fresh = AutoModelForCausalLM.from_config(loaded.config)
     fresh.load_state_dict(loaded.state_dict())
     fresh.save_pretrained(folder)
@@ -231,7 +236,7 @@ def test_two_steps_of_dpo_leave_a_model(unpacked: Path, tmp_path: Path) -> None:
     made = [Pair(f"q{n}", "answer", messages, "Fever.", "Gout.", (n, n + 9), f"d{n}") for n in range(6)]
     write_pairs(tmp_path / "pairs.jsonl", made, {"model": NAME})
     settings = {"model": str(unpacked), "pairs": "pairs.jsonl", "epochs": 1, "batch": 2, "micro": 1}
-    settings |= {"device": "cpu", "save": 2, "rate": 1e-6, "held_out": 0.3}
+    settings |= {"device": "cpu", "save": 2, "rate": 1e-6, "held_out": 0.3, "kinds": "answer"}
     (tmp_path / "dpo.yaml").write_text(yaml.safe_dump(settings))
     pair_training(DpoSettings.read(tmp_path / "dpo.yaml"), tmp_path / "run", lambda line: None).run()
     assert [row["step"] for row in RunFolder(tmp_path / "run").rows(CURVE)] == [1, 2]
