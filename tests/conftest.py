@@ -91,6 +91,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="keep what is printed now as tests/golden/outputs")
     parser.addoption("--note-skipped", metavar="FILE", help="write down there which tests were skipped")
     parser.addoption("--left-over", metavar="FILE", help="run the heavy tests, and those noted there")
+    parser.addoption("--spent", metavar="FILE", help="write down the processor time of each test, own and children's")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note how much processor time a test and its fixtures take; whatever else runs on the machine plays no part."""
+    before = sum(os.times()[:4])
+    yield
+    if path := item.config.getoption("--spent"):
+        with Path(path).open("a", encoding="utf-8") as noted:
+            noted.write(f"{sum(os.times()[:4]) - before:.2f}\t{item.nodeid}\n")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -147,19 +158,22 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Share out a parallel run (``--dist=loadgroup --no-loadscope-reorder``).
 
-    A module stays on one worker, and all modules that use the database on the same one, where they need not wait for
-    each other's turn. These come first, then those with heavy tests, so that no worker is left with one at the end.
+    A module stays on one worker; so do all that use the database, where they need not wait for each other's turn, and
+    all that use a server of their own. These come first, then modules with heavy tests, so that no worker is left with
+    one at the end.
     """
     if noted := config.getoption("--left-over"):
         leave_over(config, items, noted)
+    groups: dict[Path, str] = {}
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.runtest = partial(run_example, item.runtest)  # type: ignore[method-assign]
-    database = {item.path for item in items if "neo4j_uri" in getattr(item, "fixturenames", ())}
+        if "KGDX_NEO4J_URI" in os.environ and item.get_closest_marker("neo4j"):
+            groups[item.path] = "a server of their own" if item.get_closest_marker("maven") else "database"
     heavy = {item.path for item in items if item.get_closest_marker("heavy")}
-    items.sort(key=lambda item: (item.path not in database, item.path not in heavy))
+    items.sort(key=lambda item: (item.path not in groups, item.path not in heavy))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group("database" if item.path in database else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(groups.get(item.path, str(item.path))))
 
 
 @pytest.fixture(autouse=True)
@@ -225,6 +239,13 @@ def default_graph(run_folder: Path) -> Path:
 def tiny_graph(run_folder: Path) -> Path:
     """The graph of the hand-drawn ontology and its annotations, likewise."""
     return _built_once(run_folder / "tiny-graph", {name: str(TINY / file) for name, file in TINY_FILES.items()})
+
+
+@pytest.fixture(scope="session")
+def chinese_graph(run_folder: Path, shared_data: Path) -> Path:
+    """The graph of a real source in Chinese and of the hand-drawn ontology, likewise."""
+    kg = shared_data / "chinese-disease-kg.jsonl.gz"
+    return _built_once(run_folder / "chinese-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(kg)})
 
 
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:

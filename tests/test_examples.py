@@ -70,9 +70,8 @@ def test_the_note_is_read_and_leads_to_its_disease(home: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_the_chinese_note_is_read_with_the_chinese_labels(shared_data: Path, tmp_path: Path) -> None:
-    kgdx.build({"hp": None, "hpoa": None, "hp_zh": str(shared_data / "hp-zh.babelon.tsv.gz")}, store=tmp_path / "zh")
-    with kgdx.open(tmp_path / "zh") as graph:
+def test_the_chinese_note_is_read_with_the_chinese_labels(home: Path) -> None:
+    with kgdx.open(home / "graphs" / "default") as graph:
         case = graph.diagnose(EXAMPLES / "note-zh.txt", top=1).case
     assert {"HP:0003391", "HP:0003701", "HP:0003707"} <= set(case.observed), "Gowers sign, proximal weakness, calves"
     assert {"HP:0001250", "HP:0001945"} <= set(case.excluded)

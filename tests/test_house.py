@@ -68,9 +68,6 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
-# --- templates ------------------------------------------------------------------------------------------------------
-
-
 @over(TEMPLATE_FILES)
 def test_template_uses_only_what_the_ontology_has(path: Path) -> None:
     template = parse(path)
@@ -115,9 +112,6 @@ def test_template_that_returns_a_limited_number_of_rows_orders_them(path: Path) 
     for clause in re.findall(r"(?:.*\n)*?.*\bLIMIT\b", parse(path).text):
         last = re.split(r"\b(?:WITH|RETURN)\b", clause)[-1]
         assert "ORDER BY" in last, f"picks rows at random: {last.strip()}"
-
-
-# --- code -----------------------------------------------------------------------------------------------------------
 
 
 def strings_of_code(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -192,9 +186,6 @@ def test_no_template_is_left_unused() -> None:
     assert [name for name in templates() if not re.search(rf"[\"']{name}[\"']", text)] == []
 
 
-# --- manifests ------------------------------------------------------------------------------------------------------
-
-
 def manifest(path: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return loaded
@@ -221,9 +212,6 @@ def test_manifest_maps_to_the_ontology(path: Path) -> None:
     assert loaded.get("nodes") or loaded.get("relations")
 
 
-# --- registries -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("family", REGISTRIES)
 def test_every_member_of_a_registry_is_documented_and_tested(family: str) -> None:
     place, folder = REGISTRIES[family]
@@ -233,9 +221,6 @@ def test_every_member_of_a_registry_is_documented_and_tested(family: str) -> Non
     assert registry, f"{place} is empty"
     assert [name for name in registry if not (registry.get(name).__doc__ or "").strip()] == []
     assert [name for name in registry if not re.search(rf"\b{name}\b", tests)] == [], f"not named in {folder}"
-
-
-# --- the project's own papers ---------------------------------------------------------------------------------------
 
 
 def test_continuous_integration_runs_the_readmes_two_commands() -> None:

@@ -19,7 +19,7 @@ APART = (MAPPED, COMMANDS, FORMATS)
 
 @pytest.fixture(autouse=True)
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.registry.entry_points", lambda **_: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     for registry in APART:
         monkeypatch.setattr(registry, "_points", None)
         monkeypatch.setattr(registry, "_classes", {})

@@ -33,7 +33,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_built_in_name_is_its_class_without_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.registry.entry_points", lambda **_: pytest.fail("scanned"))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: pytest.fail("scanned"))
     assert registry().get("fraction") is Fraction
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kgdx.errors import ConfigError, KgdxError, MissingPackageError, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -135,6 +137,8 @@ class Registry(Generic[T]):
     def _scan(self) -> dict[str, EntryPoint]:
         if self._points is not None:
             return self._points
+        from importlib.metadata import entry_points  # reading mails and tables comes with it
+
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group=self.group):
             other = "kgdx" if point.name in self.builtin else _package(found[point.name]) if point.name in found else ""

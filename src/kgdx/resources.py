@@ -6,11 +6,14 @@ the top of the checkout. Nobody else may guess where they are.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgdx.errors import KgdxError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 FOLDERS = ("ontology", "cypher", "loaders", "ranking", "browser", "examples", "data")
 
@@ -58,6 +61,8 @@ def open_shared(file: Path | str, wait_s: float) -> sqlite3.Connection:
     Returns:
         A connection that any thread may use, one at a time, and that commits each statement.
     """
+    import sqlite3
+
     database = sqlite3.connect(file, timeout=wait_s, check_same_thread=False, isolation_level=None)
     until = time.monotonic() + wait_s
     while True:

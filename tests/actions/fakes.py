@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from kgdx.case import Case, Extraction, Finding, Resolution, Span, Status
@@ -62,9 +63,10 @@ class FakeNames:
 class Fake:
     """Answers templates from a table and counts how often it is asked; it has no symptoms in words."""
 
-    in_words = False
+    in_words = in_texts = False
     nearness = None
     standings = None
+    belief_tracker = SimpleNamespace(bank=None)
 
     def __init__(self) -> None:
         self.answers: dict[str, list[dict[str, Any]]] = {

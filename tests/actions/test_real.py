@@ -15,6 +15,8 @@ from kgdx.case import Case
 from kgdx.episode import State, replay, step
 from kgdx.errors import UsageError
 
+pytestmark = pytest.mark.heavy
+
 WHOOPING_COUGH = "KGDX:chinese_kg.85f63b2b4dc556fb"
 
 ASKED: list[dict[str, Any]] = [
@@ -31,11 +33,9 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(shared_data: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("graph") / "zh"
-    kgdx.build({"hp": str(tiny / "hp.obo"), "chinese_kg": str(shared_data / "chinese-disease-kg.jsonl.gz")}, store=made)
-    return made
+@pytest.fixture
+def folder(chinese_graph: Path) -> Path:
+    return chinese_graph
 
 
 def actions() -> list[Action]:
@@ -77,7 +77,6 @@ def test_the_wrong_language_and_cypher_in_a_name_are_names_that_mean_nothing(fol
         step(graph, State(Case("q")), parse_action({"action": "get_symptom", "diseases": [name]}, ACTIONS))
 
 
-@pytest.mark.heavy
 @pytest.mark.neo4j
 def test_both_stores_understand_and_return_the_same(folder: Path, neo4j_uri: str) -> None:
     api.push(store=folder, neo4j=neo4j_uri, force=True)

@@ -114,9 +114,6 @@ def test_rows_of_any_template_become_items() -> None:
     assert (made.items[0].kind, made.items[0].text) == ("row", "sources: id: hpoa; loaded: 3")
 
 
-# --- the prompt -----------------------------------------------------------------------------------------------------
-
-
 def test_the_prompt_has_one_line_for_each_disease_and_relation() -> None:
     lines = [json.loads(line) for line in filled().prompt().splitlines()]
     assert lines[1]["evidence"] == {"E2": "cough"}

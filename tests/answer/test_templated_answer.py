@@ -145,9 +145,6 @@ def test_that_nothing_was_asked_is_not_that_nothing_was_found(language: str, ask
     assert unasked in templated(pack(state_of(question="?")), language).text
 
 
-# --- the action -----------------------------------------------------------------------------------------------------
-
-
 def test_responding_without_a_text_answers_by_template_in_the_language_of_the_question() -> None:
     graph: Any = Fake()
     made = step(graph, state("流感有什么症状？"), Respond())

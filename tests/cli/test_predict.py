@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import kgdx
 import made_embeddings
 from cli.conftest import Run
+from kgdx.rank.embeddings import WEIGHTS
 
 Kgdx = Callable[..., Run]
 
@@ -33,7 +35,22 @@ def test_predictions_are_listed_with_probabilities_and_reasons(invoke: Kgdx, lea
     assert "no facts" in done.stdout and "%" in done.stdout and "calibration error" in done.stdout
     document = json.loads(invoke("predict", "HP:0001250", "HAS_PHENOTYPE", "--json", home=learned).stdout)
     assert document["schema"] == "kgdx.predictions/1" and document["model"] == "vgae"
-    assert {"node", "score", "probability", "known", "similar", "shared"} == document["rows"][0].keys()
+    told = {"node", "score", "probability", "by_degree", "known", "similar", "shared"}
+    assert told == document["rows"][0].keys()
+
+
+def test_embeddings_that_held_no_link_out_predict_without_probabilities(
+    invoke: Kgdx, learned: Path, tmp_path: Path
+) -> None:
+    home = shutil.copytree(learned, tmp_path / "paper")
+    folder = home / "graphs" / "default" / "embeddings" / "vgae"
+    arrays = load_file(folder / WEIGHTS)
+    save_file({name: each for name, each in arrays.items() if not name.startswith("held_out.")}, folder / WEIGHTS)
+    done = invoke("predict", "HP:0001250", "has_phenotype", home=home)
+    assert done.returncode == 0, done.stderr
+    assert "No link was held out of training" in done.stdout and "by degree" in done.stdout and "%" not in done.stdout
+    refused = invoke("predict", "HP:0001250", "has_phenotype", "--save", home=home)
+    assert "predictions without a probability are not kept: train with --held-out above 0" in refused.stderr
 
 
 def test_predictions_are_kept_listed_and_dropped(invoke: Kgdx, learned: Path) -> None:

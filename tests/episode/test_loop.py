@@ -69,9 +69,6 @@ def heard(state: State, finding: Finding) -> State:
     return state.add(Segment(Author.PATIENT, Kind.RESULT, "x"), case=state.case.with_finding(finding))
 
 
-# --- how it ends ----------------------------------------------------------------------------------------------------
-
-
 def test_a_diagnosis_ends_the_episode(graph: Any) -> None:
     episode = run(World(graph), start(), FixedPolicy())
     assert episode.reason == "diagnosed"
@@ -171,9 +168,6 @@ def test_a_ranking_that_is_there_is_declared_after_a_limit(graph: Any) -> None:
     assert (episode.reason, names(episode.state)) == ("steps", ["extract", "rank", "diagnose"])
 
 
-# --- what is stale --------------------------------------------------------------------------------------------------
-
-
 def test_a_ranking_of_an_older_case_cannot_be_declared(graph: Any) -> None:
     ranked = step(graph, state_of(case_of("HP:0001250"), read=True), Rank())
     assert ranked.get(Ranked) is not None
@@ -229,8 +223,6 @@ def test_words_of_a_patient_are_read_whenever_they_come(graph: Any) -> None:
     assert [finding.span.start for finding in again.case.findings if finding.span] == [2]
     assert again.log[-1].operations[0].parameters["characters"] == len("\nit was another seizure")
 
-
-# --- equal runs -----------------------------------------------------------------------------------------------------
 
 WISHES = st.lists(st.sampled_from([Note(word="a"), Note(word="b"), Idle(), Broken(), Count()]), max_size=12)
 
@@ -294,9 +286,6 @@ def test_a_memo_gives_equal_outcomes_without_running_again(graph: Any) -> None:
     assert len(graph.asked) == asked > 0
 
 
-# --- who waits ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("wish", [Count(), AskPatient(term="HP:1"), asking()])
 def test_whoever_is_absent_is_waited_for(wish: Wish) -> None:
     episode = run(World(), start(), Forever(wish=wish))
@@ -323,9 +312,6 @@ def test_a_more_specific_finding_takes_the_place_of_the_one_that_was_asked_for()
 def test_a_model_that_is_not_there_by_name_is_an_error() -> None:
     episode = run(World(models={"a": Scripted(), "b": Scripted()}), start(), Forever(wish=asking(model="c")))
     assert str(episode.error) == "no model 'c': one of a, b"
-
-
-# --- the log --------------------------------------------------------------------------------------------------------
 
 
 def test_no_text_of_the_patient_enters_the_log_but_as_words(graph: Any) -> None:

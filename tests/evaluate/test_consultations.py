@@ -148,9 +148,6 @@ def test_a_doctor_that_is_none_is_refused_in_a_line(name: str, model: bool, mess
         doctor(name, model=model)
 
 
-# --- judges ---------------------------------------------------------------------------------------------------------
-
-
 class Numbers:
     def number_of(self, disease: str) -> int:
         return {"OMIM:1": 1, "ORPHA:1": 1, "OMIM:2": 2}.get(disease, -1)
@@ -174,9 +171,6 @@ def test_the_graph_judges_by_cross_references_and_by_the_very_name(named: Named,
 def test_a_judgement_that_cannot_be_read_is_a_no() -> None:
     assert not DiseaseJudge(scripted_agent("adversarial")).same("gout", "gout")
     assert DiseaseJudge(scripted_agent("right")).same("Gout", "gout")
-
-
-# --- the command ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -103,12 +103,11 @@ def test_kinds_of_relations_are_those_of_the_actions() -> None:
 
 
 @pytest.mark.heavy
-def test_gold_of_the_real_graph_is_what_its_file_states(shared_data: Path, tmp_path: Path) -> None:
+def test_gold_of_the_real_graph_is_what_its_file_states(chinese_graph: Path, shared_data: Path) -> None:
     path = shared_data / "chinese-disease-kg.jsonl.gz"
-    kgdx.build({"chinese_kg": str(path)}, store=tmp_path / "graph")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         facts = stated([json.loads(line) for line in lines])
-    with kgdx.open(tmp_path / "graph") as graph:
+    with kgdx.open(chinese_graph) as graph:
         questions = list(generate(CompiledTemplates(graph), diseases=40, languages=("zh",)))
     assert len(questions) == 10 * 40 * 2
     missed = total = 0

@@ -54,6 +54,46 @@ def _(graph: Graph, diseases: list[str], findings: list[str]) -> Iterable[Row]:
                 yield row | _chain(graph, finding, "descendant", reversed(graph.above[edge["end"]][finding]))
 
 
+def _in_words(graph: Graph, diseases: list[str], findings: list[str], symptoms: bool) -> Iterable[tuple[Row, Row, str]]:
+    """Rows of evidence in words, with the edge and the symptom (empty where a text names the phenotype itself)."""
+    known = graph.index("Disease")
+    if symptoms:
+        mapped = list(graph.of("MAPPED_TO", "Symptom", "Phenotype"))
+        stated = [
+            (edge, each["start"], each["end"], each.get("relation"))
+            for edge in graph.of("HAS_SYMPTOM", "Disease", "Symptom")
+            for each in mapped
+            if each["start"] == edge["end"]
+        ]
+    else:
+        stated = [(edge, "", edge["end"], None) for edge in graph.of("HAS_SYMPTOM", "Disease", "Phenotype")]
+    for edge, symptom, phenotype, relation in stated:
+        if edge["start"] not in diseases:
+            continue
+        head = {"disease": edge["start"], "disease_name": known[edge["start"]]["name"], "phenotype": phenotype}
+        head |= {"relation": relation}
+        for finding in set(findings):
+            if phenotype in graph.above[finding]:
+                yield head | _chain(graph, finding, "ancestor", graph.above[finding][phenotype]), edge, symptom
+            elif finding in graph.above[phenotype]:
+                way = reversed(graph.above[phenotype][finding])
+                yield head | _chain(graph, finding, "descendant", way), edge, symptom
+
+
+@oracle("evidence_symptoms", findings_and_diseases)
+def _(graph: Graph, diseases: list[str], findings: list[str]) -> Iterable[Row]:
+    names = graph.index("Symptom")
+    for row, edge, symptom in _in_words(graph, diseases, findings, True):
+        yield row | {"symptom": symptom, "symptom_name": names[symptom]["name"]} | pick(edge, "reference", "source")
+
+
+@oracle("evidence_texts", findings_and_diseases)
+def _(graph: Graph, diseases: list[str], findings: list[str]) -> Iterable[Row]:
+    for row, edge, _ in _in_words(graph, diseases, findings, False):
+        del row["relation"]
+        yield row | pick(edge, "span", "method", "reference", "source")
+
+
 @oracle(
     "evidence_against",
     lambda g: [p | {"excluded": p["findings"][::2] + ids(g, "Phenotype", 0, 1, 260)} for p in findings_and_diseases(g)],

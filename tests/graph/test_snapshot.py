@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -203,3 +205,12 @@ def test_of_two_derivations_at_once_the_first_stays(snapshot: Snapshot) -> None:
         (folder / "who").write_text("second")
 
     assert (snapshot.derived("model", 1, slow) / "who").read_text() == "first"
+
+
+def test_what_a_killed_process_left_half_made_is_cleared_a_day_later(snapshot: Snapshot) -> None:
+    derived = snapshot.path / "derived"
+    for name, age in ((".model-1.old", 25 * 3600), (".model-1.new", 0)):
+        (derived / name).mkdir(parents=True)
+        os.utime(derived / name, (time.time() - age,) * 2)
+    snapshot.derived("model", 1, lambda folder: (folder / "made").write_text("") and None)
+    assert sorted(path.name for path in derived.iterdir()) == [".model-1.new", "model-1"]

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -109,9 +108,8 @@ def test_a_graph_that_is_there_is_left_alone(
     kgdx.build(core_sources)
     before = GraphFolder(tmp_path / "mine").current()
     told: list[Progress] = []
-    began = time.perf_counter()
     assert api.ensure_default_graph(told.append) is None
-    assert time.perf_counter() - began < 0.5 and not told
+    assert not told
     assert GraphFolder(tmp_path / "mine").current() == before
 
 

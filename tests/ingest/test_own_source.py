@@ -48,9 +48,6 @@ def taken_in(text: str) -> str:
     return nodes.replace("role: record", "role: implied") + "relations:\n" + re.sub("(?m)^  # (  |- )", r"  \1", rest)
 
 
-# --- scaffold -------------------------------------------------------------------------------------------------------
-
-
 def test_a_scaffold_guesses_ids_names_lists_and_relations(write: Write, tmp_path: Path, graph: GraphFolder) -> None:
     path = write("table.csv", TABLE)
     text = scaffold("mine", path, load_schema())
@@ -152,8 +149,6 @@ def test_what_cannot_be_scaffolded_is_refused(write: Write) -> None:
         sample(write("a.parquet", b"PAR1xxxx"))
 
 
-# --- check ----------------------------------------------------------------------------------------------------------
-
 HEAD = "name: mine\ntitle: t\nhomepage: h\nlicence: l\ncitation: c\ndefault: null\n"
 
 
@@ -224,9 +219,6 @@ def test_trying_it_out_against_a_graph_finds_ends_that_are_missing_and_changes_n
     assert relations.first[0]["numerator"] == 14
     assert trial.to_dict()["counts"]["read"] == 6
     assert sorted((path, path.stat().st_mtime_ns) for path in graph.path.rglob("*") if path.is_file()) == before
-
-
-# --- build, mend, build again ---------------------------------------------------------------------------------------
 
 
 def built(graph: GraphFolder, tiny_sources: dict[str, str]) -> BuildReport:

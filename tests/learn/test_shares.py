@@ -62,7 +62,7 @@ def test_the_share_of_a_killed_process_is_done_again(graph: Graph, ray: str | No
 
 def test_what_kills_each_process_is_told_after_a_few(graph: Graph, tmp_path: Path) -> None:
     told = shared(Counting(tmp_path, deadly=5, always=True), range(COUNT), graph, jobs=2, share=3)
-    with pytest.raises(StoreError, match=r"3 processes died over the same 3 items.*signal 9.*fewer --jobs"):
+    with pytest.raises(StoreError, match=r"3 processes died over the same 3 items: .*fewer --jobs"):
         list(told)
     assert len((tmp_path / "died").read_text().splitlines()) == TRIES
 

@@ -38,7 +38,7 @@ class Clock:
 
 
 def client(server: Server, budget: Budget, clock: Clock | None = None, concurrency: int = 4) -> Endpoint:
-    access = LlmAccess("m", server.url, timeout=5.0, concurrency=concurrency, attempts=4)
+    access = LlmAccess("m", server.url, timeout=60.0, concurrency=concurrency, attempts=4)
     return Endpoint(access, Meter(1.0, 1.0, budget, clock or time.monotonic))
 
 
@@ -87,12 +87,10 @@ def test_tokens_and_money_end_after_the_answer_that_reaches_them() -> None:
         refused(dear, "a cost of 5e-05")
 
 
-@pytest.mark.parametrize("reply", [Fail(429, headers={"Retry-After": "7"}), Say("late", stall=3.0)])
+@pytest.mark.parametrize("reply", [Fail(429, headers={"Retry-After": "7"}), Say("late", stall=3600)])
 def test_time_ends_a_wait_that_would_pass_it(reply: Reply) -> None:
     with serving(in_turn(reply, Say("fine"))) as server:
-        begin = time.perf_counter()
         refused(client(server, Budget(seconds=0.2)), r"budget of 0.2 seconds: raise KGDX_LLM_MAX_SECONDS")
-        assert time.perf_counter() - begin < 2
         assert client(server, Budget(seconds=50)).ask(ASKED).text == "fine"
 
 
@@ -129,9 +127,6 @@ def test_answers_that_are_kept_cost_nothing(tmp_path: Path) -> None:
         with pytest.raises(LlmError) as caught:
             model.ask(Request((Message("user", "something else"),)))
     assert caught.value.kind == "budget"
-
-
-# --- settings -------------------------------------------------------------------------------------------------------
 
 
 def access(tmp_path: Path, **settings: str) -> LlmAccess:

@@ -154,9 +154,6 @@ def test_an_empty_answer_is_an_error() -> None:
         client(server).ask(ASKED)
 
 
-# --- streams --------------------------------------------------------------------------------------------------------
-
-
 def test_a_stream_arrives_in_pieces_with_its_tokens() -> None:
     pieces: list[str] = []
     with serving(in_turn(Say("one two three"))) as server:
@@ -190,9 +187,6 @@ def test_an_endpoint_that_cannot_count_its_streams_is_asked_without() -> None:
         model = client(server)
         assert [model.ask(ASKED, lambda piece: None).text for _ in range(2)] == ["fine", "fine"]
     assert len(server.requests) == 3
-
-
-# --- JSON -----------------------------------------------------------------------------------------------------------
 
 
 def only(*modes: str) -> Script:
@@ -338,9 +332,6 @@ def test_a_request_that_is_wrong_in_every_form_is_rejected_and_nothing_is_rememb
     assert model.mode == "json_schema"
 
 
-# --- limits and silence ---------------------------------------------------------------------------------------------
-
-
 def test_no_more_calls_run_at_a_time_than_allowed() -> None:
     with serving(in_turn(Say("fine", stall=0.05))) as server:
         model = client(server)
@@ -363,9 +354,6 @@ def test_neither_text_nor_key_gets_into_an_error_or_a_log(reply: Fail, caplog: p
         assert "Jane" not in said
         assert SECRET not in said
     assert caught.value.__cause__ is None
-
-
-# --- cache and recording --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -53,9 +53,6 @@ def with_(request: Request, **changes: Any) -> Request:
     return Request(**{name: getattr(request, name) for name in request.__slots__} | changes)
 
 
-# --- several samples ------------------------------------------------------------------------------------------------
-
-
 def test_each_of_several_samples_is_what_a_request_of_its_own_gives() -> None:
     with serving(babble) as server:
         model = endpoint(server)
@@ -102,9 +99,6 @@ def test_one_sample_that_fails_fails_the_call_and_the_others_are_kept(tmp_path: 
             sampled(model, with_(HOT, n=3))
         assert caught.value.kind == "refused"
         assert sampled(model, with_(HOT, seed=seed_of(7, 2)))[0][0].cached
-
-
-# --- settings, tokens, continued texts ------------------------------------------------------------------------------
 
 
 def test_every_setting_is_sent_and_none_that_is_not_given() -> None:
@@ -196,9 +190,6 @@ def test_reasoning_is_separated_dropped_or_kept(say: Say, choice: Any, text: str
     assert (made.text, made.reasoning) == (text, reasoning)
 
 
-# --- many at a time -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [200, pytest.param(1_000, marks=pytest.mark.heavy)])
 def test_a_thousand_samples_at_a_time_equal_those_one_by_one(count: int) -> None:
     requests = [
@@ -250,14 +241,9 @@ def test_a_cancelled_call_ends_at_once_and_leaves_the_others_alone() -> None:
             await slow
         return (await fine).text
 
-    with serving(lambda body, number: Say("late", stall=20 if body.get("seed") else 0.2)) as server:
+    with serving(lambda body, number: Say("late", stall=3600 if body.get("seed") else 0.2)) as server:
         model = endpoint(server)
-        begin = time.perf_counter()
         assert asyncio.run(closing(model, calls(model))) == "late"
-    assert time.perf_counter() - begin < 5
-
-
-# --- the synchronous form -------------------------------------------------------------------------------------------
 
 
 def test_a_synchronous_call_works_within_a_running_event_loop() -> None:
@@ -272,20 +258,21 @@ def test_a_synchronous_call_works_within_a_running_event_loop() -> None:
 
 def test_pieces_are_heard_in_the_thread_that_asks_and_what_that_raises_ends_the_call() -> None:
     threads: set[int] = set()
+    heard: list[str] = []
 
     def hear(piece: str) -> None:
         threads.add(threading.get_ident())
+        heard.append(piece)
         if len(threads) == 1 and piece == "stop":
             raise KeyError(piece)
 
     with serving(in_turn(Say("well"), Say("wellstopmore" * 50, stall=0.05))) as server:
         model = endpoint(server)
         assert model.ask(ASKED, hear).text == "well"
-        begin = time.perf_counter()
         with pytest.raises(KeyError):
             model.ask(ASKED, hear)
     assert threads == {threading.get_ident()}
-    assert time.perf_counter() - begin < 3
+    assert heard[-1] == "stop"
 
 
 def test_a_synchronous_call_within_the_models_own_event_loop_says_so_instead_of_waiting_for_ever() -> None:
@@ -295,7 +282,7 @@ def test_a_synchronous_call_within_the_models_own_event_loop_says_so_instead_of_
     endpoint_ = Endpoint(LlmAccess("m", "http://127.0.0.1:9/v1"))
     future = asyncio.run_coroutine_threadsafe(wrong(), private_loop())
     with pytest.raises(RuntimeError, match=r"await sample\(\)"):
-        future.result(5)
+        future.result(60)
 
 
 def test_a_model_that_is_dropped_closes_its_connections() -> None:
@@ -305,13 +292,11 @@ def test_a_model_that_is_dropped_closes_its_connections() -> None:
         assert len(server._open) == 1
         del model
         gc.collect()
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while server._open and time.monotonic() < until:
             time.sleep(0.01)
         assert not server._open
 
-
-# --- what is kept ---------------------------------------------------------------------------------------------------
 
 IDS = st.lists(st.integers(0, 2**31), max_size=4).map(tuple)
 COMPLETIONS = st.builds(

@@ -173,9 +173,6 @@ def test_a_truncated_answer_without_anything_whole_is_an_error() -> None:
         structured(Scripted(LlmError("stopped", kind="truncated", partial='{"ite')), ASKED, Items)
 
 
-# --- prompts --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", names())
 def test_a_prompt_whose_words_change_gets_a_new_version(name: str) -> None:
     found = prompt(name)

@@ -62,7 +62,7 @@ def ask(
 ) -> tuple[Said, list[dict[str, Any]]]:
     policy = Writer(**{"evidence": filled(), **how})
     with serving(script) as server:
-        model = Endpoint(LlmAccess("m", server.url, timeout=5.0, attempts=1))
+        model = Endpoint(LlmAccess("m", server.url, timeout=60.0, attempts=1))
         world = World(models={"m": model}, on_text=on_text)
         episode = run(world, State(Case("q"), limits=Limits(errors=9)), policy)
         model.close()

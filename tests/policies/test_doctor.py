@@ -81,9 +81,6 @@ def writing(**said: str) -> Script:
     return reply
 
 
-# --- the whole line, over HTTP --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("policy", WAYS, ids=lambda policy: policy.way)
 def test_doctor_patient_and_measurement_consult_over_http(graph: Graph, policy: DoctorPolicy) -> None:
     with behind(answering(agent())) as (model, server):
@@ -139,9 +136,6 @@ def test_a_log_without_words_holds_none(graph: Graph) -> None:
         assert words in dump(episode.log) and words not in shown
 
 
-# --- switches -------------------------------------------------------------------------------------------------------
-
-
 def test_each_ablation_is_one_switch(graph: Graph) -> None:
     whole, _ = consulted(graph, MEDKGI, agent())
     no_graph, _ = consulted(graph, MEDKGI.model_copy(update={"graph": False}), agent())
@@ -186,9 +180,6 @@ def test_without_a_record_what_was_said_long_ago_is_forgotten_but_for_the_compla
     said = len(turns(episode.log))
     assert said > 5
     assert episode.state.case.text.split("\n") == [f"Answer {at}." for at in (1, said - 2, said - 1, said)]
-
-
-# --- what goes wrong ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,6 @@ def cuts(here: World, episode: Episode, policy: Policy) -> None:
         assert again.state.counts._replace(milliseconds=0) == episode.state.counts._replace(milliseconds=0)
 
 
-# --- a simulated patient --------------------------------------------------------------------------------------------
-
-
 def test_a_simulated_patient_is_asked_and_diagnosed(graph: Graph) -> None:
     episode = run(world(graph), first(POLICY, SEIZURE, graph=graph), POLICY)
     assert episode.reason == "diagnosed"
@@ -120,8 +117,8 @@ def test_the_most_telling_question_comes_first_and_none_is_settled_already(graph
     waiting = run(World(graph), state, POLICY)
     proposed = waiting.state.get(Questions)
     assert proposed is not None
-    gains = [each.gain for each in proposed.questions]
-    assert gains == sorted(gains, reverse=True)
+    worth = [each.value for each in proposed.questions]
+    assert worth == sorted(worth, reverse=True)
     best, pending = proposed.questions[0], waiting.state.pending
     assert isinstance(pending, AskPatient)
     assert (pending.term, pending.label, pending.gain) == (best.id, best.label, round(best.gain, 6))
@@ -158,9 +155,6 @@ def test_equal_seeds_give_equal_consultations(graph: Graph) -> None:
     assert logs[0] == logs[1]
 
 
-# --- a person -------------------------------------------------------------------------------------------------------
-
-
 def test_without_a_patient_it_waits_and_goes_on_with_the_reply(graph: Graph) -> None:
     here, patient = World(graph), SimulatedPatient(RECORDED, graph.ancestry)
     episode = run(here, first(POLICY, SEIZURE, graph=graph), POLICY)
@@ -193,9 +187,6 @@ def test_it_goes_on_in_another_process_with_an_equal_log(graph: Graph, folder: P
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert load(done.stdout) == whole.log
-
-
-# --- every policy ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))

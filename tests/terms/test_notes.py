@@ -106,6 +106,6 @@ def test_two_patients_are_said_in_one_line(hpo_reader: Extractor) -> None:
 
 def test_a_long_note_takes_no_longer_for_its_length(hpo_reader: Extractor) -> None:
     text = (" ".join(SENTENCES) + "\n") * 400
-    begin = time.perf_counter()
+    begin = time.process_time()
     hpo_reader.extract(text)
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30

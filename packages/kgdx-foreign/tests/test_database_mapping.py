@@ -104,9 +104,6 @@ def test_names_stay_within_their_quotation_whatever_they_hold(label: str, key: s
         assert theirs.parameters == text.parameters
 
 
-# --- templates ------------------------------------------------------------------------------------------------------
-
-
 def in_names(text: str, mapping: str) -> str:
     return rewrite(text, parse_mapping(mapping), load_schema()).text
 

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from kgdx.actions.answering import Cite, Diagnose, Respond
-from kgdx.actions.describing import Describe
-from kgdx.actions.explaining import Explain
-from kgdx.actions.headers import (
-    GetCure,
-    GetDrug,
-    GetGene,
-    GetMedicine,
-    GetSymptom,
-    GetTest,
-    InferByComorbidity,
-    InferByCure,
-    InferByDrug,
-    InferByGene,
-    InferBySymptom,
-    InferByTest,
-)
-from kgdx.actions.inferring import InferByPhenotype
-from kgdx.actions.reading import Extract, Rank, Recognise
-from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
-from kgdx.actions.tools import Lookup, Match, Search, Summarise
-from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.cited_answer import Answer
-from kgdx.answer.diagnosis import Diagnosis
-from kgdx.episode.wish import ACTIONS, Action, parse_action
-from kgdx.results.cited import Citation, CitedText, Description, Resolved, Sentence
-from kgdx.results.document import NOTICE
-from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
+from typing import TYPE_CHECKING
+
+from kgdx.lazy import names_of
+
+if TYPE_CHECKING:
+    from kgdx.actions.answering import Cite, Respond
+    from kgdx.actions.describing import Describe
+    from kgdx.actions.explaining import Explain
+    from kgdx.actions.headers import (
+        GetCure,
+        GetDrug,
+        GetGene,
+        GetMedicine,
+        GetSymptom,
+        GetTest,
+        InferByComorbidity,
+        InferByCure,
+        InferByDrug,
+        InferByGene,
+        InferBySymptom,
+        InferByTest,
+    )
+    from kgdx.actions.inferring import InferByPhenotype
+    from kgdx.actions.reading import Diagnose, Extract, Rank, Recognise
+    from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
+    from kgdx.actions.tools import Lookup, Match, Search, Summarise
+    from kgdx.answer.artifacts import Retrieved
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.answer.diagnosis import Diagnosis
+    from kgdx.episode.wish import ACTIONS, Action, parse_action
+    from kgdx.results.cited import Citation, CitedText, Description, Resolved, Sentence
+    from kgdx.results.document import NOTICE
+    from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 
 __all__ = [
     "ACTIONS",
@@ -78,3 +83,25 @@ __all__ = [
     "Summarise",
     "parse_action",
 ]
+
+__getattr__ = names_of(
+    "kgdx",
+    {
+        "actions.answering": "Cite Respond",
+        "actions.describing": "Describe",
+        "actions.explaining": "Explain",
+        "actions.headers": "GetCure GetDrug GetGene GetMedicine GetSymptom GetTest "
+        "InferByComorbidity InferByCure InferByDrug InferByGene InferBySymptom InferByTest",
+        "actions.inferring": "InferByPhenotype",
+        "actions.reading": "Diagnose Extract Rank Recognise",
+        "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Infer Retrieve",
+        "actions.tools": "Lookup Match Search Summarise",
+        "answer.artifacts": "Retrieved",
+        "answer.cited_answer": "Answer",
+        "answer.diagnosis": "Diagnosis",
+        "episode.wish": "ACTIONS Action parse_action",
+        "results.cited": "Citation CitedText Description Resolved Sentence",
+        "results.document": "NOTICE",
+        "results.evidence_paths": "EvidencePath PathNode PathRelation",
+    },
+)

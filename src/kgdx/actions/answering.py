@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -13,7 +11,6 @@ from kgdx.actions.describing import named
 from kgdx.answer.artifacts import (
     Answered,
     Cited,
-    Declared,
     Described,
     Explained,
     Fitted,
@@ -34,6 +31,7 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import ConfigError, KgdxError, UsageError
 from kgdx.graph.protocol import Row
+from kgdx.lazy import lazy_pattern
 from kgdx.literature import Found, Publication
 from kgdx.results.cited import Citation, CitedText
 
@@ -100,9 +98,16 @@ class Respond(Action):
 
         def make() -> CitedText:
             if self.text is None and self.wants:
-                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether)
-                left = {"unread": self.unread, "unused": self.unused, "without": self.without}
-                return focused(evidence, replace(asked, **left), language, self.strict)
+                asked = Asked(
+                    tuple(map(Want, self.wants)),
+                    self.subjects,
+                    self.others,
+                    self.whether,
+                    self.unread,
+                    self.unused,
+                    self.without,
+                )
+                return focused(evidence, asked, language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)
             return check(self.text, evidence, strict=self.strict, language=language, author=self.author)
@@ -121,7 +126,7 @@ MAX_CITATIONS = 50
 MAX_SEARCHED = 5
 """Most diseases that PubMed is asked for in one request."""
 
-_PMID = re.compile(r"PMID:0*([1-9]\d{0,8})\Z")
+_PMID = lazy_pattern(r"PMID:0*([1-9]\d{0,8})\Z")
 
 
 class Cite(Action):
@@ -252,38 +257,3 @@ def _citation(found: Publication, about: tuple[str, ...], before: Citation | Non
 
 
 # The last action of an episode: the policy declares its diagnosis.
-
-
-class Diagnose(Action):
-    """Declare the present ranking, or an order of diseases, as the diagnosis and end the episode.
-
-    Example:
-        >>> Diagnose().parameters()
-        {'diseases': []}
-    """
-
-    name: ClassVar[str] = "diagnose"
-    planned: ClassVar[bool] = False
-    makes: ClassVar[type[Artifact]] = Declared
-    ends: ClassVar[str] = "diagnosed"
-    pure: ClassVar[bool] = True
-
-    diseases: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
-    """Ids of diseases, best first; the ranking's own order when absent."""
-
-    @property
-    def reads(self) -> tuple[Reads, ...]:
-        """The ranking; an order of diseases stands alone."""
-        return () if self.diseases else (Ranked,)
-
-    def refused(self, state: State) -> str | None:
-        """Refuse to declare a ranking that was made of an older case, or none."""
-        if self.diseases or state.get(Ranked) is not None:
-            return None
-        if state.last(Ranked) is not None:
-            return "the ranking was made before the case's findings changed: run the action rank again"
-        return "there is no ranking to declare: run the action rank first"
-
-    def run(self, graph: Operations, view: State) -> Declared:
-        """Return the declaration."""
-        return Declared(self.diseases)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -20,6 +19,7 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Row
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Description, MeshHeading
 from kgdx.terms.normalise import bare, has_chinese
 
@@ -32,7 +32,7 @@ MAX_DISEASES = 20
 _TEXT_CHARS = 2_000
 FINDINGS = ("Disease", "Symptom", "Phenotype")
 """Classes of what a passage may name."""
-_GIVEN = re.compile(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
+_GIVEN = lazy_pattern(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]{2,80}?)\s*(?:[，,;；、][^）)]{0,80})?[）)]")
 """The English name that Chinese texts give in brackets behind the name they begin with."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -79,7 +80,9 @@ class Explain(Action):
         observed, excluded = list(case.observed), list(case.excluded)
         candidates = self._told(graph, view, members)
         direct = graph.query("evidence_supporting", diseases=ids, findings=observed)
-        shared = _shared(graph, candidates, members, direct)
+        worded = _in_words(graph, ids, observed)
+        shared = _shared(graph, candidates, members, [*direct, *worded])
+        phrases = _phrases(graph, case, candidates, members)
         contrary = graph.query("evidence_against", diseases=ids, findings=observed, excluded=excluded)
         usual = graph.query(
             "evidence_typical",
@@ -88,13 +91,15 @@ class Explain(Action):
             minimum=TYPICAL_SHARE,
             limit=TYPICAL_ROWS * len(ids),
         )
-        for_ = by_candidate([*direct, *shared], members)
+        for_ = by_candidate([*direct, *worded, *shared], members)
+        said = {each.id: weights(each) for each in candidates}
         against = by_candidate(contrary, members)
         typical = by_candidate(usual, members)
         found: dict[str, tuple[EvidencePath, ...]] = {
             candidate: (
-                *supporting(case, for_.get(candidate, ())),
-                *against_paths(case, against.get(candidate, ())),
+                *supporting(case, for_.get(candidate, ()), said.get(candidate, {})),
+                *phrases.get(candidate, ()),
+                *against_paths(case, against.get(candidate, ()), said.get(candidate, {})),
                 *typical_paths(case, typical.get(candidate, ()), graph.graph.ancestry, self.typical),
             )
             for candidate in dict.fromkeys(members.values())
@@ -132,6 +137,54 @@ class Explain(Action):
                 for id in self.diseases
             }
         return {member: id for id, others in chosen.items() for member in (id, *others)}
+
+
+def _in_words(graph: Operations, diseases: Sequence[str], findings: Sequence[str]) -> list[Row]:
+    """Return what sources say in words that findings meet: symptoms that are phenotypes, and what texts name."""
+    if not findings:
+        return []
+    rows: list[Row] = []
+    if graph.graph.in_words:
+        rows += graph.query("evidence_symptoms", diseases=diseases, findings=findings)
+    if graph.graph.in_texts:  # only texts name phenotypes, and only the store says which
+        rows += graph.query("evidence_texts", diseases=diseases, findings=findings)
+    return rows
+
+
+def _phrases(
+    graph: Operations, case: Case, candidates: Sequence[Candidate], members: Mapping[str, str]
+) -> dict[str, list[EvidencePath]]:
+    """Return paths from words of the patient to those of a disease's symptoms that they were compared with."""
+    told = {
+        (each.id, part.words): part
+        for each in candidates
+        for part in each.contributions
+        if part.rule == "phrase" and part.words and part.score > 0
+    }
+    names = {each.id: each.name for each in candidates}
+    ids = sorted(member for member, candidate in members.items() if any(candidate == id for id, _ in told))
+    if not ids:
+        return {}
+    found: dict[str, list[EvidencePath]] = defaultdict(list)
+    for row in graph.query("symptoms_of_diseases", diseases=ids, limit=None):
+        part = told.pop((members[row["disease"]], row["name"]), None)
+        if part is not None:
+            disease = PathNode(row["disease"], "Disease", names[members[row["disease"]]] or "")
+            met = {"text": part.text, "method": "words", "contribution": round(part.score, 4)}
+            relations = PathRelation("OBSERVED", met), _annotation(row, "HAS_SYMPTOM")
+            nodes = (PathNode(case.id, "PatientCase", "patient"), PathNode(row["id"], "Symptom", row["name"]), disease)
+            path = EvidencePath(nodes, relations, "supports", row["id"], references=references(row))
+            found[members[row["disease"]]].append(path)
+    return found
+
+
+def weights(candidate: Candidate) -> dict[str, float]:
+    """Return what each finding adds to a candidate's score."""
+    found: dict[str, float] = {}
+    for part in candidate.contributions:
+        if part.finding:
+            found[part.finding] = found.get(part.finding, 0.0) + part.score
+    return found
 
 
 def _strongest(candidate: Candidate, covered: Set[str]) -> Iterator[Contribution]:
@@ -186,19 +239,30 @@ def share(row: Mapping[str, Any]) -> float | None:
     return None if stated is None else stated.share
 
 
-def supporting(case: Case, rows: Iterable[Row]) -> list[EvidencePath]:
+def supporting(
+    case: Case, rows: Iterable[Row], weights: Mapping[str, float] = MappingProxyType({})
+) -> list[EvidencePath]:
     """Return the paths from the case over a finding and the ontology to annotations of one candidate.
 
     Only the annotations nearest to each finding are kept: what is three steps away says nothing once the finding
     itself is annotated.
     """
-    return [_path(case, row, "supports", "OBSERVED", "HAS_PHENOTYPE") for row in _nearest(rows)]
+    return [_path(case, row, "supports", "OBSERVED", "HAS_PHENOTYPE", weights) for row in _nearest(rows)]
 
 
-def against_paths(case: Case, rows: Iterable[Row]) -> list[EvidencePath]:
+def against_paths(
+    case: Case, rows: Iterable[Row], weights: Mapping[str, float] = MappingProxyType({})
+) -> list[EvidencePath]:
     """Return the paths from an excluded finding to an annotation, or from an observed one to an annotated absence."""
     return [
-        _path(case, row, "against", "EXCLUDED" if row["relation"] == "HAS_PHENOTYPE" else "OBSERVED", row["relation"])
+        _path(
+            case,
+            row,
+            "against",
+            "EXCLUDED" if row["relation"] == "HAS_PHENOTYPE" else "OBSERVED",
+            row["relation"],
+            weights,
+        )
         for row in _nearest(rows)
     ]
 
@@ -270,13 +334,19 @@ def _rises(row: Row) -> int:
     return 0 if row["direction"] == "descendant" else len(row["path_ids"]) - 1
 
 
-def _path(case: Case, row: Row, kind: Kind, first: str, last: str) -> EvidencePath:
+def _path(case: Case, row: Row, kind: Kind, first: str, last: str, weights: Mapping[str, float]) -> EvidencePath:
     chain = [PathNode(id, "Phenotype", name or "") for id, name in zip(_chain(row), _names(row), strict=True)]
     rises = _rises(row)
     steps = [PathRelation("IS_A", reversed=at >= rises) for at in range(len(chain) - 1)]
+    if row.get("symptom"):
+        chain.append(PathNode(row["symptom"], "Symptom", row["symptom_name"] or ""))
+        steps.append(PathRelation("MAPPED_TO", {"relation": row["relation"]}, reversed=True))
+    if "symptom" in row or "span" in row:
+        last = "HAS_SYMPTOM"
+    observed = _observation(case, row["finding"], first, weights.get(row["finding"]))
     return EvidencePath(
         nodes=(PathNode(case.id, "PatientCase", "patient"), *chain, _disease(row)),
-        relations=(_observation(case, row["finding"], first), *steps, _annotation(row, last)),
+        relations=(observed, *steps, _annotation(row, last)),
         kind=kind,
         finding=row["finding"],
         frequency=frequency_text(row),
@@ -304,10 +374,11 @@ def _annotation(row: Row, type: str) -> PathRelation:
     return PathRelation(type, kept, reversed=True)
 
 
-def _observation(case: Case, id: str, type: str) -> PathRelation:
+def _observation(case: Case, id: str, type: str, contribution: float | None) -> PathRelation:
+    adds = {} if contribution is None else {"contribution": round(contribution, 4)}
     status = Status.PRESENT if type == "OBSERVED" else Status.ABSENT
     found = next((finding for finding in case.findings if finding.id == id and finding.status is status), None)
     if found is None:
-        return PathRelation(type)
+        return PathRelation(type, adds)
     kept = {"method": found.method, "matched": found.matched, "score": found.score, "onset": found.onset}
-    return PathRelation(type, {key: value for key, value in kept.items() if value not in (None, "")})
+    return PathRelation(type, {key: value for key, value in kept.items() if value not in (None, "")} | adds)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kgdx.errors import StoreError
 from kgdx.files.known import place
-from kgdx.files.private import private_folder
+from kgdx.files.private import possible, private_folder
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
@@ -315,4 +315,4 @@ def mapping_of(mapping: str | Path | None, store: str) -> Path | None:
         return None
     if not is_neo4j(store):
         raise UsageError(f"a mapping is for a Neo4j database, and {store} is a folder", hint="give --store bolt://…")
-    return Path(mapping)
+    return possible(mapping)

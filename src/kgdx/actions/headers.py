@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
@@ -13,8 +12,9 @@ from kgdx.actions.inferring import DiseasesBy
 from kgdx.actions.retrieving import OfDiseases
 from kgdx.errors import StoreError
 from kgdx.graph.templates import Template, templates
+from kgdx.lazy import lazy_pattern
 
-_ACTION = re.compile(r"(?P<names>\w+(?:, \w+)*) of (?P<kind>\w+): (?P<purpose>.+)")
+_ACTION = lazy_pattern(r"(?P<names>\w+(?:, \w+)*) of (?P<kind>\w+): (?P<purpose>.+)")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Actions on the case and the question: read it, recognise its entities, rank diseases for it."""
+"""Actions on the case and the question: read it, recognise its entities, rank diseases for it, and declare them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from kgdx.actions.entities import NameList, understood
-from kgdx.answer.artifacts import Mentioned, Ranked, Read, Understood
+from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -147,7 +147,7 @@ class Rank(Action):
 
     Example:
         >>> Rank(top=5).parameters()
-        {'top': 5, 'also': [], 'case_bank': False, 'explain': False, 'gates': True, 'abstain': False}
+        {'top': 5, 'also': [], 'case_bank': None, 'explain': False, 'gates': True, 'abstain': False}
     """
 
     name: ClassVar[str] = "rank"
@@ -160,7 +160,7 @@ class Rank(Action):
     also: tuple[str, ...] = ()
     """Diseases to keep beside them, wherever they stand."""
 
-    case_bank: bool | None = False
+    case_bank: bool | None = None
     """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     explain: bool = False
@@ -207,3 +207,38 @@ class Rank(Action):
                 lambda ranking: len(ranking.candidates),
             )
         )
+
+
+class Diagnose(Action):
+    """Declare the present ranking, or an order of diseases, as the diagnosis and end the episode.
+
+    Example:
+        >>> Diagnose().parameters()
+        {'diseases': []}
+    """
+
+    name: ClassVar[str] = "diagnose"
+    planned: ClassVar[bool] = False
+    makes: ClassVar[type[Artifact]] = Declared
+    ends: ClassVar[str] = "diagnosed"
+    pure: ClassVar[bool] = True
+
+    diseases: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Ids of diseases, best first; the ranking's own order when absent."""
+
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        """The ranking; an order of diseases stands alone."""
+        return () if self.diseases else (Ranked,)
+
+    def refused(self, state: State) -> str | None:
+        """Refuse to declare a ranking that was made of an older case, or none."""
+        if self.diseases or state.get(Ranked) is not None:
+            return None
+        if state.last(Ranked) is not None:
+            return "the ranking was made before the case's findings changed: run the action rank again"
+        return "there is no ranking to declare: run the action rank first"
+
+    def run(self, graph: Operations, view: State) -> Declared:
+        """Return the declaration."""
+        return Declared(self.diseases)

@@ -14,19 +14,20 @@ from itertools import product
 from pathlib import Path
 
 from kgdx.answer.evidence_pack import EvidencePack
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import EvidenceItem
 from kgdx.terms.normalise import fold, read_table, simplify, word_key
 
 STATED = ("relation", "inference")
 """Kinds of evidence that state a relation between entities; others are compared by their words."""
 
-_LATIN = re.compile(r"[a-z0-9]+(?:[.'’-][a-z0-9]+)*")
-_HAN = re.compile("[一-鿿]+")
-_MARKS = re.compile(r"((?:\[E\d+\]\s*)+)")
-_ID = re.compile(r"E\d+")
-_PLACE = re.compile(r"https?://\S+|\bdoi:\S+|\bpmid:?\s?\d+|\b10\.\d{4,9}/\S+", re.IGNORECASE)
+_LATIN = lazy_pattern(r"[a-z0-9]+(?:[.'’-][a-z0-9]+)*")
+_HAN = lazy_pattern("[一-鿿]+")
+_MARKS = lazy_pattern(r"((?:\[E\d+\]\s*)+)")
+_ID = lazy_pattern(r"E\d+")
+_PLACE = lazy_pattern(r"https?://\S+|\bdoi:\S+|\bpmid:?\s?\d+|\b10\.\d{4,9}/\S+", re.IGNORECASE)
 """Addresses and numbers of publications, which are checked by themselves."""
-_LISTED = re.compile(r"[,;、，；]|\b(?:and|or)\b|[和及与或]")
+_LISTED = lazy_pattern(r"[,;、，；]|\b(?:and|or)\b|[和及与或]")
 _STEM = 4
 """Letters from which on a word with an ending is still the word."""
 _MOST_LISTED = 5

@@ -99,6 +99,29 @@ class Explained(Artifact):
 
 
 @dataclass(frozen=True, slots=True)
+class DiseasesNamed(Artifact):
+    """The diseases that a model's diagnosis names.
+
+    Attributes:
+        declared: Their ids, the likeliest first, each disease once.
+        unknown: Names that no disease of the graph has.
+        invented: How many marks and publications its reasons cite that no evidence has.
+        reasons: Why it names each, as far as the evidence carries it, by id.
+    """
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+
+    declared: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = field(default=(), repr=False)
+    invented: int = 0
+    reasons: Mapping[str, MoveReason] = field(default_factory=dict, repr=False, hash=False)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the ids, and how many names are unknown."""
+        return {"declared": list(self.declared), "unknown": len(self.unknown), "invented": self.invented}
+
+
+@dataclass(frozen=True, slots=True)
 class Reranked(Artifact):
     """The ranking's candidates in the order that a language model gave them; their scores stay as they are."""
 

@@ -15,7 +15,6 @@ from kgdx.case import Case, Issue
 from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
-from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.cited import AnswerDocument, ChosenOption, CitedText
 from kgdx.results.document import NOTICE
@@ -253,6 +252,8 @@ def answer_query(answer: Answer) -> str:
                     diseases[node.id] = None
     if not diseases:
         raise UsageError("the answer's evidence names no disease of the graph", hint="ask of one by its name")
+    from kgdx.graph.neo4j.browser_links import statement
+
     return statement("evidence_of_answer", diseases=list(diseases), things=list(things))
 
 

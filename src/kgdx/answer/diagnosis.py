@@ -16,11 +16,18 @@ from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
-from kgdx.graph.neo4j.browser_links import statement
 from kgdx.llm.budget import Spent
 from kgdx.results.document import NOTICE
 from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, Judgement, Reranking, RolloutPart
+from kgdx.results.ranked import (
+    Candidate,
+    CaseSummary,
+    DangerousDisease,
+    DiagnosisDocument,
+    Judgement,
+    Reranking,
+    RolloutPart,
+)
 from kgdx.results.view import supporting
 from kgdx.results.words_read import ReadFinding, unread_texts
 
@@ -118,6 +125,11 @@ class Diagnosis:
         ranked = [(candidate.id, f"{candidate.score:.9g}") for candidate in self.candidates]
         content = [self.case.id, self.case.digest, self.policy, self.fingerprint, self.version, ranked]
         return f"run:{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    @property
+    def dangerous(self) -> tuple[DangerousDisease, ...]:
+        """Dangerous diseases that the findings do not exclude, at most five, each with what settles it now."""
+        return () if self.judgement is None else self.judgement.dangerous
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -417,6 +429,8 @@ def run_query(run: str, ranks: Iterable[int], *, asked: bool = False) -> str:
     wanted = sorted(set(ranks))
     if not wanted:
         raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")
+    from kgdx.graph.neo4j.browser_links import statement
+
     return statement("consultation_of_run" if asked else "evidence_of_run", run=run, ranks=wanted)
 
 
@@ -432,4 +446,6 @@ def disease_query(disease: str, findings: Iterable[Finding]) -> str:
     for each in findings:
         if each.status in by_status:
             by_status[each.status].append(each.id)
+    from kgdx.graph.neo4j.browser_links import statement
+
     return statement("evidence_of_disease", disease=disease, **by_status)

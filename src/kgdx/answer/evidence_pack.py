@@ -6,7 +6,6 @@ It is a pure function of the state, so the same episode has the same pack wherev
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -30,6 +29,7 @@ from kgdx.answer.artifacts import (
 from kgdx.answer.facts import Fact, documents, facts
 from kgdx.episode.state import State
 from kgdx.graph.protocol import digest
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Citation, Description, EvidenceItem, ItemKind, Nothing, Pack
 from kgdx.results.evidence_paths import PathNode, frequency_text
 
@@ -378,9 +378,9 @@ def clean(text: str, most: int = NAME_CHARS) -> str:
 
 
 _HARMLESS = str.maketrans("[]【】［］", "()()()")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_CHINESE = re.compile("[一-鿿]")
-_FENCE = re.compile(r"([=`~#*_-])\1{2,}")
+_TAG = lazy_pattern(r"<(?=[A-Za-z/!?])")
+_CHINESE = lazy_pattern("[一-鿿]")
+_FENCE = lazy_pattern(r"([=`~#*_-])\1{2,}")
 
 
 def language_of(text: str) -> str:

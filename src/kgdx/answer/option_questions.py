@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgdx.errors import UsageError
+from kgdx.lazy import lazy_pattern
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Names of options, in order."""
 
-_STATED = re.compile(
+_STATED = lazy_pattern(
     r"(?:\b(?:answer|option|choice)(?: choice)?\b[\"'*_`]*\s*(?:(?:(?:would|should|must|will) be|is|are|was|:|=)+|\n)"
     r"|\\boxed|\b(?:choose|select|pick)\b(?:\s+(?:option|answer))?"
     r"|(?:答案|选项)(?:应该|应)?(?:选择|选|是|为|[:=])+|选择?)"
@@ -25,18 +26,18 @@ _STATED = re.compile(
 _OPEN = r"[#\s\"'“‘*_`({\[<【:$]*(?:(?:\\text\{|option\b|choice\b|answer\b|选项|答案)[\s({\[]*)?"
 _CLOSE = r"[\"'”’*_`)}\]>】$]*"
 _LETTER = r"(?P<letter>[A-Za-z])(?![A-Za-z0-9'’-])"
-_LABEL = re.compile(rf"{_OPEN}{_LETTER}{_CLOSE}", re.IGNORECASE)
-_NEXT = re.compile(
+_LABEL = lazy_pattern(rf"{_OPEN}{_LETTER}{_CLOSE}", re.IGNORECASE)
+_NEXT = lazy_pattern(
     rf"\s*(?:[,/&+、]|and\b|or\b|和|或|及|与)(?:\s*(?:and|or)\b)?{_OPEN}(?P<letter>[A-Z])(?![A-Za-z0-9'’-])"
     r"(?!\s*(?:is|are|was|would|does|has|can|不|是|为))"
 )
-_ALONE = re.compile(rf"^{_OPEN}{_LETTER}{_CLOSE}(?:[.:,、。)\-]|\s*$)", re.MULTILINE | re.IGNORECASE)
-_PRAISED = re.compile(
+_ALONE = lazy_pattern(rf"^{_OPEN}{_LETTER}{_CLOSE}(?:[.:,、。)\-]|\s*$)", re.MULTILINE | re.IGNORECASE)
+_PRAISED = lazy_pattern(
     rf"(?:^|(?<![A-Za-z0-9'’-])){_LETTER}[)\]*]*\s*(?:is|是)\s*(?:(?:most likely|clearly|thus|therefore|the|最)\s*)*"
     r"(?:correct|right|best|正确|对的)",
     re.MULTILINE,
 )
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINKING = lazy_pattern(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

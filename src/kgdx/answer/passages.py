@@ -13,6 +13,7 @@ from kgdx.answer.evidence_pack import clean
 from kgdx.answer.sentences import split
 from kgdx.answer.wants import TEXTS
 from kgdx.graph.protocol import Row
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table
 
 LONGEST = 220
@@ -26,8 +27,8 @@ _NAMED = 2
 """What it is worth that an entry is called as was asked."""
 _WIDE = frozenset({"definition", "picture", "article"})
 """Kinds of text that say whatever there is to say."""
-_IT = re.compile(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
-_CLAUSE = re.compile(r"(?<=[,;，；、：:])")
+_IT = lazy_pattern(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
+_CLAUSE = lazy_pattern(r"(?<=[,;，；、：:])")
 
 
 @cache

@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 
 from kgdx.answer.agreement import Agreement
 from kgdx.answer.evidence_pack import EvidencePack, language_of
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import CitedText, Sentence
 
 _words = str.split
 _HAN = "一-鿿"
-_BULLET = re.compile(r"\s{0,8}(?:[-*•·]\s+|\d{1,3}[.)](?=\s)|\d{1,3}、|[（(]\d{1,3}[）)]|#{1,6}\s+)\s*")
-_END = re.compile(rf"[。！？]+|[!?]+(?=[\s\"'”’)\]\[【［(（]|$|[{_HAN}])|\.+(?=[\s\"'”’)\[【［(（]|$|[{_HAN}])")
-_CLOSING = re.compile(r"[\"'”’』」）)\*_]*")
-_BRACKETS = re.compile(r"[\[【［(（]([^\[\]【】［］()（）]{1,200})[\]】］)）](?:\((?:https?:|#)[^()\s]{0,500}\))?")
-_ID = re.compile(r"[E](\d{1,6})")
-_SPAN = re.compile(r"E(\d{1,6})\s?(?:-|–|—|~|至|到|to)\s?E?(\d{1,6})")
-_LABEL = re.compile(r"^(?:evidence|sources?|refs?\.?|证据|依据|来源|参见|见|see|cf\.)?\s?[:#^]?\s?", re.IGNORECASE)
-_BETWEEN = re.compile(r"[\s,;、/|&^]|and|和|及|与|以及", re.IGNORECASE)
-_NUMBERS = re.compile(r"\^?\d{1,3}(?:\s?[,\-–]\s?\d{1,3}){0,20}")
+_BULLET = lazy_pattern(r"\s{0,8}(?:[-*•·]\s+|\d{1,3}[.)](?=\s)|\d{1,3}、|[（(]\d{1,3}[）)]|#{1,6}\s+)\s*")
+_END = lazy_pattern(rf"[。！？]+|[!?]+(?=[\s\"'”’)\]\[【［(（]|$|[{_HAN}])|\.+(?=[\s\"'”’)\[【［(（]|$|[{_HAN}])")
+_CLOSING = lazy_pattern(r"[\"'”’』」）)\*_]*")
+_BRACKETS = lazy_pattern(r"[\[【［(（]([^\[\]【】［］()（）]{1,200})[\]】］)）](?:\((?:https?:|#)[^()\s]{0,500}\))?")
+_ID = lazy_pattern(r"[E](\d{1,6})")
+_SPAN = lazy_pattern(r"E(\d{1,6})\s?(?:-|–|—|~|至|到|to)\s?E?(\d{1,6})")
+_LABEL = lazy_pattern(r"^(?:evidence|sources?|refs?\.?|证据|依据|来源|参见|见|see|cf\.)?\s?[:#^]?\s?", re.IGNORECASE)
+_BETWEEN = lazy_pattern(r"[\s,;、/|&^]|and|和|及|与|以及", re.IGNORECASE)
+_NUMBERS = lazy_pattern(r"\^?\d{1,3}(?:\s?[,\-–]\s?\d{1,3}){0,20}")
 _WIDE = str.maketrans("ＥｅeE０１２３４５６７８９，；：～", "EEEE0123456789,;:~")
 """Full-width forms, which models write in Chinese text, and small letters."""
 
@@ -186,17 +187,17 @@ NOTHING_CITED = {
 """Stands before a strict answer that cites nothing at all."""
 
 _LONGEST_TITLE = 80
-_LACKS = re.compile(r"[\s>*_\-]*(?:not enough evidence|insufficient evidence|证据不足|证据不够)", re.IGNORECASE)
-_PMIDS = re.compile(
+_LACKS = lazy_pattern(r"[\s>*_\-]*(?:not enough evidence|insufficient evidence|证据不足|证据不够)", re.IGNORECASE)
+_PMIDS = lazy_pattern(
     r"(?:(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/|PMIDs?\s?[:：#]?\s?)"
     r"(\d{1,9}(?:\s?[,，;；、]\s?(?:PMID\s?[:：]?\s?)?\d{4,9}){0,50})/?",
     re.IGNORECASE,
 )
-_DOI = re.compile(
+_DOI = lazy_pattern(
     r"(?:https?://(?:dx\.)?doi\.org/|doi\s?[:：]?\s?)?\b(10\.\d{4,9}/[^\s\"'<>\[\]【】，。；（）]+)", re.IGNORECASE
 )
-_LEFT = re.compile(r" +( |[.,;:!?。，；：！？])")
-_EMPTY = re.compile(r"\s?[(（\[【]\s?(?:[,;，；、]\s?)*[)）\]】]")
+_LEFT = lazy_pattern(r" +( |[.,;:!?。，；：！？])")
+_EMPTY = lazy_pattern(r"\s?[(（\[【]\s?(?:[,;，；、]\s?)*[)）\]】]")
 
 
 def check(

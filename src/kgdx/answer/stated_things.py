@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from kgdx.answer.wants import aspect_of
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import EvidenceItem
 from kgdx.schema.model import FREQUENCIES
 
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$|\s+due\s+to\s.*$",
     re.IGNORECASE,
 )

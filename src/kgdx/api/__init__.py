@@ -8,24 +8,29 @@
 
 from __future__ import annotations
 
-from kgdx.api.browsing import Browsed, browse, browser_place
-from kgdx.api.building import (
-    build,
-    decide,
-    diff,
-    ensure_default_graph,
-    freshness,
-    pull,
-    push,
-    readers,
-    remove,
-    retry,
-    update,
-)
-from kgdx.api.concluding import diagnosis_of
-from kgdx.api.exporting import export
-from kgdx.api.open_graph import CaseLike, Graph
-from kgdx.api.opening import open, save, verify
+from typing import TYPE_CHECKING
+
+from kgdx.lazy import names_of
+
+if TYPE_CHECKING:
+    from kgdx.api.browsing import Browsed, browse, browser_place
+    from kgdx.api.building import (
+        build,
+        decide,
+        diff,
+        ensure_default_graph,
+        freshness,
+        pull,
+        push,
+        readers,
+        remove,
+        retry,
+        update,
+    )
+    from kgdx.api.concluding import diagnosis_of
+    from kgdx.api.exporting import export
+    from kgdx.api.open_graph import CaseLike, Graph
+    from kgdx.api.opening import misfits, open, save, verify
 
 __all__ = [
     "Browsed",
@@ -40,6 +45,7 @@ __all__ = [
     "ensure_default_graph",
     "export",
     "freshness",
+    "misfits",
     "open",
     "pull",
     "push",
@@ -50,3 +56,15 @@ __all__ = [
     "update",
     "verify",
 ]
+
+__getattr__ = names_of(
+    "kgdx",
+    {
+        "api.browsing": "Browsed browse browser_place",
+        "api.building": "build decide diff ensure_default_graph freshness pull push readers remove retry update",
+        "api.concluding": "diagnosis_of",
+        "api.exporting": "export",
+        "api.open_graph": "CaseLike Graph",
+        "api.opening": "misfits open save verify",
+    },
+)

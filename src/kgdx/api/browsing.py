@@ -71,11 +71,6 @@ def browse(
         browser: Address of Neo4j Browser's server, where it is not that of the Neo4j.
         push: Whether the graph may be copied to a Neo4j that is empty or holds another graph of kgdx.
         progress: Told in words what takes long.
-
-    Raises:
-        StoreError: The server cannot be reached or refuses the password, or lacks the graph and ``push`` says no.
-        UsageError: There is no such run or candidate.
-        ConfigError: There is no Neo4j, or no password.
     """
     from kgdx.graph.neo4j.browser_links import place
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreLockedError, UsageError
+from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -48,11 +49,6 @@ def build(
         keep_cases: Whether saved cases and runs are carried over.
         force: Whether a source may have lost half of the rows that it has in the old graph.
 
-    Raises:
-        SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server.
-
     Example:
         >>> build(store="bolt://localhost:7687")
         Traceback (most recent call last):
@@ -64,6 +60,30 @@ def build(
 
     means = _making(settings)
     return build_graph(sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **means)
+
+
+def left_behind(
+    sources: Iterable[str] | Mapping[str, str | None] | None, *, store: str | Path | None = None
+) -> dict[str, str]:
+    """Return what a build would take out of the graph that is there though ranking needs it: source → what it is for.
+
+    Sources of the default build are named where the annotations of findings are among what goes.
+    """
+    settings = _embedded(store)
+    from kgdx.ingest.manifest import manifests
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
+    from kgdx.ingest.source_choice import choose
+
+    folder, gone = GraphFolder(settings.graph_folder), {}
+    with suppress(KgdxError):  # the build itself says what is wrong
+        if folder.exists:
+            there, wanted = sound_report(folder.current()).sources, choose(sources)
+            gone = {
+                name: found.worth
+                for name, found in manifests().items()
+                if found.standard and name in there and name not in wanted
+            }
+    return gone if "hpoa" in gone else {}
 
 
 def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
@@ -79,10 +99,6 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     Returns:
         The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
         is not the default one.
-
-    Raises:
-        SourceError: A standard source cannot be read.
-        StoreError: The folder cannot be written, or names a build that is not there.
 
     Example:
         >>> ensure_default_graph()  # doctest: +SKIP
@@ -125,12 +141,6 @@ def update(
         store: Graph folder.
         progress: Called as it goes on.
         force: Whether a source may have lost half of its rows.
-
-    Raises:
-        SourceError: A source is missing, not what it should be, or has lost half of its rows.
-        StoreError: There is no graph, or it was copied from a server.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import update as update_graph
@@ -147,12 +157,6 @@ def remove(
         source: The source's name; ``user`` for all saved cases and runs.
         store: Graph folder.
         progress: Called as it goes on.
-
-    Raises:
-        SourceError: The graph has no such source, or another one needs it.
-        StoreError: There is no graph, or it was copied from a server.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import remove as remove_source
@@ -173,11 +177,6 @@ def retry(
             against what the graph has now.
         store: Graph folder.
         progress: Called as it goes on.
-
-    Raises:
-        UsageError: Nothing is mended in the file, it is no such file, or the store is a Neo4j server.
-        SourceError: A source's file is not there any more.
-        StoreLockedError: Another process builds or writes.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -206,11 +205,6 @@ def decide(
 
     Returns:
         What the update made, if there was one.
-
-    Raises:
-        StoreError: There is no graph.
-        StoreLockedError: Another process builds or writes.
-        UsageError: The store is a Neo4j server, or its folder cannot be written.
     """
     settings = _embedded(store)
     from kgdx.ingest.alignment.decisions import Decisions
@@ -229,10 +223,6 @@ def diff(old: str | Path | None = None, new: str | Path | None = None) -> Compar
     Args:
         old: Graph folder; ``None`` for what the new one held before its last build or update.
         new: Graph folder; the store in use when ``None``.
-
-    Raises:
-        StoreError: One of them is no graph, or nothing is known of what was there before.
-        UsageError: One of them is a Neo4j server.
     """
     before = None if old is None else _embedded(old).graph_folder
     target = _embedded(new).graph_folder
@@ -248,10 +238,6 @@ def freshness(store: str | Path | None = None) -> Freshness:
 
     Args:
         store: Graph folder.
-
-    Raises:
-        StoreError: There is no graph.
-        UsageError: The store is a Neo4j server.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.freshness import freshness as judge
@@ -275,10 +261,6 @@ def push(
         force: Whether to replace what the Neo4j holds.
         sessions: How many write at once where the copy goes over Bolt (:data:`kgdx.graph.copies.SESSIONS`).
         progress: Told in words what is being done.
-
-    Raises:
-        StoreError: The server cannot be reached, refuses the password, or holds something else.
-        ConfigError: There is no address or no password.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
@@ -316,20 +298,20 @@ def pull(
     store: str | Path | None = None,
     neo4j: str | None = None,
     force: bool = False,
+    leave_out: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
     """Copy the graph of a Neo4j into an embedded one; counts and content are compared afterwards.
+
+    What does not conform to the ontology is refused.
 
     Args:
         store: Graph folder.
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         force: Whether to replace another graph in the folder.
+        leave_out: Whether classes, relations and properties that the ontology does not have are left out, and named in
+            the report.
         progress: Told in words what is being done.
-
-    Raises:
-        StoreError: The server cannot be reached or holds no graph, or the folder holds another one.
-        StoreLockedError: Another process builds or writes the folder's graph.
-        ConfigError: There is no address or no password.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
@@ -338,9 +320,15 @@ def pull(
 
     _, compile = _derived(settings)
     with Neo4jStore.connect(access) as source:
+        (progress or _quiet)("Comparing the graph with the ontology")
+        found = source.misfits()
+        if wrong := [each for each in found if not (each.outside and leave_out)]:
+            leaves = ", or leave it out with `--leave-out`" if all(each.outside for each in wrong) else ""
+            message = f"the graph at {access.uri} does not conform to the ontology: {wrong[0]}"
+            raise StoreError(message, hint=f"`kgdx verify --store {access.uri}` lists all; mend it there{leaves}")
         report = copy(source, settings.graph_folder, compile=compile, force=force, progress=progress or _quiet)
     _indexed(settings, progress or _quiet)
-    return report
+    return replace(report, left_out=tuple(map(str, found)))
 
 
 def _embedded(store: str | Path | None) -> Settings:
@@ -388,20 +376,20 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.ingest.alignment.equivalence import SOURCE, infer
     from kgdx.ingest.extraction.annotate import step as texts
     from kgdx.ingest.pipeline.derive import Derive
-    from kgdx.rank.ranker import compile_if_annotated
+    from kgdx.rank.case_bank import compile_if_annotated
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
+    decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     joined = Derive(
         same_names.SOURCE,
-        same_names.VERSION,
+        f"{same_names.VERSION} {decisions.digest}",
         same_names.READS,
-        lambda tables: [same_names.infer(tables)],
+        lambda tables: [same_names.infer(tables, decisions.denied())],
         "joining names",
     )
-    decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     names = Derive(
         mappings.SOURCE,
         mappings.version(decisions, encoder),

@@ -7,12 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from kgdx.actions.explaining import MAX_EXPLAINED
-from kgdx.answer.artifacts import Declared, Reranked, candidates_of, evidence_of, ranking_of
+from kgdx.answer.artifacts import Declared, DiseasesNamed, Reranked, candidates_of, evidence_of, ranking_of
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api.questions import faults
 from kgdx.case import Issue
 from kgdx.episode.loop import Episode, kgdx_version
-from kgdx.policies.thought_reading import DiseasesNamed
 from kgdx.results.ranked import Candidate, MoveReason, Reranking
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kgdx.case import Finding, Status
 from kgdx.episode.wish import AskPatient, Reply
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.replies import STATUSES, Said, read_reply
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
 
-_LISTED = re.compile(r"[,，、;；]")
+_LISTED = lazy_pattern(r"[,，、;；]")
 
 
 def reply_to(graph: GraphContext, asked: AskPatient, words: str, names: Sequence[str]) -> Reply:

@@ -52,11 +52,6 @@ def embedding_map(
 
     Returns:
         Names, ids, positions, groups and nearest nodes, by node; and the patient's position and nearest nodes.
-
-    Raises:
-        AbsentError: There are no embeddings, or none of the kind; or the phrases stand for no symptom.
-        StaleSnapshotError: They are of another graph, or of another encoder.
-        UsageError: There is no such kind, or no such way to make groups.
     """
     if kind not in CLASSES:
         raise UsageError(f"no kind of node {kind[:40]!r}", hint=f"one of {', '.join(CLASSES)}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgdx.config import Settings
 from kgdx.errors import UsageError
+from kgdx.files.private import possible
 
 if TYPE_CHECKING:
     from kgdx.graph.neo4j.import_files import Exported
@@ -30,10 +31,6 @@ def export(
         store: Graph folder.
         force: Whether an export that is there is replaced.
         progress: Told in words what is being done.
-
-    Raises:
-        UsageError: The folder is there and holds something else, or the store is a server.
-        StoreError: The graph is damaged, the folder cannot be written, or the files cannot hold a value.
     """
     from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.graph.copies import content_of
@@ -44,7 +41,7 @@ def export(
     from kgdx.ingest.pipeline.stages import Stages
     from kgdx.ingest.pipeline.user_data import kept_tables
 
-    started, tell, target = time.monotonic(), progress or (lambda _said: None), Path(folder).absolute()
+    started, tell, target = time.monotonic(), progress or (lambda _said: None), possible(folder).absolute()
     settings = Settings.load(store)
     if settings.is_neo4j:
         raise UsageError(f"{settings.store} is a server", hint="export the graph of a folder; `kgdx pull` makes one")

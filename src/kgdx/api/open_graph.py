@@ -11,16 +11,10 @@ from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.graph_context import GraphContext
 from kgdx.actions.reading import MAX_TOP
 from kgdx.answer.artifacts import evidence_of, ranking_of
-from kgdx.answer.cited_answer import Answer
 from kgdx.answer.diagnosis import Diagnosis
-from kgdx.answer.saved_runs import save as save_result
-from kgdx.answer.saved_runs import saved_trace
 from kgdx.api.concluding import diagnosis_of
-from kgdx.api.consult_logs import Transcript, asking, asking_policy, begun, log_of, resumed, verified
-from kgdx.api.consulting import Consultation, Keep
 from kgdx.api.questions import Asking, able, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
-from kgdx.api.searching import ranked_disease, search
 from kgdx.case import (
     About,
     Case,
@@ -44,6 +38,9 @@ from kgdx.errors import CaseError, UsageError
 if TYPE_CHECKING:
     import polars
 
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.api.consult_logs import Transcript
+    from kgdx.api.consulting import Consultation, Keep
     from kgdx.api.predicting import Predicting
     from kgdx.llm.chat import ChatModel
     from kgdx.results.predicted import Neighbours, Predictions
@@ -72,7 +69,7 @@ class Graph(GraphContext):
         explain: int = 0,
         limits: Limits | None = None,
         seed: int = 0,
-        case_bank: bool = False,
+        case_bank: bool | None = None,
         gates: bool = True,
         model: ChatModel | str | None = None,
         watch: Watch | None = None,
@@ -89,8 +86,8 @@ class Graph(GraphContext):
                 :meth:`explain` finds those of any one candidate.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
-            case_bank: Whether to match with other patients of the graph too, never with those of the case's own
-                publications; for a policy given by name.
+            case_bank: Whether to match with the graph's patients too, never with those of the case's own publications;
+                by default where it has some. For a policy given by name.
             gates: Whether diseases that sex or age rules out are left out, as the policy ``fixed`` does.
             model: Who plans, for the policy ``planner``: a language model, or the name of one at the endpoint that is
                 set.
@@ -109,9 +106,9 @@ class Graph(GraphContext):
             raise UsageError(f"explain is {str(explain)[:40]}", hint="give how many candidates to explain")
         chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
         if isinstance(chooser, str):
-            wanted = ({"case_bank": True} if case_bank else {}) | ({} if gates else {"gates": False})
+            wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
             chooser = make_policy(chooser, wanted, top=top, explain=min(explain, top, MAX_EXPLAINED))
-        elif case_bank:
+        elif case_bank is not None:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         able(chooser, "diagnoses", model)
         chooser = chooser.suited(self)
@@ -211,6 +208,9 @@ class Graph(GraphContext):
             ...     print(consultation.question.text)
             ...     consultation.answer("yes, since childhood")
         """
+        from kgdx.api.consult_logs import asking, asking_policy, begun, log_of, resumed, verified
+        from kgdx.api.consulting import Consultation
+
         if resume is not None:
             if case is not None or settings or policy is not None:
                 hint = "leave them out, or the transcript"
@@ -274,7 +274,7 @@ class Graph(GraphContext):
         *,
         top: int = 10,
         policy: str | None = None,
-        case_bank: bool = False,
+        case_bank: bool | None = None,
         **about: Unpack[About],
     ) -> Diagnosis:
         """Diagnose, and explain one disease wherever it stands in the ranking.
@@ -291,7 +291,7 @@ class Graph(GraphContext):
             UsageError: The disease is not among those that are ranked, or several are called so.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
-        wanted = {"also": (ranked_disease(self, disease),), **({"case_bank": True} if case_bank else {})}
+        wanted = {"also": (self.ranked_disease(disease),), **({} if case_bank is None else {"case_bank": case_bank})}
         chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
@@ -342,6 +342,8 @@ class Graph(GraphContext):
         Raises:
             UsageError: The text is empty, or there is no such kind.
         """
+        from kgdx.api.searching import search
+
         return search(self, text, kinds, limit)
 
     def predict(self, node: str, relation: str, **how: Unpack[Predicting]) -> Predictions:
@@ -373,6 +375,8 @@ class Graph(GraphContext):
         Raises:
             UsageError: None of the ranked diseases is called so, or several are.
         """
+        from kgdx.api.searching import ranked_disease
+
         return ranked_disease(self, name)
 
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
@@ -421,7 +425,9 @@ class Graph(GraphContext):
 
     def save(self, result: Diagnosis | Answer, *, text: bool = False) -> str:
         """Write a diagnosis or an answer into the graph; see :func:`kgdx.answer.saved_runs.save`."""
-        return save_result(result, self, text=text)
+        from kgdx.answer.saved_runs import save
+
+        return save(result, self, text=text)
 
     def replay(self, run: str | Diagnosis | Answer | Iterable[Segment]) -> tuple[Replayed, ...]:
         """Run the queries of a run again and say whether the graph still answers the same.
@@ -432,6 +438,9 @@ class Graph(GraphContext):
         Raises:
             UsageError: There is no such run.
         """
+        from kgdx.answer.cited_answer import Answer
+        from kgdx.answer.saved_runs import saved_trace
+
         if isinstance(run, Diagnosis | Answer):
             trace: Iterable[Segment] = run.trace
         else:

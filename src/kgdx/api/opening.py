@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.actions.graph_source import mapping_of
-from kgdx.answer.cited_answer import Answer
-from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api.open_graph import Graph
 from kgdx.config import Settings
-from kgdx.errors import UsageError
+from kgdx.errors import KgdxError, StoreError, UsageError
 
 if TYPE_CHECKING:
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.answer.diagnosis import Diagnosis
+    from kgdx.graph.neo4j.schema_statements import Misfit
     from kgdx.ingest.pipeline.build_files import Verified
     from kgdx.ingest.pipeline.build_report import Progress
     from kgdx.terms.encoder import Encoder
@@ -47,10 +48,6 @@ def open(
             :func:`~kgdx.api.ensure_default_graph`. A graph that ``store`` or a setting names is never built.
         progress: Told in words what takes long.
 
-    Raises:
-        StoreError: There is no graph, or it cannot be opened or built.
-        MissingExtraError: The extra ``encoder`` is wanted and not installed.
-
     Example:
         >>> open("/nowhere")
         Traceback (most recent call last):
@@ -66,7 +63,7 @@ def open(
         settings = replace(settings, neo4j_mapping=described)
     if on_store:
         settings = replace(settings, on_store=True)
-    return Graph(settings, _encoder(encoder), progress)
+    return Graph(settings, _encoder(encoder, settings), progress)
 
 
 def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
@@ -81,15 +78,15 @@ def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
     return told
 
 
-def _encoder(wanted: bool | Encoder) -> Encoder | None:
-    """Return the encoder to use; the default one is loaded only when asked for."""
+def _encoder(wanted: bool | Encoder, settings: Settings) -> Encoder | None:
+    """Return the encoder to use; the one of the settings is loaded only when asked for."""
     if not isinstance(wanted, bool):
         return wanted
     if not wanted:
         return None
-    from kgdx.terms.encoder import MiniLM
+    from kgdx.terms.encoder import usual
 
-    return MiniLM()
+    return usual(settings)
 
 
 def save(
@@ -105,10 +102,6 @@ def save(
 
     Returns:
         The run's id.
-
-    Raises:
-        StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: The graph lacks a finding or candidate of the diagnosis; nothing was changed.
     """
     if graph is not None:
         return graph.save(result, text=text)
@@ -116,24 +109,40 @@ def save(
         return opened.save(result, text=text)
 
 
+def misfits(*, store: str | Path | None = None) -> tuple[Misfit, ...]:
+    """Compare all nodes and edges of a graph on a Neo4j with the ontology, and return what does not conform."""
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+
+    with Neo4jStore.connect(Settings.load(store).neo4j()) as server:
+        return server.misfits()
+
+
 def verify(*, store: str | Path | None = None) -> Verified:
-    """Read all files of an embedded graph and compare them with the digests that its build recorded.
+    """Read all files of an embedded graph, compare them with the digests that its build recorded, and ask the graph.
 
     Opening a graph looks at the files' sizes, and reads those whose time of change is not what it was. What a disk has
     changed by itself shows here alone.
-
-    Args:
-        store: Graph folder.
-
-    Raises:
-        StoreError: There is no graph, or its list of files is damaged.
-        UsageError: The store is a Neo4j server.
     """
     settings = Settings.load(store)
     if settings.is_neo4j:
-        raise UsageError(f"{settings.store} is a server", hint="a server keeps and checks its own files")
+        raise UsageError(f"{settings.store} keeps its own files", hint="`misfits` compares its graph with the ontology")
+    from kgdx.actions.graph_context import GraphContext
+    from kgdx.graph.snapshot import TABLES
     from kgdx.ingest.pipeline import build_files
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
     with GraphFolder(settings.graph_folder).reading() as build:
-        return build_files.verify(build.path)
+        found = build_files.verify(build.path)
+        if found.faults:
+            return found
+        try:  # sound files may still be of two graphs, or of another engine
+            with GraphContext(replace(settings, on_store=True)) as graph:
+                for name in TABLES:
+                    graph.snapshot.table(name)
+                for label in ("Disease", "Phenotype"):
+                    ids = graph.store.export_nodes(label, ()).column("id").to_pylist()
+                    if ids != graph.snapshot.column(label.lower(), "id").tolist():
+                        raise StoreError(f"the store holds other nodes of {label} than the snapshot")
+        except KgdxError as error:
+            return replace(found, faults=(f"the graph cannot be asked: {error.message}",))
+        return found

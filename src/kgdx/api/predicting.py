@@ -45,12 +45,6 @@ class Learned:
     Args:
         graph: The open graph.
         name: Name of the embeddings; those that there are when ``None``, if there is one set alone.
-
-    Raises:
-        AbsentError: There are none.
-        StaleSnapshotError: They are of another graph.
-        StoreError: They are damaged.
-        UsageError: There are several, and none is named.
     """
 
     def __init__(self, graph: GraphContext, name: str | None = None) -> None:
@@ -62,7 +56,7 @@ class Learned:
             raise UsageError(f"no embeddings are called {str(self.model)[:40]!r}", hint=f"name a folder of {home}")
         self.embeddings = Embeddings.open(home / self.model, self.snapshot)
         self.digest = digest_of(dict(self.embeddings.card))[:16]
-        self._ids = lru_cache(maxsize=None)(lambda kind: self.snapshot.table(kind).column("id").to_pylist())
+        self._ids = lru_cache(maxsize=None)(lambda kind: self.snapshot.values(kind, "id").values())
 
     def node(self, kind: str, near: Near | int) -> Node:
         """Return the node at a position among those of its kind."""
@@ -77,10 +71,6 @@ class Learned:
         Args:
             text: Such as ``OMIM:154700``, ``influenza`` or ``disease:influenza``.
             kinds: Kinds that it can be of.
-
-        Raises:
-            UsageError: Nothing is called so, or several nodes are.
-            AbsentError: The node has none of the links that were learned on.
         """
         first, colon, rest = text.partition(":")
         if colon and first.lower() in CLASSES and first.islower():
@@ -163,12 +153,13 @@ def predict(
         similar = tuple(learned.node(other, near) for near in found.similar)
         having = tuple(learned.node(own, near) for near in found.shared)
         end = learned.node(other, found.at)
-        return Prediction(end, found.score, found.probability, found.known, similar, having)
+        return Prediction(end, found.score, found.probability, found.by_degree, found.known, similar, having)
 
     rows = tuple(row(found) for found in predictor.expect(at, side, top=top, known=known))
     has, candidates = len(predictor.known(at, side)), len(learned.embeddings.rows(other))
     named = (learned.node(kind, at), EDGES[table].type, learned.model, learned.digest)
-    return Predictions(*named, rows, has, candidates, predictor.calibration.error, predictor.calibration.bins)
+    fitted = predictor.calibration
+    return Predictions(*named, rows, has, candidates, *((None,) if fitted is None else (fitted.error, fitted.bins)))
 
 
 def neighbours(graph: GraphContext, node: str, top: int = 10, embeddings: str | None = None) -> Neighbours:
@@ -188,11 +179,10 @@ def keep(graph: GraphContext, found: Predictions) -> int:
 
     Returns:
         How many were written.
-
-    Raises:
-        StoreLockedError: Another process reads or writes the graph; nothing was changed.
-        StoreError: A node is not in the graph any more; nothing was changed.
     """
+    if found.calibration_error is None:
+        hint = "train with --held-out above 0, by which probabilities are told"
+        raise UsageError("predictions without a probability are not kept", hint=hint)
     new = [row for row in found.rows if not row.known]
     pairs = sorted((_ends(found.node, row.node), row.score, row.probability) for row in new)
     told = {"relation": found.relation, "model": found.model, "embeddings": found.embeddings, "source": USER}

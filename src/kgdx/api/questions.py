@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from kgdx.answer.artifacts import OptionChosen, candidates_of, evidence_of, ranking_of
 from kgdx.answer.artifacts import answer_of as given_answer
-from kgdx.answer.cited_answer import Answer
-from kgdx.answer.evidence_pack import pack
-from kgdx.answer.option_questions import OptionQuestion
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.lookup_rounds import UNPLANNED, message_of
@@ -26,6 +23,7 @@ from kgdx.results.cited import ChosenOption, CitedText
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
+    from kgdx.answer.cited_answer import Answer
     from kgdx.config import LlmAccess, Settings
     from kgdx.graph.protocol import Row
     from kgdx.llm.chat import ChatModel, Prices
@@ -177,6 +175,8 @@ def offered(question: str, options: Mapping[str, str] | None, policy: Policy) ->
         others = [name for name, kind in POLICIES.items() if kind.capabilities.chooses]
         hint = f"take one of {', '.join(others)}"
         raise UsageError(f"the policy {policy.name} chooses no option", hint=hint)
+    from kgdx.answer.option_questions import OptionQuestion
+
     return dict(OptionQuestion("asked", question, options).options)
 
 
@@ -305,6 +305,9 @@ def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answe
         >>> answer_of(Episode(State(Case("p"), question="q"), "rules", "steps"), None, fingerprint="f").reason
         'steps'
     """
+    from kgdx.answer.cited_answer import Answer
+    from kgdx.answer.evidence_pack import pack
+
     state = episode.state
     ranking, chosen = ranking_of(state), state.get(OptionChosen)
     issues = [*(() if case is None else state.case.issues), *(() if ranking is None else ranking.issues)]

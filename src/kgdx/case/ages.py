@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgdx.case.person import OLDEST
+from kgdx.lazy import lazy_pattern
 
 _ONES = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
@@ -39,32 +40,32 @@ _KIN = (
 )
 KIN = rf"{_KIN}|sons?|daughters?"
 """English nouns for relatives."""
-_OLD = re.compile(
+_OLD = lazy_pattern(
     rf"(?<![\w./-])(?:{_AGE}[\s-]*(?:old|of age|aged)\b|{_TWELFTHS}\s*old\b|(?P<yo>{NUMBER})[\s-]*"
     r"(?:y\W?/?\W?o\b\.?|yo(?=[MFmf\W])))"
     rf"(?P<after>[\s,(-]*(?:[\w-]+\s+){{0,4}}?(?:(?P<sex>{_SEX}\b|{_LETTER})|(?P<kin>(?:{_KIN})\b)))?",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(
+_BESIDE = lazy_pattern(
     rf"(?<![\w./-])(?:{_AGE}|{_TWELFTHS})[\s,(/-]*(?:(?:[\w-]+\s+){{0,3}}?(?P<sex>{_SEX}\b)|(?P<letter>{_LETTER}))",
     re.IGNORECASE,
 )
-_JOINED = re.compile(
+_JOINED = lazy_pattern(
     rf"(?<![\w./-])(?P<number>\d{{1,3}})\s?(?P<unit>{_YEARS}|{_MONTHS}|{_WEEKS}|{_DAYS})?\s?o?(?P<letter>[MF])(?![\w/'’-])"
 )
-_SHORT = re.compile(
+_SHORT = lazy_pattern(
     r"(?:^|[;:(\n,]|\.(?=\s)|\b(?:a|an|the|patient|pt|this|is))[\s#*-]*(?P<number>\d{1,3})\s?/?\s?(?P<letter>[MFmf])(?![\w/'’-])"
 )
-_SLASH = re.compile(
+_SLASH = lazy_pattern(
     r"(?<![\w/])(?P<letter>[MFmf])(?:\s?[/,]\s?|(?<=^.)\s)(?P<number>\d{1,3})(?:\s*(?P<unit>y(?:rs?|ears?)?|m(?:o|onths?)?|d(?:ays?)?|w(?:ks?)?))?(?![\w/.%])"
 )
-_AFTER = re.compile(
+_AFTER = lazy_pattern(
     rf"(?:^|[.;(\n]\s*|\b(?:an?|the|this|my|our|old|little|baby|newborn|neonate|infant|elderly|young|patient|pt|child)[\s,:]+)"
     rf"(?P<sex>{_SEX})[\s,:(]+(?:(?:who\s+)?(?:is|was|now|aged?)\s+|(?:age:?|at|of)\s+){{0,2}}(?:{_AGE}|{_TWELFTHS}|(?P<bare>\d{{1,3}}))"
     r"(?P<end>\s*(?:[,.;)]|$|old|of age|with\b|and\b|has\b|who\b|presents\b|presenting\b|c/o|I\b))",
     re.IGNORECASE,
 )
-_PERSON = re.compile(
+_PERSON = lazy_pattern(
     rf"\b(?:(?:s?he|I|patient|pt|child|baby|infant"
     r"|(?:my|our)\s+(?:[\w-]+\s+){0,2}?(?:daughter|son|child|baby|girl|boy|kid|toddler|\w+ one))"
     rf"(?:\s+(?:just\s+)?(?:is|am|was|turned)|['’](?:s|m))|(?:Mr|Mrs|Ms|Miss)\.?\s+[A-Z]\w*(?:\s+is)?,?|(?:patient|pt|child|baby|infant)\s*[,:(]"
@@ -75,72 +76,72 @@ _PERSON = re.compile(
     rf"(?:[\s,]+(?:and\s+)?(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )
-_AGED = re.compile(
+_AGED = lazy_pattern(
     rf"\b(?:(?:aged|age(?:\s*\(?(?:yrs?|years?)\)?)?\s*[:=]?|age/sex\s*[:=]?)\s*(?:is\s+)?|pt\s+)(?:{_AGE}|{_TWELFTHS}|(?P<bare>{NUMBER}))\b(?!\s*[-–/%.]\s*\d)"
     rf"(?:[\s,/]*(?P<letter>{_LETTER})|[\s,]*(?P<sex>{_SEX})\b)?",
     re.IGNORECASE,
 )
-_NOW = re.compile(
+_NOW = lazy_pattern(
     rf"\b(?:now|currently|today|presently)\s+(?:aged?\s+|at\s+)?(?:an?\s+)?(?:{_AGE}|(?P<bare>\d{{1,3}})(?=\s*[,.;]|$))",
     re.IGNORECASE,
 )
-_LIFE = re.compile(
+_LIFE = lazy_pattern(
     r"\b(?:day\s+(?:of\s+life\s+)?(?P<number>\d{1,2})(?:\s+of\s+life)?|DOL\s*#?(?P<dol>\d{1,2}))\b(?!\s*(?:of|/|post|after))",
     re.IGNORECASE,
 )
-_THEN = re.compile(
+_THEN = lazy_pattern(
     r"\b(?:when|at|until|till|since|from|after|before|by|onset|for|last(?:ed|ing)?|over|past|every|within|in|gestation)\b"
     r"[^.;,\d]{0,30}$|\b(?:his|her|their)\s+$",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"\b(?:an?|this|is|our|my)\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
-_OF_KIN = re.compile(
+_ARTICLE = lazy_pattern(r"\b(?:an?|this|is|our|my)\s+(?:[\w-]+\s+)?$", re.IGNORECASE)
+_OF_KIN = lazy_pattern(
     rf"(?<!\bmy )(?<!\bour )\b(?:(?:{_KIN})|(?:his|her|their|one)\s+(?:son|daughter|child))\b[^.;]{{0,25}}$",
     re.IGNORECASE,
 )
-_HEAT = re.compile(r"(?:temp\w*|fever|\bT)\W*(?:of|is|was|to)?\W*$", re.IGNORECASE)
-_STAYS = re.compile(
+_HEAT = lazy_pattern(r"(?:temp\w*|fever|\bT)\W*(?:of|is|was|to)?\W*$", re.IGNORECASE)
+_STAYS = lazy_pattern(
     r"\s*(?:history|hx|of\s+(?!age)|ago|later|post|gestation|duration|after|apart|before|prior|course|follow)",
     re.IGNORECASE,
 )
 
-_RELATIVE_AGE = re.compile(
+_RELATIVE_AGE = lazy_pattern(
     rf"\s*+(?:,|\(|is|who is|aged?)?\s*+(?:aged?\s+)?(?P<number>{NUMBER})(?=\s*(?:[,.;)]|y|and\b|has\b|who\b|with\b))",
     re.IGNORECASE,
 )
-_SELF = re.compile(
+_SELF = lazy_pattern(
     r"(?:^|[.!?\n,]\s*|\b(?:and|but|so|because)\s+)I(?:['’]m|['’]ve)?\s+"
     r"(?!(?:noticed?|think|thought|worr|found|saw|see|know|believe|am worried|have noticed))\w",
     re.IGNORECASE,
 )
-_SELF_ZH = re.compile("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
-_ABOUT = re.compile(
+_SELF_ZH = lazy_pattern("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
+_ABOUT = lazy_pattern(
     rf"^\W*+(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*+)?(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<kin>{_KIN})\b"
     r"|^\W*+(?:你好|您好|医生)?[，,。！!\s]*+(?:医生)?[，,。！!\s]*+我(?:的|家)?"
     r"(?P<zh>妈妈?|爸爸?|母亲|父亲|老公|老婆|丈夫|妻子|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公)",
     re.IGNORECASE,
 )
-_FEMALE_KIN = re.compile(
+_FEMALE_KIN = lazy_pattern(
     "mother|mum|mom|sister|aunt|grandm|granddau|granny|nan|wife|niece|妈|母|婆|妻|姐|妹|奶", re.IGNORECASE
 )
-_HAN = re.compile("[\u4e00-\u9fff]")
+_HAN = lazy_pattern("[\u4e00-\u9fff]")
 _HAN_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_NUMBER = r"(?:\d{1,3}(?:\.\d)?|[一二三四五六七八九两]?十[一二三四五六七八九]?|[一二三四五六七八九两])"
-_YEARS_ZH = re.compile(
+_YEARS_ZH = lazy_pattern(
     rf"(?<![\d.半])(?P<number>{_HAN_NUMBER})\s*(?:多|余)?\s*周?岁(?:零|又|龄)?(?:(?P<half>半)|(?P<more>{_HAN_NUMBER})\s*个?月|(?P<bare>\d{{1,2}})\s*月)?"
     r"(?!\s*(?:时|起|开始|发病|起病|后|前|以|余|左右?起|会|才|能|始|被|确诊|诊断|半?时))"
 )
-_MONTHS_ZH = re.compile(
+_MONTHS_ZH = lazy_pattern(
     rf"(?<![\d.岁年])(?P<number>{_HAN_NUMBER})\s*(?P<unit>个半月|个月|月|周|天|日|小时)(?P<sure>龄|大|婴儿)?(?:(?P<more>\d{{1,2}})\s*天)?(?!\s*(?:时|起|开始|发病|起病|后|前|以|余|来|内|份|初|底))"
 )
-_FIELD_ZH = re.compile(
+_FIELD_ZH = lazy_pattern(
     rf"年龄\s*[:：]?\s*(?P<number>{_HAN_NUMBER})\s*(?P<unit>岁|个月|月|天|周|y|Y)?(?:(?P<more>\d{{1,2}})\s*个?月)?"
 )
-_THIS_YEAR_ZH = re.compile(rf"今年\s*(?P<number>{_HAN_NUMBER})(?=[,，。、\s])")
-_BARE_ZH = re.compile(
+_THIS_YEAR_ZH = lazy_pattern(rf"今年\s*(?P<number>{_HAN_NUMBER})(?=[,，。、\s])")
+_BARE_ZH = lazy_pattern(
     r"(?P<sex>[男女])性?\s*[,，/、 ]\s*(?P<number>\d{1,3})\s*(?P<unit>[yYmMdD](?:rs?|o)?)?(?=\s*(?:[,，.。;；、\s]|$))"
 )
-_SEX_ZH = re.compile(
+_SEX_ZH = lazy_pattern(
     r"(?:(?<![\u4e00-\u9fff])|(?<=患者)|(?<=患儿)|(?<=病人)|(?<=[岁月龄天周大半])|(?<=[老中青]年)|(?<=性别)|(?<=性别[:：])|(?<=本人)|(?<=我是)|(?<=名)|(?<=[的个]))"
     r"(?P<sex>[男女])(?=性|婴|童|孩|患|宝|生|士|子|的|[，,。；;、/\s\d]|[一二三四五六七八九十两]|$)|(?:我(?:家|的)?|^\s*|宝贝)(?P<kin>儿子|女儿|闺女|孙子|孙女|外孙女?|小子|丫头)"
 )

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from kgdx.case.admissions import is_admissions, read_admissions
 from kgdx.case.case_json import KEYS, case_from_dialogue, case_from_json, case_from_osce, dialogues, is_dialogue
 from kgdx.case.case_rows import CONTENT, BadRow, case_from_row, header, is_row, table_rows
 from kgdx.case.cleaning import MAX_CHARACTERS, case_from_text, sanitise
@@ -26,6 +25,8 @@ from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
 from kgdx.case.published_cases import check_columns, form_of, row_of, row_of_list
 from kgdx.errors import CaseError
+from kgdx.files.private import possible
+from kgdx.lazy import lazy_pattern
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".tsv")
 """Files of a folder that are read as cases (each also with ``.gz``)."""
@@ -42,13 +43,13 @@ MAX_DOCUMENT = 50_000_000
 """Most characters of one line, or of one document over several lines: more is no patient (or a gzip bomb)."""
 
 _IN_UTF8 = "give cases as JSON or text in UTF-8"
-_UNDECODED = re.compile("[\udc80-\udcff]")
+_UNDECODED = lazy_pattern("[\udc80-\udcff]")
 """What bytes that are no UTF-8 are read as, so that they spoil their own line alone."""
 
-_WEB_PAGE = re.compile(r"\ufeff?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_WEB_PAGE = lazy_pattern(r"\ufeff?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 """How the page of an error begins that was saved in the place of a file."""
 
-_TERM_LINE = re.compile(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
+_TERM_LINE = lazy_pattern(r"(?P<absent>[-!]\s*)?(?P<id>HP:\d{7})\b.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,16 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
     Raises:
         CaseError: The path does not exist, cannot be read, or holds nothing.
     """
-    place = Path(path)
+    place = possible(path)
     if not place.exists():
         raise CaseError(f"no such file or folder: {place}", hint="check the path")
-    if place.is_dir() and is_admissions(place):
-        for found in read_admissions(place):
-            yield found if isinstance(found, Case) else Failure(found[0], str(found[1]))
-        return
+    if place.is_dir():
+        from kgdx.case.admissions import is_admissions, read_admissions
+
+        if is_admissions(place):
+            for found in read_admissions(place):
+                yield found if isinstance(found, Case) else Failure(found[0], str(found[1]))
+            return
     files = _files(place) if place.is_dir() else []
     if place.is_dir() and not files:
         raise CaseError(f"no case file in {place}", hint=f"it should hold {', '.join(SUFFIXES)} files")
@@ -124,8 +128,8 @@ def _detached(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
             buffered.detach()
 
 
-_SUFFIX = re.compile(r"\S\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
-_PLACE = re.compile(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
+_SUFFIX = lazy_pattern(r"\S\.(json|jsonl|ndjson|txt|gz|ya?ml|csv|tsv|pdf|docx?|rtf|xml|md)$", re.IGNORECASE)
+_PLACE = lazy_pattern(r"(/|\./|\.\./|~|[A-Za-z]:[\\/])\S")
 
 
 def names_file(words: str) -> bool:

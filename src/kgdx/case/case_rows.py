@@ -24,6 +24,7 @@ from kgdx.case.person import (
     merged,
 )
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "case_id", "patient_id", "case", "patient", "index", "编号", "病例号"),
@@ -56,11 +57,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 CONTENT = tuple(name for part in ("text", "observed", "excluded") for name in COLUMNS[part])
 """Columns of which a table of cases has at least one."""
 
-_CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.]*:[A-Za-z0-9_.-]+")
-_HPO = re.compile(r"HP[:_](\d{7})(?!\d)", re.IGNORECASE)
-_SEPARATORS = re.compile(r"[;|\n；、]+")
-_LIST_OF_IDS = re.compile(r"\s*[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+(?:[\s,，]+[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+)+\s*")
-_HAN = re.compile("[\u4e00-\u9fff]")
+_CURIE = lazy_pattern(r"[A-Za-z][A-Za-z0-9_.]*:[A-Za-z0-9_.-]+")
+_HPO = lazy_pattern(r"HP[:_](\d{7})(?!\d)", re.IGNORECASE)
+_SEPARATORS = lazy_pattern(r"[;|\n；、]+")
+_LIST_OF_IDS = lazy_pattern(r"\s*[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+(?:[\s,，]+[A-Za-z][A-Za-z0-9_.]*:[^\s,，]+)+\s*")
+_HAN = lazy_pattern("[\u4e00-\u9fff]")
 TRUTH = {"true": True, "yes": True, "1": True, "是": True, "false": False, "no": False, "0": False, "否": False}
 
 
@@ -233,7 +234,7 @@ MAX_LINES = 200
 
 _DELIMITERS = "\t,;"
 _SHOWN = 500
-_DAMAGED = re.compile("[\udc80-\udcff\x00]")
+_DAMAGED = lazy_pattern("[\udc80-\udcff\x00]")
 """Bytes that are no UTF-8 (as ``surrogateescape`` reads them), and NUL."""
 
 

@@ -8,7 +8,6 @@ the id of the evidence that they come from, so that a method that reads both cou
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -27,6 +26,7 @@ from kgdx.case.ddxplus_release import (
 from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.case.person import iso_age
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 Known = Literal["all", "first"]
 """What a case has of a patient's evidences: all, or the first complaint alone (age and sex in both)."""
@@ -36,8 +36,8 @@ COLUMNS = frozenset({"pathology", "evidences", "initial_evidence"})
 MAPPED = "mapped"
 """Method of a finding that an evidence implies."""
 
-_LIST = re.compile(r"\[\s*(?:'[^']*'\s*(?:,\s*'[^']*'\s*)*)?\]")
-_MEMBER = re.compile(r"'([^']*)'")
+_LIST = lazy_pattern(r"\[\s*(?:'[^']*'\s*(?:,\s*'[^']*'\s*)*)?\]")
+_MEMBER = lazy_pattern(r"'([^']*)'")
 _SEXES = {"M": "MALE", "F": "FEMALE"}
 _SHOWN = 40
 _LONGEST = 100_000

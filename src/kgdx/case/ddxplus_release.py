@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import resource
 
 PREFIX = "DDXPLUS:"
@@ -29,7 +30,7 @@ RELATIONS = ("exact", "narrower", "broader")
 
 CONDITIONS, EVIDENCES = "release_conditions.json", "release_evidences.json"
 WORDS, TERMS, NAMES = "evidence-words.tsv", "evidence-terms.tsv", "condition-names.tsv"
-_CODE = re.compile(r"E_\d{1,4}")
+_CODE = lazy_pattern(r"E_\d{1,4}")
 _NO_ANSWER = "NA"
 
 

@@ -28,6 +28,7 @@ from kgdx.case.patient import Case, Issue, Span
 from kgdx.case.person import ONSETS, Family, checked_onset, years_of
 from kgdx.case.reading_limits import masked_runs
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 LONGEST = 20_000
 """Characters that are looked at: who somebody is stands at the beginning."""
@@ -50,26 +51,26 @@ class Mention:
     text: str
 
 
-_NOUN = re.compile(
+_NOUN = lazy_pattern(
     rf"(?:^|,\s*|\b(?:a|an|this|the|newborn|term|preterm)\s+)(?:[\w-]+\s+){{0,3}}?(?P<sex>{FEMALE}|{MALE})\b(?!\s*[-’'])"
     r"|\b(?:newborn|neonate|infant|baby|child|toddler|patient|pt)[\s,(:]+(?P<letter>(?-i:[MF]))(?![\w/'’-])"
     r"|\b(?P<title>Mr|Mrs|Ms|Miss)\b\.?\s+[A-Z]"
     rf"|\b(?P<before>female|male)\s+(?:infant|newborn|neonate|child|baby|toddler|patient|adolescent)",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"(?:^|[.!?]\s+)(?P<sex>She|He)\b")
-_ANY_PRONOUN = re.compile(r"\b(?P<sex>she|her|he|his|him)\b", re.IGNORECASE)
+_PRONOUN = lazy_pattern(r"(?:^|[.!?]\s+)(?P<sex>She|He)\b")
+_ANY_PRONOUN = lazy_pattern(r"\b(?P<sex>she|her|he|his|him)\b", re.IGNORECASE)
 _FIRST_PERSON = r"\bI(?:['’]m| am)\b[^.;!?]{0,40}\b"
-_TOLD = re.compile(
+_TOLD = lazy_pattern(
     rf"(?P<female>{_FIRST_PERSON}(?:mum|mom|mother|wife|pregnant|breastfeeding)\b|\bmy\s+(?:periods?|pregnancy)\b|\bLMP\b"
     r"|我[^。；，母妈]{0,12}[，]?(?:月经|例假|怀孕)|老太太)"
     rf"|(?P<male>{_FIRST_PERSON}(?:dad|father|husband)\b|\bmy\s+(?:prostate|testicles?)\b|老大爷|小伙子)",
     re.IGNORECASE,
 )
 """What only one sex says of itself."""
-_FIELD = re.compile(r"\b(?:sex|gender)\s*[:=]?\s*(?P<sex>female|male|[MF])\b", re.IGNORECASE)
-_PERSON_ZH = re.compile("[他她]")
-_RELATED = re.compile(
+_FIELD = lazy_pattern(r"\b(?:sex|gender)\s*[:=]?\s*(?P<sex>female|male|[MF])\b", re.IGNORECASE)
+_PERSON_ZH = lazy_pattern("[他她]")
+_RELATED = lazy_pattern(
     r"\b(?P<no>non-?\s?|no\s+(?:\w+\s+){0,2}|not\s+|den(?:y|ies|ied)\s+(?:\w+\s+){0,1}|without\s+)?consanguin(?:eous|ity)\b"
     r"|\bparents?\b[^.;]{0,30}\b(?P<unrelated>(?:are|were)\s+(?:not|un)\s?related|not\s+(?:first|second)[- ]cousins)"
     r"|\bparents?\b[^.;]{0,40}\b(?:first|second|third)[- ](?:degree\s+)?cousins?\b"
@@ -77,7 +78,7 @@ _RELATED = re.compile(
     re.IGNORECASE,
 )
 _STAGE = r"infancy|childhood|adolescence|adulthood|birth"
-_ONSET = re.compile(
+_ONSET = lazy_pattern(
     rf"\b(?:since|from)\s+(?:early\s+|late\s+)?(?P<stage>{_STAGE})\b"
     r"|\b(?P<kind>congenital|neonatal|infantile|childhood|juvenile|adult|late)[- ]onset\b"
     r"|\b(?:(?:onset(?:\s+of\s+\w+)?|beg(?:an|inning|un)|started|starting)\s+(?:was\s+|is\s+)?(?:at\s+)?(?:the\s+)?(?:age\s+(?:of\s+)?)?"
@@ -87,7 +88,7 @@ _ONSET = re.compile(
     r"|(?P<年>\d{1,3})\s*(?P<单位>岁|个月|月)(?:时|龄)?(?:开始)?(?:起病|发病|出现)",
     re.IGNORECASE,
 )
-_AFFECTED = re.compile(
+_AFFECTED = lazy_pattern(
     r"\b(?P<who>mother|father|parent|brother|sister|sibling)s?\s+(?:(?:is|was|are|were)\s+(?:also|similarly|likewise)\s+"
     r"affected|(?:also\s+)?(?:has|had|have)\s+(?:the\s+)?(?:same|similar)\s+(?:disease|condition|symptoms?|problems?|"
     r"disorder|findings)|also\s+(?:has|had|have|suffers?)\b)"

@@ -19,6 +19,7 @@ from pathlib import Path
 from kgdx.case.case_rows import fold_name
 from kgdx.case.person import CandidateGene, GeneEvidence
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 MAX_GENES = 100_000
 """Most genes of a file: there are about 60,000, those that code for no protein counted."""
@@ -41,8 +42,8 @@ CHANGED = ("missense", "inframe", "protein_altering", "splice_region", "regulato
 SILENT = ("synonymous", "stop_retained", "start_retained", "incomplete_terminal")
 
 _FORMS = "give one gene a line, a VCF annotated with genes, or a table of Exomiser or VEP"
-_GENE = re.compile(r"[A-Za-z0-9][\w.@-]{0,39}(?::[\w.-]{1,20})?")
-_ENSEMBL = re.compile(r"ENSG\d{11}(?:\.\d+)?")
+_GENE = lazy_pattern(r"[A-Za-z0-9][\w.@-]{0,39}(?::[\w.-]{1,20})?")
+_ENSEMBL = lazy_pattern(r"ENSG\d{11}(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ _FREQUENCIES = (
     "af_popmax",
     "maf_1000g",
 )
-_FORMAT = re.compile(
+_FORMAT = lazy_pattern(
     r'##INFO=<ID=(ANN|CSQ|BCSQ|GENEINFO|Gene|GENE|SYMBOL|Gene\.refGene|Func\.refGene)\b.*?(?:Format:\s*([^">]+))?"?>?\s*$'
 )
 

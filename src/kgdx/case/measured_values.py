@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from kgdx.lazy import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class JsonReader(Protocol):
 
 
 _UCUM = (("[iU]", "IU"), ("[IU]", "IU"), ("mm[Hg]", "mmHg"), ("Cel", "°C"), ("[degF]", "°F"), ("10*", "10^"))
-_NOTE = re.compile(r"\{[^}]*\}")
+_NOTE = lazy_pattern(r"\{[^}]*\}")
 
 
 def packet_measurements(reader: JsonReader, top: Mapping[str, Any]) -> Iterator[Measurement]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -13,13 +12,14 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from kgdx.case.measured_values import Measurement, Range
 from kgdx.case.person import Family, GeneEvidence
+from kgdx.lazy import lazy_pattern
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
 """What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""
 SETTINGS = ("emergency", "general", "referral")
 """Where patients are seen: emergency room, general practice or ward, clinic of rare diseases."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 def valid(text: str) -> str:

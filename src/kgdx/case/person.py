@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 RELATIVES = ("PARENT", "SIBLING")
 """Relatives of whom it can be said that they have the same disease."""
@@ -145,9 +146,9 @@ def gene_evidence_json(evidence: GeneEvidence) -> object:
 # Ages, as people write them and as ISO 8601 durations.
 
 
-_ISO = re.compile(r"P(?=\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?", re.IGNORECASE)
-_ISO_PARTS = re.compile(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?", re.IGNORECASE)
-_AGE = re.compile(
+_ISO = lazy_pattern(r"P(?=\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?", re.IGNORECASE)
+_ISO_PARTS = lazy_pattern(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?", re.IGNORECASE)
+_AGE = lazy_pattern(
     r"(?P<number>\d{1,3})\s*-?\s*(?P<unit>years?|yrs?|y/?o|y|months?|mos?|weeks?|wks?|w|days?|d|周岁|岁|年|个月|月|周|天|日)",
     re.IGNORECASE,
 )
@@ -248,7 +249,7 @@ MODES = {
 }
 """Words for a mode of inheritance → HPO's term."""
 
-_HPO = re.compile(r"HP:\d{7}")
+_HPO = lazy_pattern(r"HP:\d{7}")
 
 
 def checked_onset(said: str, where: str = "onset") -> str:

@@ -11,6 +11,7 @@ from kgdx.case.measured_values import packet_measurements
 from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import OLDEST, CandidateGene, merged, years_of
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 _SEXES = {sex + "_SEX" if sex in ("UNKNOWN", "OTHER") else sex: sex for sex in SEXES}
 _UNDIAGNOSED = frozenset({"IN_PROGRESS", "UNSOLVED"})
@@ -22,12 +23,12 @@ _SUSPECTED = frozenset({"CANDIDATE", "UNKNOWN_STATUS"})
 _ALLELES = {"GENO:0000135": "HETEROZYGOUS", "GENO:0000136": "BIALLELIC", "GENO:0000134": "HEMIZYGOUS"}
 _ANTENATAL = "HP:0030674"
 _STATES = {zygosity: {"id": id, "label": zygosity.lower()} for id, zygosity in _ALLELES.items()}
-_HPO_ID = re.compile(r"HP:\d{7}")
-_PMID = re.compile(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9})", re.IGNORECASE)
+_HPO_ID = lazy_pattern(r"HP:\d{7}")
+_PMID = lazy_pattern(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9})", re.IGNORECASE)
 SYNTHETIC = "kgdx:synthetic"
 """Id of the external reference that marks a packet as made up: the standard has no field for it."""
-_CURIE = re.compile(r"[A-Za-z][A-Za-z0-9.]*:\S+")
-_AGE = re.compile(r"P(?=\d|T\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T.*)?")
+_CURIE = lazy_pattern(r"[A-Za-z][A-Za-z0-9.]*:\S+")
+_AGE = lazy_pattern(r"P(?=\d|T\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T.*)?")
 
 
 def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:

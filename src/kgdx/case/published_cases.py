@@ -11,6 +11,7 @@ from typing import Any
 
 from kgdx.case.patient import valid
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 FORMS: Mapping[str, tuple[frozenset[str], tuple[str, ...]]] = {
     "PMC-Patients": (frozenset({"patient_uid"}), ("patient",)),
@@ -21,11 +22,11 @@ FORMS: Mapping[str, tuple[frozenset[str], tuple[str, ...]]] = {
 }
 """Form → the keys by which it is known, and those that it must have besides; as :func:`fold_key` gives them."""
 
-_PATIENT = re.compile(r"\s*(?:patient|病人|患者)\s*[:：]\s*", re.IGNORECASE)
-_DOCTOR = re.compile(r"\s*(?:doctor|医生)\s*[:：]", re.IGNORECASE)
-_PART = re.compile(r"([\d.]+)['\"]?\s*,\s*['\"]?\s*(year|month|week|day|hour)", re.IGNORECASE)
-_HPO = re.compile(r"HP[:_]\d{7}")
-_UID = re.compile(r"(\d+)-\d+")
+_PATIENT = lazy_pattern(r"\s*(?:patient|病人|患者)\s*[:：]\s*", re.IGNORECASE)
+_DOCTOR = lazy_pattern(r"\s*(?:doctor|医生)\s*[:：]", re.IGNORECASE)
+_PART = lazy_pattern(r"([\d.]+)['\"]?\s*,\s*['\"]?\s*(year|month|week|day|hour)", re.IGNORECASE)
+_HPO = lazy_pattern(r"HP[:_]\d{7}")
+_UID = lazy_pattern(r"(\d+)-\d+")
 _DAYS = {"week": 7.0, "day": 1.0, "hour": 0.0}
 
 

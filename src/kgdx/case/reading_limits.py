@@ -11,12 +11,13 @@ from contextlib import contextmanager
 
 from kgdx.config.values import seconds
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 SECONDS = 10.0
 """Processor time that reading one text may take, unless ``KGDX_READ_LIMIT`` says otherwise; 0 for any time."""
 
 _EDGE = 100
-_RUN = re.compile(rf"[\W_]{{{2 * _EDGE + 1},}}|\d{{{2 * _EDGE + 1},}}|(\w)\1{{{2 * _EDGE},}}")
+_RUN = lazy_pattern(rf"[\W_]{{{2 * _EDGE + 1},}}|\d{{{2 * _EDGE + 1},}}|(\w)\1{{{2 * _EDGE},}}")
 
 
 def masked_runs(text: str) -> str:

@@ -137,7 +137,7 @@ def _fail(error: Exception) -> int:
         asked = getattr(getattr(error, "ctx", None), "command_path", None) or "kgdx"
         return _say(f"{error.format_message().rstrip('.')}: see `{asked} --help`", 2)
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
+        place = f"{str(error.filename)[:200]}: " if error.filename else ""
         hint = ": free some space, or write to another disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return _say(f"{place}{error.strerror or error}{hint}", 1)
     if isinstance(error, MemoryError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,12 +12,13 @@ import typer
 from kgdx.cli import inputs, options
 from kgdx.cli.options import Json, Store, TermOptions, grouped
 from kgdx.errors import StoreError
+from kgdx.lazy import lazy_pattern
 
 Address = Annotated[
     str | None,
     typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
 ]
-_RUN = re.compile(r"run:\S+")
+_RUN = lazy_pattern(r"run:\S+")
 
 
 def register(app: typer.Typer) -> None:
@@ -143,17 +143,20 @@ def push(
 def pull(
     uri: Address = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the embedded graph.")] = False,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Leave out, and list, what the ontology has no place for.")
+    ] = False,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
     """Copy the graph of a Neo4j into an embedded one.
 
-    Counts and fingerprint are compared afterwards.
+    What does not conform to the ontology is refused. Counts and fingerprint are compared afterwards.
     """
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.pull(store=store, neo4j=uri, force=force, progress=options.remark)
+    report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=options.remark)
     if as_json:
         options.write_json(options.plain(report))
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import options
+from kgdx.cli import inputs, options
 from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
+    from kgdx.config import LlmAccess
     from kgdx.evaluate.runner import EvaluationTask
+    from kgdx.llm.chat import ChatModel
 
 OnSplit = Annotated[
     Path | None,
@@ -40,6 +42,19 @@ def held_out_of(split: Path | None, cases: Iterator[Case | Failure]) -> Iterator
     from kgdx.case.splits import Split
 
     return iter(Split.read(split).only(cases))
+
+
+def asked_model(
+    name: str | None, scripted: Callable[[str], ChatModel], cache: Path | None
+) -> tuple[ChatModel, LlmAccess | None]:
+    """Return a scripted model, or one that is connected when it is first asked, with the settings of its endpoint."""
+    from kgdx.config import Settings
+    from kgdx.evaluate.scripted_models import PREFIX
+
+    if name is not None and name.startswith(PREFIX):
+        return scripted(name), None
+    settings = Settings.load()
+    return inputs.connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
 
 
 def listed(given: str) -> list[str]:
@@ -69,9 +84,11 @@ def through(
     return partial(sharing.out, Shared(task), graph=graph, share=share)
 
 
-def show(result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType]) -> None:
-    """Print a result as JSON, or as a person reads it."""
+def show(
+    result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType], least: int = 0
+) -> None:
+    """Print a result as JSON, or as a person reads it, at least so many columns wide."""
     if as_json:
         options.write_json(result)
     else:
-        options.show(terminal(result))
+        options.show(terminal(result), least)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ import typer
 
 from kgdx.cli import options
 from kgdx.cli.options import Json, Store
-from kgdx.errors import StoreError
+from kgdx.errors import StoreError, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +37,8 @@ def build(
         typer.Option("--accept-licence", metavar="SOURCE", help="Accept a source's licence; it is remembered."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also where a source has lost half of what it had before.")
+        bool,
+        typer.Option("--force", help="Also where a source has lost half of its rows, or ranking needs what goes."),
     ] = False,
     discard: Annotated[
         bool,
@@ -55,9 +57,17 @@ def build(
     hpoa=my.hpoa; kgdx build primekg --from kg.csv; kgdx build --all --from downloads/
     """
     import kgdx
+    from kgdx.api.building import left_behind
     from kgdx.render.terminal.build_text import build_progress, report
 
     wanted = chosen(source or [], everything, place, accept or [])
+    if not force and (gone := left_behind(wanted, store=store)):
+        options.remark("The build would take out of the graph that is there what diagnoses need:")
+        for name, worth in gone.items():
+            options.remark(f"  {name}: {worth}" if worth else f"  {name}")
+        if not (sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm("Build without them?", err=True)):
+            hint = "add to the graph with `kgdx update`, build in another --store, or build without them by --force"
+            raise UsageError(f"ranking needs {', '.join(gone)}", hint=hint)
     with build_progress() as tell:
         built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard, force=force)
     if as_json:
@@ -187,14 +197,27 @@ def status(as_json: Json = False, store: Store = None) -> None:
 
 
 def verify(as_json: Json = False, store: Store = None) -> None:
-    """Compare the graph's files with their digests.
+    """Check the whole graph.
 
-    Every opening looks at sizes, and reads what was touched; this reads everything. The exit code is 6 when something
-    is damaged, or could not be checked.
+    Of one in a folder all files are compared with their digests, and it is asked; every opening looks at sizes and
+    reads what was touched. Of one on a Neo4j all nodes and edges are compared with the ontology. The exit code is 6
+    when something is damaged, does not conform, or could not be checked.
     """
     from kgdx import api
-    from kgdx.render.terminal.graph_text import verified
+    from kgdx.config import Settings
+    from kgdx.render.terminal.graph_text import conformance, verified
 
+    settings = Settings.load(store)
+    if settings.is_neo4j:
+        misfits = api.misfits(store=store)
+        if as_json:
+            options.write_json({"misfits": options.plain(misfits)})
+        else:
+            options.show(conformance(misfits))
+        if misfits:
+            message = f"the graph at {settings.store} does not conform to the ontology: {misfits[0]}"
+            raise StoreError(message, hint="mend it there, or replace it with `kgdx push --force`")
+        return
     found = api.verify(store=store)
     if as_json:
         options.write_json(options.plain(found))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kgdx.errors import CaseError, UsageError
+from kgdx.files.private import possible
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -178,7 +179,7 @@ def lines(argument: str) -> int | None:
     """Count the lines of a file with a case in each, for a progress bar; ``None`` for anything else."""
     if argument == "-":
         return None
-    path = Path(argument)
+    path = possible(argument)
     name = path.name.removesuffix(".gz")
     table = name.endswith((".csv", ".tsv"))
     if not path.is_file() or not (table or name.endswith((".jsonl", ".ndjson"))):

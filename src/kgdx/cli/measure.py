@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Seed, held_out_of, show, through
+from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, show, through
 from kgdx.cli.measure_consult import consult
 from kgdx.cli.measure_inquiry import inquiry
 from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
-from kgdx.cli.options import CaseBank, Encoder, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Json, Store, grouped
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
@@ -44,7 +44,6 @@ PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:ha
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
     for command in (text, rank, retrieve, questions, recall, answers, consult, inquiry):
         group.command()(command)
@@ -81,7 +80,7 @@ def rank(
         DdxplusFindings,
         typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint."),
     ] = DdxplusFindings.ALL,
-    case_bank: CaseBank = False,
+    case_bank: CaseBank = None,
     split: OnSplit = None,
     as_json: Json = False,
     store: Store = None,
@@ -95,7 +94,7 @@ def rank(
     from kgdx.evaluate.runner import Runner, numbered
     from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-    source, task = held_out_of(split, inputs.many(cases, known.value)), RankTask(case_bank)
+    source, task = held_out_of(split, inputs.many(cases, known.value)), RankTask(bool(case_bank))
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task.on(graph))
@@ -133,15 +132,6 @@ class JudgeOptions:
         float, typer.Option(metavar="X", min=0.0, max=1.0, help="Smallest difference of scores that is no tie.")
     ] = 0.05
     seed: Seed = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CostOptions:
-    """What it may cost."""
-
-    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most answers of models, in all.")] = None
-    max_tokens: Annotated[int | None, typer.Option(metavar="N", min=0, help="Most tokens, in all.")] = None
-    max_cost: Annotated[float | None, typer.Option(metavar="X", min=0, help="Most money, by the prices set.")] = None
 
 
 def questions(
@@ -275,7 +265,7 @@ def answers(
     ],
     way: PlanOptions,
     judging: JudgeOptions,
-    spending: CostOptions,
+    spending: BudgetOptions,
     llm: Annotated[str | None, typer.Option("--llm", metavar="MODEL", help="Who answers; KGDX_LLM_MODEL.")] = None,
     as_json: Json = False,
     store: Store = None,
@@ -288,7 +278,8 @@ def answers(
     from kgdx.errors import UsageError
     from kgdx.evaluate.answer_pairs import GraphAsker, PairedEvaluation
     from kgdx.evaluate.question_sets import chosen, read_questions
-    from kgdx.evaluate.runner import CACHE, Budget
+    from kgdx.evaluate.runner import CACHE
+    from kgdx.llm.budget import Budget
     from kgdx.render.terminal.accuracy_text import paired_figures
 
     asked = chosen(read_questions(file), way.split)
@@ -305,7 +296,7 @@ def answers(
             judge,
             about={"graph": graph.fingerprint, "rounds": way.rounds, "strict": not way.unstrict},
             prices=prices,
-            budget=Budget(spending.max_calls, spending.max_tokens, spending.max_cost),
+            budget=Budget(spending.max_calls, spending.max_tokens, spending.max_cost, spending.max_seconds),
             margin=judging.margin,
             seed=judging.seed,
             jobs=way.at_once(access),
@@ -318,14 +309,9 @@ def answers(
 def _model(
     name: str | None, questions: tuple[BenchmarkQuestion, ...], cache: Path | None
 ) -> tuple[ChatModel, LlmAccess | None]:
-    """Who answers, and the settings of the endpoint if there is one."""
-    from kgdx.config import Settings
-    from kgdx.evaluate.scripted_models import PREFIX, scripted
+    from kgdx.evaluate.scripted_models import scripted
 
-    if name is not None and name.startswith(PREFIX):
-        return scripted(name, questions), None
-    settings = Settings.load()
-    return inputs.connected(settings.llm(name), cache or settings.cache / "llm" / "answers.sqlite")
+    return asked_model(name, lambda kind: scripted(kind, questions), cache)
 
 
 def _judge(how: JudgeOptions, questions: tuple[BenchmarkQuestion, ...], cache: Path) -> Judge | None:

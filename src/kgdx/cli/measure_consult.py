@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Out, Seed, listed, show
+from kgdx.cli.evaluation_options import Out, Seed, asked_model, listed, show
 from kgdx.cli.options import Json, Store, grouped
 
 if TYPE_CHECKING:
@@ -96,13 +96,7 @@ def _cast(players: PlayerOptions, known: Sequence[Osce], cache: Path | None) -> 
 
 
 def _model(name: str, known: Sequence[Osce], cache: Path | None) -> tuple[ChatModel, Prices]:
-    from kgdx.config import Settings
     from kgdx.evaluate.scripted_agents import scripted_agent
-    from kgdx.evaluate.scripted_models import PREFIX
 
-    if name.startswith(PREFIX):
-        return scripted_agent(name, known), (0.0, 0.0)
-    settings = Settings.load()
-    access = settings.llm(name)
-    model, _ = inputs.connected(access, cache or settings.cache / "llm" / "answers.sqlite")
-    return model, (access.price_in, access.price_out)
+    model, access = asked_model(name, lambda kind: scripted_agent(kind, known), cache)
+    return model, (0.0, 0.0) if access is None else (access.price_in, access.price_out)

@@ -143,7 +143,6 @@ class RetrievalTask:
     arms: ArmOptions
 
     def on(self, graph: Graph) -> Measure:
-        """Return what ranks a case."""
         return _measured(self.arms, _arms(self.arms, graph)[0], graph)
 
 

@@ -18,7 +18,6 @@ Asked = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
     app.command()(predict)
     app.command()(nearest)
 

@@ -14,7 +14,6 @@ from kgdx.cli.options import Encoder, Store, grouped
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command()(serve)
 
 

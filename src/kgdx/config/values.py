@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from kgdx.errors import ConfigError
+from kgdx.files.private import possible
+from kgdx.lazy import lazy_pattern
 
 LONGEST_WAIT_S = 86_400
 """Seconds that an answer may be waited for at most: a day."""
@@ -92,7 +92,7 @@ def folder_of(value: str | None, name: str) -> Path | None:
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
-_HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
+_HOST = lazy_pattern(r"[^\s\x00-\x1f\x7f]+")
 
 
 def is_neo4j(store: str | Path) -> bool:
@@ -111,7 +111,7 @@ def store_address(value: Any) -> str:
         raise ConfigError(f"the store must be a path or a Bolt address, not {value!r}")
     scheme, separator, _ = value.partition("://")
     if not separator:
-        return str(Path(value).expanduser().absolute())
+        return str(possible(value).absolute())
     if scheme.lower() not in NEO4J_SCHEMES:
         schemes = ", ".join(NEO4J_SCHEMES)
         raise ConfigError(f"the store scheme {scheme!r} is unknown", hint=f"give a path, or one of {schemes}")
@@ -168,7 +168,7 @@ def _parts(url: str) -> tuple[SplitResult, str | None]:
 # The config file: which settings it may hold, and who may read one that holds a secret.
 
 
-_KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
+_KEYS = frozenset({"store", "encoder", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "ca", "home", "version", "mapping"})
 LLM_NUMBERS = {
     "price_in": 0.0,
@@ -214,6 +214,8 @@ _SWITCHES = frozenset({*(f"llm.{key}" for key in LLM_SWITCHES), "pubmed.ask"})
 
 def read_config(path: Path) -> dict[str, Any]:
     """Read the config file; there need be none."""
+    import tomllib
+
     try:
         with path.open("rb") as stream:
             config = tomllib.load(stream)
@@ -230,7 +232,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 def _check_config(path: Path, config: dict[str, Any]) -> None:
     unknown = sorted(config.keys() - _KEYS)
-    values = [("store", config.get("store", ""))]
+    values = [(name, config.get(name, "")) for name in ("store", "encoder")]
     for name, keys in _SECTIONS.items():
         section = config.get(name, {})
         if not isinstance(section, dict):

@@ -6,7 +6,6 @@ whoever is absent from the world makes an episode wait, and :func:`resume` goes 
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -346,6 +345,8 @@ def _asked(world: World, state: State, wish: AskModel) -> State | None:
         if wish.whole and request.n == 1:
             answer = [model.ask(request, world.on_text if wish.streamed else None)]
         else:
+            import asyncio
+
             answer = asyncio.run_coroutine_threadsafe(model.sample(request), private_loop()).result()
     except KgdxError as error:
         answer = error
@@ -369,6 +370,8 @@ async def run_many(
     Returns:
         The episodes, in the order of the starts.
     """
+    import asyncio
+
     room = asyncio.Semaphore(concurrency)
 
     async def one(state: State) -> Episode:
@@ -405,6 +408,8 @@ async def _awaited(world: World, state: State, wish: Wish) -> State | None:
             answer = error
         return told(world, state, name, answer, (time.perf_counter() - started) * 1000)
     if isinstance(wish, Action) and wish.slow:
+        import asyncio
+
         return await asyncio.to_thread(_here, world, state, wish)
     if isinstance(wish, AskPatient) and isinstance(world.patient, AwaitedPatient):
         return answered(state, await world.patient.awaited(wish, state))

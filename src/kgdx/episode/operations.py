@@ -58,6 +58,11 @@ class GraphLike(Queries, Protocol):
         ...
 
     @property
+    def in_texts(self) -> bool:
+        """Whether the graph has texts, which name phenotypes of diseases."""
+        ...
+
+    @property
     def ranker(self) -> Any:
         """Ranks diseases."""
         ...

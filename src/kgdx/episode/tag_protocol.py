@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from kgdx.lazy import lazy_pattern
+
 ANSWERS: Mapping[str, str] = MappingProxyType({"lookup": "guide", "match": "refer", "search": "result"})
 """Act → the block that answers it."""
 CALL, RESPONSE = "tool_call", "tool_response"
@@ -29,9 +31,9 @@ CLOSING = tuple(f"</{each}>" for each in (*ACTS, CALL))
 LONGEST = 200
 """Characters of a name or query at most; the rest is cut."""
 
-_TAG = re.compile(rf"<(/?)({'|'.join((*THOUGHTS, *ACTS, *sorted(GIVEN), CALL))})>")
-_BOLD = re.compile(r"\\textbf\{([^{}]*)\}")
-_SOURCE = re.compile(r"\|\s*([A-Za-z][\w-]{0,30})\s*\|")
+_TAG = lazy_pattern(rf"<(/?)({'|'.join((*THOUGHTS, *ACTS, *sorted(GIVEN), CALL))})>")
+_BOLD = lazy_pattern(r"\\textbf\{([^{}]*)\}")
+_SOURCE = lazy_pattern(r"\|\s*([A-Za-z][\w-]{0,30})\s*\|")
 _FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "lookup": ("diseases", "names"),

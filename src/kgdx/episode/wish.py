@@ -321,7 +321,7 @@ ACTIONS: Registry[Action] = Registry(
         "fit_passages": "kgdx.policies.thought_reading:FitPassages",
         "read_choice": "kgdx.policies.thought_reading:ReadChoice",
         "read_diagnosis": "kgdx.policies.thought_reading:ReadDiagnosis",
-        "diagnose": "kgdx.actions.answering:Diagnose",
+        "diagnose": "kgdx.actions.reading:Diagnose",
         "respond": "kgdx.actions.answering:Respond",
     },
 )

@@ -18,8 +18,9 @@ from kgdx.evaluate.judges import Judge
 from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.paired import MARGIN, compare
 from kgdx.evaluate.question_sets import BenchmarkQuestion, set_digest
-from kgdx.evaluate.runner import Budget, Record, Runner, finish, kept
+from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.graph.protocol import Row
+from kgdx.llm.budget import Budget
 from kgdx.llm.chat import ChatModel, Prices, Request, prompt
 
 if TYPE_CHECKING:
@@ -249,7 +250,6 @@ class GraphAsker:
     strict: bool = True
 
     def __call__(self, question: BenchmarkQuestion, model: ChatModel | None) -> Answer:
-        """Answer a question; see :data:`kgdx.evaluate.evidence_recall.Asks`."""
         told: dict[str, Any] = {"language": question.language or None, "rounds": self.rounds, "strict": self.strict}
         told["fallback"] = False  # what rules find, and the template says, is none of the model's
         case = None if question.case is None else self.graph.case(question.case)
@@ -284,6 +284,5 @@ class CompiledTemplates:
     graph: Graph
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template by name."""
         compiled = self.graph.compiled.has(template)
         return self.graph.compiled.run(template, **parameters) if compiled else self.graph.run(template, **parameters)

@@ -45,7 +45,6 @@ class PlanContender(Contender):
 
     @classmethod
     def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield the fixed plans."""
         yield from ((str(plan), cls(board, plan)) for plan in PLANS)
 
     def meet(self, id: str) -> PatientResult:
@@ -96,7 +95,6 @@ class RetrievalContender(RegistryContender):
         yield from (name for name in METHODS if name != FUSED)
 
     def meet(self, id: str) -> PatientResult:
-        """Rank what is known at first."""
         return PatientResult(mean_rank(self.scores(id), self.board.right(id)))
 
     def scores(self, id: str) -> Floats:
@@ -151,7 +149,6 @@ class SelectorContender(RegistryContender):
 
     @classmethod
     def members(cls) -> Iterator[str]:
-        """Yield the selectors."""
         yield from SELECTORS
 
     def meet(self, id: str) -> PatientResult:

@@ -70,7 +70,6 @@ class Board:
         return self.labels.of(self.ward.cases[id]).right
 
     def told(self, id: str) -> Case:
-        """Return what is known of a patient at first."""
         return self.ward.start(id).case
 
     def worded(self, id: str) -> Case:
@@ -95,7 +94,6 @@ class Board:
 
     @cached_property
     def game(self) -> DiagnosisGame:
-        """Where plans are played: the patients by row numbers."""
         return DiagnosisGame(self.ward)
 
 
@@ -151,7 +149,6 @@ class RegistryContender(Contender):
 
     @classmethod
     def all(cls, board: Board) -> Iterator[tuple[str, Contender | KgdxError]]:
-        """Yield each member, or why it cannot run."""
         for member in cls.members():
             yield f"{cls.called} {member}", cls.made(board, member)
 

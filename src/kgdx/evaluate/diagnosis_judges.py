@@ -45,7 +45,6 @@ class DiseaseJudge:
 
     @property
     def id(self) -> str:
-        """The model and the prompt."""
         return f"{self.model.name} {prompt('same_disease').id}"
 
     def same(self, right: str, stated: str) -> bool:

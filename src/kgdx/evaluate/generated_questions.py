@@ -157,7 +157,6 @@ class _QuestionMaker:
         return None
 
     def infer(self, kind: str, group: _Group) -> Iterator[BenchmarkQuestion]:
-        """The questions for the diseases of a group."""
         for wording in self._wordings(f"infer_by_{kind}", group.disease.id):
             yield self._question(wording, group.disease, group.names, group.gold, ())
 

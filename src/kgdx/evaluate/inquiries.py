@@ -100,7 +100,6 @@ class Inquiries:
         self._withheld = Withheld(self.graph.ranker, self.graph.snapshot)
 
     def __call__(self, case: Case | Failure, arm: str) -> Record:
-        """Ask one patient, by the name that :func:`arm_of` gives."""
         selector, _, answers = arm.rpartition(" ")
         return self.consult(case, selector, "bare" if answers == "bare" else "named")
 
@@ -147,8 +146,11 @@ class Inquiries:
         stood: list[tuple[float | None, float, float]] = []
         times: list[float] = []
         hits = 0
+        known: tuple[tuple[str, ...], tuple[str, ...]] | None = None
         while True:
-            stood.append(self._stands(state.case, right))
+            before = known
+            known = state.case.observed, state.case.excluded
+            stood.append(stood[-1] if known == before else self._stands(state.case, right))
             if len(stood) > self.setting.questions:
                 break
             begin = time.perf_counter()
@@ -159,10 +161,10 @@ class Inquiries:
             times.append(1000 * (time.perf_counter() - begin))
             reply = patient.reply(asked, episode.state)
             hits += reply.status is Status.PRESENT
-            before = set(episode.state.case.findings)
+            heard = set(episode.state.case.findings)
             state = answered(episode.state, reply)
             if forgets:
-                turns.append(tuple(each for each in state.case.findings if each not in before))
+                turns.append(tuple(each for each in state.case.findings if each not in heard))
                 state = _forgotten(state, first, turns[-REMEMBERED:])
         stood += stood[-1:] * (self.setting.questions + 1 - len(stood))
         ranks, shares, leading = zip(*stood, strict=True)
@@ -170,7 +172,6 @@ class Inquiries:
         return found | {"asked": len(times), "hits": hits, "milliseconds": times}
 
     def patient(self, case: Case, answers: Answers) -> SimulatedPatient:
-        """Return who answers for a case."""
         complete, setting = case.source == COMPLETE, self.setting
         return SimulatedPatient(case, self.graph.ancestry, answers == "named", complete, setting.noise, setting.seed)
 
@@ -194,7 +195,6 @@ class InquiryTask:
     setting: Setting
 
     def on(self, graph: Graph) -> Inquiries:
-        """Return what asks a patient."""
         labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
         return Inquiries(graph, labels, words_reader(graph), self.setting)
 

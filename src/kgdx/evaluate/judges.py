@@ -43,18 +43,12 @@ class Judge(Protocol):
     """Scores answers."""
 
     @property
-    def name(self) -> str:
-        """The model's name."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def id(self) -> str:
-        """The model and how it is asked: scores of judges with different ids are not compared."""
-        ...
+    def id(self) -> str: ...
 
-    def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade:
-        """Judge one answer."""
-        ...
+    def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade: ...
 
 
 class _Grade(BaseModel):
@@ -84,16 +78,13 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self.model.name
 
     @property
     def id(self) -> str:
-        """The model and the prompt."""
         return f"{self.model.name} {prompt('judge').id}"
 
     def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade:
-        """Judge one answer; see :meth:`Judge.score`."""
         messages = prompt("judge").messages(
             question=question.question, reference=question.reference or NO_REFERENCE, answer=blinded(answer)
         )

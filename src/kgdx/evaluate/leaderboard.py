@@ -42,7 +42,6 @@ class Leaderboard:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of those who run."""
         return tuple(self._by_name)
 
     def run(self, runner: Runner | None = None) -> dict[str, Any]:

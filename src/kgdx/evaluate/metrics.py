@@ -64,7 +64,6 @@ class FamilyRanks:
         self._start = np.searchsorted(self._of[self._order], np.arange(self._of.max(initial=-1) + 1))
 
     def of(self, right: Sequence[int]) -> tuple[int, ...]:
-        """Return the families of candidates, each once."""
         return tuple(sorted({int(self._of[number]) for number in right}))
 
     def rank(self, scores: Floats, right: Sequence[int]) -> float:

@@ -46,12 +46,10 @@ class ModelUsage(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self.model.name
 
     @property
     def cost(self) -> float:
-        """Money, by the prices."""
         return Usage(self.read, self.written).cost(self.prices)
 
     def check(self) -> None:
@@ -60,7 +58,6 @@ class ModelUsage(ChatModel):
             raise self.error
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         begin = time.perf_counter()
         if self._answered is not None:
             self.gaps.append(begin - self._answered)
@@ -78,11 +75,9 @@ class ModelUsage(ChatModel):
         return made
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         await self.model.aclose()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the counts as a JSON object."""
         return {"calls": self.calls, "read": self.read, "written": self.written, "cost": round(self.cost, 9)}
 
 
@@ -107,17 +102,14 @@ class LazyModel(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self._name
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         with self._lock:
             if self._model is None:
                 self._model = self._make()
         return await self._model.complete(request, on_text)
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         if self._model is not None:
             await self._model.aclose()

@@ -160,7 +160,6 @@ class OptionSet:
 
     @property
     def answerable(self) -> tuple[OptionQuestion, ...]:
-        """The questions whose right option is known."""
         return tuple(each for each in self.questions if each.gold is not None)
 
 

@@ -66,7 +66,6 @@ class OsceFact:
 
     @property
     def words(self) -> frozenset[str]:
-        """Its telling words, by their beginnings."""
         return _telling(f"{self.topic} {self.text}")
 
 
@@ -126,7 +125,6 @@ class Osce:
 
     @property
     def results(self) -> tuple[OsceFact, ...]:
-        """What is found when it is ordered."""
         return self.examination + self.tests
 
 
@@ -168,9 +166,7 @@ def matching(facts: Sequence[OsceFact], asked: str, most: int) -> list[OsceFact]
 class Agent(Protocol):
     """Answers what the doctor asks or orders."""
 
-    async def answer(self, asked: AskPatient, state: State) -> Reply:
-        """Answer."""
-        ...
+    async def answer(self, asked: AskPatient, state: State) -> Reply: ...
 
 
 @dataclass(frozen=True)
@@ -336,12 +332,10 @@ class Encounter:
     measurement: Agent
 
     async def awaited(self, asked: AskPatient, state: State) -> Reply:
-        """Answer a question, or report what was ordered."""
         agent = self.measurement if asked.order or asked.kind == TEST else self.patient
         return await agent.answer(asked, state)
 
     def reply(self, asked: AskPatient, state: State) -> Reply:
-        """Answer as :meth:`awaited` does, at once."""
         return asyncio.run_coroutine_threadsafe(self.awaited(asked, state), private_loop()).result()
 
 

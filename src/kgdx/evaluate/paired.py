@@ -73,7 +73,6 @@ class PairedComparison:
     gain: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
         found = asdict(self)
         return found | {"deviations": None if self.deviations is None else list(self.deviations)}
 

@@ -70,7 +70,6 @@ class ChosenInstruction:
     measured: Mapping[str, Mapping[str, float]] = field(hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is kept beside the instruction."""
         return {"chosen_by": MEASURE, "chosen": dict(self.figures), "measured": dict(self.measured)}
 
 

@@ -98,7 +98,6 @@ class BenchmarkQuestion(_Form):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all of it, shortened."""
         content = json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

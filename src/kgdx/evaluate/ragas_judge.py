@@ -53,16 +53,13 @@ class RagasJudge:
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self.access.model
 
     @property
     def id(self) -> str:
-        """The model, the prompt and RAGAS's version."""
         return f"{self.name} {prompt('judge').id} ragas {self.version}"
 
     def score(self, question: BenchmarkQuestion, answer: str) -> AnswerGrade:
-        """Judge one answer; see :meth:`kgdx.evaluate.judges.Judge.score`."""
         asked = {"question": question.question, "reference": question.reference or NO_REFERENCE}
         try:
             found = self.metric.score(llm=self.model, answer=blinded(answer), **asked)

@@ -134,7 +134,6 @@ class RankTask:
     case_bank: bool = False
 
     def on(self, graph: Graph) -> Measure:
-        """Return what ranks a case."""
         labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
         bank = graph.bank if self.case_bank else None
         return RankedCases(graph.ranker, graph.snapshot, labels, words_reader(graph), bank)

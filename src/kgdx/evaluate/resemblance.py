@@ -58,7 +58,6 @@ class Resemblance:
 
     @cached_property
     def findings(self) -> dict[int, list[int]]:
-        """Disease → its findings."""
         return self.relations("has_phenotype", "phenotype")
 
     @cached_property
@@ -162,7 +161,6 @@ class NodeNames:
         self._symbols = table == "gene"
 
     def name(self, row: int, language: str) -> str | None:
-        """Return a name in a language; a gene's symbol stands in any, and an id is none."""
         plain = self._plain[row] or ""
         if self._symbols:
             return plain if _SYMBOL.fullmatch(plain) else None
@@ -170,7 +168,6 @@ class NodeNames:
         return words if NAME[language].fullmatch(words) and not _ID.fullmatch(words) else None
 
     def both(self, row: int) -> dict[str, str]:
-        """Return the names by language."""
         return {language: name for language in LANGUAGES if (name := self.name(row, language)) is not None}
 
 

@@ -142,7 +142,6 @@ class RetrievedCases:
 
     @property
     def size(self) -> int:
-        """How many candidates are compared."""
         return self.ranker.model.columns.size if self.among is None else int(self.among.sum())
 
     def __call__(self, case: Case | Failure, name: str) -> Record:

@@ -17,11 +17,12 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -29,6 +30,7 @@ from kgdx.case import Case, Failure
 from kgdx.errors import CaseError, KgdxError, LlmError, StoreError, UsageError
 from kgdx.files.journal import Journal
 from kgdx.files.known import write_whole
+from kgdx.llm.budget import Budget
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -58,26 +60,6 @@ class EvaluationTask(Protocol):
         """Return what measures an item by an arm on an open graph."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What an evaluation may cost in all, earlier runs of it included; ``None`` for no limit."""
-
-    calls: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-
-    def spent(self, total: Mapping[str, float]) -> str | None:
-        """Return what is used up, if anything is.
-
-        Example:
-            >>> Budget(calls=10).spent({"calls": 10, "read": 0, "written": 0, "cost": 0.0})
-            'calls'
-        """
-        used = {"calls": total["calls"], "tokens": total["read"] + total["written"], "cost": total["cost"]}
-        limits = {"calls": self.calls, "tokens": self.tokens, "cost": self.cost}
-        return next((name for name, most in limits.items() if most is not None and used[name] >= most), None)
-
-
 @dataclass
 class Runner:
     """Measures items by arms.
@@ -87,7 +69,7 @@ class Runner:
         jobs: Items at the same time; with 1 there is one request to a model at a time.
         progress: Called after each item.
         through: Has other processes do what :func:`outcomes` does with each of its pieces; see :class:`Shared`.
-        budget: When to begin nothing more.
+        budget: When to begin nothing more, what earlier runs of it took included; time counts from now on.
         order: An item's key and its arms → the order in which they measure it; as they are given by default.
         strict: Whether an arm that cannot run ends the evaluation.
         not_run: Arm → why it cannot run.
@@ -109,7 +91,7 @@ class Runner:
     fatal: LlmError | None = None
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._begun = threading.Lock(), time.monotonic()
         self._found: dict[tuple[str, str], Record] = {}
         self._unreached = 0
         for record in [] if self.journal is None else self.journal.records:
@@ -149,11 +131,9 @@ class Runner:
 
     @property
     def records(self) -> list[Record]:
-        """What is known by now, in no order."""
         return list(self._found.values())
 
     def check(self) -> None:
-        """Raise the fault of a model that ended it."""
         if self.fatal is not None:
             raise self.fatal
 
@@ -174,8 +154,11 @@ class Runner:
 
     def _may_begin(self) -> bool:
         with self._lock:
-            if (used_up := self.budget.spent(self.spent)) is not None:
-                self.stopped = self.stopped or f"the budget of {used_up} is spent"
+            used = {**self.spent, "tokens": self.spent["read"] + self.spent["written"]}
+            used["seconds"] = time.monotonic() - self._begun
+            for name, most in asdict(self.budget).items():
+                if most is not None and used[name] >= most:
+                    self.stopped = self.stopped or f"the budget of {name} is spent"
             return self.stopped is None
 
     def _take(self, record: Record) -> None:
@@ -249,7 +232,6 @@ class Shared:
     task: EvaluationTask
 
     def on(self, graph: Graph) -> Callable[[Piece], list[Record]]:
-        """Return what measures a piece."""
         measure = self.task.on(graph)
         return lambda piece: list(outcomes(measure, piece))
 

@@ -16,14 +16,10 @@ class CaseWords(Protocol):
     """What cases in words are read with; an open graph is one."""
 
     @property
-    def reader(self) -> FindingReader:
-        """Reads words into findings."""
-        ...
+    def reader(self) -> FindingReader: ...
 
     @property
-    def ancestry(self) -> Ancestry:
-        """The is-a hierarchy of findings."""
-        ...
+    def ancestry(self) -> Ancestry: ...
 
     @property
     def in_words(self) -> bool:

@@ -7,9 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kgdx.errors import UsageError
+
 FILE = 0o600
 FOLDER = 0o700
 _OTHERS = 0o077
+
+
+def possible(path: str | os.PathLike[str]) -> Path:
+    """Return a path that somebody gave; no file system has names of more than 255 bytes, or with a NUL in them."""
+    given = os.fspath(path)
+    if "\0" in given or len(given) >= 4096 or any(len(os.fsencode(part)) > 255 for part in Path(given).parts):
+        shown = given[:40].replace("\0", "\\0") + ("…" if len(given) > 40 else "")
+        raise UsageError(f"{shown} cannot be the path of a file or folder", hint="check the path")
+    return Path(given).expanduser()
 
 
 def private_folder(path: Path) -> Path:
@@ -54,16 +65,7 @@ def private_file(path: Path) -> Path:
 
 @contextmanager
 def private_umask() -> Iterator[None]:
-    """Make whatever the block creates private, by whichever library; for a process's start, not beside other threads.
-
-    Example:
-        >>> import stat, tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> with private_umask():
-        ...     _ = (folder / "a").write_text("")
-        >>> oct(stat.S_IMODE((folder / "a").stat().st_mode))
-        '0o600'
-    """
+    """Make whatever the block creates private, by any library; for a process's start, not beside threads."""
     before = os.umask(_OTHERS)
     try:
         yield

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import compressed
+from kgdx.arrays.sparse import Sparse
 from kgdx.graph.protocol import Row
 from kgdx.graph.snapshot import Snapshot
 from kgdx.schema.model import FREQUENCIES
 
-EVIDENCE = ("evidence_supporting", "evidence_against", "evidence_shared", "evidence_typical")
+EVIDENCE = ("evidence_supporting", "evidence_symptoms", "evidence_against", "evidence_shared", "evidence_typical")
 
 _STATED = (
     "frequency",
@@ -27,6 +27,7 @@ _STATED = (
     "source",
     "aspect",
 )
+_ORDER = ("source", "reference", "frequency")
 _MOST_STEPS = 20
 _KEPT = 20_000
 Way = tuple[int, ...]
@@ -40,7 +41,7 @@ class Evidence:
         self._snapshot = snapshot
         self._ids, self._names = (snapshot.values("phenotype", name).all for name in ("id", "name"))
         child, parent = (snapshot.column("is_a", end) for end in ("child", "parent"))
-        self._up = compressed(child, parent, np.ones(len(child), bool), len(self._ids))
+        self._up = Sparse(np.searchsorted(child, np.arange(len(self._ids) + 1)), parent, parent)
         self._ways: dict[int, dict[int, Way]] = {}
 
     def rows(self, name: str, bound: Mapping[str, Any]) -> list[Row]:
@@ -49,15 +50,26 @@ class Evidence:
         return found(**bound)
 
     def evidence_supporting(self, diseases: Sequence[str], findings: Sequence[str]) -> list[Row]:
+        return self._meeting(self._annotations("has_phenotype", diseases), findings, ("phenotype", *_ORDER))
+
+    def evidence_symptoms(self, diseases: Sequence[str], findings: Sequence[str]) -> list[Row]:
+        order = ("phenotype", "symptom", "source", "reference", "relation")
+        return self._meeting(self._worded(diseases), findings, order)
+
+    def _meeting(
+        self, annotations: Iterable[tuple[int, Row]], findings: Sequence[str], order: Sequence[str]
+    ) -> list[Row]:
+        """Return annotations at findings or above them, then those below them, each with the way there."""
         given = self._phenotypes(findings)
         exact, below = [], []
-        for term, row in self._annotations("has_phenotype", diseases):
+        for term, row in annotations:
             for finding in given:
                 if (way := self._above(finding).get(term)) is not None:
                     exact.append(row | self._chain(finding, way, "ancestor"))
                 elif (way := self._above(term).get(finding)) is not None:
                     below.append(row | self._chain(finding, way[::-1], "descendant"))
-        return sorted(exact, key=_by_length) + sorted(below, key=_by_length)
+        by_length = _by_length(*order)
+        return sorted(exact, key=by_length) + sorted(below, key=by_length)
 
     def evidence_against(self, diseases: Sequence[str], findings: Sequence[str], excluded: Sequence[str]) -> list[Row]:
         absent, present = self._phenotypes(excluded), self._phenotypes(findings)
@@ -72,7 +84,8 @@ class Evidence:
                 if (way := self._above(finding).get(term)) is not None:
                     head = {"kind": "annotated_absent", "relation": "LACKS_PHENOTYPE"}
                     lacked.append(head | row | self._chain(finding, way, "ancestor"))
-        return sorted(had, key=_by_length) + sorted(lacked, key=_by_length)
+        by_length = _by_length("phenotype", *_ORDER)
+        return sorted(had, key=by_length) + sorted(lacked, key=by_length)
 
     def evidence_shared(
         self, diseases: Sequence[str], findings: Sequence[str], matched: Sequence[str], via: Sequence[str]
@@ -87,7 +100,7 @@ class Evidence:
                         if (up := self._above(finding).get(top)) is not None:
                             head = {"finding": self._ids[finding], "finding_name": self._names[finding]}
                             rows.append(row | met | head | self._steps("finding_path", up))
-        return sorted(rows, key=_in_order("disease", "finding", "via", "phenotype"))
+        return sorted(rows, key=_in_order("disease", "finding", "via", "phenotype", *_ORDER))
 
     def evidence_typical(self, diseases: Sequence[str], known: Sequence[str], minimum: float, limit: int) -> list[Row]:
         left_out = set(self._phenotypes(known))
@@ -97,7 +110,7 @@ class Evidence:
                 share = _share(row)
                 if share is not None and share >= minimum:
                     rows.append({**row, "share": share})
-        ordered = _in_order("disease", "phenotype")
+        ordered = _in_order("disease", "phenotype", *_ORDER)
         return sorted(rows, key=lambda row: (-row["share"], ordered(row)))[:limit]
 
     def _phenotypes(self, ids: Iterable[str]) -> list[int]:
@@ -114,6 +127,30 @@ class Evidence:
             for phenotype, values in zip(term[first:last].tolist(), zip(*stated, strict=True), strict=True):
                 named = {"phenotype": self._ids[phenotype], "phenotype_name": self._names[phenotype]}
                 yield phenotype, head | named | dict(zip(_STATED, values, strict=True))
+
+    def _worded(self, diseases: Iterable[str]) -> Iterator[tuple[int, Row]]:
+        """All symptoms of diseases that are phenotypes: the phenotype, and what is said of both."""
+        owner, symptom = (self._snapshot.column("has_symptom", end) for end in ("disease", "symptom"))
+        mapped, term = (self._snapshot.column("symptom_phenotype", end) for end in ("symptom", "phenotype"))
+        relation = self._snapshot.values("symptom_phenotype", "relation")
+        ids, names = (self._snapshot.values("disease", name) for name in ("id", "name"))
+        symptoms, words = (self._snapshot.values("symptom", name) for name in ("id", "name"))
+        for disease in sorted({row for id in diseases if (row := _place(ids, id)) is not None}):
+            first, last = np.searchsorted(owner, (disease, disease + 1)).tolist()
+            head = {"disease": ids[disease], "disease_name": names[disease]}
+            stated = (
+                self._snapshot.values("has_symptom", name).values(first, last) for name in ("reference", "source")
+            )
+            for each, reference, source in zip(symptom[first:last].tolist(), *stated, strict=True):
+                said = {
+                    "symptom": symptoms[each],
+                    "symptom_name": words[each],
+                    "reference": reference,
+                    "source": source,
+                }
+                for at in range(*np.searchsorted(mapped, (each, each + 1)).tolist()):
+                    named = {"phenotype": self._ids[term[at]], "relation": relation[at]}
+                    yield int(term[at]), head | named | said
 
     def _chain(self, finding: int, way: Way, direction: str) -> Row:
         said = "exact" if len(way) == 1 else direction
@@ -162,9 +199,9 @@ def _share(row: Row) -> float | None:
 
 def _in_order(*columns: str) -> Callable[[Row], Any]:
     """The order of the templates: absent values last."""
-    return lambda row: [(row[name] is None, row[name] or "") for name in (*columns, "source", "reference", "frequency")]
+    return lambda row: [(row[name] is None, row[name] or "") for name in columns]
 
 
-def _by_length(row: Row) -> Any:
-    head = (row["disease"], row["finding"], len(row["path_ids"]))
-    return (*head, *_in_order("phenotype")(row))
+def _by_length(*columns: str) -> Callable[[Row], Any]:
+    last = _in_order(*columns)
+    return lambda row: (row["disease"], row["finding"], len(row["path_ids"]), *last(row))

@@ -62,6 +62,7 @@ class CopyReport:
             by counts and samples (:func:`difference`).
         serial: Of a server, number of the last transaction when it was found equal; ``None`` where it does not tell.
         saves: Likewise, how many saves had been counted.
+        left_out: What the source held and the copy has no place for.
     """
 
     source: str
@@ -73,6 +74,7 @@ class CopyReport:
     compared: str = "whole"
     serial: int | None = None
     saves: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
-ADDED = frozenset({("phenotype", "lay_synonyms")})
+ADDED = frozenset({("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by")})
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -75,6 +76,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "source": _S,
         "onset_ages": _L,
         "inheritance": _L,
+        "severity": "float64",
+        "settled_by": _S,
     },
     "phenotype": {
         "id": _S,
@@ -157,6 +160,10 @@ ENDS: Mapping[str, Mapping[str, str]] = {
     for name, columns in TABLES.items()
 }
 """By table the columns that are numbers of rows, and the node tables whose rows they are."""
+
+
+_LEFT_S = 24 * 3600.0
+"""How long something derived may take at most; what is half-made and older was left behind."""
 
 
 def schema(name: str) -> pa.Schema:
@@ -347,6 +354,10 @@ class Snapshot:
             self.discard(name, version, said=True)
         try:
             target.parent.mkdir(FOLDER, exist_ok=True)
+            for left in target.parent.glob(".*"):  # by processes that were killed
+                with suppress(FileNotFoundError):  # another process was first
+                    if time.time() - left.stat().st_mtime > _LEFT_S:
+                        shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
             hint = "make the graph folder writable, or build the graph again with `kgdx build`"

@@ -60,11 +60,7 @@ def _joined(parts: list[pa.Table]) -> pa.Table:
 
 
 def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
-    """The columns a table may have, in the schema's order, keys first.
-
-    Raises:
-        StoreError: The schema has no such class, relation or pair of ends.
-    """
+    """The columns a table may have, in the schema's order, keys first."""
     if isinstance(table, NodeTable):
         if table.label not in schema.nodes:
             raise StoreError(f"the ontology has no class {table.label}", hint="`kgdx schema` shows what it has")
@@ -102,11 +98,7 @@ def whole(
 
 
 def conformed(table: GraphTable, schema: Schema) -> pa.Table:
-    """The table's rows with the schema's column order and types; columns that it lacks stay out.
-
-    Raises:
-        StoreError: A column the schema does not have, a value of another type, or an absent key.
-    """
+    """The table's rows with the schema's column order and types; columns that it lacks stay out."""
     import pyarrow.compute as pc  # 50 ms that only a load spends
 
     types = columns_of(table, schema)
@@ -154,11 +146,7 @@ def misfit(what: str) -> StoreError:
 
 
 def refuse_other_counts(before: Mapping[str, int], after: Mapping[str, int], delta: Delta) -> None:
-    """Compare what a store holds after a delta with what it held before.
-
-    Raises:
-        StoreError: A class or relation type has more or fewer rows than it must have.
-    """
+    """Compare what a store holds after a delta with what it held before."""
     for name, growth in delta.growth().items():
         wanted, found = before.get(name, 0) + growth, after.get(name, 0)
         if found != wanted:
@@ -166,11 +154,7 @@ def refuse_other_counts(before: Mapping[str, int], after: Mapping[str, int], del
 
 
 def conformed_delta(delta: Delta, schema: Schema) -> Delta:
-    """Return a delta with the schema's columns and types, removed rows with their identifying columns alone.
-
-    Raises:
-        StoreError: A table that does not fit the schema.
-    """
+    """Return a delta with the schema's columns and types, removed rows with their identifying columns alone."""
     return Delta(
         [_keys(table, schema) for table in delta.removed if table.rows.num_rows],
         [replace(table, rows=conformed(table, schema)) for table in delta.added if table.rows.num_rows],
@@ -237,9 +221,6 @@ def fingerprint(tables: Iterable[GraphTable]) -> str:
 
     A table may come in several parts. Null, an absent column and an empty list count as the same.
 
-    Raises:
-        StoreError: A table that does not fit the schema.
-
     Example:
         >>> import pyarrow as pa
         >>> one = NodeTable("Disease", pa.table({"id": ["OMIM:1", "OMIM:2"], "name": ["a", None]}))
@@ -253,9 +234,6 @@ def fingerprint(tables: Iterable[GraphTable]) -> str:
 def part_digests(table: GraphTable) -> dict[Part, Digest]:
     """Digest a table by the sources of its rows; the label Build has none.
 
-    Raises:
-        StoreError: The table does not fit the schema.
-
     Example:
         >>> import pyarrow as pa
         >>> table = NodeTable("Gene", pa.table({"id": ["NCBIGene:1", "NCBIGene:2"], "source": ["hpoa", "primekg"]}))
@@ -266,11 +244,7 @@ def part_digests(table: GraphTable) -> dict[Part, Digest]:
 
 
 def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
-    """Digest tables by title and source; a table may come in several parts, and is let go once it is read.
-
-    Raises:
-        StoreError: A table that does not fit the schema.
-    """
+    """Digest tables by title and source; a table may come in several parts, and is let go once it is read."""
     import polars as pl
 
     schema = load_schema()
@@ -300,9 +274,6 @@ def combine(parts: Mapping[Part, Digest]) -> str:
 
 def lines(table: GraphTable) -> pl.Series:
     """Each row in the one way to write it, which its hash is made from; equal rows, equal lines.
-
-    Raises:
-        StoreError: The table does not fit the schema.
 
     Example:
         >>> import pyarrow as pa

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,6 +27,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
 from kgdx.errors import StoreError, TemplateError
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import resource
 from kgdx.schema.model import Schema
 
@@ -38,8 +38,8 @@ Dialect = Literal["arcade", "neo4j", "mapped"]
 TYPES = ("string", "integer", "float", "boolean", "strings", "integers", "rows")
 
 _KEYS = ("purpose", "action", "params", "columns", "row")
-_HEADER = re.compile(r"//\s*(?:(?P<key>purpose|action|params|columns|row):)?\s*(?P<text>.*)")
-PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+_HEADER = lazy_pattern(r"//\s*(?:(?P<key>purpose|action|params|columns|row):)?\s*(?P<text>.*)")
+PARAMETER = lazy_pattern(r"\$([A-Za-z_]\w*)")
 """A parameter in a template's text."""
 _INT64 = 2**63
 
@@ -282,7 +282,7 @@ def _article(type_: str) -> str:
     return known[type_.rstrip("?")]
 
 
-_PLACEHOLDER = re.compile(r"<(\w+)>")
+_PLACEHOLDER = lazy_pattern(r"<(\w+)>")
 
 
 def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:

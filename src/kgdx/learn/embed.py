@@ -46,12 +46,14 @@ def learn_embeddings(
 ) -> Embeddings:
     """Learn embeddings and write them as ``home/embeddings/name``, in the place of earlier ones of that name.
 
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
-        AbsentError: The graph has no links to learn on.
-        UsageError: The name, the device or a setting cannot be used.
-        StoreLockedError: Another process trains embeddings of this name.
-        StoreError: The disk is full, or the folder cannot be written.
+    Args:
+        snapshot: The graph's tables.
+        home: The graph's folder.
+        name: Of the embeddings.
+        encoder: Turns names into vectors.
+        choice: What of the graph is learned on.
+        how: How it is trained.
+        progress: Told how far it is.
     """
     choice, how = choice or GraphChoice(), how or Training()
     if not re.fullmatch(r"\w[\w-]{0,63}", name):

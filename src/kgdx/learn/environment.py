@@ -139,9 +139,6 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
         bounds: Least and greatest value of a feature.
         places: Wishes of a menu at most, where it is a function; what is beyond cannot be chosen.
 
-    Raises:
-        UsageError: There is no start or menu, or the world cannot do what the menu offers.
-
     Example:
         >>> from kgdx.actions import Diagnose
         >>> from kgdx.case import Case

@@ -54,6 +54,5 @@ class AtRandom:
     chance: np.random.Generator
 
     def __call__(self, features: Floats, listed: Ints) -> Ints:
-        """Return the place that is chosen in each episode."""
         found: Ints = np.where(listed, self.chance.random(listed.shape), -1.0).argmax(axis=1)
         return found

@@ -120,7 +120,6 @@ class Vgae(GraphEncoder):
         return mean + noise * spread.exp(), divergence
 
     def decoder(self, relation: str) -> Tensor:
-        """Return ones: the inner product."""
         return self.torch.ones(self.sizes.latent, device=self.device)
 
     def _normalised(self, links: Ints, name: str) -> Tensor:
@@ -188,7 +187,6 @@ class Rgcn(GraphEncoder):
         return values * kept / (1 - _DROPPED)
 
     def decoder(self, relation: str) -> Tensor:
-        """Return DistMult's vector of the relation."""
         return self.parameters[f"decoder.{relation}"]
 
 

@@ -116,5 +116,4 @@ def baselines(graph: HeteroGraph, parts: LinkSplit, relation: str) -> dict[str, 
 
 
 def figures(links: Floats, others: Floats) -> dict[str, float]:
-    """Return AUC and average precision, rounded."""
     return {"auc": round(auc(links, others), 4), "ap": round(average_precision(links, others), 4)}

@@ -101,7 +101,6 @@ class HeteroGraph:
 
     @property
     def width(self) -> int:
-        """Width of the vectors."""
         return next(int(vectors.shape[1]) for vectors in self.inputs.values())
 
     def statistics(self) -> dict[str, Any]:
@@ -145,10 +144,6 @@ def hetero_graph(snapshot: Snapshot, encoder: Encoder, choice: GraphChoice | Non
         snapshot: The graph's tables.
         encoder: Makes the nodes' vectors from their names, and says which symptoms are similar.
         choice: What takes part; by default diseases and symptoms as in GPT-RagAD, of all sources, in English.
-
-    Raises:
-        AbsentError: The graph has no links of the relations chosen.
-        StoreError: The encoder gives no usable vectors.
     """
     choice = choice or GraphChoice()
     names = {kind: _names(snapshot, kind, choice.languages) for kind in _kinds(choice.relations)}
@@ -174,9 +169,6 @@ def hetero_data(graph: HeteroGraph) -> HeteroData:
     Node types are the kinds, with ``x`` (their vectors, float32), ``row`` (rows of the snapshot's table) and ``name``;
     edge types are (head, relation, tail), each link once and from head to tail:
     ``torch_geometric.transforms.ToUndirected`` adds the way back.
-
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
 
     Example:
         >>> graph = HeteroGraph({"disease": np.arange(1), "symptom": np.arange(2)},

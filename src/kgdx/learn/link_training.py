@@ -92,10 +92,13 @@ def train(
     What is drawn in an epoch depends on the seed and its number alone, so a training that was stopped and resumed gives
     what one in a piece gives.
 
-    Raises:
-        MissingExtraError: The extra ``learn`` is not installed.
-        UsageError: The device is not there, or the loss is no number.
-        OSError: The state cannot be written.
+    Args:
+        graph: The graph.
+        parts: Its links, some of them held out.
+        how: How it is trained.
+        folder: Where its state is kept meanwhile.
+        about: Digest of graph and settings.
+        progress: Told how far it is.
     """
     run = _Run(graph, parts, how)
     run.resume(TrainingState.load(folder, about))

@@ -13,11 +13,12 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import Any
 
 from kgdx.errors import ConfigError, MissingExtraError, UsageError
-from kgdx.learn.workers import Doer, Gone, Outcome, Post, Worker, processors
+from kgdx.learn.workers import Doer, Post, ShareOutcome, processors
 
 LOCAL = "local"
 """The address that stands for a Ray of this machine's own."""
@@ -57,23 +58,29 @@ class Actors:
                 what = f"Ray at {address} has {most} processors, and {size or 1} processes are wanted"
                 raise UsageError(what, hint="give fewer --jobs")
         except BaseException:
-            self.close()
+            self._closing.close()
             raise
         self.size = size or most
+        self.gone: type[Exception] = ray.exceptions.RayError
         self._kind = ray.remote(num_cpus=1, max_restarts=0)(Doer)
+        self._given: dict[Any, list[Future[ShareOutcome]]] = {}
 
-    def worker(self) -> Worker:
-        """Start a worker; it waits where the cluster's processors are taken."""
-        return _Actor(self._ray, self._kind.remote(self._post))
+    def submit(self, items: Sequence[Any]) -> Future[ShareOutcome]:
+        """Hand a share over to the actor that has least to do; a new one waits where the processors are taken."""
+        left = {actor: sum(not each.done() for each in given) for actor, given in self._given.items()}
+        actor = min(left, key=lambda each: left[each], default=None)
+        if actor is None or (left[actor] and len(left) < self.size):
+            actor = self._kind.remote(self._post)
+        future: Future[ShareOutcome] = actor.do.remote(items).future()
+        self._given.setdefault(actor, []).append(future)
+        return future
 
-    def ready(self, busy: Sequence[Worker]) -> Sequence[Worker]:
-        """Wait for some of the busy workers."""
-        given = {each.share: each for each in busy if isinstance(each, _Actor)}
-        done, _ = self._ray.wait(list(given), num_returns=1)
-        return [given[share] for share in done]
+    def stop(self) -> None:
+        while self._given:
+            self._ray.kill(self._given.popitem()[0])
 
     def close(self) -> None:
-        """Leave the cluster; a Ray of this machine's own ends."""
+        self.stop()
         self._closing.close()
 
     def _begin(self, address: str, size: int) -> None:
@@ -89,29 +96,8 @@ class Actors:
         try:
             self._ray.init(address=address, **how)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise ConfigError(f"Ray at {address} cannot be joined ({_lines(error)[0]})", hint=HINT) from error
-
-
-class _Actor:
-    """An actor, and the share that it was given last."""
-
-    def __init__(self, ray: Any, actor: Any) -> None:
-        self._ray, self._actor = ray, actor
-        self.share: Any = None
-
-    def give(self, items: Sequence[Any]) -> None:
-        self.share = self._actor.do.remote(items)
-
-    def take(self) -> Outcome:
-        share, self.share = self.share, None
-        try:
-            outcome: Outcome = self._ray.get(share)
-        except self._ray.exceptions.RayError as error:
-            raise Gone(_lines(error)[-1]) from None
-        return outcome
-
-    def stop(self) -> None:
-        self._ray.kill(self._actor)
+            why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+            raise ConfigError(f"Ray at {address} cannot be joined ({why})", hint=HINT) from error
 
 
 def _imported(address: str) -> Any:
@@ -138,8 +124,3 @@ def _knock(address: str) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(f"nobody answers at {address[:80]} ({reason})", hint=HINT) from error
-
-
-def _lines(error: BaseException) -> list[str]:
-    found = [line.strip()[:200] for line in str(error).splitlines() if line.strip()]
-    return found or [type(error).__name__]

@@ -48,11 +48,9 @@ class AgentPolicy(Policy):
     wish: Wish | None = None
 
     def choose(self, state: State) -> Wish | None:
-        """Return what the agent has chosen."""
         return self.wish
 
     def close(self, state: State) -> Wish | None:
-        """Return nothing."""
         return None
 
 
@@ -130,7 +128,6 @@ class RecordedCases:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the cases, in their order."""
         return tuple(self.cases)
 
     @cached_property
@@ -140,7 +137,6 @@ class RecordedCases:
         return World(self.graph, patient)
 
     def world_with(self, model: ChatModel) -> World:
-        """Return the world with a language model in it."""
         return replace(self.world, models={model.name: model})
 
     def start(self, id: str, *, seed: int = 0, policy: Policy | None = None) -> State:
@@ -160,7 +156,6 @@ class RecordedCases:
         return opening(case, self.known or 0, self.seed)
 
     def reply(self, asked: AskPatient, state: State) -> Reply:
-        """Answer for the patient of a state."""
         return self.patient(state.case.id).reply(asked, state)
 
     def patient(self, id: str) -> SimulatedPatient:
@@ -175,7 +170,6 @@ class RecordedCases:
 
     @cached_property
     def ancestry(self) -> Ancestry:
-        """Which findings lie below others."""
         return self.graph.ancestry
 
     def truth(self, id: str) -> Truth:

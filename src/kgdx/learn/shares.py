@@ -6,9 +6,10 @@ reads the same graph. A process that dies loses nothing: its share is done again
 
 from __future__ import annotations
 
-import heapq
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from kgdx.errors import StoreError, UsageError
 from kgdx.learn.ray_actors import Actors
-from kgdx.learn.workers import Crew, Gone, Outcome, Post, Processes, Work, Worker
+from kgdx.learn.workers import Post, Processes, ShareOutcome, Work
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -58,8 +59,7 @@ class Team(Generic[Item, Result]):
         if jobs is not None and jobs < 1:
             raise UsageError(f"{jobs} processes can do nothing", hint="give one or more")
         self._here: Callable[[Item], Result] | None = None
-        self._crew: Crew | None = None
-        self._idle: list[Worker] = []
+        self._crew: Processes | Actors | None = None
         if ray is None and (jobs or 1) == 1:
             self._here = work.on(graph)
             return
@@ -75,10 +75,6 @@ class Team(Generic[Item, Result]):
         self.close()
 
     def close(self) -> None:
-        """End all processes."""
-        for worker in self._idle:
-            worker.stop()
-        self._idle = []
         if self._crew is not None:
             self._crew.close()
 
@@ -93,88 +89,58 @@ class Team(Generic[Item, Result]):
             assert self._here is not None
             yield from map(self._here, items)
             return
-        shared = _Round(self._crew, self._idle, items, share)
+        source, waiting = iter(items), deque[_Share]()
+        fresh = iter(lambda: list(islice(source, share)), [])
         try:
-            yield from shared.results()
-        finally:
-            shared.stop()
-
-
-class _Round:
-    """One round of sharing out.
-
-    Args:
-        crew: Where workers come from.
-        idle: Workers that wait; changed in place.
-        items: What is done.
-        share: How many items a share has.
-    """
-
-    def __init__(self, crew: Crew, idle: list[Worker], items: Iterable[Any], share: int) -> None:
-        self._crew, self._idle = crew, idle
-        source = iter(items)
-        self._fresh = enumerate(iter(lambda: list(islice(source, share)), []))
-        self._again: list[tuple[int, list[Any]]] = []
-        self._busy: dict[Worker, tuple[int, list[Any]]] = {}
-        self._done: dict[int, Outcome] = {}
-        self._deaths: dict[int, int] = {}
-        self._awaited = self._begun = 0
-
-    def results(self) -> Iterator[Any]:
-        """Yield all results in order."""
-        while True:
-            self._hand_out()
-            if self._awaited in self._done:
-                outcome = self._done.pop(self._awaited)
-                self._awaited += 1
+            while True:
+                for more in islice(fresh, AHEAD * self._crew.size - len(waiting)):
+                    waiting.append(_Share(more, self._crew.submit(more)))
+                if not waiting:
+                    return
+                outcome = _finished(self._crew, waiting)
                 yield from outcome.results
                 if outcome.error is not None:
                     raise outcome.error
-            elif self._busy:
-                for worker in self._crew.ready(list(self._busy)):
-                    self._collect(worker)
-            else:
-                return
+        finally:
+            if waiting:  # nobody waits for these any more
+                self._crew.stop()
 
-    def stop(self) -> None:
-        """End the workers whose shares nobody waits for any more."""
-        while self._busy:
-            self._busy.popitem()[0].stop()
 
-    def _hand_out(self) -> None:
-        while len(self._busy) < self._crew.size:
-            share = self._next()
-            if share is None:
-                return
-            worker = self._idle.pop() if self._idle else self._crew.worker()
-            self._busy[worker] = share
-            worker.give(share[1])
+@dataclass(slots=True)
+class _Share:
+    """Items with what becomes of them; ``None`` where it was lost with a process."""
 
-    def _next(self) -> tuple[int, list[Any]] | None:
-        """The share to do next: one that was lost, or a new one unless too many wait for the one that is awaited."""
-        if self._again:
-            return heapq.heappop(self._again)
-        if self._begun >= self._awaited + AHEAD * self._crew.size:
-            return None
-        found = next(self._fresh, None)
-        self._begun += found is not None
-        return found
+    items: list[Any]
+    future: Future[ShareOutcome] | None
+    deaths: int = 0
 
-    def _collect(self, worker: Worker) -> None:
-        number, items = self._busy[worker]
+
+def _finished(crew: Processes | Actors, waiting: deque[_Share]) -> ShareOutcome:
+    """Take the first share, and return what came of it.
+
+    Where a process dies, all that were under way are lost; the first is done again alone, so that whatever kills
+    processes is found, and then the others.
+    """
+    first = waiting[0]
+    while True:
+        assert first.future is not None
         try:
-            self._done[number] = worker.take()
-        except Gone as gone:
-            self._deaths[number] = deaths = self._deaths.get(number, 0) + 1
-            if deaths == TRIES:
-                what = f"{TRIES} processes died over the same {len(items):,} items, the last by {gone}"
-                raise StoreError(what, hint="there may be too little memory: run it again with fewer --jobs") from None
-            del self._busy[worker]
-            worker.stop()
-            heapq.heappush(self._again, (number, items))
+            outcome = first.future.result()
+        except crew.gone as error:
+            crew.stop()
+            for each in waiting:
+                if each.future is not None and each.future.exception() is not None:
+                    each.deaths, each.future = each.deaths + 1, None
+            if first.deaths >= TRIES:
+                what = f"{TRIES} processes died over the same {len(first.items):,} items"
+                raise StoreError(what, hint="there may be too little memory: run it again with fewer --jobs") from error
+            first.future = crew.submit(first.items)
+            wait([first.future])
         else:
-            del self._busy[worker]
-            self._idle.append(worker)
+            waiting.popleft()
+            for each in waiting:
+                each.future = each.future or crew.submit(each.items)
+            return outcome
 
 
 def _everywhere(settings: Settings) -> Settings:

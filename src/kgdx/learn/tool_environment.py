@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kgdx.actions.answering import Diagnose
+from kgdx.actions.reading import Diagnose
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
 from kgdx.episode.operations import Operations
 from kgdx.episode.segment import Kind, Segment

@@ -39,7 +39,6 @@ class TrainingRun(ABC):
     tell: Tell
 
     def check(self) -> None:
-        """Refuse settings that this machine cannot do, before anything is loaded; see :func:`check_machine`."""
         check_machine(self.settings)
 
     @abstractmethod
@@ -147,7 +146,6 @@ def on_cpu(settings: RunSettings) -> bool:
 
 
 def device_of(settings: RunSettings) -> str:
-    """Return the device of this process."""
     return "cpu" if on_cpu(settings) else f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
 
 

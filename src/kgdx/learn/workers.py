@@ -8,9 +8,11 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kgdx.api import Graph
@@ -18,9 +20,6 @@ from kgdx.errors import KgdxError, StoreError
 
 if TYPE_CHECKING:
     from kgdx.config import Settings
-
-STOP_S = 3.0
-"""How long a process has to end when it is told to."""
 
 Item_contra = TypeVar("Item_contra", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
@@ -37,7 +36,7 @@ class Work(Protocol[Item_contra, Result_co]):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ShareOutcome:
     """What came of a share.
 
     Attributes:
@@ -69,9 +68,9 @@ class Post:
         """Open the graph."""
         encoder = None
         if self.encoder:
-            from kgdx.terms.encoder import MiniLM
+            from kgdx.terms.encoder import usual
 
-            encoder = MiniLM()
+            encoder = usual(self.settings)
         graph = Graph(self.settings, encoder)
         if graph.fingerprint != self.fingerprint:
             where = f"the graph at {graph.url} on {socket.gethostname()} is not the one that is open here"
@@ -80,13 +79,17 @@ class Post:
 
 
 class Doer:
-    """Does shares in a process of its own; it opens the graph for the first of them."""
+    """Does shares in a process of its own; it opens the graph for the first of them.
+
+    Args:
+        post: What it is told first.
+    """
 
     def __init__(self, post: Post) -> None:
         self._post = post
         self._act: Callable[[Any], Any] | None = None
 
-    def do(self, items: Sequence[Any]) -> Outcome:
+    def do(self, items: Sequence[Any]) -> ShareOutcome:
         """Do the items of a share, up to the first that fails."""
         results: list[Any] = []
         try:
@@ -95,95 +98,49 @@ class Doer:
             for item in items:
                 results.append(self._act(item))
         except KgdxError as error:
-            return Outcome(results, error)
+            return ShareOutcome(results, error)
         except Exception as error:  # a fault of the program: raised again where somebody sees it
             error.add_note(traceback.format_exc())
-            return Outcome(results, error)
-        return Outcome(results)
-
-
-class Gone(Exception):
-    """A process has died; its message says how."""
-
-
-class Worker(Protocol):
-    """A process that does one share at a time."""
-
-    def give(self, items: Sequence[Any]) -> None:
-        """Hand over a share; nothing is raised where the process is gone."""
-
-    def take(self) -> Outcome:
-        """Return what came of it."""
-
-    def stop(self) -> None:
-        """End the process, whatever it does."""
-
-
-class Crew(Protocol):
-    """Where workers come from."""
-
-    size: int
-
-    def worker(self) -> Worker:
-        """Start a worker."""
-
-    def ready(self, busy: Sequence[Worker]) -> Sequence[Worker]:
-        """Wait until some of the busy workers have done their shares, or died, and return these."""
-
-    def close(self) -> None:
-        """Let go of what all workers share."""
+            return ShareOutcome(results, error)
+        return ShareOutcome(results)
 
 
 class Processes:
-    """Workers that are processes of this machine."""
+    """Processes of this machine, started as there is something to do.
+
+    Args:
+        post: What each is told first.
+        size: How many at most.
+    """
+
+    gone: type[Exception] = BrokenExecutor
+    """Raised for a share that was lost with a process; all that are under way are lost with it."""
 
     def __init__(self, post: Post, size: int) -> None:
         self._post, self.size = post, size
+        self._pool: ProcessPoolExecutor | None = None
 
-    def worker(self) -> Worker:
-        """Start a worker."""
-        return _Process(self._post)
-
-    def ready(self, busy: Sequence[Worker]) -> Sequence[Worker]:
-        """Wait for some of the busy workers."""
-        pipes = {each.pipe: each for each in busy if isinstance(each, _Process)}
-        return [pipes[found] for found in connection.wait(list(pipes)) if isinstance(found, connection.Connection)]
-
-    def close(self) -> None:
-        """Do nothing: processes share nothing."""
-
-
-class _Process:
-    """A process, and the pipe to it."""
-
-    def __init__(self, post: Post) -> None:
-        context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, post), daemon=True)
+    def submit(self, items: Sequence[Any]) -> Future[ShareOutcome]:
+        """Hand a share over to whoever is free first."""
+        if self._pool is None:
+            context = get_context("spawn")
+            theirs, self._lifeline = context.Pipe(duplex=False)
+            self._pool = ProcessPoolExecutor(self.size, context, _begin, (self._post, theirs))
         with _deaf():
-            self._process.start()
-        theirs.close()
-
-    def give(self, items: Sequence[Any]) -> None:
-        with suppress(OSError):
-            self.pipe.send(items)
-
-    def take(self) -> Outcome:
-        try:
-            outcome: Outcome = self.pipe.recv()
-        except (EOFError, OSError):
-            self._process.join(STOP_S)
-            code = self._process.exitcode
-            raise Gone(f"signal {-code}" if code is not None and code < 0 else f"exit code {code}") from None
-        return outcome
+            return self._pool.submit(_do, items)
 
     def stop(self) -> None:
-        self.pipe.close()
-        self._process.terminate()
-        self._process.join(STOP_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        if self._pool is not None:
+            self._lifeline.close()
+            self._pool.shutdown()
+            self._pool = None
+
+    def close(self) -> None:
+        self.stop()
+
+
+_doer: Doer | None = None
+"""Does the shares of this process, where it is one of :class:`Processes`."""
 
 
 @contextmanager
@@ -199,24 +156,23 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(pipe: connection.Connection, post: Post) -> None:
-    """Do shares until nobody is there who gives any; end in the middle of one where who gave it has died."""
+def _begin(post: Post, lifeline: Connection) -> None:
+    """Prepare a process: it does not hear interruptions, and ends with the one that started it, or at its word."""
+    global _doer
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    doer = Doer(post)
-    with suppress(EOFError, OSError):
-        while True:
-            pipe.send(doer.do(pipe.recv()))
+    _doer = Doer(post)
 
-
-def _end_with_parent() -> None:
-    """End this process when that which started it has ended, however that came about."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
+    def end() -> None:
+        wait([lifeline])
         os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+
+
+def _do(items: Sequence[Any]) -> ShareOutcome:
+    assert _doer is not None
+    return _doer.do(items)
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -23,6 +23,7 @@ from urllib.parse import urlencode, urlsplit
 
 from kgdx.errors import MissingExtraError
 from kgdx.files.locks import take
+from kgdx.lazy import lazy_pattern
 from kgdx.literature.publications import Publication, PubMedAccess
 
 MOST_BYTES = 8_000_000
@@ -35,7 +36,7 @@ ATTEMPTS = 3
 _PAUSE_S = 1.0
 _CHUNK = 1 << 16
 _TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
-_DATED = re.compile(r"pubmed_\d{6}\.dtd")
+_DATED = lazy_pattern(r"pubmed_\d{6}\.dtd")
 _TEXT_CHARS = 4_000
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sqlite3
 import threading
 import time
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from kgdx.config import Settings
 from kgdx.config.values import switch
 from kgdx.errors import ConfigError, StoreError
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import open_shared
 
 
@@ -93,7 +93,7 @@ BASE_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 SECONDS = 5.0
 """How long an answer waits for PubMed, unless said otherwise."""
 
-_EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
+_EMAIL = lazy_pattern(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -163,6 +162,8 @@ class Meter:
 
     async def tell(self, name: str, found: Response) -> None:
         """Say every few seconds, for as long as a model writes, how far it is."""
+        import asyncio
+
         began = time.monotonic()
         while self.progress is not None:
             await asyncio.sleep(PROGRESS_S)

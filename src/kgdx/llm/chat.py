@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import queue
@@ -14,9 +13,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.errors import LlmError
+from kgdx.lazy import lazy_pattern
+
+if TYPE_CHECKING:
+    import asyncio
 
 Role = Literal["system", "user", "assistant"]
 ReasoningChoice = Literal["keep", "separate", "drop"]
@@ -229,6 +232,8 @@ class ChatModel(ABC):
         Raises:
             LlmError: A sample failed; its ``kind`` says why. The others have ended by then, and are kept in the cache.
         """
+        import asyncio
+
         if request.n == 1:
             return [await self.complete(request, on_text)]
         heard = (on_text, *(None for _ in range(request.n - 1)))
@@ -251,6 +256,8 @@ class ChatModel(ABC):
         Raises:
             LlmError: As of :meth:`sample` and :meth:`Completion.whole`.
         """
+        import asyncio
+
         loop = private_loop()
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         call = self.complete(replace(request, n=1), None if on_text is None else pieces.put)
@@ -284,6 +291,8 @@ def private_loop() -> asyncio.AbstractEventLoop:
     Raises:
         RuntimeError: The caller runs in that thread, and would wait for itself.
     """
+    import asyncio
+
     with _starting:
         if not _private or not _private[0][0].is_alive():  # after a fork the thread is gone
             loop = asyncio.new_event_loop()
@@ -379,9 +388,9 @@ def sound(text: str) -> str:
 # Prompts are files: ``prompts/<name>.md``, with a version that is raised whenever their words change.
 
 
-_LETTERS, _DIGITS, _SPACES = re.compile(r"[A-Za-z]"), re.compile(r"[0-9]"), re.compile(r"\s")
-_WIDE = re.compile(r"[\u2e80-\uffff]")
-_FILE = re.compile(
+_LETTERS, _DIGITS, _SPACES = lazy_pattern(r"[A-Za-z]"), lazy_pattern(r"[0-9]"), lazy_pattern(r"\s")
+_WIDE = lazy_pattern(r"[\u2e80-\uffff]")
+_FILE = lazy_pattern(
     r"---\nversion: (?P<version>\d+)\n---\n+## system\n+(?P<system>.+?)\n+## user\n+(?P<user>.+?)\s*", re.DOTALL
 )
 

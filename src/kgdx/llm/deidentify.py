@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from kgdx.lazy import lazy_pattern
 from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.llm.pii import covered, merged
@@ -21,10 +22,10 @@ from kgdx.llm.pii.persons_zh import chinese_names
 PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
 """What stands for what was taken out."""
 
-_ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
+_ESCAPED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
 _NARROW = {wide: wide - 0xFEE0 for wide in (*range(ord("０"), ord("：") + 1), *range(ord("Ａ"), ord("ｚ") + 1))}
 """Letters, digits and colons as wide as Chinese characters are read as the usual ones."""
-_PLACEHOLDER = re.compile("|".join(re.escape(each) for each in PLACEHOLDERS))
+_PLACEHOLDER = lazy_pattern("|".join(re.escape(each) for each in PLACEHOLDERS))
 
 
 def deidentify(text: str) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
+from kgdx.lazy import lazy_pattern
 from kgdx.llm.budget import Meter, over
 from kgdx.llm.chat import (
     ChatModel,
@@ -45,9 +46,11 @@ OPTIONAL = ("stream_options", "return_token_ids")
 ADJUSTABLE = ("temperature", "top_p", "seed", "max_tokens", *OPTIONAL)
 """Fields that an endpoint is asked without, or by another name, where its refusal names them."""
 
-_FORMAT = re.compile(r"response_?format|json[_ ]?schema|json_?object|guided|grammar|structured.?output", re.IGNORECASE)
-_CONTEXT = re.compile(r"context[ _](?:length|window|size)|n_ctx|too many tokens|prompt is too long", re.IGNORECASE)
-_CONTEXT_SIZE = re.compile(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}?(\d[\d,]{2,})", re.IGNORECASE)
+_FORMAT = lazy_pattern(
+    r"response_?format|json[_ ]?schema|json_?object|guided|grammar|structured.?output", re.IGNORECASE
+)
+_CONTEXT = lazy_pattern(r"context[ _](?:length|window|size)|n_ctx|too many tokens|prompt is too long", re.IGNORECASE)
+_CONTEXT_SIZE = lazy_pattern(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}?(\d[\d,]{2,})", re.IGNORECASE)
 
 READ_AT_LEAST = 0.6
 """Share of a prompt's estimated tokens that an endpoint has read, where it counts honestly and cuts nothing."""

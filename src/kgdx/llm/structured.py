@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kgdx.errors import LlmError, MissingExtraError
+from kgdx.lazy import lazy_pattern
 from kgdx.llm.chat import ChatModel, Completion, Message, Request, sound
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -24,7 +25,7 @@ DEEPEST = 40
 _PLACES = 20
 """Places in prose at most where JSON is looked for."""
 
-_REFUSAL = re.compile(
+_REFUSAL = lazy_pattern(
     r"^\W*(?:i['’]?m (?:very )?sorry|sorry|i (?:can(?:no|['’])t|am (?:unable|not able) to)|as an ai\b|"
     r"(?:很|非常)?(?:抱歉|对不起)|我(?:无法|不能)|作为(?:一个)?(?:AI|人工智能))",
     re.IGNORECASE,

@@ -12,10 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.believing import ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.actions.retrieving import GetPhenotype
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.answer.evidence_pack import clean

@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Status
 from kgdx.episode.wish import MAX_SPOKEN
+from kgdx.lazy import lazy_pattern
 from kgdx.llm.structured import DEEPEST, LONGEST, depth, parse, readings
 from kgdx.policies.answer_writing import said_in
 
@@ -35,10 +36,10 @@ Doing = Literal["question", "examination", "test", "diagnosis"]
 _NAMES = ("name", "disease", "diagnosis", "finding", "symptom", "label", "text", "test")
 _RESULTS = ("result", "results", "finding", "findings", "value")
 _NOTHING = frozenset({"", "null", "none", "n/a", "na", "nil", "no", "-", "unknown", "无"})
-_NUMBER = re.compile(r"^\W*(?:\d+\W+)?")
-_ORDER = re.compile(r"REQUEST[ _]TEST\W*[:：]\s*(?P<text>[^\n]+)", re.IGNORECASE)
-_READY = re.compile(r"DIAGNOSIS[ _]READY\W*[:：]\s*(?P<text>[^\n]+)", re.IGNORECASE)
-_MARK = re.compile(r"DIAGNOSIS[ _]READY|REQUEST[ _]TEST", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"^\W*(?:\d+\W+)?")
+_ORDER = lazy_pattern(r"REQUEST[ _]TEST\W*[:：]\s*(?P<text>[^\n]+)", re.IGNORECASE)
+_READY = lazy_pattern(r"DIAGNOSIS[ _]READY\W*[:：]\s*(?P<text>[^\n]+)", re.IGNORECASE)
+_MARK = lazy_pattern(r"DIAGNOSIS[ _]READY|REQUEST[ _]TEST", re.IGNORECASE)
 _STATUS: Mapping[str, Status] = MappingProxyType(
     {
         **dict.fromkeys(("present", "yes", "true", "positive"), Status.PRESENT),
@@ -56,7 +57,7 @@ ODDITIES: Mapping[str, str] = MappingProxyType(
 )
 """What may be odd about an answer, in words."""
 
-_INSTRUCTION = re.compile(
+_INSTRUCTION = lazy_pattern(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|prompt|rule|previous|above|schema)|"
     r"\bsystem prompt\b|\byou are now\b|\bact as\b|(?:忽略|无视|忘记).{0,20}(?:指令|提示|规则|以上|之前)",
     re.IGNORECASE | re.DOTALL,

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from kgdx.actions.answering import Cite, Diagnose, Respond
+from kgdx.actions.answering import Cite, Respond
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read, Retrieved, mentions_of, ranking_of, resolved_of
 from kgdx.answer.evidence_pack import EvidencePack, language_of, pack
 from kgdx.answer.sentences import MAX_CHARS
@@ -62,8 +62,8 @@ class EndingPolicy(Policy):
     """How many candidates are ranked for a case."""
     explain: int = 3
     """How many of them are explained."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def close(self, state: State) -> Wish | None:
         return self.ending(state)

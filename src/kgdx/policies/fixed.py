@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read, evidence_of, ranking_of
 from kgdx.episode.policy import Policy
 from kgdx.episode.state import State
@@ -34,16 +33,21 @@ class FixedPolicy(Policy):
     """Language of the case's text; found out when ``None``."""
     gates: bool = True
     """Whether diseases that sex or age rules out are left out."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def choose(self, state: State) -> Wish | None:
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:
-            abstain = not self.also
-            how = {"case_bank": self.case_bank, "gates": self.gates}
-            return Rank(top=self.top, also=self.also, **how, explain=True, abstain=abstain)
+            return Rank(
+                top=self.top,
+                also=self.also,
+                case_bank=self.case_bank,
+                gates=self.gates,
+                explain=True,
+                abstain=not self.also,
+            )
         ranking = ranking_of(state)
         if ranking is not None and not ranking.candidates:
             return Diagnose()

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from kgdx.answer.wants import UNSAID, Want
+from kgdx.lazy import lazy_pattern
 
 
 class Span(Protocol):
@@ -265,21 +266,21 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
 )
 """What a question wants → what its words would want otherwise: "who treats 〇" is about doctors, not treatments."""
 
-_WHETHER = re.compile(
+_WHETHER = lazy_pattern(
     r"^\W*(?:is|are|was|does|do|did|can|could|will|would|has|have|may|might|should)\b"
     r"|(?:吗|(?<![什怎多那这要])么|嘛|(?<!不)不)\W*$|是不是|会不会|能不能|有没有|是否|可不可以|要不要|有无",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
+_BESIDE = lazy_pattern(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
 """Joins two things that are asked at once."""
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
-_EITHER = re.compile(r"\bor\b|还是", re.IGNORECASE)
+_EITHER = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
 """Leaves a choice, which yes or no does not make."""
-_DISEASES_NAMED = re.compile(
+_DISEASES_NAMED = lazy_pattern(
     rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
 )
 
-_ONWARD = re.compile(
+_ONWARD = lazy_pattern(
     rf"""
     〇{_ON}{_LEADS}(?!于|在)[^〇]{{0,8}}?(?:{_WHICH}|\W*$)
     | 〇{_ON}(?:还|也|更|容易|易)[^〇]{{0,4}}(?:得|患|有|出现|发生)[^〇]{{0,4}}{_WHICH}
@@ -290,21 +291,21 @@ _ONWARD = re.compile(
 )
 """What is asked for is what follows from the entities that are named, and not what they follow from."""
 
-_FROM = re.compile(r"\b(?:in|of|from|after|with|during|among|by)\s+(?:which|what)\b", re.IGNORECASE)
+_FROM = lazy_pattern(r"\b(?:in|of|from|after|with|during|among|by)\s+(?:which|what)\b", re.IGNORECASE)
 
-_CAUSES = re.compile(
+_CAUSES = lazy_pattern(
     rf"{_LEADS}|而来|进展|最[后终]|晚期|警惕|容易得|基础病|基础疾病|原发|\b{_EN_LEADS}(?:s|d|ed|ing)?\b"
     r"|\b(?:risk|underlying|predispos\w+|prone|susceptible)\b",
     re.IGNORECASE,
 )
 
-_PATTERNS = MappingProxyType({want: re.compile(words, re.IGNORECASE | re.VERBOSE) for want, words in _WORDS.items()})
+_PATTERNS = MappingProxyType({want: lazy_pattern(words, re.IGNORECASE | re.VERBOSE) for want, words in _WORDS.items()})
 
-_NEGATED = re.compile(
+_NEGATED = lazy_pattern(
     r"(?:没有|并无|无|不伴有?|未见|未|否认|\bwithout|\bno|\bnot|\bdenies|\bneither|\bnor)\s*(?:any\s+|the\s+)?$", re.I
 )
 
-_FILLER = re.compile(
+_FILLER = lazy_pattern(
     r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能
     |有哪些|哪些|什么|
     怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了

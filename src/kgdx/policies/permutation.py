@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
 
+from kgdx.lazy import lazy_pattern
 from kgdx.llm.structured import DEEPEST, LONGEST, depth, readings
 
 MARK = "C"
@@ -21,10 +22,10 @@ MARK = "C"
 WHY = 600
 """Letters of a reason at most."""
 
-_ID = re.compile(rf"\W{{0,3}}{MARK}?\s?0{{0,3}}([1-9]\d{{0,3}})\W{{0,3}}", re.IGNORECASE)
+_ID = lazy_pattern(rf"\W{{0,3}}{MARK}?\s?0{{0,3}}([1-9]\d{{0,3}})\W{{0,3}}", re.IGNORECASE)
 _LINK = rf"\[?\b{MARK}?\d{{1,4}}\b\]?"
-_CHAIN = re.compile(rf"{_LINK}(?:\s*>\s*{_LINK})+", re.IGNORECASE)
-_CUT = re.compile(r'"order"\s*:\s*\[((?:\s*"[^"]{0,20}"\s*,)+)')
+_CHAIN = lazy_pattern(rf"{_LINK}(?:\s*>\s*{_LINK})+", re.IGNORECASE)
+_CUT = lazy_pattern(r'"order"\s*:\s*\[((?:\s*"[^"]{0,20}"\s*,)+)')
 _ORDERS = ("order", "ranking", "ranked", "candidates")
 _NAMES = ("id", "candidate", "disease", "name")
 _WORDS = ("because", "why", "reason")

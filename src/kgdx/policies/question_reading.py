@@ -13,6 +13,7 @@ from kgdx.answer.artifacts import Understood, mentions_of
 from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
+from kgdx.lazy import lazy_pattern
 from kgdx.policies.intents import asks_whether, masked, names_diseases, negated, remainder, wants
 from kgdx.terms.normalise import has_chinese, read_table
 
@@ -38,10 +39,10 @@ FINDINGS = ("Symptom", "Phenotype")
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
-_LISTED = re.compile(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
+_LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 """What stands between names of a list."""
 
-_OF = re.compile(
+_OF = lazy_pattern(
     r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
     r"|的(?:症状|并发症|表现|特征|体征)",
     re.IGNORECASE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +15,7 @@ from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, PASSAGES, UNTOLD, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
+from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.intents import asks_whether, of_causes
 from kgdx.policies.question_reading import (
@@ -97,7 +97,7 @@ _SALTS = ("", "盐酸", "硫酸")
 _FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
 """What stands before and behind a substance in the names of its preparations."""
 
-_BETWEEN = re.compile(r"\s{2,}|[、，,;；/]")
+_BETWEEN = lazy_pattern(r"\s{2,}|[、，,;；/]")
 
 
 class RulesPolicy(EndingPolicy):

@@ -13,9 +13,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Read, Reranked, ranking_of
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.policy import Capabilities, Policy
@@ -56,8 +55,8 @@ class RerankPolicy(Policy):
     """How many candidates to list."""
     explain: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many of them to explain."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
     candidates: Annotated[int, Field(ge=2, le=500)] = 50
     """How many candidates the model orders."""
     prompt: Annotated[Instruction, BeforeValidator(_read)] = instruction("vanilla")

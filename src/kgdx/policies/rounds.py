@@ -11,10 +11,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
 from kgdx.actions.question_round import ProposeRound, QuestionRound
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.case import Status
 from kgdx.episode.policy import Capabilities, Policy

@@ -12,9 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.answering import Diagnose
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Extract, Rank
+from kgdx.actions.reading import Diagnose, Extract, Rank
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
 from kgdx.answer.artifacts import Explained, Ranked, Read
 from kgdx.episode.conversation import Exchange, exchanges, spans, stopped

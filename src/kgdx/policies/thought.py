@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from kgdx.actions.answering import Diagnose, Respond
+from kgdx.actions.answering import Respond
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Rank
+from kgdx.actions.reading import Diagnose, Rank
 from kgdx.actions.tools import MOST_SEARCHED, Search
-from kgdx.answer.artifacts import Explained, Fitted, OptionChosen, Ranked
+from kgdx.answer.artifacts import DiseasesNamed, Explained, Fitted, OptionChosen, Ranked
 from kgdx.answer.evidence_pack import language_of, pack
 from kgdx.answer.option_questions import read_option
 from kgdx.answer.sentences import MAX_CHARS
@@ -40,7 +40,6 @@ from kgdx.policies.thought_prompts import (
     thought_messages,
 )
 from kgdx.policies.thought_reading import (
-    DiseasesNamed,
     FitPassages,
     NamesThought,
     NameThought,

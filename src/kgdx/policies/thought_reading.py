@@ -10,13 +10,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kgdx.answer.artifacts import Fitted, OptionChosen, Passage, Retrieved, Searched
+from kgdx.answer.artifacts import DiseasesNamed, Fitted, OptionChosen, Passage, Retrieved, Searched
 from kgdx.answer.evidence_pack import EvidencePack, clean, pack
 from kgdx.answer.option_questions import read_option
 from kgdx.answer.sentences import check, marks
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
+from kgdx.lazy import lazy_pattern
 from kgdx.policies.candidate_evidence import reason
 from kgdx.policies.doctor_reading import aligned
 from kgdx.policies.thought_prompts import DISEASES
@@ -34,11 +35,11 @@ _NAMED = 3
 """Diseases of a thought that facts are got of: those that it names most often."""
 _FINDINGS = 10
 _ENDS = ".!?。！？"
-_WIDE = re.compile(r"[　-〿一-鿿＀-￯]")
-_DIAGNOSIS = re.compile(
+_WIDE = lazy_pattern(r"[　-〿一-鿿＀-￯]")
+_DIAGNOSIS = lazy_pattern(
     r"^[\s>*_#\d.)-]*(?:diagnosis|诊断)\s*\d?[*_\s]*[:：][*_\s]*(.+)$", re.IGNORECASE | re.MULTILINE
 )
-_BEHIND = re.compile(r"\s*(?:[\[【［(（].*|[*_.。;；]+)$")
+_BEHIND = lazy_pattern(r"\s*(?:[\[【［(（].*|[*_.。;；]+)$")
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 
@@ -145,6 +146,7 @@ class FitPassages(Action):
     """How many there may be."""
 
     def run(self, graph: Operations, view: State) -> Fitted:
+        """Return the passages."""
         every = (each for found in reversed(view.all(Searched)) for each in found.passages)
         found = list({each.id: each for each in reversed(list(every))}.values())[::-1][: self.most]
         taken: list[Passage] = []
@@ -195,11 +197,12 @@ class ReadChoice(Action):
     """What the model wrote."""
 
     def run(self, graph: Operations, view: State) -> OptionChosen:
+        """Return the option."""
         options = dict(view.options)
         return chosen([read_option(each, options) for each in self.answers], options)
 
 
-_CHOICE = re.compile(
+_CHOICE = lazy_pattern(
     r"(?:\A|[^\S\n]*+\n)[\s*_#>]*+(?:answer|答案)[*_\s]*+[:：][*_\s(（]*+[A-Z][)）.。*_\s]*\Z", re.IGNORECASE
 )
 
@@ -226,28 +229,6 @@ def chosen(letters: Sequence[str | None], options: Mapping[str, str]) -> OptionC
     return OptionChosen(best, options.get(best, ""), dict(votes.most_common()), len(letters))
 
 
-@dataclass(frozen=True, slots=True)
-class DiseasesNamed(Artifact):
-    """The diseases that a model's diagnosis names.
-
-    Attributes:
-        declared: Their ids, the likeliest first, each disease once.
-        unknown: Names that no disease of the graph has.
-        invented: How many marks and publications its reasons cite that no evidence has.
-        reasons: Why it names each, as far as the evidence carries it, by id.
-    """
-
-    depends: ClassVar[tuple[Reads, ...]] = ()
-
-    declared: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = field(default=(), repr=False)
-    invented: int = 0
-    reasons: Mapping[str, MoveReason] = field(default_factory=dict, repr=False, hash=False)
-
-    def summary(self) -> dict[str, Any]:
-        return {"declared": list(self.declared), "unknown": len(self.unknown), "invented": self.invented}
-
-
 class ReadDiagnosis(Action):
     """Read the diseases that answers name, and find them in the graph; several answers are joined by their places.
 
@@ -270,6 +251,7 @@ class ReadDiagnosis(Action):
         return (Retrieved, Fitted)
 
     def run(self, graph: Operations, view: State) -> DiseasesNamed:
+        """Return the diseases."""
         lists = [list(diseases_in(each)) for each in self.answers]
         names = list(dict.fromkeys(name for each in lists for name in each))
         ids = dict(zip(names, resolved(graph, names), strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
+from kgdx.lazy import lazy_pattern
 
 PREFERRED = ("OMIM:", "ORPHA:", "DECIPHER:")
 """Sources whose entry stands for a merged candidate, in this order; then the smallest id."""
@@ -102,7 +102,7 @@ GENE_SHARE = 0.02
 COMMON = 0.1
 """Terms and words of more than this share of the candidates say nothing about likeness and cost most of the time."""
 _BLOCK = 512
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = lazy_pattern(r"[^\W\d_]{3,}")
 
 
 def annotation_features(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, int]) -> Any:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from itertools import pairwise
 
 from kgdx.case.patient import CORRECTED, Case, Status
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.wording import units
 from kgdx.terms.context import statuses
 from kgdx.terms.normalise import CJK, has_chinese
@@ -23,9 +24,9 @@ MOST = 60
 LONGEST = 160
 """Characters of the longest clause."""
 _UNREMARKABLE = frozenset(("normal", "normally", "unremarkable", "negative", "normothermic", "afebrile"))
-_PARTING_ZH = re.compile(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
-_NEGATED_ZH = re.compile("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴|不发|不咳|正常)|正常$")
-_ASKED_ZH = re.compile("吗$|[请谢]|怎么|什么|你好|您好|医生")
+_PARTING_ZH = lazy_pattern(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
+_NEGATED_ZH = lazy_pattern("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴|不发|不咳|正常)|正常$")
+_ASKED_ZH = lazy_pattern("吗$|[请谢]|怎么|什么|你好|您好|医生")
 
 
 def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:

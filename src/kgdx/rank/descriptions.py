@@ -1,6 +1,7 @@
 """Which diseases anything describes, and what their symptoms in words say in terms of the ontology.
 
-A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms
+A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it;
+a label that only patients have does not. Its symptoms
 in words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
 """
 
@@ -26,6 +27,8 @@ ARTICLE_FREQUENCY = 0.45
 """Frequency of a symptom that an English article names."""
 LIST_FREQUENCY = 0.35
 """Frequency of a symptom in a Chinese list, which is long and unsorted."""
+LABELS = "KGDX:"
+"""Ids of names that a source of cases or of one's own brought: as the label of a patient alone it is no candidate."""
 _ENDS = {"has_symptom": "disease", "recommend_test": "disease", "mentions": "disease"}
 
 
@@ -42,18 +45,14 @@ def group_names() -> frozenset[str]:
 
 
 def described(snapshot: Snapshot, annotated: Ints) -> Ints:
-    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated.
-
-    Args:
-        snapshot: The graph's tables.
-        annotated: Which disease rows have annotations that take part in ranking; shape (diseases,).
-    """
+    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated."""
     found = np.zeros(len(annotated), bool)
     for table, end in _ENDS.items():
         found[snapshot.column(table, end)] = True
     if snapshot.rows("patient_case"):
         known = {id for ids in snapshot.column("patient_case", "diseases") for id in ids}
-        found |= np.isin(snapshot.column("disease", "id").astype(str), sorted(known))
+        ids = snapshot.column("disease", "id").astype(str)
+        found |= np.isin(ids, sorted(known)) & ~np.char.startswith(ids, LABELS)
     if found.any():
         found |= _told(snapshot)
         names = snapshot.column("disease", "name").tolist()
@@ -64,7 +63,7 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
 
 
 def _told(snapshot: Snapshot) -> Ints:
-    columns = (snapshot.table("disease").column(name).to_pylist() for name in ("source", "definition"))
+    columns = (snapshot.values("disease", name).values() for name in ("source", "definition"))
     listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
     return np.array([bool(text) and source in listing for source, text in zip(*columns, strict=True)], bool)
 
@@ -90,7 +89,7 @@ def phrases(snapshot: Snapshot, candidates: Candidates) -> Phrases:
     of = candidates.of[disease].astype(np.int64)
     size = max(snapshot.rows("symptom"), 1)
     keys = np.unique(of[of >= 0] * size + symptom[of >= 0])
-    columns = (snapshot.table("symptom").column(name).to_pylist() for name in ("name", "name_zh", "synonyms"))
+    columns = (snapshot.values("symptom", name).values() for name in ("name", "name_zh", "synonyms"))
     texts = [
         tuple(dict.fromkeys(filter(None, (name, chinese, *(synonyms or ())))))
         for name, chinese, synonyms in zip(*columns, strict=True)
@@ -123,7 +122,7 @@ def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints)
 def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[int, list[int]]:
     """The phenotypes that each symptom names, by row: as its vocabulary maps them, else as its words are read."""
     mapped, vocabularies = _mapped(snapshot, inside)
-    ids = snapshot.table("symptom").column("id").to_pylist()
+    ids = snapshot.values("symptom", "id").values()
     found = {symptom: mapped[symptom] for symptom in texts if symptom in mapped}
     unmapped = {row: text for row, text in texts.items() if ids[row].split(":")[0] not in vocabularies}
     if not unmapped:
@@ -131,7 +130,7 @@ def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[i
     from kgdx.terms.extractor import Extractor
 
     reader = Extractor.open(snapshot)
-    rows = {id: row for row, id in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    rows = {id: row for row, id in enumerate(snapshot.values("phenotype", "id").values())}
     for symptom, text in unmapped.items():
         present = (each for each in reader.extract(text).findings if each.status is Status.PRESENT)
         named = [rows[each.id] for each in present if inside[rows[each.id]]]
@@ -142,7 +141,7 @@ def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[i
 
 def _mapped(snapshot: Snapshot, inside: Ints) -> tuple[dict[int, list[int]], set[str]]:
     """The phenotypes that symptoms are mapped to, and the prefixes of the vocabularies that map theirs."""
-    ids = snapshot.table("symptom").column("id").to_pylist()
+    ids = snapshot.values("symptom", "id").values()
     found: dict[int, list[int]] = {}
     vocabularies: set[str] = set()
     columns = (snapshot.column("symptom_phenotype", name).tolist() for name in ("symptom", "phenotype", "source"))

@@ -6,7 +6,6 @@ row of a list, with the finding that separates them. Families change no score.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, compressed
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.candidates import Candidates
 from kgdx.resources import resource
 
@@ -31,8 +31,8 @@ MOST_JOINED = 40
 SHARED_WORDS = 0.5
 """Least share of the words of the shorter name that two diseases with a common gene have in common."""
 
-_TOKEN = re.compile(r"[a-z]+|\d+[a-z]*\d*")
-_DESIGNATOR = re.compile(r"\d+[a-z]*\d*|[ivx]+[a-h]?|[a-z]")
+_TOKEN = lazy_pattern(r"[a-z]+|\d+[a-z]*\d*")
+_DESIGNATOR = lazy_pattern(r"\d+[a-z]*\d*|[ivx]+[a-h]?|[a-z]")
 
 
 @dataclass(frozen=True, slots=True)

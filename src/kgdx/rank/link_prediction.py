@@ -44,7 +44,8 @@ class Expected:
     Attributes:
         at: Position of the other node among those of its kind.
         score: The decoder's; only its order has a meaning.
-        probability: Calibrated.
+        probability: Calibrated; ``None`` where no link was held out of training.
+        by_degree: Its place where candidates are ordered by nothing but how many such links they have.
         known: Whether the graph states it.
         similar: The known links' other ends that are nearest to this one.
         shared: The nodes of the asking node's kind that are nearest to it and are known to have this link.
@@ -52,7 +53,8 @@ class Expected:
 
     at: int
     score: float
-    probability: float
+    probability: float | None
+    by_degree: int
     known: bool
     similar: tuple[Near, ...]
     shared: tuple[Near, ...]
@@ -85,9 +87,15 @@ class LinkPredictor:
         self.kinds = kinds
 
     @cached_property
-    def calibration(self) -> Calibration:
-        """How scores become probabilities, fitted on links that training held out and on pairs that are no links."""
-        links, _ = self.embeddings.held_out(self.relation)
+    def calibration(self) -> Calibration | None:
+        """How scores become probabilities, fitted on links that training held out and on pairs that are no links.
+
+        There is none where no link was held out: how likely a score is cannot be told by links that were learned.
+        """
+        try:
+            links, _ = self.embeddings.held_out(self.relation)
+        except AbsentError:
+            return None
         one, other = (self.embeddings.nodes(kind) for kind in self.kinds)
         return calibrate(links, partial(self.embeddings.logits, self.relation), one, other, self._links)
 
@@ -104,7 +112,7 @@ class LinkPredictor:
         return np.unique(np.concatenate(parts))
 
     def expect(self, at: int, side: int = 0, *, top: int = 10, known: bool = False) -> list[Expected]:
-        """Return the most probable links of a node.
+        """Return the links of a node that score highest.
 
         Args:
             at: Its position among the nodes of its kind.
@@ -123,11 +131,15 @@ class LinkPredictor:
             offered[at] = False
         places = np.flatnonzero(offered)
         best = places[np.lexsort((places, -scores[places]))[:top]]
-        probabilities = self.calibration.probability(scores[best].astype(np.float64))
-        held = np.isin(best, stated)
+        fitted = self.calibration
+        share = [None] * len(best) if fitted is None else fitted.probability(scores[best].astype(np.float64)).tolist()
+        links = self._links.ravel() if own == other else self._links[1 - side]
+        degrees = np.bincount(links, minlength=len(scores))
+        hubs = (1 + (degrees[places] > degrees[best][:, None]).sum(axis=1)).tolist()
+        held = np.isin(best, stated).tolist()
         return [
-            Expected(place, float(scores[place]), float(probability), bool(has), *self._why(at, place, side, stated))
-            for place, probability, has in zip(best.tolist(), probabilities, held, strict=True)
+            Expected(place, float(scores[place]), probability, hub, has, *self._why(at, place, side, stated))
+            for place, probability, hub, has in zip(best.tolist(), share, hubs, held, strict=True)
         ]
 
     def _why(self, at: int, place: int, side: int, stated: Ints) -> tuple[tuple[Near, ...], tuple[Near, ...]]:

@@ -298,7 +298,7 @@ def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
 def names_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     """Return candidate → all its names."""
     name, chinese, synonyms = (
-        snapshot.table("disease").column(column).to_pylist() for column in ("name", "name_zh", "synonyms")
+        snapshot.values("disease", column).values() for column in ("name", "name_zh", "synonyms")
     )
     found: dict[int, list[str]] = {}
     for number in range(len(model.curated)):
@@ -312,7 +312,7 @@ def names_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
 def articles(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     """Return the texts about each candidate: definitions, and documents that are about one disease alone."""
     found: dict[int, list[str]] = {}
-    for row, text in enumerate(snapshot.table("disease").column("definition").to_pylist()):
+    for row, text in enumerate(snapshot.values("disease", "definition").values()):
         if text and model.candidates.of[row] >= 0:
             found.setdefault(int(model.candidates.of[row]), []).append(text)
     document, disease = (snapshot.column("mentions", end) for end in ("document", "disease"))

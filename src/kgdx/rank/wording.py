@@ -6,7 +6,6 @@ and loses little against it in retrieval (Nie, Gao, Zhang and Zhou, IRAL 2000).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, has_chinese, inflection, simplify
 from kgdx.terms.tokens import scan, stable_hash
 
 K1 = 1.2
 B = 0.6
 """BM25's saturation and length normalisation (Robertson and Zaragoza, FnTIR 2009)."""
-_RUN = re.compile(f"[{CJK}]+")
+_RUN = lazy_pattern(f"[{CJK}]+")
 
 
 def units(text: str) -> list[str]:

@@ -105,13 +105,13 @@ def _connected(path: EvidencePath) -> EvidencePath:
 
 
 def references(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Split an annotation's verbatim reference list.
+    """Split an annotation's verbatim reference list; where it cites nothing, its source is named.
 
     Example:
-        >>> references({"reference": "PMID:1;OMIM:2"})
-        ('PMID:1', 'OMIM:2')
+        >>> references({"reference": "PMID:1;OMIM:2", "source": "hpoa"}), references({"source": "primekg"})
+        (('PMID:1', 'OMIM:2'), ('primekg',))
     """
-    parts = (part.strip() for part in (row.get("reference") or "").split(";"))
+    parts = (part.strip() for part in (row.get("reference") or row.get("source") or "").split(";"))
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
@@ -132,5 +132,7 @@ EDGE_PROPERTIES = (
     "evidence",
     "reference",
     "source",
+    "span",
+    "method",
 )
 """Properties of an annotation that its path carries, as far as its template returns them."""

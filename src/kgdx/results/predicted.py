@@ -30,7 +30,8 @@ class Prediction:
     Attributes:
         node: The other end.
         score: The decoder's; only its order has a meaning.
-        probability: Calibrated.
+        probability: Calibrated; ``None`` where no link was held out of training, as the paper trains.
+        by_degree: Its place where candidates are ordered by nothing but how many such links they have.
         known: Whether the graph states it: then it is a fact, and no prediction.
         similar: What the asking node is known to be linked to and is nearest to the other end.
         shared: What is nearest to the asking node and is known to have the link.
@@ -38,7 +39,8 @@ class Prediction:
 
     node: Node
     score: float
-    probability: float
+    probability: float | None
+    by_degree: int
     known: bool
     similar: tuple[Node, ...]
     shared: tuple[Node, ...]
@@ -56,7 +58,7 @@ class Predictions:
         rows: The most probable first.
         known: How many such links of the node the graph states.
         candidates: How many nodes there are to be linked to.
-        calibration_error: Expected calibration error of the probabilities, on links held out of training.
+        calibration_error: Expected calibration error of the probabilities, on links held out of training, if any were.
         reliability: Of bins of these links, and of pairs that are none: mean probability, share of links, weight.
     """
 
@@ -67,7 +69,7 @@ class Predictions:
     rows: tuple[Prediction, ...]
     known: int
     candidates: int
-    calibration_error: float
+    calibration_error: float | None
     reliability: tuple[tuple[float, float, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

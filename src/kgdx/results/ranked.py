@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
@@ -11,6 +10,7 @@ from pydantic import Field, WrapSerializer
 
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.case.person import Family
+from kgdx.lazy import lazy_pattern
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence
 from kgdx.results.words_read import ReadFinding, UnreadText
@@ -23,7 +23,7 @@ GENES_NAMED = 20
 """Candidate genes that a result names; all are counted."""
 
 
-_CHINESE = re.compile("[\u4e00-\u9fff]")
+_CHINESE = lazy_pattern("[\u4e00-\u9fff]")
 
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: there are many, and each would take five times as long
@@ -330,6 +330,27 @@ class CaseSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class DangerousDisease(Plain):
+    """A dangerous disease that the findings do not exclude.
+
+    Attributes:
+        id: CURIE of the disease.
+        name: Its name.
+        rank: Its rank among all diseases.
+        settled_by: What confirms or excludes it now, as the table of conditions states it.
+        explained: Share of the patient's findings that it explains, 0 to 1.
+        name_zh: Its Chinese name, where the graph has one.
+    """
+
+    id: str
+    name: str
+    rank: int
+    settled_by: str
+    explained: float
+    name_zh: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement(Plain):
     """How far a list can be relied on as a whole.
 
@@ -342,6 +363,7 @@ class Judgement(Plain):
             how common a disease is.
         setting_rule: Why that setting was taken.
         left_out: What sex or age rules out, with how many diseases.
+        dangerous: What must not be missed, the likeliest first; at most five.
     """
 
     level: str
@@ -350,6 +372,7 @@ class Judgement(Plain):
     setting: str = ""
     setting_rule: str = ""
     left_out: tuple[str, ...] = ()
+    dangerous: tuple[DangerousDisease, ...] = ()
 
     @property
     def ranked(self) -> bool:

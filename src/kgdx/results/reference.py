@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import DiagnosisDocument
 
@@ -32,8 +33,8 @@ From version 2 of both forms to version 3:
   `kgdx.results.document.read(DiagnosisDocument, document)`, which fills in all of them and reads every version.
 """.splitlines(keepends=False)
 
-_SECTION = re.compile(r"\n\s*(Attributes|Example|Raises|Args):\n")
-_ATTRIBUTE = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+_SECTION = lazy_pattern(r"\n\s*(Attributes|Example|Raises|Args):\n")
+_ATTRIBUTE = lazy_pattern(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
 def documented(schemas: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgdx.case.patient import Finding, Status
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument
@@ -67,7 +68,7 @@ FROM_OBJECT = frozenset({"INDICATION", "CONTRAINDICATION", "OFF_LABEL_USE"})
 
 _WIDEST = 200
 """Most marks that a range such as ``[E1-E9]`` stands for."""
-_MARK = re.compile(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；-]\s*E\d{1,9})*)\s*[\]］】]")
+_MARK = lazy_pattern(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；-]\s*E\d{1,9})*)\s*[\]］】]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +398,8 @@ def path_row(number: int, path: EvidencePath | Fact) -> PathRow:
 
 def edge_words(edge: PathRelation, path: EvidencePath | Fact) -> str:
     """Return how a relation reads where its path goes."""
+    if edge.properties.get("method") == "words" and edge.type == "OBSERVED":
+        return clean(f"said “{edge.properties.get('text', '')}”, compared with")
     language = path.language if isinstance(path, Fact) else "en"
     return clean(relation_words(edge.type, against=edge.reversed, language=language))
 

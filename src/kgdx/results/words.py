@@ -5,9 +5,10 @@ How relations read stands in the ontology (:func:`kgdx.schema.wording`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from kgdx.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from kgdx.results.ranked import CaseSummary
@@ -23,12 +24,12 @@ STATUS_WORDS = {
 
 SEX_WORDS = {"MALE": "male", "FEMALE": "female", "OTHER_SEX": "other sex", "OTHER": "other sex"}
 
-_CONTROL = re.compile(
+_CONTROL = lazy_pattern(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e007f]"
 )
-_FRACTION = re.compile(r"(\d+) of (\d+)")
-_DURATION = re.compile(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?")
+_FRACTION = lazy_pattern(r"(\d+) of (\d+)")
+_DURATION = lazy_pattern(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?")
 
 
 def clean(text: object) -> str:

@@ -121,9 +121,6 @@ class Schema:
     def node(self, name: str) -> NodeClass:
         """Return a node class.
 
-        Raises:
-            SchemaError: There is none of that name.
-
         Example:
             >>> from kgdx.schema import load_schema
             >>> load_schema().node("Phenotype").prefixes
@@ -138,9 +135,6 @@ class Schema:
 
     def relation(self, name: str) -> Relation:
         """Return a relation type.
-
-        Raises:
-            SchemaError: There is none of that name.
 
         Example:
             >>> from kgdx.schema import load_schema

@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 
 from kgdx.case.patient import Issue
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table
 
 NONE = "-"
 """Id of a reading that is no finding."""
 
-_TOKEN = re.compile(r"(?<![\w/-])(?:[A-Z][A-Za-z0-9]{1,5}|[A-Z](?:[/&][A-Z]){1,2}|[Ss][Zz]s?)(?![\w-]|/\w)")
-_WORD = re.compile(r"[a-z][a-z0-9-]+")
+_TOKEN = lazy_pattern(r"(?<![\w/-])(?:[A-Z][A-Za-z0-9]{1,5}|[A-Z](?:[/&][A-Z]){1,2}|[Ss][Zz]s?)(?![\w-]|/\w)")
+_WORD = lazy_pattern(r"[a-z][a-z0-9-]+")
 _WINDOW = 400
 """Characters on each side in which words decide."""
 

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from kgdx.case.patient import Status
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, read_table
 
 _ASIDE = r"(?:[ \t]*\([^()\n]{0,30}\))?"
@@ -20,13 +21,13 @@ _PARTED = r"(?:[ \t]*(?:[:：=?？|\t]|\.{2,}|…|[-–—]+>)[ \t]*|[ \t][-–�
 _BRACKET = r"[ \t]*[(（\[][ \t]*"
 _STOPS = r"(?=\s*(?:[.,;，。；、\n\r|/)）\]]|$|but\b|[✓✗☐☑√□]))"
 _CAPITAL = rf"(?=\s*(?:[.,;，。；、\n\r|/)）\]]|$|but\b)|\s+(?-i:[A-Z{CJK}]))"
-_JOINED = re.compile(r"[ \t]*(?:/|&|\+|[ \t](?:and|or|nor)[ \t]|、|及|和|与|或|均|都)[ \t]*", re.IGNORECASE)
-_TICKED = re.compile(r"(?:\[[ \t]*[xX✓✔√][ \t]*\]|\([ \t]*[xX✓✔√][ \t]*\)|[☑☒✓✔√■])[ \t]*$")
-_TICK = re.compile(r"\[[ \t]*[xX✓✔√][ \t]*\]|[☑☒✓✔√■]")
-_EMPTY = re.compile(r"(?:\[[ \t]*\]|\([ \t]+\)|[☐□])[ \t]*$")
-_CROSSED = re.compile(r"[✗✘❌][ \t]*$")
-_SIGN = re.compile(r"[ \t]*(?:(?P<tick>[✓✔√☑])|[✗✘❌])")
-_SIGN_OR_WORD = re.compile(r"[✓✔√☑✗✘❌☐□]|[^\W_]")
+_JOINED = lazy_pattern(r"[ \t]*(?:/|&|\+|[ \t](?:and|or|nor)[ \t]|、|及|和|与|或|均|都)[ \t]*", re.IGNORECASE)
+_TICKED = lazy_pattern(r"(?:\[[ \t]*[xX✓✔√][ \t]*\]|\([ \t]*[xX✓✔√][ \t]*\)|[☑☒✓✔√■])[ \t]*$")
+_TICK = lazy_pattern(r"\[[ \t]*[xX✓✔√][ \t]*\]|[☑☒✓✔√■]")
+_EMPTY = lazy_pattern(r"(?:\[[ \t]*\]|\([ \t]+\)|[☐□])[ \t]*$")
+_CROSSED = lazy_pattern(r"[✗✘❌][ \t]*$")
+_SIGN = lazy_pattern(r"[ \t]*(?:(?P<tick>[✓✔√☑])|[✗✘❌])")
+_SIGN_OR_WORD = lazy_pattern(r"[✓✔√☑✗✘❌☐□]|[^\W_]")
 _BEFORE, _BEHIND = 12, 60
 """Characters that are looked at before a finding and behind it."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.dictionary import Entries, substring_keys
 from kgdx.terms.normalise import word_list
 
-_PARTING_ZH = re.compile("|".join(sorted(word_list("modifier_zh"), key=len, reverse=True)))
+_PARTING_ZH = lazy_pattern("|".join(sorted(word_list("modifier_zh"), key=len, reverse=True)))
 
 
 def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:

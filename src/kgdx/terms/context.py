@@ -16,19 +16,20 @@ from pathlib import Path
 
 from kgdx.case.ages import subject
 from kgdx.case.patient import Status
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, kind_at, parts, phrase_tree
 from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 
-_SENTENCE = re.compile(
+_SENTENCE = lazy_pattern(
     r"(?<!er d)[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
     + CJK
     + r"])|\r|\|"
 )
 """Where a sentence ends; "sister d. cardiomyopathy" goes on."""
-_COMMA = re.compile("[，,]")
-_PAUSE = re.compile(rf"[，,]|(?<=[{CJK}])\s+(?=[{CJK}])")
+_COMMA = lazy_pattern("[，,]")
+_PAUSE = lazy_pattern(rf"[，,]|(?<=[{CJK}])\s+(?=[{CJK}])")
 _MASK = "\x00"
 _NEAREST = 12
 """Triggers on each side of a finding that are looked at, so that a text without full stops takes no longer."""
@@ -39,12 +40,12 @@ _REACH = 300
 _AFTER = ("backward", "behind")
 """Kinds of phrases that stand after the finding."""
 
-_MORE = re.compile(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
-_GOES_ON = re.compile(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
+_MORE = lazy_pattern(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
+_GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
 """How a clause begins that goes on to tell of the relative of the clause before it."""
-_FEW_WORDS = re.compile(r"\s*(?:[\w-]+\s+){0,2}")
-_HAN = re.compile(f"[{CJK}]")
-_VERB = re.compile(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
+_FEW_WORDS = lazy_pattern(r"\s*(?:[\w-]+\s+){0,2}")
+_HAN = lazy_pattern(f"[{CJK}]")
+_VERB = lazy_pattern(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

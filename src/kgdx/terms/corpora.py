@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from kgdx.errors import UsageError
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.documents import READERS, Unreadable, clean, parts_of
 from kgdx.terms.text_index import Place, Record
 from kgdx.terms.text_segment import Piece
@@ -34,10 +34,10 @@ LINES = (".jsonl", ".jsonl.gz")
 FETCHED = "abstracts"
 """Tag of the abstracts that were fetched from PubMed, which no folder can have."""
 
-_TAG = re.compile(r"[\w.-]{1,60}")
-_BREAK = re.compile(r"(?<=[.!?。！？])\s*|\n+")
-_STATPEARLS = re.compile(r"article-\d+_\d+")
-_PUBMED = re.compile(r"pubmed\d+n\d+_\d+")
+_TAG = lazy_pattern(r"[\w.-]{1,60}")
+_BREAK = lazy_pattern(r"(?<=[.!?。！？])\s*|\n+")
+_STATPEARLS = lazy_pattern(r"article-\d+_\d+")
+_PUBMED = lazy_pattern(r"pubmed\d+n\d+_\d+")
 
 
 def cut(text: str, longest: int = MAX_CHARS) -> Iterator[str]:

@@ -232,7 +232,7 @@ def _chinese(
         if name := fold_chinese(rows[term]["name_zh"] or "").text:
             yield name, term, 0
             yield from ((other, term, _REWRITTEN) for other in wordings(name))
-    place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}
     for wording in chinese_wordings().values():
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
@@ -241,7 +241,7 @@ def _chinese(
 
 def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:
     """English wordings as names, numbered from -1 downwards."""
-    place = {curie: row for row, curie in enumerate(snapshot.table("phenotype").column("id").to_pylist())}
+    place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}
     for number, wording in enumerate(english_wordings().values(), start=1):
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
@@ -268,13 +268,11 @@ def in_scope(snapshot: Snapshot) -> npt.NDArray[np.bool_]:
 
     An ontology without that root is taken whole.
     """
-    table = snapshot.table("phenotype")
-    obsolete = np.array([bool(value) for value in table.column("obsolete").to_pylist()], bool)
-    ids = table.column("id").to_pylist()
+    obsolete = np.array([bool(value) for value in snapshot.values("phenotype", "obsolete")[:]], bool)
+    ids = snapshot.values("phenotype", "id").all
     if ROOT not in ids:
         return ~obsolete
-    edges = snapshot.table("is_a")
-    pairs = zip(edges.column("child").to_pylist(), edges.column("parent").to_pylist(), strict=True)
+    pairs = zip(*(snapshot.column("is_a", end).tolist() for end in ("child", "parent")), strict=True)
     found = np.zeros(len(ids), bool)
     found[list(descendants(pairs, ids.index(ROOT)))] = True
     result: npt.NDArray[np.bool_] = found & ~obsolete

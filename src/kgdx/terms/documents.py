@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kgdx.errors import MissingExtraError
+from kgdx.lazy import lazy_pattern
 
 MAX_BYTES = 200 * 2**20
 """Bytes of a document at most."""
@@ -22,8 +23,8 @@ _BLOCK = (
     "address article blockquote br dd div dl dt figcaption h1 h2 h3 h4 h5 h6 "
     "hr li main ol p pre section table td th tr ul"
 )
-_BLANK = re.compile(r"[^\S\n]+")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BLANK = lazy_pattern(r"[^\S\n]+")
+_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
 
 
 class Unreadable(Exception):

@@ -6,16 +6,16 @@ one is said, as in ``(knee|elbow) (pain|tender)``; an empty one may be left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table
 
-_CHOICE = re.compile(r"\(([^()]*)\)")
+_CHOICE = lazy_pattern(r"\(([^()]*)\)")
 
 
 class Wording(NamedTuple):

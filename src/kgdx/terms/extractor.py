@@ -16,6 +16,7 @@ from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.case.reading_limits import limited, masked_runs
 from kgdx.errors import StoreError
+from kgdx.lazy import lazy_pattern
 from kgdx.terms import abbreviations
 from kgdx.terms.chinese_names import find_chinese, find_chinese_parted, unparted
 from kgdx.terms.context import statuses
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from kgdx.terms.encoder import Encoder
     from kgdx.terms.phrase_vectors import Meaning
 
-_ID = re.compile(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
-_ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
-_FIELD = re.compile(
+_ID = lazy_pattern(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
+_ACRONYM = lazy_pattern(r"\(([A-Z][A-Za-z]{1,6})\)")
+_FIELD = lazy_pattern(
     r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|liver|spleen|JVP"
     r"|sats)[ \t]*:"
     r"(?=[ \t]*(?:absent|lost|none|increased|raised|high|brisk|exaggerated|decreased|reduced|diminished|sluggish"
@@ -56,7 +57,7 @@ _FIELD = re.compile(
 """A part or function of which a form says how it is: "Tone: increased" is one finding."""
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
-_WORDS = re.compile(r"[^\W\d_]+")
+_WORDS = lazy_pattern(r"[^\W\d_]+")
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"

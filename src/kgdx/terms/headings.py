@@ -14,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
 
@@ -21,10 +22,10 @@ OTHER = "other"
 """Kind of a part that tells of a second patient."""
 
 _CLAUSE_START = r"(?:(?:^|(?<=[\n.;:,，。；：、!！]))[ \t]*(?:[-*•#>]+|\d{1,2}[.)])?[ \t]*)"
-_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
-_NEW_ITEM = re.compile(rf"[\r\n]+[ \t]*(?=[A-Z{CJK}\d•*#-])")
-_STOP = re.compile(r"[.;](?=\s|$)|[。；]")
-_NOTHING = re.compile(
+_BLANK_LINE = lazy_pattern(r"\n[ \t]*\r?\n")
+_NEW_ITEM = lazy_pattern(rf"[\r\n]+[ \t]*(?=[A-Z{CJK}\d•*#-])")
+_STOP = lazy_pattern(r"[.;](?=\s|$)|[。；]")
+_NOTHING = lazy_pattern(
     r"[\s:：-]*(?:nil|none|neg(?:ative)?|n/?c|nad|unremarkable|non-?contributory|not contributory|normal|no|unknown"
     r"|not known|无特殊|无殊|无异常|阴性|不详|无|[（(]\s*[-－—]\s*[)）])"
     r"(?:\s*(?:of note|known|relevant|noted|significant|记载|可询))?"
@@ -33,7 +34,7 @@ _NOTHING = re.compile(
 )
 """What may stand behind a heading to say that there is nothing under it: the next clause is not under it."""
 
-_PATIENT = re.compile(
+_PATIENT = lazy_pattern(
     r"(?:^|(?<=[.;,\n。；，])\s?)\s*(?:(?:he|she|i|they|(?:(?:our|the|this|index) )?(?:patient|proband|child|baby"
     r"|infant)|on exam\w*|today|currently|presents|presented|referred)\b|患者|患儿|病人|先证者|本人|现|目前|近|入院|因"
     r"|查|体查)",
@@ -41,7 +42,7 @@ _PATIENT = re.compile(
 )
 """How a clause begins that tells of the patient again."""
 
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     r"(?<!\w)(?:(?P<kind>patient|case|proband|subject|child)[ \t]*(?:no\.?|number|#)?[ \t]*"
     r"(?P<number>[1-9]|I{1,3}|[A-D])(?![\w/.-]*\w)"
     r"|(?P<nth>first|second|third) (?P<nthkind>patient|case|child)\b|(?P<twin>twin) (?P<letter>[A-D12])\b"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import has_chinese
 
 KIN = (
@@ -39,26 +40,26 @@ _WELL = (
     r"|unaffected|normal|alive"
     r"|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
 )
-_AGENT = re.compile(
+_AGENT = lazy_pattern(
     r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
     rf"\s+(?:(?:{OWNER}|{_MINE}|[\w-]+)\s+)?(?:{OWNER}\s+)*$",
     re.IGNORECASE,
 )
 """Before a relative who brought the patient, lives with him or tells of him."""
-_TOGETHER = re.compile(r"\b(?:s?he|patient|proband|pt)\s+(?:and|&)\s+$", re.IGNORECASE)
+_TOGETHER = lazy_pattern(r"\b(?:s?he|patient|proband|pt)\s+(?:and|&)\s+$", re.IGNORECASE)
 """Before a relative who shares with the patient what follows: "both she and her brother have scoliosis"."""
 _VERB = (
     r"(?:also\s+|both\s+|all\s+|each\s+|too\s+|probably\s+)*(?:has|had|have|having|got|gets?|with|w/|was|were|is|are|'s"
     r"|suffer(?:s|ed)?|died|dies|diagnosed|known|developed|ha[sd]n't|haven't|wears?|needs?|uses?|showed|shows)\b"
 )
 _ASIDE = r"(?:\s*\([^()\n]{0,30}\)|\s*,?\s*(?:aged?\s+)?\d{1,3}(?:\s*(?:y|yrs?|years?|yo|months?)(?:[- ]old)?)?,?)?"
-_OWNED = re.compile(
+_OWNED = lazy_pattern(
     rf"\b(?:{OWNER}\s+)+(?:{KIN})\b(?!['’]s pregnancy){_SPEAKS}{_WELL}(?!\s*,?\s+(?:and|&)\s+(?:son|daughter|child)\b)",
     re.IGNORECASE,
 )
 _BORN = r"(?:older|elder|eldest|younger|youngest|first|second)"
 _CHILD = r"(?:son|daughter|child|boy|girl|kid|one|baby)"
-_TELLING = re.compile(
+_TELLING = lazy_pattern(
     rf"\b(?:(?:{OWNER}|{_MINE})\s+)*(?<!\bmy )(?<!\bour )(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}{_ASIDE}"
     rf"(?:\s*(?:['’]s\b|:|[-–]\s|\()|\s+(?={_VERB}))"
     rf"|\b{_MINE}\s+(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}"
@@ -67,16 +68,16 @@ _TELLING = re.compile(
     r"|\b(?:nobody|no[- ]?one|none)\b[^.,;]{0,10}\b(?:in|of)\s+(?:the|his|her|their|my|our)\s+family\b",
     re.IGNORECASE,
 )
-_STARTING = re.compile(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+[\w\x00])", re.IGNORECASE)
+_STARTING = lazy_pattern(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+[\w\x00])", re.IGNORECASE)
 """A relative whom a sentence of notes begins with: "Brother epilepsy"."""
-_BEHIND = re.compile(
+_BEHIND = lazy_pattern(
     rf"\b(?:in|on|affecting)\s+(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN}|mother|father)\b(?:['’]s (?:side|family))?"
     rf"|\b(?:{OWNER}\s+)*(?:{PLAIN_KIN}|mother|father)['’]s side\b"
     r"|\bin\s+(?:the|his|her|their|my|our)\s+(?:\w+\s+)?family\b"
     r"|\b(?:in|on)\s+(?:(?:his|her|their|my|our|the)\s+)?(?:maternal|paternal|extended)\s+(?:side|family|line)\b",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(
+_BRACKETED = lazy_pattern(
     rf"[(（]\s*(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN})\s*(?:,[^()]{{0,20}})?[)）]|\s[-–]\s?(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b"
     r"|[（(](?:其|患儿|患者)?(?:父母?|母|父亲|母亲|哥哥|姐姐|弟弟|妹妹|祖父|祖母|外祖父|外祖母)[)）]",
     re.IGNORECASE,
@@ -90,16 +91,16 @@ _SAYS_ZH = (
     r"(?!(?:亲|们)?(?:均|都|也|曾|就|自|一直)?(?:诉|代诉|述|代述|称|说|讲|发现|注意|观察|反映|告知|认为|觉得|感觉|担心|怀疑|带|抱|陪|送"
     r"|携|看|见|孕|妊娠|怀孕|分娩|体健|健康|身体健康|体质|近亲|系近亲|为近亲|非近亲|否认))"
 )
-_CHINESE = re.compile(
+_CHINESE = lazy_pattern(
     rf"(?:(?:患儿|患者|其|他|她|我|孩子)的?)?{_KIN_ZH}{_SAYS_ZH}"
     rf"|(?<![保师家云老])[父母兄姐弟妹爸妈](?=(?:也|亦|均|曾|幼时|年轻时|自幼|有|患|因|死于|确诊|诊断|[:：])){_SAYS_ZH}"
     rf"|(?:其|患儿|患者)[父母兄姐弟妹子女]{_SAYS_ZH}"
     rf"|(?:他|她|孩子|宝宝)(?:爸|妈|哥|姐|弟|妹|舅|姨|姑|叔|伯|爷|奶|姥)(?![\u4e00-\u9fff]?(?:诉|说|带|抱)){_SAYS_ZH}"
 )
-_HISTORY_ZH = re.compile(r"(?:的)?家族(?:病|遗传)?史")
+_HISTORY_ZH = lazy_pattern(r"(?:的)?家族(?:病|遗传)?史")
 
 
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family|{_MINE} (?:other|{_BORN}) {_CHILD})\b"
     rf"|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族",
     re.IGNORECASE,

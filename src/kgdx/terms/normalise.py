@@ -15,6 +15,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kgdx.lazy import lazy_pattern
+
 VERSION = 2
 """Changes with what any form of a name looks like."""
 
@@ -55,7 +57,7 @@ _CLASSES = {word: row[0] for row in word_rows("class") for word in row}
 _PLURALS, _DERIVED = word_rows("plural"), word_rows("derived")
 (_SUFFIXES,) = word_rows("suffix")
 _TELLING = word_list("telling")
-_CLASSES_ZH = tuple((re.compile("|".join(sorted(row, key=len, reverse=True))), row) for row in word_rows("class_zh"))
+_CLASSES_ZH = tuple((lazy_pattern("|".join(sorted(row, key=len, reverse=True))), row) for row in word_rows("class_zh"))
 
 _SPELLING = (
     (re.compile(r"ae|oe"), "e"),
@@ -70,7 +72,7 @@ _UNITS = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 NUMERALS = {ten + unit: str(10 * tens + at) for tens, ten in enumerate(("", "x")) for at, unit in enumerate(_UNITS)}
 """Roman numerals up to 19."""
 _ROMAN = "|".join(sorted(filter(None, NUMERALS), key=len, reverse=True))
-_SUBTYPE = re.compile(f"({_ROMAN})([a-h])")
+_SUBTYPE = lazy_pattern(f"({_ROMAN})([a-h])")
 PHRASES = (
     ("mental retardation", "intellectual disability"),
     ("intellectual developmental disorder", "intellectual disability"),
@@ -82,35 +84,35 @@ PHRASES = (
 )
 """Phrases that OMIM and Orphanet use for the same."""
 _PHRASES = {f" {old.replace('-', ' ')} ": f" {new} " for old, new in PHRASES}
-_PHRASE = re.compile("|".join(map(re.escape, _PHRASES)))
+_PHRASE = lazy_pattern("|".join(map(re.escape, _PHRASES)))
 
 _LETTERS = {chr(code): unicodedata.name(chr(code)).rsplit(" ", 1)[-1].lower() for code in range(0x3B1, 0x3CA)}
 _GREEK = str.maketrans({letter: f" {name} " for letter, name in _LETTERS.items() if name != "sigma" or letter == "σ"})
-_GENITIVE = re.compile(r"['’`]s\b")
-_APOSTROPHE = re.compile("['’`]")
-_BETWEEN = re.compile(r"(?:[^\w+<>%]|_)+")
-_PARTED = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_GENITIVE = lazy_pattern(r"['’`]s\b")
+_APOSTROPHE = lazy_pattern("['’`]")
+_BETWEEN = lazy_pattern(r"(?:[^\w+<>%]|_)+")
+_PARTED = lazy_pattern(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 """Between a letter and a digit."""
-_TYPE_IN = re.compile(r"\btype in *$")
-_DIGIT = re.compile(r"\d")
-_ABBREVIATION = re.compile(r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$")
+_TYPE_IN = lazy_pattern(r"\btype in *$")
+_DIGIT = lazy_pattern(r"\d")
+_ABBREVIATION = lazy_pattern(r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$")
 """An abbreviation that stands after a name: "Achondroplasia; ACH", "软骨发育不全（ACH）"."""
 _ARTICLES = frozenset({"an", "the"})
 _UNORDERED, _ORDERING = word_list("unordered"), word_list("ordering")
-_TURNED = re.compile(r"[,;]|\b(?:of|in|and|with)\b")
+_TURNED = lazy_pattern(r"[,;]|\b(?:of|in|and|with)\b")
 """Signs that a name's words may have been put into another order; the order of two eponyms is part of a name."""
 
-_HAN = re.compile(f"[{CJK}]")
-_HAN_ROMAN = re.compile(f"(?<![a-z])({_ROMAN})(?![a-z])")
+_HAN = lazy_pattern(f"[{CJK}]")
+_HAN_ROMAN = lazy_pattern(f"(?<![a-z])({_ROMAN})(?![a-z])")
 _NUMBERED = {"一型": "1型", "二型": "2型", "三型": "3型", "四型": "4型", "五型": "5型"}
-_NUMBERED_TYPE = re.compile("|".join(_NUMBERED))
+_NUMBERED_TYPE = lazy_pattern("|".join(_NUMBERED))
 _SAME_ZH = {"综合症": "综合征", "症候群": "综合征", "征候群": "综合征", "粘": "黏", "癫癎": "癫痫", "的": ""}
 """Characters and words that Chinese names use for one another without a difference in meaning."""
-_SAME_ZH_SAID = re.compile("|".join(_SAME_ZH))
-_TELLING_ZH = re.compile(
+_SAME_ZH_SAID = lazy_pattern("|".join(_SAME_ZH))
+_TELLING_ZH = lazy_pattern(
     "[0-9a-z]+|[左右上下前后内外急慢高低大小多少增减无不非阳阴男女原继先后早晚良恶显隐轻重新旧初次长短厚薄快慢动静]"
 )
-_DISORDER = re.compile("(?<!综合)(?<!并发)(?<=...)症$")
+_DISORDER = lazy_pattern("(?<!综合)(?<!并发)(?<=...)症$")
 """A last word that clinicians leave out: 血小板减少症 is written 血小板减少."""
 
 

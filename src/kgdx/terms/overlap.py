@@ -6,10 +6,10 @@ Chinese each character is a word. The check is exact: every piece that holds the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.text_ranking import Ranking
 from kgdx.terms.word_index import words_of
 
@@ -18,7 +18,7 @@ WORDS = 13
 FEWEST = 6
 """A text of fewer words is not judged; one of fewer than a run must stand there whole."""
 
-_SPACED = re.compile(r"([\u3400-\u9fff])")
+_SPACED = lazy_pattern(r"([\u3400-\u9fff])")
 
 
 @dataclass(frozen=True, slots=True)

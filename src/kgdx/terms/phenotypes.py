@@ -33,19 +33,22 @@ class Terms:
         return {other: row for row, others in enumerate(lists) for other in others or ()}
 
     @cached_property
-    def _parents(self) -> dict[int, list[int]]:
-        parents: dict[int, list[int]] = {}
-        columns = (self._snapshot.column("is_a", name).tolist() for name in ("child", "parent"))
-        for child, parent in zip(*columns, strict=True):
-            parents.setdefault(child, []).append(parent)
-        return parents
+    def _up(self) -> tuple[list[int], list[int]]:
+        """Where the edges of each row begin, and their upper ends; edges are sorted by their lower end."""
+        child, parent = (self._snapshot.column("is_a", end) for end in ("child", "parent"))
+        return np.searchsorted(child, np.arange(len(self._ids) + 1)).tolist(), parent.tolist()
+
+    def _parents(self, row: int) -> list[int]:
+        start, parent = self._up
+        return parent[start[row] : start[row + 1]]
 
     @cached_property
     def _children(self) -> dict[int, list[int]]:
         children: dict[int, list[int]] = {}
-        for child, parents in self._parents.items():
-            for parent in parents:
-                children.setdefault(parent, []).append(child)
+        for child, parent in zip(
+            *(self._snapshot.column("is_a", end).tolist() for end in ("child", "parent")), strict=True
+        ):
+            children.setdefault(parent, []).append(child)
         return children
 
     def id(self, row: int) -> str:
@@ -112,14 +115,14 @@ class Terms:
 
     def neighbours(self, row: int) -> list[int]:
         """Return the rows of a term's parents and children."""
-        return [*self._parents.get(row, ()), *self._children.get(row, ())]
+        return [*self._parents(row), *self._children.get(row, ())]
 
     def above(self, general: int, specific: int) -> bool:
         """Return whether a term (a row) is another one's ancestor."""
         seen: set[int] = set()
         stack = [specific]
         while stack:
-            for parent in self._parents.get(stack.pop(), ()):
+            for parent in self._parents(stack.pop()):
                 if parent == general:
                     return True
                 if parent not in seen:

@@ -60,7 +60,7 @@ class Meaning:
         """
 
         def names() -> dict[int, str]:
-            column = snapshot.table("phenotype").column("name").to_pylist()
+            column = snapshot.values("phenotype", "name").values()
             return {row: column[row] for row in np.flatnonzero(in_scope(snapshot)).tolist() if column[row]}
 
         return cls(encoder, *name_vectors(snapshot, ("meaning", str(VERSION)), encoder, names, progress))

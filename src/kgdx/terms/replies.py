@@ -10,14 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, read_table
 
 STATUSES = ("present", "absent", "unknown")
 COMMANDS = ("skip", "back", "why", "finish")
 """What is no answer; it has to be said alone."""
 
-_BREAK = re.compile(r"\s*(?:[,.;:!，。；：！、–—-]+|(?=\bbut\b)|(?=但))\s*")
-_HAN = re.compile(f"[{CJK}]")
+_BREAK = lazy_pattern(r"\s*(?:[,.;:!，。；：！、–—-]+|(?=\bbut\b)|(?=但))\s*")
+_HAN = lazy_pattern(f"[{CJK}]")
 
 
 class Said(NamedTuple):

@@ -6,7 +6,6 @@ A word is misspelt that neither names nor definitions know, one letter away from
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,16 +17,17 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from kgdx.arrays.sparse import mapped
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, fold, inflection, word_list
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"
-_WORD = re.compile(rf"\b[A-Za-z]-\d+\b|\b[A-Za-z]{{2,}}n['’]t\b|\b[Cc]an not\b|(?:[^\W_{CJK}][{_MARKS}]*)+")
-_HARD = re.compile(
+_WORD = lazy_pattern(rf"\b[A-Za-z]-\d+\b|\b[A-Za-z]{{2,}}n['’]t\b|\b[Cc]an not\b|(?:[^\W_{CJK}][{_MARKS}]*)+")
+_HARD = lazy_pattern(
     rf"[;:?!()\[\]{{}}|•·✓✔√✗✘☐☑□■\u3000-\u303f\uff00-\uffef{CJK}]|\.(?:\s|$)"
     r"|\n\s*[\n*-]|\r\n\s*\r\n|[–—]\s|\s-\s"
 )
-_SOFT = re.compile(r"[,/&+]")
-_NEW_LINE = re.compile(r"[\r\n]\s*$")
+_SOFT = lazy_pattern(r"[,/&+]")
+_NEW_LINE = lazy_pattern(r"[\r\n]\s*$")
 
 ATTACHING = word_list("attaching")
 FUNCTION_WORDS = word_list("function")

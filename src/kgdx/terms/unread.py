@@ -8,23 +8,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kgdx.case.patient import Finding, Unread
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.measured.amounts import Measure, measures
 from kgdx.terms.normalise import has_chinese, word_list
 
 NOTHING = "no finding was read here"
 """Note of a clause in which nothing was read."""
 
-_CLAUSE = re.compile(r"[.!?](?=\s|$)|[;，、。！？；\n\r]|,(?!\d)")
+_CLAUSE = lazy_pattern(r"[.!?](?=\s|$)|[;，、。！？；\n\r]|,(?!\d)")
 _LINK_WORDS = "of|to|at|is|was|up|about|around|reaching|measured|max|达到?|为|约|至|最高|高达|[:=(（<>≥≤~]"
-_LINK = re.compile(rf"\s*(?:(?:{_LINK_WORDS})\s*){{0,3}}", re.IGNORECASE)
+_LINK = lazy_pattern(rf"\s*(?:(?:{_LINK_WORDS})\s*){{0,3}}", re.IGNORECASE)
 """What stands between a finding and its value: fever to 39.2 °C, 发热，最高39.5℃."""
 _NEAREST = 12
 """Findings before a measured value that are looked at, so that a long text takes no longer."""
 _EDGES = " \t\r\n,;.:，、。；：()（）-–"
 _PLAIN = word_list("plain")
-_PLAIN_ZH = re.compile("|".join(sorted(word_list("plain_zh"), key=len, reverse=True)))
-_LATIN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
-_SAYS = re.compile(r"\w")
+_PLAIN_ZH = lazy_pattern("|".join(sorted(word_list("plain_zh"), key=len, reverse=True)))
+_LATIN = lazy_pattern(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
+_SAYS = lazy_pattern(r"\w")
 
 
 def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -6,20 +6,20 @@ IDF(w) = ln((N − n + 0.5) / (n + 0.5) + 1), k1 = 1.5 and b = 0.75.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import word_list
 
 VERSION = 1
 """Changes with what counts as a word or how words are weighed."""
 K1, B = 1.5, 0.75
 
-_WORD = re.compile(r"[^\W_\u3400-\u9fff]+|[\u3400-\u9fff]+")
+_WORD = lazy_pattern(r"[^\W_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _STOP = word_list("everywhere")
 
 

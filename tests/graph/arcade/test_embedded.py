@@ -299,6 +299,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.heavy
 def test_a_write_that_the_disk_refuses_is_said_and_never_opens_as_whole(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="needs limits on file size (POSIX)")
     out, _ = process(FULL, tmp_path / "new").communicate(timeout=120)

@@ -251,9 +251,6 @@ def test_a_killed_extraction_goes_on_where_it_was(tmp_path: Path, file: Path, at
     assert len(again.asked) == 7 - 2 * (at - 1)
 
 
-# --- the source huatuo ----------------------------------------------------------------------------------------------
-
-
 def test_the_manifest_maps_what_the_reader_gives(tmp_path: Path, file: Path) -> None:
     extract([file], tmp_path / "out", Scripted(), size=2)
     records = read(tmp_path / "out", manifest("huatuo"))

@@ -50,7 +50,7 @@ def said(document: Mapping[str, Any]) -> Say:
 
 
 def run(server: Server, file: Path, out: Path, cache: Path | None = None, jobs: int = 2) -> RelationExtraction:
-    access = LlmAccess("m", server.url, price_in=1.0, price_out=2.0, timeout=5.0, attempts=1, concurrency=jobs)
+    access = LlmAccess("m", server.url, price_in=1.0, price_out=2.0, timeout=60.0, attempts=1, concurrency=jobs)
     meter = Meter.of(access)
     reader = ModelReader.of(connect(access, cache=cache, meter=meter))
     return extract([file], out, reader, size=2, jobs=jobs, meter=meter)

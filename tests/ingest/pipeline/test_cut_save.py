@@ -10,6 +10,7 @@ import pytest
 import kgdx
 from kgdx import api
 from kgdx.errors import StoreError
+from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
 
@@ -50,3 +51,33 @@ def test_damage_after_a_cut_save_is_not_recorded_as_truth(cut: GraphFolder) -> N
     with pytest.raises(StoreError, match="damaged.*Phenotype"):
         save(cut.path, 2)
     assert api.verify(store=cut.path).faults
+
+
+def recorded(folder: GraphFolder) -> None:
+    """List a build's files as they are, whatever they hold."""
+    build = folder.current().path
+    build.joinpath("files.json").unlink()
+    build_files.record(build)
+
+
+def test_verify_names_a_file_that_is_in_no_list(tiny_graph: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_graph, tmp_path / "graph")
+    GraphFolder(tmp_path / "graph").current().snapshot.joinpath("stray.arrow").touch()
+    assert api.verify(store=tmp_path / "graph").faults == ("snapshot/stray.arrow is in no list",)
+
+
+def test_verify_holds_the_snapshot_to_its_own_digests(tiny_graph: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_graph, tmp_path / "graph")
+    folder = GraphFolder(tmp_path / "graph")
+    folder.current().snapshot.joinpath("gene.arrow").write_bytes(b"other")
+    recorded(folder)
+    assert api.verify(store=folder.path).faults == ("snapshot/gene.arrow is not what snapshot.json says",)
+
+
+def test_verify_asks_a_graph_whose_files_are_sound(tiny_graph: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_graph, tmp_path / "graph")
+    folder = GraphFolder(tmp_path / "graph")
+    folder.current().store.joinpath("schema.json").write_text("{")
+    recorded(folder)
+    (fault,) = api.verify(store=folder.path).faults
+    assert fault.startswith("the graph cannot be asked")

@@ -43,9 +43,6 @@ def refused(records: Records) -> list[tuple[int, str]]:
     return records.rejects.select("line", "reason").rows()
 
 
-# --- CSV ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 def test_the_delimiter_is_found_out_or_declared(write: Write, delimiter: str) -> None:
     path = write("a.csv", f"id{delimiter}name\nX:1{delimiter}a\n")
@@ -155,9 +152,6 @@ def test_any_bytes_are_read_or_refused_in_one_line(tmp_path: Path, format: str, 
         assert records.frames["rows"].height >= 1
 
 
-# --- JSON lines -----------------------------------------------------------------------------------------------------
-
-
 def test_fields_are_found_by_paths_through_objects_and_lists(write: Write) -> None:
     lines = [
         {"disease": {"id": "X:1"}, "signs": [{"hpo": "HP:1"}, {"hpo": "HP:2"}], "n": 3, "flag": True},
@@ -199,9 +193,6 @@ def test_a_field_that_no_object_has_is_a_mistake(write: Write) -> None:
         read(write("a.jsonl", "x\n"), manifest("jsonl", "id"))
 
 
-# --- Parquet --------------------------------------------------------------------------------------------------------
-
-
 def test_parquet_keeps_numbers_and_lists_and_opens_structs(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame(
@@ -229,9 +220,6 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(SourceError, match="is no Parquet file, or is damaged"):
         read(path, manifest("parquet", "id"))
-
-
-# --- compressed -----------------------------------------------------------------------------------------------------
 
 
 def zipped(*files: str) -> Callable[[bytes], bytes]:
@@ -281,7 +269,7 @@ def test_a_gzip_file_that_lies_about_its_size_is_refused(write: Write) -> None:
 
 @pytest.mark.parametrize("name", ["bz2", "gz", "xz", "zst", "zip"])
 def test_a_bomb_of_any_kind_is_not_unpacked(write: Write, name: str) -> None:
-    path = write("a.csv", PACKERS[name](b"id,name\n" + b"X:1,aaaaaaaaaaa\n" * 4_000_000))
+    path = write("a.csv", PACKERS[name](b"id,name\nX:1," + b"a" * 20_000_000))
     with pytest.raises(SourceError, match="unpacks to more than 200 times its size"):
         read(path, manifest("csv", "id", "name"))
 

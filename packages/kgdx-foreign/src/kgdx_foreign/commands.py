@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from kgdx.cli import options
 from kgdx.cli.options import Json
-from kgdx.config import Settings
 from kgdx.errors import StoreError, UsageError
-from kgdx.render.terminal.console import plain
-from kgdx.results.words import clean
-from kgdx_foreign.database_mapping import read_mapping
-from kgdx_foreign.mapped_store import ForeignDatabase
-from kgdx_foreign.mapping_proposal import Report, propose
-from kgdx_foreign.mapping_proposal import check as compare
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from kgdx_foreign.mapping_proposal import Report
 
 Server = Annotated[
     str | None,
@@ -46,6 +42,10 @@ def new(
 
     Example: kgdx neo4j mapping new mine.yaml bolt://127.0.0.1:7687
     """
+    from kgdx.config import Settings
+    from kgdx_foreign.mapped_store import ForeignDatabase
+    from kgdx_foreign.mapping_proposal import propose
+
     if file.exists() and not force:
         raise UsageError(f"{file} is there already", hint="give another name, or --force")
     with ForeignDatabase(Settings.load().neo4j(uri)) as database:
@@ -67,6 +67,10 @@ def check(
 
     The exit code is 6 when something does not fit.
     """
+    from kgdx.config import Settings
+    from kgdx_foreign.database_mapping import read_mapping
+    from kgdx_foreign.mapping_proposal import check as compare
+
     report = compare(Settings.load().neo4j(uri), read_mapping(file))
     if as_json:
         options.write_json(report.to_dict())
@@ -79,6 +83,12 @@ def check(
 
 def checked(report: Report) -> RenderableType:
     """Return the lines of a mapping, and what can be asked."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from kgdx.render.terminal.console import plain
+    from kgdx.results.words import clean
+
     rows = [(line.name, line.theirs, line.n, Text(clean(line.fault), "yellow")) for line in report.lines]
     table = plain(("name", "theirs", "number", "fault"), rows, right=("number",))
     can = Text(f"\nasked by template: {', '.join(report.can) or 'nothing'}")

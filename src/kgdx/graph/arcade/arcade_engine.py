@@ -231,6 +231,10 @@ def _ours(path: Path) -> Iterator[None]:
         raise _translated(error, path) from error
 
 
+_DAMAGED = ("Invalid position", "Error on creating new database instance", "Parallel scan failed")
+"""What the engine says where it finds something else in its files than it wrote."""
+
+
 def _translated(error: Exception, path: Path) -> StoreError:
     native = getattr(error, "native", None) or {}
     chain: Iterable[Sequence[str]] = native.get("chain") or [
@@ -257,5 +261,8 @@ def _translated(error: Exception, path: Path) -> StoreError:
         )
     if "Database is closed" in whole or "DatabaseIsClosed" in names:
         return StoreError("the store is closed", hint="open it again")
+    if any(said in whole for said in _DAMAGED) and "ermission denied" not in whole:
+        hint = "build it again with `kgdx build`; `kgdx verify` lists all that is wrong"
+        return StoreError(f"the store {path} is damaged ({message})", hint=hint)
     hint = "see that the disk has space and is sound, then try again; build again with `kgdx build` if that fails"
     return StoreError(f"the store {path} failed ({message})", hint=hint)

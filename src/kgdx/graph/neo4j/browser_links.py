@@ -6,7 +6,6 @@ written out as literals that no value can break out of.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -17,10 +16,11 @@ from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError, TemplateError, UsageError
 from kgdx.graph.neo4j import local_server
 from kgdx.graph.templates import PARAMETER, Template, parse, suggestion
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import resource
 
-_SPECIAL = re.compile(r"['\\]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+_SPECIAL = lazy_pattern(r"['\\]")
+_CONTROL = lazy_pattern(r"[\x00-\x1f\x7f\u2028\u2029]")
 
 
 def browser_template(name: str) -> Template:

@@ -26,7 +26,13 @@ from kgdx.graph.neo4j.bolt import (
     serial_of,
 )
 from kgdx.graph.neo4j.bolt_errors import translated
-from kgdx.graph.neo4j.schema_statements import naming_statements, schema_statements
+from kgdx.graph.neo4j.schema_statements import (
+    Misfit,
+    misfits,
+    naming_statements,
+    required_statements,
+    schema_statements,
+)
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction
 from kgdx.graph.tables import OwnStore, conformed_delta, ordered, refuse_other_counts
 from kgdx.graph.templates import statement, template
@@ -330,6 +336,10 @@ class Neo4jStore(OwnStore):
 
         return fingerprint(self.tables())
 
+    def misfits(self) -> tuple[Misfit, ...]:
+        """Return what the database holds that the ontology does not allow; all of it is read on the server."""
+        return tuple(misfits(self._read, self._schema()))
+
     def close(self) -> None:
         """Close it; closing twice does nothing."""
         self._driver.close()
@@ -345,11 +355,14 @@ class Neo4jStore(OwnStore):
         self._run_alone(statement("clear_nodes"))
 
     def define(self) -> None:
-        """Make the schema's keys and indexes where they are missing, and wait until they are filled."""
+        """Make the schema's keys, indexes and, where the edition can, constraints; wait until indexes are filled."""
         self._refuse_readers()
         schema = self._schema()
         for text in schema_statements(schema):
             self._run_alone(text)
+        if self._read("edition")[0]["edition"] == "enterprise":
+            for text in required_statements(schema):
+                self._run_alone(text)
         with self._session() as session, translated(self._access, writing=True):
             for text, names in naming_statements(schema):
                 session.execute_write(rows_of, text, names)

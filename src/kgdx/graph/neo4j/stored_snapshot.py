@@ -8,7 +8,6 @@ state that is there. Every write is counted as a save, so that storing a snapsho
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -29,6 +28,7 @@ from kgdx.graph.neo4j.schema_statements import snapshot_names
 from kgdx.graph.protocol import USER
 from kgdx.graph.snapshot import DERIVED, FORMAT, LIST, TABLES, Snapshot, write_manifest
 from kgdx.graph.templates import statement
+from kgdx.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     import neo4j
@@ -42,7 +42,7 @@ _LAYOUT = 1
 _CODEC = "zstd"
 _PART = 2 * 2**20  # bytes before compression
 _PARTS_AT_ONCE = 4  # in one transaction
-_FILE = re.compile(rf"(?P<table>\w+)\.arrow|{DERIVED}/(?P<part>\w+)-\w[\w.-]*/\w[\w.-]*")
+_FILE = lazy_pattern(rf"(?P<table>\w+)\.arrow|{DERIVED}/(?P<part>\w+)-\w[\w.-]*/\w[\w.-]*")
 
 
 def layout() -> str:

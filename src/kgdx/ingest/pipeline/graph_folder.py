@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgdx.errors import StoreError, StoreLockedError
 from kgdx.files import locks
@@ -35,7 +36,9 @@ from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.private import FOLDER, private_file, private_folder
 from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_files import TURN
-from kgdx.ingest.pipeline.build_report import BuildReport, read_report
+
+if TYPE_CHECKING:
+    from kgdx.ingest.pipeline.build_report import BuildReport
 
 WAIT_S = 10.0
 """How long a reader waits for another process before it gives up."""
@@ -56,37 +59,30 @@ class BuildFolder:
 
     @property
     def store(self) -> Path:
-        """Directory of the embedded store."""
         return self.path / "store"
 
     @property
     def snapshot(self) -> Path:
-        """Folder of the compiled snapshot."""
         return self.path / "snapshot"
 
     @property
     def report(self) -> Path:
-        """The build report, JSON."""
         return self.path / "report.json"
 
     @property
     def quarantine(self) -> Path:
-        """The quarantined records, Parquet."""
         return self.path / "quarantine.parquet"
 
     @property
     def tables(self) -> Path:
-        """The tables and sources of the graph, JSON; see :mod:`kgdx.ingest.pipeline.stages`."""
         return self.path / "tables.json"
 
     @property
     def previous(self) -> Path:
-        """The same of the build before."""
         return self.path / "previous.json"
 
     @property
     def manifests(self) -> Path:
-        """Copies of the users' own manifests that the graph was built with."""
         return self.path / "manifests"
 
 
@@ -103,7 +99,6 @@ class GraphFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a complete graph."""
         return self._current() is not None
 
     def current(self) -> BuildFolder:
@@ -224,7 +219,6 @@ class GraphFolder:
             self._publish(BuildFolder(newest, self.path / "builds" / newest))
 
     def _clean(self) -> None:
-        """Remove builds that are not current and that nobody reads. Called by whoever holds the folder's lock."""
         try:
             current = self._current()
         except StoreError:
@@ -253,7 +247,6 @@ class GraphFolder:
             yield
 
     def _mend_lock(self, build: BuildFolder) -> None:
-        """Make the locks of a build that is new, or that has lost them, as when someone tidied up its folder."""
         try:
             for name in ("lock", TURN):
                 private_file(build.path / name)
@@ -278,12 +271,13 @@ def sound_report(build: BuildFolder) -> BuildReport:
     if not build_files.whole(build.path, build.report.name):
         message = f"the build report {build.report} is not what was written"
         raise StoreError(message, hint="build the graph again with `kgdx build`")
+    from kgdx.ingest.pipeline.build_report import read_report
+
     return read_report(build.report)
 
 
 @contextmanager
 def _locked(path: Path, end: float, *, shared: bool = False) -> Iterator[bool | None]:
-    """Hold a file's lock; gives ``None`` if it stays taken until ``end``, ``False`` if the file is gone."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

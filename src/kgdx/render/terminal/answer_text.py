@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from kgdx.lazy import lazy_pattern
 from kgdx.render.terminal.case_text import findings, issues, patient
 from kgdx.render.terminal.console import Flow
 from kgdx.results.cited import AnswerDocument, EvidenceItem, LookupRound, LookupStep, Resolved
@@ -52,7 +52,7 @@ UNREMARKABLE = frozenset({"recognise", "describe", "cite", "respond"})
 ELSEWHERE = frozenset({"candidate", "mesh", "publication"})
 """Kinds of evidence that stand in sections of their own, with their marks."""
 
-_MARK = re.compile(r"\[E\d+(?:-E\d+)?\]")
+_MARK = lazy_pattern(r"\[E\d+(?:-E\d+)?\]")
 
 
 def answer(result: Answering, *, everything: bool = False) -> RenderableType:
@@ -272,7 +272,7 @@ def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
 def _footer(found: AnswerDocument) -> str:
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
     written = "; the answer by template" if found.model and found.answer.author == "template" else ""
-    return f"{who}{taken(found.usage)}{written}. {found.id}\n{NOTE}"
+    return f"{who}{taken(found.usage)}{written}.\n{NOTE}"
 
 
 def taken(usage: Mapping[str, int | float]) -> str:

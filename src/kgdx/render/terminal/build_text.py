@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from kgdx.ingest.pipeline.build_report import by_table
+from kgdx.lazy import lazy_pattern
 from kgdx.render.terminal.console import console, plain
 from kgdx.results.words import clean, count, seconds
 
@@ -270,7 +270,7 @@ def _stages() -> Callable[[Progress], None]:
 SHOWN = 3
 """How many examples of each table are shown."""
 _STYLES = {"+": "green", "-": "red", "~": "yellow"}
-_MINTED = re.compile(r"KGDX:\w+\.[0-9a-f]{16}")
+_MINTED = lazy_pattern(r"KGDX:\w+\.[0-9a-f]{16}")
 
 
 def comparison(found: Comparison, examples: int = SHOWN) -> RenderableType:

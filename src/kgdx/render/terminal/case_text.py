@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from kgdx.case.demographics import Mention
 from kgdx.case.patient import Extraction, Finding, Issue, Status
+from kgdx.lazy import lazy_pattern
 from kgdx.render.terminal.console import STYLES
 from kgdx.results.ranked import CaseSummary
 from kgdx.results.words import STATUS_WORDS, clean, count, person, stated_word
@@ -20,7 +20,7 @@ GUESSES = ("fuzzy", "encoder")
 """Ways of matching that a reader should check."""
 
 _ORDER = tuple(Status)
-_BREAK = re.compile(r"(?<!\n)\n(?!\n)")
+_BREAK = lazy_pattern(r"(?<!\n)\n(?!\n)")
 _MARKS = {"error": ("✗", "bold red"), "warning": ("!", "yellow"), "info": ("·", "dim")}
 
 

@@ -6,7 +6,6 @@ Results go to standard output, everything else to standard error; both are plain
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
@@ -17,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from kgdx.lazy import lazy_pattern
 from kgdx.results.words import clean
 
 STYLES = {
@@ -29,7 +29,7 @@ STYLES = {
 """Colour of a finding, by the word for its status."""
 
 
-_PIECE = re.compile(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
+_PIECE = lazy_pattern(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
 """Spaces; a Chinese character with the marks that may not begin a line; or a word."""
 
 

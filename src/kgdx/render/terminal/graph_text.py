@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgdx.graph.copies import CopyReport
     from kgdx.graph.neo4j.import_files import Exported
     from kgdx.graph.neo4j.local_server import ServerInfo
+    from kgdx.graph.neo4j.schema_statements import Misfit
     from kgdx.graph.templates import Template
     from kgdx.ingest.pipeline.build_files import Verified
     from kgdx.terms.names.mesh_index import MeshDecision
@@ -99,10 +100,13 @@ def server(info: ServerInfo) -> RenderableType:
 
 def copied(report: CopyReport) -> RenderableType:
     """Return what was copied between stores, how, and how it was compared."""
-    equal = "the same content" if report.compared == "whole" else "the same counts, and the same content in samples"
-    head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}.")
+    equal = "the same content." if report.compared == "whole" else "the same counts, and the same content in samples."
+    if report.left_out:
+        equal = "the same content but for what the ontology has no place for, which was left out:"
+    head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}")
+    left_out = [Text(clean(f"  {each}"), style="bold") for each in report.left_out]
     content = plain(("", "count"), report.counts.items(), right=("count",))
-    return Group(head, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
+    return Group(head, *left_out, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
 
 
 def exported(report: Exported) -> RenderableType:
@@ -120,6 +124,12 @@ def verified(found: Verified) -> RenderableType:
     lines += [Text(clean(f"{part} is damaged and made again when it is next needed")) for part in found.again]
     lines += [Text(clean(remark), style="dim") for remark in found.unchecked]
     return Group(*lines)
+
+
+def conformance(misfits: Sequence[Misfit]) -> RenderableType:
+    """Return what in a server's graph does not conform to the ontology."""
+    head = "Not conforming to the ontology:" if misfits else "All that it holds conforms to the ontology."
+    return Group(Text(head), *(Text(clean(f"  {each}"), style="bold") for each in misfits))
 
 
 def by_status(statuses: Iterable[str]) -> list[str]:

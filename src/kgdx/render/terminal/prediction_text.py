@@ -20,16 +20,24 @@ def predictions(found: Predictions) -> RenderableType:
     head = Text(f"{named(found.node)}: {words} …", style="bold")
     has = f"{count(found.known, 'such link')} of it in the graph, {found.candidates:,} nodes to be linked to"
     told = f"Predicted by the embeddings {found.model}; no facts. {has}."
+    share = ["" if row.probability is None else f"{100 * row.probability:.1f}%" for row in found.rows]
     rows = [
-        (f"{100 * row.probability:.1f}%", row.score, "known" if row.known else "", named(row.node), because(row))
-        for row in found.rows
+        (likely, row.score, row.by_degree, "known" if row.known else "", named(row.node), because(row))
+        for likely, row in zip(share, found.rows, strict=True)
     ]
-    columns = ("probability", "score", "", words, "because")
+    columns = ("probability", "score", "by degree", "", words, "because")
     if not rows:
         return Group(head, Text("nothing that the graph does not state already", style="dim"))
-    table = plain(columns, rows, right=("probability", "score"))
-    error = f"Expected calibration error on held-out links: {found.calibration_error:.3f}."
-    return Group(head, Flow(Text(told, style="dim")), table, Text(error, style="dim"))
+    table = plain(columns, rows, right=("probability", "score", "by degree"))
+    hubs = sum(row.by_degree <= len(rows) for row in found.rows)
+    facts = [
+        "by degree: the place by nothing but how many such links a node has; "
+        f"{hubs} of these {len(rows)} are among its first {len(rows)}.",
+        "No link was held out of training (--held-out 0): scores order, and no probability can be told."
+        if found.calibration_error is None
+        else f"Expected calibration error on held-out links: {found.calibration_error:.3f}.",
+    ]
+    return Group(head, Flow(Text(told, style="dim")), table, *(Flow(Text(each, style="dim")) for each in facts))
 
 
 def neighbours(found: Neighbours) -> RenderableType:

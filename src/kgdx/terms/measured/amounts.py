@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from kgdx.case.patient import Span
+from kgdx.lazy import lazy_pattern
 
 MEASURED = "a measured value, which is no finding of the ontology"
 """Note of a measured value that no finding takes up."""
@@ -26,8 +27,8 @@ UNIT = (
     r"(?![A-Za-z])"
 )
 """A unit of measurement."""
-_WITH_UNIT = re.compile(rf"(?<![A-Za-z0-9_.^/-])(?P<pair>\d{{2,3}}/)?(?P<number>{NUMBER})\s?(?P<unit>{UNIT})")
-_NAMED = re.compile(
+_WITH_UNIT = lazy_pattern(rf"(?<![A-Za-z0-9_.^/-])(?P<pair>\d{{2,3}}/)?(?P<number>{NUMBER})\s?(?P<unit>{UNIT})")
+_NAMED = lazy_pattern(
     r"(?<![A-Za-z0-9])(?:[A-Z]{2,}[A-Za-z0-9]{0,6}(?:/[A-Z]{2,}[A-Za-z0-9]*)?|Hb|T)(?:\s*[=<>]\s*|:?\s+)"
     rf"(?P<number>{NUMBER})(?![\w%/,.-]*\w)"
 )

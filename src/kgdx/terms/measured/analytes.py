@@ -5,19 +5,19 @@ The rows stand in ``analytes.tsv``, ``ranges.tsv`` and ``grades.tsv``, each with
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.measured.units import Scale
 from kgdx.terms.normalise import read_table
 
-_TERM = re.compile(r"(HP:\d{7}) (.+)")
-_ALSO = re.compile(r"([^=]+)=([\d.eE-]+)(?:@(-?[\d.]+))?")
-_WINDOW = re.compile(r"([^:]*)(?::(-?[\d.]+):(-?[\d.]+))?")
+_TERM = lazy_pattern(r"(HP:\d{7}) (.+)")
+_ALSO = lazy_pattern(r"([^=]+)=([\d.eE-]+)(?:@(-?[\d.]+))?")
+_WINDOW = lazy_pattern(r"([^:]*)(?::(-?[\d.]+):(-?[\d.]+))?")
 
 
 BLOOD, BODY = "", "body"

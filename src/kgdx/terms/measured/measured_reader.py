@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Finding, Issue, Span, Status
 from kgdx.case.person import years_of
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.context import statuses
 from kgdx.terms.measured.amounts import Measure
 from kgdx.terms.measured.analytes import Term
@@ -205,7 +205,7 @@ def _issue(place: Span, verdict: Verdict) -> Issue | None:
     return Issue("info", where, verdict.note, "check that it is meant") if verdict.note else None
 
 
-_LOINC = re.compile(r"\s*\[[^]]*\].*?(?:\bin (?P<where>[A-Z].*))?$")
+_LOINC = lazy_pattern(r"\s*\[[^]]*\].*?(?:\bin (?P<where>[A-Z].*))?$")
 _SPECIMENS = (("Cerebral", "CSF"), ("Urine", "urine"), ("Stool", "stool"), ("Sweat", "sweat"))
 
 

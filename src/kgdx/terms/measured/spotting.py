@@ -9,14 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.measured.analytes import BLOOD, BODY, Analyte, analytes
 from kgdx.terms.normalise import CJK, fold, read_table
 
-_TOKEN = re.compile(rf"(?:(?![{CJK}_])[^\W\d])+\d*(?:(?![{CJK}_])[^\W\d])*|\d+(?:(?![{CJK}_])[^\W\d])*|[+]")
-_GAP = re.compile(r"[\s\-–/.,:()&']{0,2}")
-_HAN = re.compile(f"[{CJK}]")
-_BREAK = re.compile(r"[.;](?=\s|$)|[。；\n]")
-_COLON = re.compile(r"\s*[:：]")
+_TOKEN = lazy_pattern(rf"(?:(?![{CJK}_])[^\W\d])+\d*(?:(?![{CJK}_])[^\W\d])*|\d+(?:(?![{CJK}_])[^\W\d])*|[+]")
+_GAP = lazy_pattern(r"[\s\-–/.,:()&']{0,2}")
+_HAN = lazy_pattern(f"[{CJK}]")
+_BREAK = lazy_pattern(r"[.;](?=\s|$)|[。；\n]")
+_COLON = lazy_pattern(r"\s*[:：]")
 _BESIDE = 2
 """Characters between a specimen and a name that it belongs to."""
 _EXACT = 3

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.measured.amounts import NUMBER, UNIT
 from kgdx.terms.normalise import CJK, read_table
 
@@ -37,7 +38,7 @@ _SCORE = (
     r"|(?:on|at|below|above|under|over)?\s*+(?:the\s+)?(?:P(?=\d)|第))?"
 )
 """What marks a number as a standard deviation score or a centile before it is written."""
-_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+_WORD = lazy_pattern(r"[A-Za-z][A-Za-z'-]*")
 _FILLED, _MOST_WORDS, _LONGEST_HAN = 5, 5, 6
 _BETWEEN = "between"
 """Kind of the words that stand between a direction and a name: elevated levels of serum CK."""
@@ -46,40 +47,40 @@ _FIRST_SIGN = "\u2190"
 _FEWER = r"(?:[<>≤≥~≈＜＞]=?|less than|more than|greater than|below|above|over|under|大于|小于|低于|高于|超过|不足)"
 _OCR = r"(?=[\d.,]*[OolI])(?=[OolI.,]*\d)[\dOolI][\dOolI.,]*(?<!l)(?![A-Za-z\d])"
 """A number in which letters stand for digits; one that ends in l may be a volume."""
-_VALUE = re.compile(
+_VALUE = lazy_pattern(
     rf"{_KIND}{_ALIAS}{_KIND}(?:\s*+[(（,]\s*+(?P<before>{UNIT})(?:\s*+[)）])?)?{_SEPARATOR}(?P<open>[(（]\s*+)?"
     rf"(?P<fewer>{_FEWER})?\s*+(?:the\s+)?{_SCORE}\s*+(?P<less>[<>])?\s*+(?P<sign>[-−–+](?=\s?\d))?\s?(?P<number>{_OCR}|{NUMBER})"
     rf"(?![\d.]*\+(?!\d))(?:\s?(?P<mark>/|:)\s?(?P<second>{NUMBER}))?(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{{7,}})"
     rf"(?P<times>\s?(?:[x×]|times|倍)\s*(?:the\s)?(?:uln|upper limit(?: of normal)?|正常上限))?",
     re.IGNORECASE,
 )
-_UNIT = re.compile(
+_UNIT = lazy_pattern(
     rf"[ \t|]{{0,4}}(?P<unit>{UNIT}|%\s?ile|(?:per)?cent(?:ile|ages?)s?\b|百分位数?|SDS?\b|s\.d\.|个?标准差"
     r"|weeks?\b|min(?:utes)?\b|wks?\b|周|斤|[CF](?![A-Za-z]))"
 )
-_BEYOND = re.compile(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
-_PARAGRAPH = re.compile(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
-_FLAG = re.compile(r"[\s|]*+[(（\[]?\s*+(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
+_BEYOND = lazy_pattern(r"\s*(?:(?P<mean>below|under|above|over)(?=\s+(?:the\s+)?mean)|以下|以上)", re.IGNORECASE)
+_PARAGRAPH = lazy_pattern(r"\n\s*(?:\d+[.)、]\s|[-*•]|\n)")
+_FLAG = lazy_pattern(r"[\s|]*+[(（\[]?\s*+(?P<flag>HH|LL|H(?![A-Za-z\d])|L(?![A-Za-z\d/])|[↑⬆]+|[↓⬇]+)\s*[)）\]]?")
 _CALLED = (
     r"(?P<called>ref(?:erence)?\.?(?:\s*(?:range|interval|values?|limits?))?|normal(?:\s*(?:range|values?|limits?|is))?|nl|NL|N|NR|RR"
     r"|range|usual|正常(?:参考)?(?:值|范围)?|参考(?:值|范围|区间)?(?:范围)?|范围)\s*[:：=,]?\s*"
 )
-_RANGE = re.compile(
+_RANGE = lazy_pattern(
     rf"[\s,，;；|*]*+(?P<open>[(（\[【])?\s*+(?:{_CALLED})?(?:(?P<low>{NUMBER})\s*(?:-|–|—|−|~|～|to|至|－)\s*(?P<high>{NUMBER})"
     rf"|(?P<bound>[<>≤≥＜＞]=?|up to|less than|below|above|over)\s*(?P<end>{NUMBER}))"
     rf"(?:\s*(?![LH](?![A-Za-z/]))(?P<unit>{UNIT}))?\s*(?P<close>[)）\]】])?(?![\d%]|[A-Za-z]{{2}})",
     re.IGNORECASE,
 )
-_ABOVE = re.compile(r"[>≥＞]|more|greater|above|over|大于|高于|超过")
-CENTILE = re.compile(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?", re.IGNORECASE)
-DEVIATION = re.compile(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
+_ABOVE = lazy_pattern(r"[>≥＞]|more|greater|above|over|大于|高于|超过")
+CENTILE = lazy_pattern(r"%\s?ile|(?:per)?cent(?:ile|ages?)s?|百分位数?", re.IGNORECASE)
+DEVIATION = lazy_pattern(r"SDS?|s\.d\.|个?标准差", re.IGNORECASE)
 SCORES = ("centile", "SD")
-_AHEAD = re.compile(
+_AHEAD = lazy_pattern(
     rf"(?P<number>{NUMBER})(?:st|nd|rd|th)(?:\s+(?:per)?cent(?:ile|ages?))?\s+(?:for|in)\s+(?:(?:his|her|the)\s+)?$",
     re.IGNORECASE,
 )
 """A centile that stands before what it is of: on the 2nd centile for height."""
-_LETTERS = re.compile(r"[OolI]")
+_LETTERS = lazy_pattern(r"[OolI]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +295,7 @@ def mended(written: str) -> str:
     return _LETTERS.sub(lambda match: "0" if match.group() in "Oo" else "1", written)
 
 
-_JOINED = re.compile(
+_JOINED = lazy_pattern(
     rf"\s*(?:,|，|、|/|&|\band\b|\bor\b|及|和|与|以及)\s*(?:and\s+)?(?:his|her|the|serum|both)?\s*|(?<=[{CJK}])(?=[{CJK}])",
     re.IGNORECASE,
 )

@@ -8,9 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table
 
-_RAISED = re.compile("[⁰¹²³⁴-⁹]+")
+_RAISED = lazy_pattern("[⁰¹²³⁴-⁹]+")
 _PREFIXES = {"": 1.0, "k": 1e3, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 _BASES = {
     "mol": ("mol", 1.0),
@@ -27,8 +28,8 @@ _BASES = {
     "pa": ("Pa", 1.0),
 }
 _TIMES = {"24h": 1440.0, "d": 1440.0, "day": 1440.0, "h": 60.0, "hr": 60.0, "min": 1.0}
-_BASE = re.compile(rf"({'|'.join(filter(None, _PREFIXES))})?({'|'.join(_BASES)})")
-_POWER = re.compile(r"(?:[x*]?10(?:\^|\*|e)?|[x*]10)(\d{1,2})/(.+)")
+_BASE = lazy_pattern(rf"({'|'.join(filter(None, _PREFIXES))})?({'|'.join(_BASES)})")
+_POWER = lazy_pattern(r"(?:[x*]?10(?:\^|\*|e)?|[x*]10)(\d{1,2})/(.+)")
 _PER_VOLUME = {"l": 1.0, "ml": 1e-3, "dl": 1e-1, "ul": 1e-6, "mm3": 1e-6, "cumm": 1e-6}
 
 

@@ -1,0 +1,52 @@
+"""What is made when it is first used: the names of a package from its modules, and regular expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, cast
+
+
+def names_of(root: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package that imports a module when one of its names is first asked for.
+
+    Args:
+        root: Package that the modules are named within.
+        homes: Module → the names that it has, with blanks between them.
+
+    Example:
+        >>> found = names_of("importlib", {"machinery": "ModuleSpec FrozenImporter"})
+        >>> found("ModuleSpec").__name__
+        'ModuleSpec'
+    """
+    modules = {name: module for module, names in homes.items() for name in names.split()}
+
+    def found(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"{root} has no {name!r}")
+        return getattr(import_module(f"{root}.{modules[name]}"), name)
+
+    return found
+
+
+def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression that is compiled when it is first used, which many of a module never are.
+
+    Example:
+        >>> lazy_pattern("[0-9]+").findall("1 or 22")
+        ['1', '22']
+    """
+    return cast("re.Pattern[str]", _Pattern(text, flags))
+
+
+class _Pattern:
+    def __init__(self, text: str, flags: int) -> None:
+        self.pattern, self._given = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(re.compile(self.pattern, self._given), name)
+        setattr(self, name, found)  # the next call is as quick as the pattern's own
+        return found
