@@ -150,3 +150,13 @@ def test_options_are_measured_arm_by_arm(invoke: Invoke, tmp_path: Path) -> None
     found = document(invoke("evaluate", "options", str(questions), "--llm", NAME, *arms, "--json"))
     assert {arm["n"] for arm in found["arms"].values()} == {1}
     assert all(0 <= arm["unreadable"] <= 1 for arm in found["arms"].values())
+
+
+def test_a_doctor_and_a_patient_that_are_models_come_to_an_end(invoke: Invoke, asked: Counting, tmp_path: Path) -> None:
+    from osce_cases import DOCUMENTS
+
+    cases = tmp_path / "osce.jsonl"
+    cases.write_text("".join(json.dumps(each) + "\n" for each in DOCUMENTS[:1]))
+    how = ("--doctor", "agentclinic", "--llm", NAME, "--patient", NAME, "--questions", "1")
+    found = document(invoke("evaluate", "consult", str(cases), *how, "--json"))
+    assert found["n"] == 1 and 1 <= len(asked.requests) <= 12
