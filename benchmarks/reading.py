@@ -35,6 +35,7 @@ from kgdx.case import Case, Finding, Status
 from kgdx.case.demographics import described
 from kgdx.case.person import years_of
 from kgdx.errors import CaseError
+from kgdx.rank.wording import units
 from kgdx.terms.phenotypes import Terms
 
 REPEATS = 3
@@ -211,9 +212,14 @@ def phrases(graph: Graph, rows: Sequence[Note]) -> str:
 
 def met(graph: Graph, judge: Judge, wanted: str, read: Sequence[Finding], *, exactly: bool = False) -> bool:
     """Whether any finding is what is wanted: by its id or a near one, or by its words."""
-    low = wanted.casefold()
-    words = [each.casefold() for finding in read for each in (finding.label, finding.text, finding.matched)]
-    if any(low == each or (not exactly and each and low in each) for each in words):
+    wanted_units = frozenset(units(wanted))
+    said = [
+        frozenset(units(each)) for finding in read for each in (finding.label, finding.text, finding.matched) if each
+    ]
+    if any(
+        wanted_units == each or (not exactly and each and (each <= wanted_units or wanted_units <= each))
+        for each in said
+    ):
         return True
     ids = (
         {wanted}

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from kgdx.rank.near_findings import NearFindings
     from kgdx.terms.encoder import Encoder
     from kgdx.terms.extractor import Extractor
-    from kgdx.terms.names.disease_words import DiseaseWords
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
     from kgdx.terms.names.name_index import NameIndex
+    from kgdx.terms.names.suggestions import DiseaseWords
     from kgdx.terms.phenotypes import Hierarchy, Terms
     from kgdx.terms.text_index import TextIndex
     from kgdx.terms.text_search import Texts
@@ -185,7 +185,7 @@ class GraphContext:
         """Finds diseases by the words of their names."""
 
         def make() -> DiseaseWords:
-            from kgdx.terms.names.disease_words import DiseaseWords
+            from kgdx.terms.names.suggestions import DiseaseWords
 
             return DiseaseWords(self.snapshot)
 

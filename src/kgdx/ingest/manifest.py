@@ -221,12 +221,10 @@ class Manifest(_Model):
 
     @property
     def path(self) -> Path | None:
-        """The file that it was read from."""
         return self._path
 
     @property
     def shipped(self) -> bool:
-        """Whether it is one of those that come with kgdx."""
         return self._path is None or self._path.parent == resource("loaders")
 
 
@@ -246,10 +244,6 @@ def read_manifest(path: Path, *, named: bool = True) -> Manifest:
     Args:
         path: The file.
         named: Whether it has to be named like its source.
-
-    Raises:
-        SourceError: It is not readable YAML, or a field is missing, unknown or wrong; the message says where, and what
-            may stand there.
     """
     try:
         text = path.read_text("utf-8")
@@ -277,7 +271,6 @@ def read_manifest(path: Path, *, named: bool = True) -> Manifest:
 
 
 def _advice(error: Any) -> str:
-    """Return what is wrong with a field, with the names that it may have where it has an unknown one."""
     if error["type"] != "extra_forbidden":
         return str(error["msg"])
     parts = [part for part in error["loc"] if isinstance(part, str)]
@@ -305,9 +298,6 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
     Args:
         more: Files of further manifests.
 
-    Raises:
-        SourceError: A manifest is wrong, or has the name of one that ships with kgdx.
-
     Example:
         >>> list(manifests())[0]
         'hp'
@@ -317,7 +307,6 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
 
 
 def own_folder() -> Path:
-    """Return the folder in which the user's own manifests are found by name."""
     return Settings.load().home / "loaders"
 
 
@@ -345,9 +334,6 @@ def _shipped() -> Mapping[str, Manifest]:
 def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
     """Return one manifest of :func:`manifests`.
 
-    Raises:
-        SourceError: There is no source of that name; the message names the one that is meant, or lists them.
-
     Example:
         >>> manifest("hpoa").needs
         ('hp',)
@@ -362,9 +348,6 @@ def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
 
 def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] = ()) -> Iterator[str]:
     """Go through what a source needs, and what that needs, then the source itself.
-
-    Raises:
-        SourceError: A source that is needed does not exist, or sources need each other.
 
     Example:
         >>> list(with_needs("hpoa", manifests()))

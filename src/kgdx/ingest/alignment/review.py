@@ -36,12 +36,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One line of the table.
-
-    Attributes:
-        status: ``automatic``, ``accepted``, ``manual``, ``rejected``; ``absent`` for a decision about something that
-            the graph lacks; otherwise why it was not stated: ``ambiguous``, ``below``, ``taken``, ``conflict``.
-    """
+    """One line of the table."""
 
     statement: Statement
     method: str

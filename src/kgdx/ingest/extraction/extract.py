@@ -65,7 +65,6 @@ class RelationExtraction:
 
     @property
     def relations(self) -> int:
-        """Relations read."""
         return self.by_type.total()
 
     def add(self, facts: PageFacts, *, before: bool) -> None:
@@ -109,12 +108,6 @@ def extract(
         jobs: Processes for rules, questions at the same time for a model.
         meter: Counts what a model costs.
         progress: Called after each page.
-
-    Raises:
-        LlmError: The model cannot be asked, or pages failed; the message says how to go on. Finished pages stay.
-        SourceError: A file cannot be read.
-        UsageError: The folder is of another extraction.
-        StoreError: The folder cannot be written, or another process extracts into it.
     """
     if not files:
         raise UsageError("no file is given", hint="give a file of questions and answers")

@@ -172,7 +172,6 @@ def pages(files: Sequence[Path], size: int = PAGE) -> Iterator[QuestionPage]:
 
 
 def count(files: Sequence[Path], size: int = PAGE) -> int:
-    """Return about how many pages files have."""
     return sum(-(-sum(1 for _ in _lines(path)) // size) for path in files)
 
 

@@ -66,17 +66,14 @@ class RuleReader:
 
     @property
     def model(self) -> str:
-        """The rules and their version."""
         return f"kgdx rules {VERSION}"
 
     @property
     def prompt(self) -> str | None:
-        """Rules have no prompt."""
         return None
 
     @property
     def signature(self) -> str:
-        """The rules' version and the vocabulary."""
         return f"rules {VERSION} {self.vocabulary.digest}"
 
     def read(self, question: str, answer: str) -> ReadRelations:

@@ -53,7 +53,6 @@ class Freshness:
     absent: tuple[AbsentSource, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
 
@@ -83,7 +82,6 @@ def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str
 
 
 def _absent(known: Mapping[str, Manifest], there: Set[str]) -> Iterator[AbsentSource]:
-    """Name the sources that a graph would gain by, with the command that brings each."""
     for name, found in known.items():
         if found.worth and name not in there:
             given = name if found.default is not None else f"{name}=FILE"

@@ -51,17 +51,14 @@ _LONGEST_LINE = 1 << 17
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read cases; one that cannot be used is refused, and so is each part of one, with its place and reason."""
     return collect(path, manifest, "a case")
 
 
 def read_phenopackets(path: Path, manifest: Manifest) -> Records:
-    """Read GA4GH phenopackets v2 (a file, JSON lines, a folder; gzipped or not); other cases are refused."""
     return collect(path, manifest, "a GA4GH phenopacket v2", lambda case: case.source == "phenopacket")
 
 
 def read_ddxplus(path: Path, manifest: Manifest) -> Records:
-    """Read patients of DDXPlus (its CSV files); other cases are refused."""
     return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == _DDXPLUS)
 
 
