@@ -291,7 +291,13 @@ class Ranker:
         """Return what scores depend on: queries of one key have one score."""
         case = query.case
         read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
-        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
+        return (
+            query.observed.tobytes(),
+            query.excluded.tobytes(),
+            query.symptoms,
+            query.answered,
+            read if any(read) else (),
+        )
 
     def _shorter(self, query: Query) -> Scored | None:
         less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
@@ -344,7 +350,7 @@ class Ranker:
         fitted = self.weights.posterior
         if query.symptoms and not len(query.observed):
             return fitted.of_evidences
-        return temperature(len(query.observed) + len(query.symptoms), fitted.temperature)
+        return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
     def _gates(self) -> Gates:
