@@ -239,12 +239,7 @@ def is_manifest(word: str) -> bool:
 
 
 def read_manifest(path: Path, *, named: bool = True) -> Manifest:
-    """Read and validate one manifest file.
-
-    Args:
-        path: The file.
-        named: Whether it has to be named like its source.
-    """
+    """Read and validate one manifest file."""
     try:
         text = path.read_text("utf-8")
         content = yaml.safe_load(text)
@@ -294,9 +289,6 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
 
     They are those that ship with kgdx, those of installed packages, and the user's own: in the folder ``loaders``
     beside the configuration, and ``more``, which win over that folder. None may have the name of one that ships.
-
-    Args:
-        more: Files of further manifests.
 
     Example:
         >>> list(manifests())[0]
@@ -378,10 +370,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def line_of(text: str, place: Sequence[str | int]) -> int:
     r"""Return the line of a YAML text on which something stands, or would have to.
-
-    Args:
-        text: The YAML.
-        place: Keys and indices that lead to it.
 
     Example:
         >>> line_of("name: mine\nnodes:\n  - class: Gene\n", ("nodes", 0, "class"))

@@ -156,6 +156,17 @@ def test_what_some_patients_have_is_narrower_than_the_disease() -> None:
     }
 
 
+def test_what_a_person_rejected_is_not_joined_through_others_either() -> None:
+    nodes = [
+        table("Disease", [chinese("1", "肺炎"), disease(f"{EN}1", "pneumonia"), disease("KGDX:other.1", "Pneumonia")])
+    ]
+    assert infer(nodes).rows.num_rows == 2
+    joined = Components()
+    for row in infer(nodes, [(f"{ZH}1", f"{EN}1")]).rows.to_pylist():
+        joined.join(row["start"], row["end"])
+    assert joined.find(f"{ZH}1") != joined.find(f"{EN}1")
+
+
 def test_what_is_inborn_is_no_other_disease_in_children() -> None:
     assert joined([chinese("1", "小儿先天性心脏病"), chinese("2", "先天性心脏病")])
 

@@ -72,19 +72,24 @@ class NamePair:
     relation: str = "exact"
 
 
-def infer(tables: Sequence[GraphTable]) -> RelationTable:
+def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> RelationTable:
     """Return SAME_AS relations between entries that have a name in common; a label of cases gets one at most.
 
-    What a source has for some patients only (小儿肺炎) is narrower than the disease.
+    What a source has for some patients only (小儿肺炎) is narrower than the disease. Pairs that a person rejected
+    (``denied``) are not joined, nor are they through others.
     """
     from kgdx.graph.protocol import RelationTable
 
     joined = Components()
     for one, other in exact_pairs(tables):
         joined.join(one, other)
+    apart = {frozenset(pair) for pair in denied}
     stated: list[NamePair] = []
     for stage in _stages(tables, joined):
         for pair in sorted(stage):
+            mine, yours = joined.of(pair.left), joined.of(pair.right)
+            if apart and any(frozenset((one, other)) in apart for one in mine for other in yours):
+                continue
             if pair.method in (FOR_SOME, LABEL):
                 stated.append(pair)
             elif joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):

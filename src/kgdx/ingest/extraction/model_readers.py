@@ -55,12 +55,7 @@ class Report(_Form):
 
 @dataclass(frozen=True, slots=True)
 class ModelReader:
-    """Reads relations by a language model; a :class:`~kgdx.ingest.extraction.filters.RelationReader`.
-
-    Attributes:
-        chat: Who is asked.
-        asking: The prompt.
-    """
+    """Reads relations by a language model; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
 
     chat: ChatModel
     asking: Prompt

@@ -56,11 +56,7 @@ _MARKS = " \t\r\n\"'“”‘’《》「」【】。.!！?？:："
 
 @dataclass(frozen=True, slots=True)
 class RuleReader:
-    """Reads relations by rules; a :class:`~kgdx.ingest.extraction.filters.RelationReader`.
-
-    Attributes:
-        vocabulary: Names that are known to be of a class; the rules do without.
-    """
+    """Reads relations by rules; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
 

@@ -60,12 +60,7 @@ def check(build: Path) -> None:
 
 
 def whole(build: Path, part: str) -> bool:
-    """Whether the files of one part of a build are what was written, looked at as :func:`check` does.
-
-    Args:
-        build: The build's folder.
-        part: File or folder at its top, such as ``store`` or ``report.json``.
-    """
+    """Whether the files of one part of a build are what was written, looked at as :func:`check` does."""
     known = files.read_list(build / LIST)
     if known is None or (part == "store" and (build / WRITING).exists()):
         return False
@@ -96,16 +91,7 @@ def has_saved(build: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a comparison of all files of a build with their digests has found.
-
-    Attributes:
-        path: The build's folder.
-        files: How many files were read.
-        bytes: How many bytes.
-        faults: What is wrong, a few words for each.
-        again: Derived parts that are damaged; each is made again when it is next needed.
-        unchecked: What could not be compared with digests, and why.
-    """
+    """What a comparison of all files of a build with their digests has found."""
 
     path: str
     files: int

@@ -57,12 +57,7 @@ class Freshness:
 
 
 def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
-    """Return how a graph was made last, and which of its sources an update would read anew; no source is read for this.
-
-    Args:
-        folder: The graph folder.
-        readers: As for :func:`kgdx.ingest.pipeline.build.build`.
-    """
+    """Return how a graph was made last, and which sources an update would read anew; no source is read for this."""
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     build = target.current()
     report = sound_report(build)
