@@ -52,7 +52,7 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, tuple[int, ...], tuple[Hashable, ...]]
+Key = tuple[bytes, bytes, tuple[int, ...], int, tuple[Hashable, ...]]
 """What scores depend on: present terms, absent terms, symptoms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
