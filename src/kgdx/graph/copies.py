@@ -208,12 +208,26 @@ def push(
         sessions: How many write at once where the copy goes over Bolt.
         progress: Called with a line for each step.
     """
-    started = time.monotonic()
     content = content_of(source, kept, progress)
+    return write(content, source.url, settings, access, force=force, sessions=sessions, progress=progress)
+
+
+def write(
+    content: Content,
+    source: str,
+    settings: Settings,
+    access: Neo4jAccess,
+    *,
+    force: bool = False,
+    sessions: int = SESSIONS,
+    progress: Progress = lambda _message: None,
+) -> CopyReport:
+    """Write a graph in memory, which is of the place ``source``, into a Neo4j database; else as :func:`push`."""
+    started = time.monotonic()
     method, serial, saves = _written(content, settings, access, force, sessions, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
-    about = (source.url, access.uri, method, content.counts, content.fingerprint, seconds)
+    about = (source, access.uri, method, content.counts, content.fingerprint, seconds)
     return CopyReport(*about, compared, serial, saves)
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from kgdx import api
+from kgdx.config import Settings
 from kgdx.errors import StoreError
 from kgdx.graph.arcade import arcade_engine
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.rank.ranker import Ranker
@@ -47,3 +50,31 @@ def test_no_import_loads_the_engine() -> None:
 
 def test_the_engine_is_there_where_it_is_promised() -> None:
     arcade_engine.require()
+
+
+@pytest.mark.neo4j
+@pytest.mark.usefixtures("without")
+def test_a_graph_is_built_on_a_server_and_diagnosed_without_the_engine(
+    neo4j_uri: str, core_sources: dict[str, str], kgdx_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGDX_NEO4J_PASSWORD", Settings.load(neo4j_uri).neo4j().password or "")
+    built = kgdx.build(core_sources, store=neo4j_uri)
+    with kgdx.open(neo4j_uri) as graph:
+        assert graph.fingerprint == built.fingerprint
+        run = graph.save(graph.diagnose(["HP:0001250"]))
+    again = kgdx.build(core_sources, store=neo4j_uri)
+    assert again.sources["user"].loaded == 6, "what was saved is carried over"
+    with kgdx.open(neo4j_uri) as graph:
+        assert graph.run("run_candidates", run_id=run) and graph.diagnose(["HP:0001250"], explain=1).candidates
+    assert api.misfits(store=neo4j_uri) == ()
+    assert not list(kgdx_home.rglob("store"))
+
+
+@pytest.mark.neo4j
+def test_a_database_of_others_is_not_built_over(neo4j_uri: str, core_sources: dict[str, str]) -> None:
+    with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:
+        store.clear()
+        store._run_alone("CREATE (:Theirs {id: 1})")
+        with pytest.raises(StoreError, match="no graph of kgdx.*--force"):
+            kgdx.build(core_sources, store=neo4j_uri)
+        store.clear()
