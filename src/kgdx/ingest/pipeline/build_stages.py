@@ -24,7 +24,7 @@ from kgdx.errors import SourceError, StoreError
 from kgdx.graph.protocol import Exports, GraphTable, Store
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
-from kgdx.graph.tables import part_digests, title
+from kgdx.graph.tables import digests, title
 from kgdx.ingest.fetch import DIGESTS, Digests, SourceFile, fetch
 from kgdx.ingest.pipeline import build_files, build_summary
 from kgdx.ingest.pipeline.build_report import BuildReport, Clock, Progress, SourceReport, StageReport
@@ -120,8 +120,8 @@ class Build:
 
     def kept(self, kind: str, table: GraphTable) -> BuiltTable:
         """Keep a table by its content."""
-        digests = sorted([*part, *digest] for part, digest in part_digests(table).items())
-        stage = self.stages.get(kind, key_of(digests), lambda folder: keep_table(folder, TABLE, table))
+        found = sorted([*part, *digest] for part, digest in digests([table]).items())
+        stage = self.stages.get(kind, key_of(found), lambda folder: keep_table(folder, TABLE, table))
         return built(stage, stage.facts)
 
 
