@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,8 +24,18 @@ LANGUAGES = ("en", "zh")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices="AB", help="measure this half alone")
+    parser.add_argument(
+        "--file", type=Path, help="sentences of one's own: text, identifiers and what to keep, in words"
+    )
     parser.add_argument("--misses", action="store_true", help="print what was missed or lost in half A")
     options = parser.parse_args(arguments)
+    if options.file is not None:
+        print("| half | kind | English | Chinese | both |\n|---|---|---:|---:|---:|")
+        tell(
+            "–",
+            [outcome for line in options.file.read_text("utf-8").splitlines() for outcome in worded(json.loads(line))],
+        )
+        return 0
     sentences = [json.loads(line) for line in HELD_OUT.read_text("utf-8").splitlines()]
     print("| half | kind | English | Chinese | both |\n|---|---|---:|---:|---:|")
     for half in options.half or "AB":
@@ -46,6 +57,18 @@ def judged(sentence: dict[str, Any]) -> Iterator[tuple[str, str, bool, str]]:
         yield kind, sentence["lang"], taken, text[start:end]
     for start, end in sentence["keep"]:
         yield "kept", sentence["lang"], out.isdisjoint(range(start, end)), text[start:end]
+
+
+def worded(sentence: dict[str, Any]) -> Iterator[tuple[str, str, bool, str]]:
+    """Yield the same for passages that are given in their words: each place of one has to be taken out, or kept."""
+    text = sentence["text"]
+    out = {at for start, end, _ in identifying(text) for at in range(start, end)}
+    for kind, passages in (("stated", sentence["identifiers"]), ("kept", sentence["keep"])):
+        for passage in passages:
+            places = [match.span() for match in re.finditer(re.escape(passage), text)]
+            letters = [at for start, end in places for at in range(start, end) if text[at].isalnum()]
+            fine = out.isdisjoint(letters) if kind == "kept" else out.issuperset(letters) and bool(letters)
+            yield kind, sentence["lang"], fine, passage
 
 
 def tell(half: str, outcomes: Sequence[tuple[str, str, bool, str]]) -> None:

@@ -3,7 +3,7 @@
 Builds the default graph with and without Orphanet's cross-reference table, ranks every case, and prints in Markdown:
 accuracy by what the graph had seen, cross-validated choice of the constants and of the temperature of the shares, what
 each part contributes, the worth of the table and of the inferred equivalences, and the case bank apart. CASES are
-phenopackets. `benchmarks.speed` measures time.
+phenopackets. `benchmarks.feet` measures time.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def graph(tiny_graph: Path) -> Iterator[Graph]:
 
 @pytest.fixture
 def talk(graph: Graph) -> Consultation:
-    """A consultation about a seizure, which asks as long as an answer tells anything."""
-    return graph.consult([SEIZURE], certain=1.0)
+    """A consultation about a seizure, which asks as long as an answer tells anything, and nothing but that."""
+    return graph.consult([SEIZURE], certain=1.0, complaints=False)
 
 
 def question(talk: Consultation) -> QuestionDocument:
@@ -63,7 +63,12 @@ def statuses(talk: Consultation) -> dict[str, str]:
 
 def test_a_question_says_what_why_and_what_a_yes_may_mean(talk: Consultation) -> None:
     asked = question(talk)
-    assert (asked.number, asked.kind, asked.term, asked.text) == (1, "finding", GROWTH, "Growth abnormality?")
+    assert (asked.number, asked.kind, asked.term, asked.text) == (
+        1,
+        "finding",
+        GROWTH,
+        "Is growth unusual: height, weight or head size?",
+    )
     assert asked.gain is not None and f"{asked.gain:.2f} bits" in asked.why
     assert "If yes: " in asked.why and "→" in asked.why
     assert {each.id for each in asked.options} == {SHORT, DELAY}
@@ -71,7 +76,7 @@ def test_a_question_says_what_why_and_what_a_yes_may_mean(talk: Consultation) ->
 
 def test_findings_are_asked_for_in_laypersons_words(talk: Consultation) -> None:
     asked = until(talk, HYPOTONIA)
-    assert (asked.text, asked.label) == ("Low muscle tone?", "Hypotonia")
+    assert (asked.text, asked.label) == ("Is the body floppy?", "Hypotonia")
 
 
 def test_after_a_yes_the_kind_is_asked_for_and_takes_the_place_of_the_finding(talk: Consultation) -> None:
@@ -177,7 +182,7 @@ def test_the_ranking_can_be_looked_at_while_the_consultation_goes_on(talk: Consu
 
 
 def test_it_ends_at_a_share_at_a_number_and_when_nothing_tells_anything(graph: Graph) -> None:
-    assert graph.consult([SEIZURE], certain=0.01).question is None
+    assert graph.consult([SEIZURE], certain=0.01, complaints=False).question is None
     talk = graph.consult([SEIZURE], questions=1, certain=1.0)
     assert talk.answer(False) is None
     talk = graph.consult([SEIZURE], questions=100, certain=1.0, unchanged=0)

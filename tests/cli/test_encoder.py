@@ -38,7 +38,7 @@ def own(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_switch_reads_by_meaning_and_says_so(invoke: Invoke, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGDX_HOME", str(own))
-    monkeypatch.setattr(encoder, "MiniLM", FitsAreSeizures)
+    monkeypatch.setattr(encoder, "usual", lambda settings: FitsAreSeizures())
     done = invoke("extract", "Hypotonia, falling down spells.", "--encoder", "--json")
     found = json.loads(done.stdout)["findings"]
     assert [(each["label"], each["method"]) for each in found] == [("Hypotonia", "exact"), ("Seizure", "encoder")]
@@ -51,6 +51,7 @@ def test_switch_reads_by_meaning_and_says_so(invoke: Invoke, own: Path, monkeypa
 
 def test_missing_extra_is_one_line_that_says_what_to_install(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    encoder._loaded.cache_clear()
     done = invoke("diagnose", "seizures", "--encoder")
     assert done.returncode == 3
     assert (

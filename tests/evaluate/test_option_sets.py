@@ -69,7 +69,7 @@ def test_two_questions_of_one_id_are_one_question_and_a_refusal() -> None:
 
 
 def test_a_published_set_says_which_package_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.registry.entry_points", lambda **_: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     monkeypatch.setattr(FORMATS, "_points", None)
     monkeypatch.setattr(FORMATS, "_classes", {})
     medqa = {"question": ASKED, "options": LETTERED, "answer": "CFTR", "answer_idx": "B"}

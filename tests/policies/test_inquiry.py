@@ -117,8 +117,8 @@ def test_the_most_telling_question_comes_first_and_none_is_settled_already(graph
     waiting = run(World(graph), state, POLICY)
     proposed = waiting.state.get(Questions)
     assert proposed is not None
-    gains = [each.gain for each in proposed.questions]
-    assert gains == sorted(gains, reverse=True)
+    worth = [each.value for each in proposed.questions]
+    assert worth == sorted(worth, reverse=True)
     best, pending = proposed.questions[0], waiting.state.pending
     assert isinstance(pending, AskPatient)
     assert (pending.term, pending.label, pending.gain) == (best.id, best.label, round(best.gain, 6))

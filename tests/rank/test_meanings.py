@@ -15,7 +15,7 @@ from kgdx.rank import Ranker, meanings
 from kgdx.rank.meanings import FAR, NEAR, NameMeaning
 from kgdx.rank.phrases import Texts
 from kgdx.rank.query import Query
-from small_graph import SEIZURE
+from small_graph import SEIZURE, Topics
 
 WEIGHTS = {"likelihood": 1.0, "words": 1.0, "meaning": 1.0, "names": 1.0}
 GOUT, FLU, RARE = "KGDX:gout", "KGDX:flu", "OMIM:1"
@@ -110,3 +110,15 @@ def test_letters_without_sense_are_no_words_of_a_patient(near: Ranker) -> None:
     assert names.knows(gout)
     short = {**names.arrays, **Texts.arrays(["VZV"] * len(names.texts))}
     assert not NameMeaning(near.model, short).knows(gout), "abbreviations are near to any letters"
+
+
+def test_another_encoder_has_vectors_of_its_own(worded: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(Topics):
+        name = "other"
+
+    meanings.vectors_of.cache_clear()
+    monkeypatch.setattr(meanings, "chosen", lambda: "onnx:elsewhere")
+    monkeypatch.setattr(meanings, "_encoder", Other)
+    assert {"meaning", "names"} <= set(Ranker.open(worded, WEIGHTS).scorers)
+    assert list((worded.path / "derived").glob("scorer-meaning-*-other.*"))
+    meanings.vectors_of.cache_clear()

@@ -70,8 +70,10 @@ def test_what_was_answered_elsewhere_is_not_asked_either(ranker: Ranker) -> None
 
 def test_a_question_says_why(ranker: Ranker) -> None:
     for each in ranker.proposer.propose(case_of(SEIZURE)):
-        assert each.gain > 0 and 0 < each.chance < 1 and each.why
-        for moved in each.why:
+        assert each.gain > 0 and 0 < each.chance < 1 and not each.why
+        why = ranker.proposer.why(case_of(SEIZURE), each.id)
+        assert why
+        for moved in why:
             assert 0 <= moved.likelihood <= 1
             expected = each.chance * moved.yes + (1 - each.chance) * moved.no
             assert expected == pytest.approx(moved.share, abs=1e-6), "answers move shares, and not on average"

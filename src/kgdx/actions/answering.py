@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -99,9 +98,16 @@ class Respond(Action):
 
         def make() -> CitedText:
             if self.text is None and self.wants:
-                asked = Asked(tuple(map(Want, self.wants)), self.subjects, self.others, self.whether)
-                left = {"unread": self.unread, "unused": self.unused, "without": self.without}
-                return focused(evidence, replace(asked, **left), language, self.strict)
+                asked = Asked(
+                    tuple(map(Want, self.wants)),
+                    self.subjects,
+                    self.others,
+                    self.whether,
+                    self.unread,
+                    self.unused,
+                    self.without,
+                )
+                return focused(evidence, asked, language, self.strict)
             if self.text is None:
                 return templated(evidence, language, self.strict)
             return check(self.text, evidence, strict=self.strict, language=language, author=self.author)

@@ -10,7 +10,7 @@ from pydantic import Field
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action
-from kgdx.rank.proposing import Question
+from kgdx.rank.proposing import OPTIONS, Question
 from kgdx.rank.selectors import DEFAULT
 
 LEADERS = 200
@@ -89,7 +89,7 @@ class Believe(Action):
 
 
 class ProposeQuestions(Action):
-    """Propose the questions that are expected to tell most about which disease it is, each with the reason.
+    """Propose the questions that are expected to tell most about which disease it is.
 
     Phenotypes, evidences of DDXPlus, symptoms in words and tests are valued by one selector; its value is divided by
     the price of answering. The gain of each question is the mutual information of answer and disease, in bits.
@@ -117,6 +117,11 @@ class ProposeQuestions(Action):
     """Ids of the diseases that are to be told apart; all diseases when absent."""
     named: bool = True
     """Whether a yes is followed by "which?"."""
+    complaints: tuple[str, ...] | None = None
+    """Names of the complaints that are said in words: what is asked about the patient's complaints comes first, unless
+    it is absent."""
+    narrow: Annotated[int, Field(ge=0, le=100)] = OPTIONS
+    """How many narrower findings a question offers after a yes."""
 
     def run(self, graph: Operations, view: State) -> Questions:
         """Return the questions."""
@@ -126,7 +131,8 @@ class ProposeQuestions(Action):
             found: tuple[Question, ...] = proposer.propose(
                 *(case, self.selector, self.count),
                 **{"unknown": self.unknown, "kinds": self.kinds, "costs": self.costs, "among": self.among},
-                **{"named": self.named, "seed": view.seed},
+                **{"named": self.named, "seed": view.seed, "complaints": self.complaints},
+                narrow=self.narrow,
             )
             return found
 

@@ -28,7 +28,13 @@ Transcript = Mapping[str, Any] | Iterable[Segment] | str | Path
 PATIENCE = Limits(steps=100_000, stagnation=1_000, errors=1_000)
 """A person decides when it is enough, and a step that fails ends nothing."""
 
-FOR_PEOPLE = {"patient": True, "narrow": 8, "unchanged": 5}
+FOR_PEOPLE = {
+    "patient": True,
+    "narrow": 8,
+    "unchanged": 5,
+    "complaints": True,
+    "kinds": ("phenotype", "evidence", "symptom"),
+}
 """Settings with which people are asked: at all; after a yes, which kind; openly after five that changed nothing."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from kgdx.actions.believing import Questions
 from kgdx.answer.artifacts import ranking_of
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.api.consult_logs import finished
@@ -20,21 +19,24 @@ from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.resume import resume
-from kgdx.episode.segment import Kind, Segment, error_of
+from kgdx.episode.segment import Author, Kind, Segment, error_of
 from kgdx.episode.state import State
 from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
-from kgdx.rank.proposing import Question
+from kgdx.rank.common_conditions import common_conditions
+from kgdx.rank.complaints import said_complaints, wordings
 from kgdx.results.consulted import (
     Choice,
+    Closing,
     ConsultationDocument,
     FindingDocument,
     Language,
     Lead,
     QuestionDocument,
     Record,
+    ToSettle,
     TurnDocument,
     percent,
     say,
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 Keep = Callable[[tuple[Segment, ...]], None]
 """Given the whole log whenever it has changed, to put it where nothing is lost."""
 
+MISSED, LANE, EXAMINED = 20, 5, 6
+"""Leading diseases among which the dangerous are named, how many of them, and how much to examine."""
 SHOWN = 3
 """Leading diseases that an explanation names."""
 
@@ -135,7 +139,7 @@ class Consultation:
             term=asked.term,
             label=asked.label,
             name=name,
-            text=asked.spoken or say(key, self.language, name=name),
+            text=asked.spoken or self._worded(asked) or say(key, self.language, name=name),
             why=self._why(asked),
             gain=asked.gain,
             options=self._options(asked),
@@ -152,6 +156,45 @@ class Consultation:
             "language": self.language,
         }
         return record.model_copy(update=named)
+
+    @property
+    def closing(self) -> Closing | None:
+        """How it ended, what must not be missed, and what to examine; ``None`` while a question waits."""
+        if self.waiting:
+            return None
+        leaders, asked = self.differential, number_of(turns(self.log))
+        ended: Literal["certain", "settled", "limit", "finished", "nothing"] = "settled"
+        if not self.known:
+            ended = "nothing"
+        elif any(each.author is Author.USER and each.name == "finished" for each in self.log):
+            ended = "finished"
+        elif leaders and leaders[0].share >= getattr(self._policy, "certain", 1.0):
+            ended = "certain"
+        elif asked >= getattr(self._policy, "questions", asked + 1):
+            ended = "limit"
+        first = leaders[0] if leaders else Lead(id="", name="", share=0.0)
+        said = {"name": first.name, "share": percent(first.share), "count": asked}
+        case, ranker = self._episode.state.case, self._graph.ranker
+        examined = ranker.proposer.left_to_examine(case, said_complaints(case.text))[:EXAMINED] if self.known else ()
+        return Closing(
+            ended=ended,
+            text=say(f"end_{ended}", self.language, **said),
+            not_to_miss=self._dangerous() if self.known else (),
+            to_examine=tuple(Choice(id=id, label=label, name=self._name(id, label)) for id, label in examined),
+        )
+
+    def _dangerous(self) -> tuple[ToSettle, ...]:
+        """The dangerous diseases among those that are believed, the likeliest first."""
+        ranker = self._graph.ranker
+        numbers = ranker.beliefs(self._episode.state.case, MISSED).numbers.tolist()
+        place = {number: at for at, number in enumerate(numbers)}
+        found: dict[int, ToSettle] = {}
+        for id, each in common_conditions().items():
+            at = place.get(ranker.number_of(id), MISSED)
+            if each.dangerous and at < MISSED:
+                name = each.name_zh if self.language == "zh" else each.name
+                found[at] = ToSettle(id=id, name=name, settled_by=each.settled_by)
+        return tuple(each for _, each in sorted(found.items())[:LANE])
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -189,6 +232,7 @@ class Consultation:
             contradictions=self.contradictions,
             unread=self.unread,
             differential=self.differential,
+            closing=self.closing,
             record=record,
             transcript=[each.to_dict(private=True) for each in self.log],
         )
@@ -326,11 +370,11 @@ class Consultation:
         if asked.which:
             return say("why_which", language)
         told = say("why", language, gain=asked.gain or 0.0)
-        moved = self._proposed(asked)
-        if moved is None or not moved.why:
+        moved = self._graph.ranker.proposer.why(self._episode.state.case, asked.term)
+        if not moved:
             return told
         for key, share in (("yes_moves", "yes"), ("no_moves", "no")):
-            lines = sorted(moved.why, key=lambda each: -getattr(each, share))[:SHOWN]
+            lines = sorted(moved, key=lambda each: -getattr(each, share))[:SHOWN]
             leaders = ", ".join(
                 f"{self._disease(each.id, each.name)} {percent(each.share)} → {percent(getattr(each, share))}"
                 for each in lines
@@ -346,15 +390,17 @@ class Consultation:
             for (id, label), name in zip(asked.options, names, strict=True)
         )
 
-    def _proposed(self, asked: AskPatient) -> Question | None:
-        proposed = self._episode.state.get(Questions)
-        found = proposed.questions if proposed is not None else ()
-        return next((each for each in found if each.id == asked.term), None)
+    def _worded(self, asked: AskPatient) -> str:
+        """The question as a person would put it, where the table of questions has it."""
+        words = None if asked.which or asked.order else wordings().get(asked.term or "")
+        return "" if words is None else words.zh if self.language == "zh" else words.en
 
     def _name(self, term: str, label: str) -> str:
         words = evidence_words().get(term.removeprefix(PREFIX)) if term.startswith(PREFIX) else None
         if words is not None:
             return (words.name_zh if self.language == "zh" else words.name) or label
+        if self.language == "zh" and (symptom := self._graph.ranker.names.symptom(term)) >= 0:
+            label = str(self._graph.snapshot.column("symptom", "name_zh")[symptom]) or label
         return self._graph.terms.everyday(term, self.language) or label or term
 
     def _lead(self, leader: Leader) -> Lead:

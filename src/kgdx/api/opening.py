@@ -63,7 +63,7 @@ def open(
         settings = replace(settings, neo4j_mapping=described)
     if on_store:
         settings = replace(settings, on_store=True)
-    return Graph(settings, _encoder(encoder), progress)
+    return Graph(settings, _encoder(encoder, settings), progress)
 
 
 def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
@@ -78,15 +78,15 @@ def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
     return told
 
 
-def _encoder(wanted: bool | Encoder) -> Encoder | None:
-    """Return the encoder to use; the default one is loaded only when asked for."""
+def _encoder(wanted: bool | Encoder, settings: Settings) -> Encoder | None:
+    """Return the encoder to use; the one of the settings is loaded only when asked for."""
     if not isinstance(wanted, bool):
         return wanted
     if not wanted:
         return None
-    from kgdx.terms.encoder import MiniLM
+    from kgdx.terms.encoder import usual
 
-    return MiniLM()
+    return usual(settings)
 
 
 def save(

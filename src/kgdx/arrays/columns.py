@@ -105,9 +105,17 @@ class Column(Sequence[Any]):
             first, last, step = row.indices(self._rows)
             return self.values(first, last)[::step]
         place = range(self._rows)[row]
-        if self.kind == "string" and self._valid is None:
-            return self._data[self._items[place] : self._items[place + 1]].tobytes().decode()
+        if self._valid is not None and not self._valid[place >> 3] >> (place & 7) & 1:
+            return None
+        if self.kind == "string":
+            starts, data = self._views
+            return str(data[starts[place] : starts[place + 1]], "utf-8")
         return self.values(place, place + 1)[0]
+
+    @cached_property
+    def _views(self) -> tuple[memoryview, memoryview]:
+        """Where each text begins, and the texts: of single ones these are quicker than arrays."""
+        return self._items.data, self._data.data
 
     @cached_property
     def all(self) -> list[Any]:

@@ -94,7 +94,9 @@ class Sparse:
         found = np.zeros(len(self.start) - 1, np.result_type(self.values, vector))
         filled = self.start[1:] > self.start[:-1]
         if filled.any():
-            found[filled] = np.add.reduceat(self.values * vector[self.index], self.start[:-1][filled])
+            parts = vector.take(self.index)
+            parts *= self.values
+            found[filled] = np.add.reduceat(parts, self.start[:-1][filled])
         return found
 
     def array(self, columns: int) -> Any:

@@ -124,7 +124,8 @@ def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Is
             continue
         found.extend(resolution.issues)
         current = resolution.finding
-        kept.append(replace(finding, id=current.id, label=current.label or finding.label))
+        same = finding.id == current.id and finding.label == (current.label or finding.label)
+        kept.append(finding if same else replace(finding, id=current.id, label=current.label or finding.label))
     return kept
 
 

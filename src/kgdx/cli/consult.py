@@ -49,6 +49,11 @@ class Asking:
         str | None, typer.Option(metavar="LANGUAGE", help="Ask in en or zh; by default as the patient is described.")
     ] = None
 
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="WAY=PRICE,…", help="Prices of ask, look, examine, laboratory, imaging; by effort."),
+    ] = None
+
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that were given, by the policy's names."""
@@ -57,8 +62,29 @@ class Asking:
             "questions": self.max_questions,
             "certain": self.certain,
             "speaks": self.language,
+            "costs": None if self.costs is None else prices(self.costs),
         }
         return {name: value for name, value in given.items() if value is not None}
+
+
+def prices(given: str) -> dict[str, float]:
+    """Return prices by way of answering, beside those by effort.
+
+    Example:
+        >>> prices("imaging=10")["imaging"], prices("imaging=10")["ask"]
+        (10.0, 1.0)
+    """
+    from kgdx.errors import UsageError
+    from kgdx.rank.proposing import EFFORT, checked
+
+    found = dict(EFFORT)
+    for each in given.split(","):
+        way, _, price = each.partition("=")
+        try:
+            found[way.strip()] = float(price)
+        except ValueError:
+            raise UsageError(f"no price in {each[:40]!r}", hint="give them as imaging=10,laboratory=3") from None
+    return checked(found)
 
 
 @dataclass(frozen=True)
@@ -119,6 +145,7 @@ def consult(
         if consultation.waiting:
             _unfinished(consultation, keep.resume or keep.transcript)
             return
+        _close(consultation)
         found = consultation.diagnosis
         if keep.save:
             options.remark_saved(graph.save(found), graph)
@@ -232,6 +259,21 @@ def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
         options.remark("   " + say("noted", language))
     for each in consultation.contradictions:
         options.remark(f"   ! {each}")
+
+
+def _close(consultation: Consultation) -> None:
+    """Say how it ended, what must not be missed, and what to examine."""
+    from kgdx.results.consulted import say
+
+    closing, language = consultation.closing, consultation.language
+    if closing is None:
+        return
+    options.remark(closing.text)
+    if closing.not_to_miss:
+        names = "; ".join(f"{each.name} ({each.settled_by})" for each in closing.not_to_miss)
+        options.remark(say("not_to_miss", language, names=names))
+    if closing.to_examine:
+        options.remark(say("to_examine", language, names=", ".join(each.name for each in closing.to_examine)))
 
 
 def _unfinished(consultation: Consultation, path: Path | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from kgdx.config.values import LLM_LIMITS, LLM_NUMBERS, endpoint, number, switch
 from kgdx.errors import ConfigError
@@ -49,7 +50,8 @@ class LlmAccess:
         attempts: Tries of one call.
         cassette: File of recorded answers.
         cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
-        deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent.
+        deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent; by default
+            where that goes to another machine.
         max_calls: Calls at most; ``None`` for no limit.
         max_tokens: Tokens read and written at most.
         max_cost: Money at most; needs prices.
@@ -90,6 +92,19 @@ class LlmAccess:
         return self.base_url in IN_PROCESS
 
 
+def elsewhere(base_url: str) -> bool:
+    """Return whether what is sent to an endpoint leaves this machine.
+
+    Example:
+        >>> elsewhere("http://127.0.0.1:11434/v1"), elsewhere("https://api.openai.com/v1")
+        (False, True)
+    """
+    if not base_url or base_url in IN_PROCESS:
+        return False
+    host = urlsplit(base_url).hostname or ""
+    return host not in ("localhost", "::1", "0.0.0.0") and not host.startswith("127.")
+
+
 def llm_access(given: Mapping[str, str], providers: Mapping[str, str]) -> LlmAccess:
     """Return how to ask the language model that settings name.
 
@@ -128,7 +143,7 @@ def llm_access(given: Mapping[str, str], providers: Mapping[str, str]) -> LlmAcc
         attempts=max(1, int(numbers["attempts"])),
         cassette=cassette,
         cassette_mode=mode,
-        deidentify=switch("KGDX_LLM_DEIDENTIFY", given.get("deidentify", "false")),
+        deidentify=switch("KGDX_LLM_DEIDENTIFY", given.get("deidentify", str(elsewhere(place)).lower())),
         max_cost=limits.get("max_cost"),
         max_seconds=limits.get("max_seconds"),
         seed=int(numbers["seed"]),

@@ -84,6 +84,8 @@ class Settings:
         pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
+        encoder: Sentence encoder by which is read and ranked (``KGDX_ENCODER``): ``minilm``, ``onnx:FOLDER``,
+            ``sentence-transformers:MODEL``; ``minilm`` when ``None``.
         align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
         rank_weights: File that says what each scorer weighs (``KGDX_RANK_WEIGHTS``); ``None`` for the shipped one.
         rank_retrieval: Name of the retrieval method that ranks (``KGDX_RANK_RETRIEVAL``).
@@ -107,6 +109,7 @@ class Settings:
     provider_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     pubmed_settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     align_encoder: str | None = None
+    encoder: str | None = None
     align_languages: tuple[str, ...] = ("en",)
     rank_weights: Path | None = None
     rank_retrieval: str = "fused"
@@ -153,6 +156,7 @@ class Settings:
             provider_settings={name: env[name] for name in PROVIDER_VARIABLES if env.get(name)},
             pubmed_settings=_pubmed_settings(env, config.get("pubmed", {})),
             align_encoder=env.get("KGDX_ALIGN_ENCODER") or align.get("encoder"),
+            encoder=env.get("KGDX_ENCODER") or config.get("encoder"),
             align_languages=languages(env.get("KGDX_ALIGN_LANGUAGES") or align.get("languages") or "en"),
             rank_weights=path_of(env.get("KGDX_RANK_WEIGHTS") or config.get("rank", {}).get("weights")),
             rank_retrieval=env.get("KGDX_RANK_RETRIEVAL") or config.get("rank", {}).get("retrieval") or "fused",

@@ -168,7 +168,7 @@ def _parts(url: str) -> tuple[SplitResult, str | None]:
 # The config file: which settings it may hold, and who may read one that holds a secret.
 
 
-_KEYS = frozenset({"store", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
+_KEYS = frozenset({"store", "encoder", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
 _NEO4J_KEYS = frozenset({"user", "password", "database", "ca", "home", "version", "mapping"})
 LLM_NUMBERS = {
     "price_in": 0.0,
@@ -232,7 +232,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 def _check_config(path: Path, config: dict[str, Any]) -> None:
     unknown = sorted(config.keys() - _KEYS)
-    values = [("store", config.get("store", ""))]
+    values = [(name, config.get(name, "")) for name in ("store", "encoder")]
     for name, keys in _SECTIONS.items():
         section = config.get(name, {})
         if not isinstance(section, dict):

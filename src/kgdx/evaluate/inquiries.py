@@ -146,8 +146,11 @@ class Inquiries:
         stood: list[tuple[float | None, float, float]] = []
         times: list[float] = []
         hits = 0
+        known: tuple[tuple[str, ...], tuple[str, ...]] | None = None
         while True:
-            stood.append(self._stands(state.case, right))
+            before = known
+            known = state.case.observed, state.case.excluded
+            stood.append(stood[-1] if known == before else self._stands(state.case, right))
             if len(stood) > self.setting.questions:
                 break
             begin = time.perf_counter()
@@ -158,10 +161,10 @@ class Inquiries:
             times.append(1000 * (time.perf_counter() - begin))
             reply = patient.reply(asked, episode.state)
             hits += reply.status is Status.PRESENT
-            before = set(episode.state.case.findings)
+            heard = set(episode.state.case.findings)
             state = answered(episode.state, reply)
             if forgets:
-                turns.append(tuple(each for each in state.case.findings if each not in before))
+                turns.append(tuple(each for each in state.case.findings if each not in heard))
                 state = _forgotten(state, first, turns[-REMEMBERED:])
         stood += stood[-1:] * (self.setting.questions + 1 - len(stood))
         ranks, shares, leading = zip(*stood, strict=True)

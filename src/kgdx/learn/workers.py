@@ -68,9 +68,9 @@ class Post:
         """Open the graph."""
         encoder = None
         if self.encoder:
-            from kgdx.terms.encoder import MiniLM
+            from kgdx.terms.encoder import usual
 
-            encoder = MiniLM()
+            encoder = usual(self.settings)
         graph = Graph(self.settings, encoder)
         if graph.fingerprint != self.fingerprint:
             where = f"the graph at {graph.url} on {socket.gethostname()} is not the one that is open here"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from kgdx.config import LlmAccess
-from kgdx.config.language_model import GGUF, TRANSFORMERS
+from kgdx.config.language_model import GGUF, TRANSFORMERS, elsewhere
 from kgdx.errors import LlmError
 from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
@@ -62,6 +62,8 @@ def described(access: LlmAccess) -> str:
     else:
         place = "in this process" if access.is_local else f"at {access.base_url}"
     taken = "; identifying names, dates and numbers are taken out before" if access.deidentify else ""
+    if not taken and elsewhere(access.base_url) and "recording" not in place:
+        taken = "; names, dates and numbers are sent as they are written (KGDX_LLM_DEIDENTIFY is off)"
     return f"{access.model} {place}{taken}"
 
 

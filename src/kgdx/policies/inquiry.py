@@ -7,7 +7,7 @@ and goes on in another process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -23,7 +23,8 @@ from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
 from kgdx.errors import UsageError
-from kgdx.rank.proposing import Question
+from kgdx.rank.complaints import FIRST, said_complaints
+from kgdx.rank.proposing import EFFORT, Question
 from kgdx.rank.selectors import DEFAULT, make_selector
 
 OPENLY = 3
@@ -52,6 +53,10 @@ class InquiryPolicy(Policy):
     """Who chooses the questions, with settings behind a colon."""
     kinds: tuple[str, ...] = ("phenotype", "evidence")
     """What is asked about: phenotype, evidence, symptom, test."""
+    costs: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=lambda: dict(EFFORT))
+    """Price by way of answering (ask, look, examine, laboratory, imaging); by effort unless said."""
+    complaints: bool = False
+    """Whether what is asked about the patient's complaint comes first, and an end waits for its red flags."""
     named: bool = True
     """Whether a yes is expected to say which finding it is."""
     top: int = 10
@@ -92,10 +97,8 @@ class InquiryPolicy(Policy):
             return None if state.tried(Believe()) else Believe()  # what the graph cannot do now it cannot do again
         if (kind := self._kind(before)) is not None:
             return kind
-        if asked >= self.questions or shares.shares[0].share >= self.certain:
+        if asked >= self.questions or (not self.complaints and shares.shares[0].share >= self.certain):
             return self.close(state)
-        if self.unchanged and _unchanged(before) >= self.unchanged:
-            return AskPatient()
         return self._next(state, before)
 
     def close(self, state: State) -> Wish | None:
@@ -126,14 +129,30 @@ class InquiryPolicy(Policy):
         passed = _passed(before)
         unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
         propose = ProposeQuestions(
-            selector=self.selector, unknown=tuple(sorted(unknown)), kinds=self.kinds, named=self.named
+            selector=self.selector,
+            unknown=tuple(sorted(unknown)),
+            kinds=self.kinds,
+            costs=self.costs,
+            named=self.named,
+            complaints=said_complaints(state.case.text) if self.complaints else None,
+            narrow=self.narrow,
         )
         proposed = state.get(Questions)
         if proposed is None:
             return propose
-        question = next((each for each in proposed.questions if not _settled(state, proposed, each, passed)), None)
-        if question is not None:
-            return self._asked(question)
+        left = _open(state, proposed, passed)
+        first = next(left, None)
+        if first is not None and self.complaints and first.stage in FIRST:
+            return self._asked(first)
+        if self.unchanged and _unchanged(before) >= self.unchanged and not _asked_openly(before):
+            return AskPatient()
+        if first is not None and not self.complaints:
+            return self._asked(first)
+        shares = state.get(Shares)
+        if shares is not None and shares.shares[0].share >= self.certain:
+            return self.close(state)
+        if first is not None:
+            return self._asked(first) if first.moves or any(each.moves for each in left) else self.close(state)
         return self.close(state) if state.tried(propose) else propose
 
     def _asked(self, question: Question) -> AskPatient:
@@ -145,15 +164,14 @@ class InquiryPolicy(Policy):
         return AskPatient(term=question.id, label=question.label, kind=kind, gain=gain, options=options)
 
 
-def _settled(state: State, proposed: Questions, question: Question, passed: set[str]) -> bool:
-    """Whether a question was answered since it was proposed, or lies below one that was not answered with yes."""
+def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Question]:
+    """Yield what was not answered since it was proposed, and is not below what was not answered with yes."""
     answers = {finding.id: finding.status for finding in state.case.findings}
-    above = (each.id for each in proposed.questions if question.id in each.below)
-    return (
-        question.id in answers
-        or question.id in passed
-        or any(answers.get(term) in (Status.ABSENT, Status.UNKNOWN) for term in above)
-    )
+    denied = {id for id, status in answers.items() if status in (Status.ABSENT, Status.UNKNOWN)}
+    below = {id for each in proposed.questions if each.id in denied for id in each.below}
+    for each in proposed.questions:
+        if each.id not in answers and each.id not in passed and each.id not in below:
+            yield each
 
 
 def _passed(before: Sequence[Turn]) -> set[str]:
@@ -168,6 +186,12 @@ def _passed(before: Sequence[Turn]) -> set[str]:
         elif each.reply.status is None:
             in_vain.append(each.asked.term)
     return found | {term for term in in_vain if in_vain.count(term) >= ASKED}
+
+
+def _asked_openly(before: Sequence[Turn]) -> bool:
+    """Whether somebody was asked for anything else after a question about a finding."""
+    terms = [each.asked.term is not None for each in before]
+    return True in terms and False in terms[terms.index(True) :]
 
 
 def _unchanged(before: Sequence[Turn]) -> int:

@@ -72,8 +72,8 @@ class Commonness(Scorer):
         return "prior" in self.arrays
 
     def speaks(self, query: Query) -> bool:
-        """Return whether it has anything to add: evidences by id bring their own odds."""
-        return not query.symptoms
+        """Return whether it has anything to add: evidences alone bring their own odds."""
+        return not query.symptoms or len(query.observed) > 0
 
     def gate(self, query: Query) -> float:
         """Return how far the findings open the gate, 0 to 1; with words alone it is open."""

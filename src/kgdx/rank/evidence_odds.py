@@ -13,14 +13,20 @@ from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
 
 LISTED, UNLISTED = 0.35, 0.005
 """How often a patient with a disease has a symptom that is on its list, and one that is not."""
-LIST_PATIENTS = 2.0
-"""Patients that a list weighs like, beside those that were counted."""
+UNUSUAL = 0.03
+"""How often a patient of any condition has a symptom that only some conditions are described with."""
+LIST_PATIENTS = 4.0
+"""Patients that a list weighs like, beside those that were counted: what few had tells little."""
 VALUE_PATIENTS = 2.0
 """Patients that the usual share of a value weighs like."""
+INCIDENCE = 0.7
+"""What the log of the number of patients of a condition weighs: few in the table are few at the bedside."""
 PERSON_PATIENTS = 6.0
 """Patients that the usual share of a sex and an age weighs like."""
 LEAST, MOST = 0.003, 0.99
 """Bounds of a share."""
+LACKING = 0.9
+"""Largest share that a "no" counts with: made-up patients never lack what belongs to their condition, real ones do."""
 
 
 class EvidenceOdds:
@@ -29,27 +35,58 @@ class EvidenceOdds:
     Args:
         conditions: Ids of the conditions.
         codes: Ids of the evidences.
-        listed: Whether a condition lists an evidence; shape (conditions, evidences).
+        listed: The share of a condition's patients with an evidence, 1 where it is only listed, and 0 where it is not;
+            shape (conditions, evidences).
         table: Counts of patients; lists alone where ``None``.
+        whole: Conditions whose list is all that they have; of the others only some evidences are stated, such as risks,
+            and what is not listed is as frequent as usual.
+
+    ``chance`` is P(evidence | condition), ``given`` the same of patients who have what the evidence is asked after.
     """
 
     def __init__(
-        self, conditions: Sequence[str], codes: Sequence[str], listed: Ints, table: EvidenceTable | None = None
+        self,
+        conditions: Sequence[str],
+        codes: Sequence[str],
+        listed: Floats,
+        table: EvidenceTable | None = None,
+        whole: Ints | None = None,
     ) -> None:
         known = table.conditions if table is not None else {}
         self._counts = [known.get(id, ConditionCounts()) for id in conditions]
         self._codes, self._place = list(codes), {code: place for place, code in enumerate(codes)}
         self._patients = np.array([each.patients for each in self._counts], float)
         self._with = self._counted(codes)
-        share = np.where(listed, LISTED, UNLISTED)
+        share = np.where(listed > 0, LISTED, UNLISTED)
         mixed = (self._with + LIST_PATIENTS * share) / (self._patients[:, None] + LIST_PATIENTS)
-        self.chance: Floats = np.where(self._patients[:, None] > 0, np.clip(mixed, LEAST, MOST), share)
-        self._usual = self.chance.mean(axis=0)
+        chance = np.where(self._patients[:, None] > 0, np.clip(mixed, LEAST, MOST), share)
+        whole = np.ones(len(share), bool) if whole is None else whole
+        asked = np.array([code.startswith(PREFIX) for code in codes], bool)
+        self._usual = np.where(asked & whole.any(), chance[whole].sum(axis=0) / max(whole.sum(), 1), UNUSUAL)
+        stated = np.where(listed > 0, np.maximum(np.where(listed < 1, listed, LISTED), self._usual), self._usual)
+        self.chance: Floats = np.where(whole[:, None] & asked, chance, stated)
+        self._prior = self._incidence(whole)
         self._values: dict[str, tuple[list[str], Floats]] = {}
+        known_evidences = evidences()
+        parents = ((found := known_evidences.get(code.removeprefix(PREFIX))) and found.parent for code in codes)
+        self._parent = [self._place.get(f"{PREFIX}{each}", place) for place, each in enumerate(parents)]
+        above = np.array(self._parent, np.int64)
+        child = above != np.arange(len(codes))
+        given = np.clip(self.chance / self.chance[:, above], LEAST, MOST)
+        self.given: Floats = np.where(child, given, self.chance)
+        self._usual_given = np.where(child, np.clip(self._usual / self._usual[above], LEAST, MOST), self._usual)
 
     def _counted(self, names: Sequence[str]) -> Floats:
         rows = [[each.evidences.get(name, 0) for name in names] for each in self._counts]
         return np.array(rows, float).reshape(len(self._counts), len(names))
+
+    def _incidence(self, whole: Ints) -> Floats:
+        """How much more common a condition is among the patients than the others, for those that were counted."""
+        counted = whole & (self._patients > 0)
+        if not counted.any():
+            return np.zeros(len(self._patients))
+        usual = float(self._patients[counted].mean())
+        return np.where(counted, INCIDENCE * np.log((self._patients + 1) / (usual + 1)), 0)
 
     @cached_property
     def learned(self) -> bool:
@@ -78,14 +115,18 @@ class EvidenceOdds:
         """
         given = [id for id in dict.fromkeys(present) if evidence_of(id) in self._place]
         total = np.zeros(len(self._counts))
-        for code in dict.fromkeys(map(evidence_of, given)):
-            place = self._place[code]
-            total += np.log(self.chance[:, place] / self._usual[place])
+        there = dict.fromkeys(self._place[evidence_of(id)] for id in given)
+        for place in dict.fromkeys(at for each in there for at in (self._parent[each], each)):
+            total += np.log(self.given[:, place] / self._usual_given[place])
+        for code in (self._codes[place] for place in there):
             total += self._valued(code, [id for id in given if id != code and evidence_of(id) == code])
-        for code in dict.fromkeys(absent):
-            if (at := self._place.get(code)) is not None:
-                total += np.minimum(np.log((1 - self.chance[:, at]) / (1 - UNLISTED)), 0)
-        return total + self._person(person)
+        lacking = dict.fromkeys(self._place[id] for id in absent if id in self._place)
+        for place in lacking:
+            parent = self._parent[place]
+            if parent == place or parent not in lacking:  # who has no pain lacks no place of it
+                chance = np.minimum(self.given[:, place], LACKING)
+                total += np.minimum(np.log((1 - chance) / (1 - min(self._usual_given[place], LACKING))), 0)
+        return total + self._person(person) + self._prior
 
     def _valued(self, code: str, given: list[str]) -> Floats:
         names, share = self.values(code)

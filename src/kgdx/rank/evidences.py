@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
+from kgdx.case.ddxplus_patients import MAPPED
+from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_terms
+from kgdx.case.patient import Status
 from kgdx.rank.descriptions import stated
 from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds
 from kgdx.rank.evidence_table import EvidenceTable, person_of
@@ -23,43 +26,50 @@ if TYPE_CHECKING:
 
 ASKED = 5.0
 """Log-odds that a patient who was asked in a list's terms has one of its diseases, beside any other disease."""
-VOCABULARY = "DDXPLUS:"
-"""Symptoms with ids that others know; those of other sources have no other name than their words."""
+RELEASE = "ddxplus"
+"""Source whose lists are whole: it asks of everybody what any of its conditions has."""
+VOCABULARIES = (PREFIX, "KGDX:common.")
+"""Symptoms with ids that are asked about; those of other sources have no other name than their words."""
 
 
 class Evidences(Scorer):
     """How well a disease explains the symptoms that are given by id, and those that are known to be absent.
 
-    s(d) = ASKED + Σ_e ln p(e | d) / p(e) + Σ_n min(0, ln (1 − p(n | d)) / (1 − UNLISTED)) over the present e and
-    the absent n. p is from the lists of symptoms and the table of patients that ships
-    (:class:`~kgdx.rank.evidence_odds.EvidenceOdds`), which knows values, sex and age. What is absent is never in
-    favour. Diseases without such a list get 0.
+    s(d) = ASKED · a + Σ_e ln p(e | d) / p(e) + Σ_n min(0, ln (1 − p(n | d)) / (1 − p(n))) over the present e and the
+    absent n, with a the share of what was known at first that is given so: an answer to a question makes nobody a
+    patient of such a list. p is from the lists of symptoms and the table of patients that ships
+    (:class:`~kgdx.rank.evidence_odds.EvidenceOdds`), which knows values, sex and age; that of what is only asked
+    after something else is among those who have it. What is absent is never in favour. Diseases without a list get 0.
     """
 
     name: ClassVar[str] = "evidences"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     standardised: ClassVar[bool] = False
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Keep the candidates' lists of symptoms of a vocabulary."""
         ids = snapshot.values("symptom", "id").values()
-        known = np.array([id.startswith(VOCABULARY) for id in ids], bool)
+        known = np.array([id.startswith(VOCABULARIES) for id in ids], bool)
         disease, symptom = (snapshot.column("has_symptom", end) for end in ("disease", "symptom"))
         owner = model.candidates.of[disease]
         sources = np.array([stated(source) for source in snapshot.column("has_symptom", "source").tolist()], bool)
         use = (owner >= 0) & sources & (known[symptom] if len(ids) else False)
         if not use.any():
             return {}
-        keys = np.unique(symptom[use].astype(np.int64) * len(model.curated) + owner[use])
+        keys, first = np.unique(symptom[use].astype(np.int64) * len(model.curated) + owner[use], return_index=True)
         row, column = np.divmod(keys, len(model.curated))
-        listed = compressed(row, column.astype(np.int32), np.ones(len(row), np.int8), len(ids))
+        share = np.nan_to_num(snapshot.column("has_symptom", "score")[use][first], nan=1.0).astype(np.float32)
+        listed = compressed(row, column.astype(np.int32), share, len(ids))
         names = [name or id for name, id in zip(snapshot.column("symptom", "name").tolist(), ids, strict=True)]
         conditions = np.full(len(model.curated), "", "U120")
         conditions[owner[use]] = snapshot.column("disease", "id")[disease[use]].astype("U120")
         codes = np.array([id if mine else "" for id, mine in zip(ids, known.tolist(), strict=True)], "U40")
         texts = Texts.arrays(name if mine else "" for name, mine in zip(names, known.tolist(), strict=True))
-        return {"start": listed.start, "index": listed.index, "conditions": conditions, "codes": codes} | texts
+        whole = np.zeros(len(model.curated), bool)
+        whole[owner[use & (snapshot.column("has_symptom", "source") == RELEASE)]] = True
+        made = {"start": listed.start, "index": listed.index, "share": listed.values, "whole": whole}
+        return made | {"conditions": conditions, "codes": codes} | texts
 
     @property
     def applies(self) -> bool:
@@ -68,7 +78,7 @@ class Evidences(Scorer):
 
     @cached_property
     def _listed(self) -> Sparse:
-        return Sparse(self.arrays["start"], self.arrays["index"], self.arrays["index"])
+        return Sparse(self.arrays["start"], self.arrays["index"], self.arrays["share"])
 
     @cached_property
     def _length(self) -> Ints:
@@ -104,37 +114,41 @@ class Evidences(Scorer):
     def odds_of(self, table: EvidenceTable | None) -> EvidenceOdds:
         """Return the likelihoods by the lists and a table of patients; by the lists alone where ``None``."""
         ids = self.arrays["conditions"][self.numbers].tolist()
-        return EvidenceOdds(ids, self.arrays["codes"][self.rows].tolist(), self._marked(), table)
+        whole = self.arrays["whole"][self.numbers]
+        return EvidenceOdds(ids, self.arrays["codes"][self.rows].tolist(), self._marked(), table, whole)
 
-    def _marked(self) -> Ints:
-        """Whether each condition lists each evidence; shape (conditions, evidences)."""
-        found = np.zeros((len(self.numbers), len(self.rows)), bool)
+    def _marked(self) -> Floats:
+        """The share of each condition's patients with each evidence, 1 where it is listed; (conditions, evidences)."""
+        found = np.zeros((len(self.numbers), len(self.rows)), np.float32)
         place = np.full(len(self._length), -1)
         place[self.numbers] = np.arange(len(self.numbers))
         for column, row in enumerate(self.rows.tolist()):
-            found[place[self._listed.columns(row)], column] = True
+            numbers, share = self._listed.row(row)
+            found[place[numbers], column] = share
         return found
 
     def reading(self, case: Case) -> Hashable:
-        """Return the evidences of a case with their values, and who the patient is."""
-        told = [(each.id, each.status) for each in case.findings if each.id.startswith(VOCABULARY)]
-        return (tuple(told), person_of(case)) if told else None
+        """Return the evidences of a case with their values, what of it was known at first, and who the patient is."""
+        told = [(each.id, each.status) for each in case.findings if each.id.startswith(VOCABULARIES)]
+        denied = _denied(case)
+        return (tuple(told), denied, _at_first(case), person_of(case)) if told or denied else None
 
     def tells(self, query: Query) -> bool:
-        """Return whether any symptom is given."""
-        return self.knows(query)
+        """Return whether any symptom is given, be it present or absent."""
+        return self.knows(query) or (query.case is not None and bool(_denied(query.case)))
 
     def score(self, query: Query) -> Floats:
         """Return the log-likelihood ratio; shape (candidates,)."""
         total = np.zeros(len(self._length), np.float32)
         if not self.tells(query):
             return total
-        codes = self.arrays["codes"]
         case = query.case
-        present = [str(codes[row]) for row in query.symptoms] if case is None else case.observed
-        absent = () if case is None else case.excluded
-        person = None if case is None else person_of(case)
-        total[self.numbers] = ASKED + self.odds.odds(present, absent, person)
+        if case is None:
+            codes = self.arrays["codes"]
+            odds = ASKED + self.odds.odds([str(codes[row]) for row in query.symptoms], ())
+        else:
+            odds = ASKED * _at_first(case) + self.odds.odds(case.observed, _denied(case), person_of(case))
+        total[self.numbers] = odds
         return total
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
@@ -151,3 +165,33 @@ class Evidences(Scorer):
                     words = texts[symptom]
                     found[place].append(Told(words, words if has else "", gain * has - mean))
         return found
+
+
+@cache
+def _denials() -> Mapping[str, tuple[str, ...]]:
+    """Phenotype → the evidences that nobody has who does not have it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for code, terms in evidence_terms().items():
+        for each in terms:
+            if VALUE not in code and each.relation != "broader":
+                found[each.id] = (*found.get(each.id, ()), f"{PREFIX}{code}")
+    return found
+
+
+def _denied(case: Case) -> tuple[str, ...]:
+    """The evidences that somebody said not to be there, also by the phenotype that is the same.
+
+    What a table leaves out of a patient's phenotypes was not asked for, and is not among them.
+    """
+    absent = [each for each in case.findings if each.status is Status.ABSENT]
+    codes = [each.id for each in absent if each.id.startswith(VOCABULARIES)]
+    said = (each for each in absent if each.method == "asked" or each.span is not None)
+    return tuple(dict.fromkeys((*codes, *(code for each in said for code in _denials().get(each.id, ())))))
+
+
+def _at_first(case: Case) -> float:
+    """The share of what was known before anybody asked that is given as evidences."""
+    first = [
+        each.id for each in case.findings if each.status is Status.PRESENT and each.method not in (MAPPED, "asked")
+    ]
+    return sum(each.startswith(PREFIX) for each in first) / max(len(first), 1)

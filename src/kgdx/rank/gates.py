@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.arrays.sparse import Ints, mapped
+from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.case.patient import Case
 from kgdx.case.person import years_of
 from kgdx.errors import StoreError
+from kgdx.rank.common_conditions import common_conditions
 from kgdx.rank.inheritance import Sex
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ NEWBORNS = (
 PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS)
 FERTILE = 10.0, 60.0
 """Ages in years between which a woman may be pregnant."""
+EARLIER, LATER = 0.6, 1.5
+"""Parts of the age at which a condition begins, and of that up to which it is seen, that rule it out."""
+AT_LEAST = 5.0
+"""Years beyond the oldest patients that rule a condition out at least."""
 NO_NEWBORN = 2.0
 """Age in years from which nobody has a disease of newborns."""
 
@@ -48,7 +53,7 @@ class Gates:
     """
 
     def __init__(self, snapshot: Snapshot, model: RankModel, scorers: Mapping[str, Scorer]) -> None:
-        self._snapshot, self._model = snapshot, model
+        self._snapshot, self._model, self._masks = snapshot, model, dict[str, Ints]()
         sex = scorers.get("sex")
         self._sex = sex if isinstance(sex, Sex) else None
 
@@ -65,7 +70,22 @@ class Gates:
             found["of pregnancy"] = self._named(PREGNANCY)
         if age is not None and age >= NO_NEWBORN:
             found["of newborns"] = self._newborns
+        if age is not None:
+            young, old = self._ages
+            found["of other ages"] = (age < EARLIER * young) | (age > np.maximum(old + AT_LEAST, LATER * old))
         return {what: mask for what, mask in found.items() if mask.any()}
+
+    @cached_property
+    def _ages(self) -> tuple[Floats, Floats]:
+        """Ages from which and up to which each candidate is seen, as the table of common conditions says."""
+        size = self._model.columns.size
+        young, old = np.zeros(size), np.full(size, np.inf)
+        rows = {id: row for row, id in enumerate(self._snapshot.column("disease", "id").tolist())}
+        for id, each in common_conditions().items():
+            number = int(self._model.candidates.of[rows[id]]) if id in rows else -1
+            if number >= 0:
+                young[number], old[number] = each.youngest, each.oldest
+        return young, old
 
     def _of_sex(self, sex: int) -> Ints:
         """Candidates whose annotations are mostly of organs of one sex: 0 male, 1 female."""
@@ -79,7 +99,9 @@ class Gates:
         return names_found(self._snapshot)
 
     def _named(self, pattern: str) -> Ints:
-        return self._candidates(np.flatnonzero(self._names[PATTERNS.index(pattern)]))
+        if pattern not in self._masks:
+            self._masks[pattern] = self._candidates(np.flatnonzero(self._names[PATTERNS.index(pattern)]))
+        return self._masks[pattern]
 
     def _candidates(self, rows: Ints) -> Ints:
         mask = np.zeros(self._model.columns.size, bool)

@@ -16,7 +16,7 @@ from kgdx.rank.meanings import vectors_of
 from kgdx.rank.phrases import ENGLISH, language
 from kgdx.rank.query import Field, Query
 from kgdx.rank.scorers import Scorer
-from kgdx.terms.encoder import MiniLM
+from kgdx.terms.encoder import MINILM, MiniLM, chosen, usual
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -51,7 +51,7 @@ class Latent(Scorer):
             StaleSnapshotError: They are of another graph or encoder.
             StoreError: They are damaged.
         """
-        embeddings = Embeddings.open(folder_of(snapshot), snapshot, MiniLM.name)
+        embeddings = Embeddings.open(folder_of(snapshot), snapshot, MiniLM.name if chosen() == MINILM else usual().name)
         known = phrases(snapshot, model.candidates)
         annotated = model.columns.annotated
         owner = np.repeat(np.arange(len(annotated.start) - 1), np.diff(annotated.start))

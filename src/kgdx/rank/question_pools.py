@@ -44,6 +44,8 @@ class Pool:
         up: Item → what a yes implies, itself included; ``None`` where no item implies another.
         down: Item → what a no settles, itself included.
         rows: Id → item.
+        after: Item → the item that has to be present for it to be asked, -1 for none; ``None`` where all stand alone.
+        reviewed: Items that are asked about as a whole system, however much lies below them.
         odds: Likelihoods of the values that a yes may come with, of evidences.
         numbers: The candidates that ``odds`` is about; shape (conditions,).
     """
@@ -58,6 +60,8 @@ class Pool:
     up: Sparse | None = None
     down: Sparse | None = None
     rows: dict[str, int] = field(default_factory=dict)
+    after: Ints | None = None
+    reviewed: Ints | None = None
     odds: EvidenceOdds | None = None
     numbers: Ints | None = None
 
@@ -89,7 +93,7 @@ class Pool:
         share = shares[self.numbers].astype(np.float64)
         for place, row in enumerate(self.evidence_rows.tolist()):
             if free[row] and len((values := self.odds.values(self.ids[row]))[0]) > 1:
-                yes = share * self.odds.chance[:, place]
+                yes = share * self.odds.given[:, place]
                 gain[row] = float(yes.sum()) * information(yes, values[1])
         return gain
 
@@ -113,6 +117,7 @@ class Pool:
         """Return which items may still be asked about; shape (items,).
 
         Whoever has a finding has all that it implies; who lacks it, or cannot say, is asked about nothing below it.
+        What is only asked after something else waits until that is present.
 
         Args:
             present: Ids known to be present.
@@ -124,6 +129,10 @@ class Pool:
                 row = self.row(id)
                 if row >= 0:
                     free[row if settled is None else settled.columns(row)] = False
+        if self.after is not None:
+            there = np.zeros(len(self.ids) + 1, bool)
+            there[np.array([-1, *(self.row(id) for id in present)])] = True
+            free &= there[self.after]
         return free
 
     def row(self, id: str) -> int:
@@ -131,13 +140,26 @@ class Pool:
         return self.rows.get(id, self.rows.get(evidence_of(id), -1))
 
 
-def pools(model: RankModel, names: Names, evidences: Evidences | None = None) -> dict[str, Pool]:
-    """Return the pools of a graph by kind; a kind of which the graph knows nothing is left out."""
+def pools(
+    model: RankModel, names: Names, evidences: Evidences | None = None, reviewed: Iterable[str] = ()
+) -> dict[str, Pool]:
+    """Return the pools of a graph by kind; a kind of which the graph knows nothing is left out.
+
+    Args:
+        model: The ranking model.
+        names: What its numbers stand for.
+        evidences: Knows how likely evidences are.
+        reviewed: Ids of the phenotypes that are asked about as a whole system.
+    """
     made: dict[str, Pool | None] = {"phenotype": _phenotypes(model, names)}
     made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:]}
     pool = made["evidence"]
     if pool is not None and evidences is not None and evidences.applies:
         made["evidence"] = _likelier(pool, evidences)
+    if (terms := made["phenotype"]) is not None:
+        mask = np.zeros(len(terms.ids), bool)
+        mask[[terms.rows[id] for id in reviewed if id in terms.rows]] = True
+        made["phenotype"] = replace(terms, reviewed=mask)
     return {kind: pool for kind, pool in made.items() if pool is not None and len(pool.likelihood.index)}
 
 
@@ -152,7 +174,7 @@ def _phenotypes(model: RankModel, names: Names) -> Pool:
 
 
 def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
-    """Pool of what diseases list: half of the patients have what is listed."""
+    """Pool of what diseases list, with the share of patients that have it where it is stated."""
     node, relation = ("test", "recommend_test") if kind == "test" else ("symptom", "has_symptom")
     if not snapshot.rows(relation):
         return None
@@ -166,36 +188,40 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
     if kind != "test":
         use &= coded[item] == (kind == "evidence")
     size = len(model.curated)
-    keys = np.unique(owner[use].astype(np.int64) * max(len(ids), 1) + item[use])
+    keys, first = np.unique(owner[use].astype(np.int64) * max(len(ids), 1) + item[use], return_index=True)
     row, column = np.divmod(keys, max(len(ids), 1))
-    listed = compressed(row, column.astype(np.int32), np.full(len(row), LISTED, np.float32), size)
-    up, down = _kin(ids) if kind == "evidence" else (None, None)
+    given = np.full(len(row), np.nan) if kind == "test" else snapshot.column(relation, "score")[use][first]
+    share = np.where(np.isnan(given), LISTED, np.clip(given, UNLISTED, 1)).astype(np.float32)
+    listed = compressed(row, column.astype(np.int32), share, size)
+    up, down, after = _kin(ids) if kind == "evidence" else (None, None, None)
 
     def label(row: int) -> str:
         code = ids[row].removeprefix(PREFIX)
         return evidence_phrase(code) if kind == "evidence" and code in evidences() else str(names[row] or ids[row])
 
     rows = {id: row for row, id in enumerate(ids) if kind == "test" or coded[row] == (kind == "evidence")}
-    return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows)
+    return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows, after)
 
 
 def _likelier(pool: Pool, evidences: Evidences) -> Pool:
     """Return the pool of evidences with the likelihoods that the ranking has."""
     odds, numbers, rows = evidences.odds, evidences.numbers, evidences.rows
     row, column = (each.ravel() for each in np.meshgrid(numbers, rows, indexing="ij"))
-    values = odds.chance.astype(np.float32).ravel()
+    values = odds.given.astype(np.float32).ravel()
     likelihood = compressed(row, column.astype(np.int32), values, len(pool.described))
     return replace(pool, likelihood=likelihood, odds=odds, numbers=numbers)
 
 
-def _kin(ids: list[str]) -> tuple[Sparse, Sparse]:
-    """Evidence → the one that has to be present for it to be asked, and itself; and the other way about."""
+def _kin(ids: list[str]) -> tuple[Sparse, Sparse, Ints]:
+    """Evidence → the one that has to be present for it to be asked, and itself; the other way about; that one alone."""
     rows = {id: row for row, id in enumerate(ids)}
     pairs = [(row, row) for id, row in rows.items() if id.startswith(PREFIX)]
+    after = np.full(len(ids), -1)
     for each in evidences().values():
         parent = rows.get(f"{PREFIX}{each.parent}", -1)
         if each.id in rows and parent >= 0 and parent != rows[each.id]:
             pairs.append((rows[each.id], parent))
+            after[rows[each.id]] = parent
     lower, upper = (np.array(ends, np.int32) for ends in zip(*pairs, strict=True))
     ones = np.ones(len(pairs), np.int8)
-    return compressed(lower, upper, ones, len(ids)), compressed(upper, lower, ones, len(ids))
+    return compressed(lower, upper, ones, len(ids)), compressed(upper, lower, ones, len(ids)), after

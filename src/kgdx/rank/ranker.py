@@ -314,20 +314,37 @@ class Ranker:
 
         def believe() -> Beliefs:
             found = scored or self.score_query(query)
-            numbers = leading(found.total, many)
+            numbers = leading(self._possible(found), many)
             return Beliefs(numbers, self.posterior(found)[numbers], findings)
 
         return self._results.get(("beliefs", self.key(query), many), believe)  # type: ignore[no-any-return]
 
     def posterior(self, scored: Scored) -> Floats:
-        """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum at most 1."""
+        """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum at most 1.
+
+        What sex or age rules out has none.
+        """
         fitted = self.weights.posterior
-        return believed(scored.total, self.degrees(scored.query), fitted.plausible, fitted.most)
+        total = self._possible(scored)
+        return believed(total, self.degrees(scored.query), fitted.plausible, fitted.most)
+
+    def _possible(self, scored: Scored) -> Floats:
+        """Scores, with the least one for what sex or age rules out."""
+        case = scored.query.case
+        if case is None or (case.age is None and case.sex not in ("MALE", "FEMALE")):
+            return scored.total
+        out = self._results.get(("out", case.sex, case.age), lambda: self._gates.out(case))
+        if not out:
+            return scored.total
+        least: Floats = np.where(np.any(list(out.values()), axis=0), scored.total.min(), scored.total)
+        return least
 
     def degrees(self, query: Query) -> float:
         """Return the temperature at which the scores of a query become shares."""
         fitted = self.weights.posterior
-        return fitted.of_evidences if query.symptoms else temperature(len(query.observed), fitted.temperature)
+        if query.symptoms and not len(query.observed):
+            return fitted.of_evidences
+        return temperature(len(query.observed) + len(query.symptoms), fitted.temperature)
 
     @cached_property
     def _gates(self) -> Gates:

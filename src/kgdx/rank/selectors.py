@@ -62,10 +62,15 @@ class Situation:
         return gain + self.pool.value_information(self.told, self.free) if self.named else gain
 
     def leaders(self, count: int) -> Ints:
-        """Return the candidates of the largest shares among those that an answer can move, best first."""
-        best = leading(self.told, count)
+        """Return those of the leading candidates, best first, that an answer can move; all kinds have the same."""
+        best = leading(self.shares, count)
         found: Ints = best[self.told[best] > 0]
         return found
+
+    def mass(self, count: int) -> float:
+        """Return the share of the leading candidates that an answer can move: what a kind of question is worth."""
+        best = leading(self.shares, count)
+        return float(self.told[best].sum() / max(float(self.shares[best].sum()), 1e-30))
 
 
 class Selector(BaseModel, ABC):
@@ -89,15 +94,16 @@ class InfoGain(Selector):
 
     Example:
         >>> InfoGain().widest
-        100
+        25
     """
 
     name: ClassVar[str] = "infogain"
 
-    widest: Annotated[int, Field(ge=1)] = 100
+    widest: Annotated[int, Field(ge=1)] = 25
     """Most findings that lie below one that is asked for.
 
-    Wider ones ("any abnormality of the eye?") tell more of whoever names all that he has, and are none to a person.
+    Wider ones tell more of whoever names all that he has, and are none to a person, but for those that have words in
+    ``ranking/questions.tsv`` ("Is anything wrong with the eyes or with seeing?").
     """
 
     def value(self, situation: Situation) -> Floats:
@@ -105,7 +111,8 @@ class InfoGain(Selector):
         pool, gain = situation.pool, situation.gain
         if pool.down is None:
             return gain
-        return np.where(np.diff(pool.down.start) <= self.widest, gain, 0)
+        asked = np.diff(pool.down.start) <= self.widest
+        return np.where(asked if pool.reviewed is None else asked | pool.reviewed, gain, 0)
 
 
 def mutual_information(pool: Pool, shares: Floats) -> Floats:
@@ -126,7 +133,7 @@ def mutual_information(pool: Pool, shares: Floats) -> Floats:
 
 
 class Split(Selector):
-    """Variance, under the posterior, of how often the leaders have a finding: a question that splits them.
+    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move.
 
     Example:
         >>> Split(leaders=5).leaders
@@ -148,7 +155,7 @@ class Split(Selector):
             above = value.astype(np.float64) - pool.base
             mean[index] += share * above
             square[index] += share * above * above
-        variance: Floats = np.maximum(square - mean * mean, 0)
+        variance: Floats = np.maximum(square - mean * mean, 0) * situation.mass(self.leaders)
         return variance
 
 

@@ -208,7 +208,7 @@ class Typicality(ByFinding):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
         annotated = self.columns.annotated
-        self._typical = Sparse(annotated.start, annotated.index, self.columns.weight)
+        self._typical = Sparse(annotated.start, annotated.index.astype(np.intp), self.columns.weight)
 
     def _silent(self, undescribed: Ints) -> Ints:
         return ~self.model.curated

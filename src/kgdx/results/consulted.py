@@ -164,6 +164,23 @@ class Record(Result):
         return self.model_dump(mode="json", by_alias=True, exclude={"trace", *without})
 
 
+class ToSettle(Part):
+    """A dangerous disease that the answers do not exclude."""
+
+    id: str
+    name: str
+    settled_by: str = Field(description="What settles it, in English, as the table of common conditions says.")
+
+
+class Closing(Part):
+    """How a consultation ended, and what is to be done at the bedside."""
+
+    ended: Literal["certain", "settled", "limit", "finished", "nothing"]
+    text: str = Field(description="The same in a sentence.")
+    not_to_miss: tuple[ToSettle, ...] = ()
+    to_examine: tuple[Choice, ...] = Field(default=(), description="What to examine and to test.")
+
+
 class ConsultationDocument(Part):
     """A consultation as it stands: what is asked now, what is known, and what to send back to go on with it."""
 
@@ -173,5 +190,6 @@ class ConsultationDocument(Part):
     contradictions: tuple[str, ...] = Field(default=(), description="What the last answer contradicts.")
     unread: bool = Field(default=False, description="Whether nothing was read in the words of the last answer.")
     differential: tuple[Lead, ...] = ()
+    closing: Closing | None = Field(default=None, description="Absent while a question waits.")
     record: Record
     transcript: list[dict[str, Any]] = Field(description="The log, with the patient's words: to go on, send it back.")

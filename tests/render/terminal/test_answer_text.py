@@ -81,7 +81,7 @@ Notes
   ! the model gave no answer in 2 tries; the answer rests on what was found
   without it
 
-planner with qwen3 (1 call, 960 tokens). run:"""
+planner with qwen3 (1 call, 960 tokens)."""
 
 
 def made(words: str = "Fever [E1] and flu in MeSH [E6] are known [E7][E9].", **more: Any) -> Answer:
@@ -125,7 +125,7 @@ def test_what_failed_stands_where_it_failed() -> None:
     shown = text(answer(made(trace=trace, text=template)))
     assert "  Round 1: no plan, see the notes\n  By the words of the question\n" in shown
     assert "    get_drug  flu  failed, see the notes\n" in shown
-    assert "planner with qwen3 (0 calls, 1 failed); the answer by template.\nrun:" in shown
+    assert "planner with qwen3 (0 calls, 1 failed); the answer by template." in shown
 
 
 def test_an_answer_without_words_says_so() -> None:

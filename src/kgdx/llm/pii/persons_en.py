@@ -130,6 +130,33 @@ _CREDENTIALS = re.compile(
     rf"FRC[PS]|FACP|R\.?N|NP|PA-C|"
     r"M\.?Sc|CGC|DNP|DDS)\b)"
 )
+_FILED = re.compile(
+    rf"(?<![\w'’-])(?P<name>(?P<last>(?:[OM]['’c])?[{_UP}]{{2,20}}(?:['’ -][{_UP}]{{2,20}})?),[ \t]*"
+    rf"(?P<given>{_WORD})(?:[ \t]+(?:{_WORD}|[{_UP}]\.?(?=[\s,;.)]))){{0,2}})(?![\w'’-])"
+)
+"""Surname in capitals, and given names after a comma."""
+_SMALL = re.compile(
+    r"(?i:\b(?:patient|pt|name|named|called|mrs?|ms|miss|dr)\b)[:,.]?[ \t]+"
+    r"(?:name[ \t]*[:=]?[ \t]*|is[ \t]+|named[ \t]+)?"
+    rf"(?P<name>(?P<given>[{_LOW}]{{2,15}})(?:[ \t]+[{_LOW}][{_LOW}'’-]{{1,15}})?)(?![\w'’-])"
+)
+"""Words in small letters where a person is named."""
+_SMALL_PAIR = re.compile(
+    rf"(?<![\w@./'’-])(?P<name>(?P<given>[{_LOW}]{{3,15}})[ \t]+(?P<last>[{_LOW}][{_LOW}'’-]{{2,15}}))(?![\w@'’-])"
+)
+_SMALL_KIN = re.compile(
+    rf"(?i:\b(?:{_KIN}|teacher|nurse|friend|neighbou?r|carer|colleague|with|dear|hi|hello|by|thanks|regards),?)[ \t]+"
+    rf"(?:is[ \t]+|called[ \t]+|named[ \t]+)?(?P<name>(?P<given>[{_LOW}]{{3,15}}))(?![\w'’-])"
+)
+_INITIALS = re.compile(
+    rf"(?<![\w.])(?P<name>(?:[{_UP}]\.[ ]?){{2,3}})(?=,?[ \t]*(?:(?:is"
+    rf"|was)[ \t]+an?[ \t]+)?(?:\(?\d{{1,3}}[ -]?(?:yo|y/o|year|[MFmf]\b)))"
+    rf"|\b(?i:mrs?|ms|miss|dr)\.?[ \t]+(?P<after>[a-z]\.[ \t]*[{_LOW}]{{3,20}})\b"
+)
+_TOLD = re.compile(
+    r"[ \t]*(?:,|\()[ \t]*(?:aged?[ \t]*)?\d{1,3}\b"
+    r"|[ \t]*,?[ \t]+(?:dob|mrn|born|yo|y/o|\d{1,3}[ \t]?(?:yo|y/o|yrs?|years?|[mf]\b))"
+)
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
 
 
@@ -141,7 +168,7 @@ def english_names(text: str) -> list[Place]:
         >>> [text[start:end] for start, end in english_names(text)]
         ['Jane Roe', 'Parkinson', 'Roe']
     """
-    found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text)]
+    found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
     found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
     found += _again(text, parts - words("no_names") - words("common_surnames"))
@@ -219,6 +246,42 @@ def _in_capitals(text: str) -> Iterator[Place]:
         named = re.findall(r"\w+", match[0])
         if max(map(len, named)) > 4 and not any(_is_known(word.title()) or word in words("no_names") for word in named):
             yield match.span()
+
+
+def _filed(text: str) -> Iterator[Place]:
+    """Surname in capitals, and given names behind a comma."""
+    for match in _FILED.finditer(text):
+        last = [each.title() for each in re.findall(r"\w+", match["last"])]
+        given = match["given"] in words("given_names")
+        other = _is_plain if given else _is_known  # eponyms are surnames
+        if any(other(each) or each.upper() in words("no_names") for each in last) or _is_plain(match["given"]):
+            continue
+        if given or (_is_strange(match["given"]) and max(map(len, last)) > 3):
+            yield match.span("name")
+
+
+def _in_small(text: str) -> Iterator[Place]:
+    """Names in small letters after a word for a person: where one is a given name, or an age follows."""
+    for match in _SMALL.finditer(text):
+        named = match["name"].split()
+        known = [_is_plain(each) or each in words("medical_words") for each in named]
+        if named[0].title() in words("given_names") and not _is_plain(named[0]):
+            whole = len(named) > 1 and not known[-1] and not _MEDICAL.match(text, match.end())
+            yield match.start("name"), match.end("name") if whole else match.end("given")
+        elif not any(known) and all(_is_strange(each) for each in named) and _TOLD.match(text, match.end()):
+            yield match.span("name")
+
+    for match in _SMALL_PAIR.finditer(text):
+        given, last = match["given"], match["last"]
+        named = given.title() in words("given_names") and not (_is_plain(given) or given in words("medical_words"))
+        strange = _is_strange(last) and last not in words("medical_words")
+        if named and strange and not _MEDICAL.match(text, match.end()):
+            yield match.span("name")
+    for match in _SMALL_KIN.finditer(text):
+        if match["given"].title() in words("given_names") and not _is_plain(match["given"]):
+            yield match.span("given")
+    for match in _INITIALS.finditer(text):
+        yield match.span("name" if match["name"] else "after")
 
 
 def _joined(text: str, start: int) -> re.Match[str] | None:

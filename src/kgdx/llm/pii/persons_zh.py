@@ -72,6 +72,23 @@ _ADDRESSED = re.compile(
     rf"|(?P<short>{_SURNAME_CHINESE})(?=医生|医师|老师|护士|同学|叔叔|师傅)"
 )
 
+_FIRST = re.compile(
+    rf"(?:^|[\n\r。；;“\"|｜:：][ 　]*)(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}})"
+    r"(?=[ 　]*[，,、（(\s/|｜][ 　]*(?:男|女|性别|\d{1,3}[ ]?(?:岁|周岁|个?月|天|日龄)))"
+)
+"""A name with which a record begins, before sex or age."""
+_ALONE = re.compile(
+    rf"(?:^|[\n\r])[ 　]*(?P<name>[{_SURNAMES}])(?=[，, ][ ]?(?:男|女)[，, 性])"
+    r"|(?<=[叫名])[:：为是]?[ “\"]?(?P<latin>[A-Z][A-Za-z]{1,15}(?:[ ·][A-Z][A-Za-z]{1,15})?)(?![A-Za-z\d])"
+    rf"|(?:^|[，,。；;\n])(?P<little>阿(?!{_NOT_LITTLE})[{_HAN}])(?=[说讲今因，,的有])"
+)
+_NO_FIRST = re.compile(r"[热痛咳血病症炎癌瘤压糖喘吐泻晕痒肿疹伤喉疸便尿疼麻腹胸头腰眼耳鼻]")
+_ALIAS = re.compile(
+    rf"(?P<name>[{_HAN}]{{2,4}}?)(?=[ ]?[（(](?:化名|假名|匿名|音)[)）])"
+    rf"|(?:化名|假名|代号|笔名|艺名|别名|又名)[ ]?[:：为是叫“\"]{{0,2}}"
+    rf"(?P<other>(?!处理)[{_HAN}]{{2,4}}?)(?=[^{_HAN}]|$|[的在说因患男女])"
+)
+
 _RELATIVE = (
     "(?:(?:外|曾|堂|表|养|继|岳|公|婆|大|二|三|小|长|次|幼|独|双胞胎|孪生|同胞)?"
     "(?:父亲|母亲|爸爸|妈妈|爸|妈|父|母|丈夫|妻子|妻|夫|老公|老婆|爱人|配偶|未婚夫|未婚妻|男友|女友|男朋友|女朋友|对象|"
@@ -177,6 +194,15 @@ def _stated_chinese(text: str) -> Iterator[Place]:
     for pattern in (_LITTLE, _POINTED):
         yield from (match.span("name") for match in pattern.finditer(text))
     yield from (match.span("name") for match in _tibetan().finditer(text))
+    for match in _FIRST.finditer(text):
+        if not _NO_FIRST.search(match["name"]) and not _ORDINARY.match(text, *match.span("name")):
+            yield match.span("name")
+    for match in _ALONE.finditer(text):
+        yield match.span(next(name for name, value in match.groupdict().items() if value))
+    for match in _ALIAS.finditer(text):
+        start, end = match.span("name" if match["name"] else "other")
+        named = re.search(rf"{_SURNAME_CHINESE}[{_HAN}]{{1,2}}$|[小阿大老][{_HAN}]$", text[start:end])
+        yield (start + named.start(), end) if named and match["name"] else (start, end)
     for pattern in (_CUED_CHINESE, _SAID, _PATIENT, _FOLLOWED, _MASKED, _ADDRESSED):
         for match in pattern.finditer(text):
             group = next(name for name, value in match.groupdict().items() if value)

@@ -272,7 +272,7 @@ def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
 def _footer(found: AnswerDocument) -> str:
     who = f"{found.policy} with {clean(found.model)}" if found.model else f"{found.policy}, no language model"
     written = "; the answer by template" if found.model and found.answer.author == "template" else ""
-    return f"{who}{taken(found.usage)}{written}. {found.id}\n{NOTE}"
+    return f"{who}{taken(found.usage)}{written}.\n{NOTE}"
 
 
 def taken(usage: Mapping[str, int | float]) -> str:

@@ -1,0 +1,174 @@
+"""What a person is asked: everyday wordings of questions, and what is asked first about a complaint.
+
+They stand in ``ranking/questions.tsv`` and ``ranking/complaints.tsv``. No clinician has reviewed them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import zip_longest
+from typing import Literal, NamedTuple
+
+from kgdx.case.patient import Case, Status
+from kgdx.case.person import years_of
+from kgdx.resources import resource
+
+Stage = Literal["", "decides", "red flag", "history", "examination", "test"]
+STAGES: tuple[Stage, ...] = ("decides", "red flag", "history", "examination", "test")
+FIRST = STAGES[:2]
+"""Stages whose questions are asked before any other."""
+GROWN = 20.0
+"""Age in years that nobody reaches who is asked what children are asked."""
+LONGEST = 12
+"""Questions that are asked first."""
+COMPLAINTS = 2
+"""Complaints of a patient whose questions count, the one that is said first before the other."""
+
+
+class QuestionWording(NamedTuple):
+    """How a person is asked about a finding.
+
+    Attributes:
+        id: The finding.
+        key: How the table of complaints calls it; empty for a whole system ("anything wrong with the eyes?").
+        way: How it is found out.
+        youngest: Age in years from which it is asked.
+        oldest: Age up to which it is asked.
+        sex: The sex that is asked, or an empty string.
+        said_by: Findings that say it already, in whatever words they were read.
+        en: The question in English.
+        zh: The question in Chinese.
+    """
+
+    id: str
+    key: str
+    way: str
+    youngest: float
+    oldest: float
+    sex: str
+    said_by: tuple[str, ...]
+    en: str
+    zh: str
+
+    def fits(self, case: Case) -> bool:
+        """Return whether a patient of that sex and age is asked; what children are asked, only a known child."""
+        age = None if case.age is None else years_of(case.age)
+        sexed = not self.sex or case.sex not in ("MALE", "FEMALE") or case.sex == self.sex
+        return sexed and (self.oldest >= GROWN if age is None else self.youngest <= age <= self.oldest)
+
+
+class Complaint(NamedTuple):
+    """What is asked about a complaint: ids of findings, by stage."""
+
+    name: str
+    name_zh: str
+    sex: str
+    terms: frozenset[str]
+    words: tuple[str, ...]
+    stages: Mapping[Stage, tuple[str, ...]]
+
+
+def _rows(name: str) -> Iterator[list[str]]:
+    lines = resource("ranking", name).read_text("utf-8").splitlines()[2:]
+    yield from (line.split("\t") for line in lines)
+
+
+@cache
+def wordings() -> Mapping[str, QuestionWording]:
+    """Return how people are asked, by the finding; of several rows of one finding the first.
+
+    Example:
+        >>> wordings()["HP:0000975"].en
+        'Are you sweating, or in a cold sweat?'
+    """
+    return {each.id: each for each in reversed(list(_wordings()))}
+
+
+def _wordings() -> Iterator[QuestionWording]:
+    sexes = {"F": "FEMALE", "M": "MALE", "": ""}
+    for key, id, way, ages, sex, said_by, en, zh in _rows("questions.tsv"):
+        youngest, _, oldest = ages.partition("-")
+        said = tuple(filter(None, said_by.split(",")))
+        yield QuestionWording(id, key, way, float(youngest or 0), float(oldest or 150), sexes[sex], said, en, zh)
+
+
+@cache
+def complaints() -> tuple[Complaint, ...]:
+    """Return the complaints.
+
+    Example:
+        >>> len(complaints()) >= 40, complaints()[0].name
+        (True, 'chest pain')
+    """
+    ids = {each.key: each.id for each in _wordings()}
+    found = []
+    for name, zh, sex, terms, words, *stages in _rows("complaints.tsv"):
+        asked = {
+            stage: tuple(dict.fromkeys(ids[key] for key in keys.split(", ")))
+            for stage, keys in zip(STAGES, stages, strict=True)
+        }
+        of = {"F": "FEMALE", "M": "MALE", "": ""}[sex]
+        found.append(Complaint(name, zh, of, frozenset(terms.split(",")), tuple(filter(None, words.split(";"))), asked))
+    return tuple(found)
+
+
+def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Iterable[str] = ()) -> tuple[Complaint, ...]:
+    """Return what a patient complains of, as it was said before anybody asked; one that is of the patient's sex first.
+
+    Args:
+        case: The patient.
+        above: Returns the ids that a finding implies, itself included.
+        said: Names of the complaints that are said in words alone.
+    """
+    fitting = [each for each in complaints() if each.sex in ("", case.sex)]
+    named = [each for each in fitting if each.name in said]
+    present = [each for each in case.findings if each.status is Status.PRESENT and each.method != "asked"]
+    present.sort(key=lambda each: -1 if each.span is None else each.span.start)
+    found = [each for each in named if each.sex]
+    for finding in present:
+        implied = set(above(finding.id))
+        of = [each for each in fitting if not each.terms.isdisjoint(implied)]
+        found += sorted(of, key=lambda each: (not each.sex, finding.id not in each.terms))[:1]
+    return tuple({each.name: each for each in (*found, *named)}.values())[:COMPLAINTS]
+
+
+def said_complaints(text: str) -> tuple[str, ...]:
+    """Return the names of the complaints that a text says in words, in its order.
+
+    Example:
+        >>> said_complaints("Dizzy since Monday, no runny nose")
+        ('dizziness',)
+    """
+    plain = text.casefold()
+    begins = ((_said(each.words).search(plain), each.name) for each in complaints() if each.words)
+    return tuple(name for _, name in sorted((found.start(), name) for found, name in begins if found))
+
+
+@cache
+def _said(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Words of a complaint that nobody denies right before them."""
+    return re.compile(rf"(?<!\bno )(?<!\bnot )(?<![无没否])(?<!没有)(?<!否认)(?:{'|'.join(map(re.escape, words))})")
+
+
+def asked_first(case: Case, of: Iterable[Complaint]) -> tuple[dict[str, Stage], dict[str, Stage]]:
+    """Return what is asked first, in order, and what else belongs to the complaints; ids with their stages.
+
+    First comes what decides about the first complaint, then the red flags of all by turns.
+    """
+    known = list(of)
+    flags = zip_longest(*(each.stages["red flag"] for each in known))
+    decides: list[tuple[str, Stage]] = [(id, "decides") for each in known[:1] for id in each.stages["decides"]]
+    danger: list[tuple[str, Stage]] = [(id, "red flag") for some in flags for id in some if id is not None]
+    first: dict[str, Stage] = {}
+    for id, stage in (*decides, *danger):
+        if len(first) < LONGEST and wordings()[id].fits(case):
+            first.setdefault(id, stage)
+    rest: dict[str, Stage] = {}
+    for each in known:
+        for at, ids in each.stages.items():
+            for id in ids:
+                if id not in first and wordings()[id].fits(case):
+                    rest.setdefault(id, at)
+    return first, rest

@@ -1,0 +1,114 @@
+"""What is asked first about a complaint, in whose words, of whom, and that one finding has one identity."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kgdx.case.patient import Case, Finding, Span
+from kgdx.rank.common_conditions import common_conditions
+from kgdx.rank.complaints import FIRST, LONGEST, STAGES, asked_first, complaints, complaints_of, wordings
+from kgdx.rank.evidence_odds import EvidenceOdds
+from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
+from kgdx.rank.proposing import WAYS
+from kgdx.terms.normalise import has_chinese
+
+COUGH, FEVER, CHEST, MISSED = "HP:0012735", "HP:0001945", "HP:0100749", "HP:0000141"
+PAIN, PLACE, KIND = "DDXPLUS:E_53", "DDXPLUS:E_55", "DDXPLUS:E_54"
+
+
+def alone(id: str) -> tuple[str, ...]:
+    return (id,)
+
+
+def test_every_complaint_has_questions_of_every_stage_in_both_languages() -> None:
+    assert len(complaints()) >= 40
+    for each in complaints():
+        assert has_chinese(each.name_zh) and not has_chinese(each.name)
+        assert each.terms and set(each.stages) == set(STAGES)
+        assert all(each.stages[stage] for stage in STAGES), each.name
+        for id in (id for ids in each.stages.values() for id in ids):
+            words = wordings()[id]
+            assert words.en.endswith("?") and words.zh.endswith("？") and words.way in WAYS
+
+
+def test_history_is_asked_before_examination_and_laboratory() -> None:
+    for each in complaints():
+        assert all(wordings()[id].way in ("laboratory", "imaging") for id in each.stages["test"]), each.name
+        ways = Counter(wordings()[id].way for id in each.stages["history"])
+        assert ways["ask"] >= max(ways.values()), each.name
+
+
+def test_the_complaint_that_was_said_first_leads_and_answers_are_none() -> None:
+    case = Case(
+        "p",
+        (
+            Finding(FEVER, span=Span(20, 25)),
+            Finding(COUGH, span=Span(0, 5)),
+            Finding(CHEST, method="asked"),
+        ),
+    )
+    assert [each.name for each in complaints_of(case, alone)] == ["cough", "fever"]
+
+
+@pytest.mark.parametrize(("sex", "asked"), [("FEMALE", True), ("MALE", False), ("UNKNOWN", True)])
+def test_nobody_is_asked_what_only_others_are(sex: str, asked: bool) -> None:
+    pain = Case("p", (Finding("HP:0002027"),), sex=sex, age="P27Y")
+    first, rest = asked_first(pain, complaints_of(pain, alone))
+    assert (MISSED in {**first, **rest} or not any(MISSED in ids for ids in first)) and len(first) <= LONGEST
+    assert all(stage in FIRST for stage in first.values())
+    assert ("HP:0000141" in {**first, **rest}) is asked
+
+
+def test_a_grown_up_is_not_asked_what_children_are() -> None:
+    child = Case("p", (Finding(FEVER),), age="P4Y")
+    irritable = "HP:0000737"
+    assert irritable in asked_first(child, complaints_of(child, alone))[0]
+    for age in ("P40Y", None):
+        grown = Case("p", (Finding(FEVER),), age=age)
+        assert irritable not in {**asked_first(grown, complaints_of(grown, alone))[0]}
+
+
+def test_the_table_of_conditions_says_ages_dangers_and_what_settles() -> None:
+    embolism = common_conditions()["KGDX:common.pulmonary-embolism"]
+    assert embolism.dangerous and embolism.youngest == 15 and embolism.oldest == float("inf") and embolism.name_zh
+
+
+# --- likelihoods of evidences
+
+
+def odds(patients: int = 0) -> EvidenceOdds:
+    counted = {
+        "many": ConditionCounts(patients=30, evidences={PAIN: 30, PLACE: 30, KIND: 30}),
+        "few": ConditionCounts(patients=patients, evidences={}),
+    }
+    listed = np.array([[1, 1, 1], [0, 0, 0]], np.float32)
+    table = EvidenceTable(conditions=counted) if patients else None
+    return EvidenceOdds(["many", "few"], [PAIN, PLACE, KIND], listed, table)
+
+
+def test_what_a_no_implies_is_not_counted_again() -> None:
+    made = odds()
+    assert made.odds((), (PAIN,)).tolist() == made.odds((), (PAIN, PLACE, KIND)).tolist()
+    assert made.odds((), (PAIN,))[0] < 0
+
+
+def test_a_yes_below_another_counts_given_that() -> None:
+    made = odds()
+    assert made.odds((PAIN,), ()) == pytest.approx(made.odds((PAIN, PLACE), ()), abs=0.1)
+
+
+def test_few_patients_teach_little() -> None:
+    listed = np.array([[1.0], [1.0]], np.float32)
+    counts = {"one": ConditionCounts(patients=1), "many": ConditionCounts(patients=40)}
+    made = EvidenceOdds(["one", "many"], [PAIN], listed, EvidenceTable(conditions=counts))
+    assert made.chance[0, 0] > 5 * made.chance[1, 0]
+
+
+def test_what_a_condition_of_risks_alone_does_not_list_is_as_usual() -> None:
+    listed = np.array([[1, 1], [0, 1]], np.float32)
+    made = EvidenceOdds(["list", "risks"], [PAIN, PLACE], listed, whole=np.array([True, False]))
+    assert made.odds((PAIN,), ())[1] == pytest.approx(0.0)
+    assert made.odds((), (PAIN,))[1] == pytest.approx(0.0)
