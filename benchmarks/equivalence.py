@@ -3,6 +3,10 @@
 Compares it with Orphanet's cross-reference table: a model fitted to half of the Orphanet entries is measured on the
 other half, and the shipped constants on all. "Known" leaves out pairs whose Orphanet entry the table does not list.
 With --fit it prints the constants of :mod:`kgdx.ingest.alignment.equivalence`. Needs scipy alone.
+
+With ``--graph FOLDER`` it says of a graph of several sources how many entries of each are joined with an entry of
+another, and draws by ``--seed`` what readers judge: joined pairs with the reason (precision), candidates (does any
+stand twice?), and entries that no other source shares (is there a counterpart?).
 """
 
 from __future__ import annotations
@@ -11,8 +15,10 @@ import argparse
 import csv
 import gzip
 import os
+import random
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +38,7 @@ from kgdx.ingest.alignment.equivalence import (
     leads,
     read_entries,
 )
+from kgdx.terms.names.same_diseases import Components, vocabulary
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PENALTY = (1e-6, 1e-5)
@@ -51,7 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", type=Path, default=DATA / "orphanet-omim-xrefs.tsv.gz")
     parser.add_argument("--fit", action="store_true", help="print constants fitted to all entries")
+    parser.add_argument("--graph", type=Path, help="folder of a graph whose joins are counted and drawn")
+    parser.add_argument("--seed", type=int, default=20261127)
+    parser.add_argument("--draw", type=int, default=200, help="how many pairs and candidates are drawn")
     options = parser.parse_args(arguments)
+    if options.graph:
+        report_joins(options.graph, options.seed, options.draw)
+        return 0
     entries = read_entries(default_tables())
     pairs = compare(entries)
     truth = read_truth(options.table, entries.ids, pairs)
@@ -67,6 +80,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.fit:
         print(fit(pairs, truth.exact, np.ones(len(stated), bool)))
     return 0
+
+
+def report_joins(folder: Path, seed: int, draw: int) -> None:
+    """Print how many entries of each source are joined, and the drawn pairs, candidates and lone entries."""
+    with kgdx.open(folder) as graph:
+        rows = graph.store.export_nodes("Disease", ["name", "source"]).to_pylist()
+        columns = ["relation", "method", "source", "evidence"]
+        pairs = graph.store.export_relations("SAME_AS", "Disease", "Disease", columns).to_pylist()
+        model = graph.ranker.model.candidates
+        ids = graph.snapshot.column("disease", "id").tolist()
+        ranked = [[ids[at] for at in model.members.columns(number).tolist()] for number in range(len(model.disease))]
+    names, sources = ({row["id"]: row[key] for row in rows} for key in ("name", "source"))
+    joined = Components()
+    for pair in pairs:
+        if pair["relation"] == "exact" and pair["source"] != "kgdx:alignment":
+            joined.join(pair["start"], pair["end"])
+    alone = {id for id in names if len({vocabulary(each) for each in joined.of(id)}) == 1}
+    print(f"{len(ranked):,} candidates\n\n| source | entries | joined with another source |\n|---|---|---|")
+    for source, number in sorted(Counter(sources.values()).items()):
+        with_others = sum(sources[id] == source and id not in alone for id in names)
+        print(f"| {source} | {number:,} | {with_others:,} ({with_others / number:.0%}) |")
+    chance = random.Random(seed)
+    made = sorted((p for p in pairs if p["source"] == "kgdx:names"), key=lambda p: (p["start"], p["end"]))
+    print("\nPairs that are joined, with the reason:")
+    for pair in chance.sample(made, min(draw, len(made))):
+        ends = " = ".join(names[pair[end]] or pair[end] for end in ("start", "end"))
+        print(f"{ends} | {pair['relation']} | {pair['method']} | {'; '.join(pair['evidence'] or ())}")
+    print("\nCandidates:")
+    for members in chance.sample(ranked, min(draw, len(ranked))):
+        print("; ".join(dict.fromkeys(names[id] or id for id in members)))
+    for source in ("encyclopedia", "chinese_kg"):
+        lone = sorted(names[id] for id in alone if sources[id] == source)
+        print(f"\nEntries of {source} that no other source shares:")
+        print("; ".join(chance.sample(lone, min(draw // 2, len(lone)))))
 
 
 def default_tables() -> list[GraphTable]:

@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "kgdx"
 PLACES = Path(__file__).with_suffix(".json")
 ROOMS = ("rank", "answer", "results", "terms", "graph", "ingest")
+BESIDE = {"results": ("render",)}
+"""Rooms whose tests are those of a room too: what people look at is a view of the results."""
 EACH, SEED = 10, 20261127
 FLIPPED = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -96,9 +98,9 @@ def caught(place: Place, copy: Path) -> bool | None:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        tests = copy / "tests" / room
+        tests = [copy / "tests" / each for each in (room, *BESIDE.get(room, ()))]
         return (
-            subprocess.run([*command, tests], cwd=copy, env=environment, capture_output=True, check=False).returncode
+            subprocess.run([*command, *tests], cwd=copy, env=environment, capture_output=True, check=False).returncode
             == 1
         )
     finally:

@@ -37,7 +37,7 @@ from kgdx.errors import KgdxError
 from kgdx.graph.case_index import UNIT, CaseIndex
 from kgdx.graph.snapshot import TABLES, Snapshot
 from kgdx.rank.near_findings import NearFindings
-from kgdx.terms.names.disease_words import DiseaseWords
+from kgdx.terms.names.suggestions import DiseaseWords
 from kgdx.terms.text_index import SHARD, TextIndex, build, plain
 from kgdx.terms.text_ranking import Ranking
 from kgdx.terms.text_segment import Piece

@@ -526,21 +526,21 @@ def test_to_pandas_gives_the_table_or_names_the_extra(graph: kgdx.Graph) -> None
         assert diagnosis.to_pandas()["id"].tolist() == diagnosis.table()["id"].to_list()
 
 
-def test_other_patients_count_only_when_asked_and_never_the_patients_own(tiny: Path, tmp_path: Path) -> None:
+def test_other_patients_count_unless_they_shall_not_and_never_the_patients_own(tiny: Path, tmp_path: Path) -> None:
     sources = {name: str(tiny / file) for name, file in TINY_FILES.items()} | {
         "phenopackets": str(tiny / "phenopacket.json")
     }
     kgdx.build(sources, store=tmp_path / "graph")
     with kgdx.open(tmp_path / "graph") as graph:
         terms = ["HP:0001250", "HP:0001252"]
-        assert all(candidate.cases == () for candidate in graph.diagnose(terms).candidates)
-        document = graph.diagnose(terms, case_bank=True).to_dict()
+        assert all(candidate.cases == () for candidate in graph.diagnose(terms, case_bank=False).candidates)
+        document = graph.diagnose(terms).to_dict()
         assert document["candidates"][0]["id"] == DISEASE
         (match,) = document["candidates"][0]["cases"]
         assert match["shared"] == terms
-        explained = graph.explain(terms, DISEASE, case_bank=True).candidate(DISEASE)
+        explained = graph.explain(terms, DISEASE).candidate(DISEASE)
         assert [case.id for case in explained.cases] == [match["id"]]
-        own = graph.diagnose(tiny / "phenopacket.json", case_bank=True)
+        own = graph.diagnose(tiny / "phenopacket.json")
         assert all(candidate.cases == () for candidate in own.candidates)
 
 

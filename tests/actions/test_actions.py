@@ -58,8 +58,8 @@ def test_explain_takes_any_disease_by_name_of_its_id(graph: Any) -> None:
     assert [path.nodes[-1].id for path in evidence_of(state)["OMIM:5"]] == ["OMIM:5"]
 
 
-def test_rank_matches_with_other_patients_only_when_asked(graph: Any) -> None:
-    state = step(graph, read(), Rank())
+def test_rank_matches_with_other_patients_unless_it_shall_not(graph: Any) -> None:
+    state = step(graph, read(), Rank(case_bank=False))
     step(graph, state, Rank(case_bank=True))
     assert graph.banks == [None, graph.bank]
     assert [ran.parameters["case_bank"] for segment in state.log for ran in segment.operations] == [False]

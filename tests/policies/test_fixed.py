@@ -35,11 +35,10 @@ def test_nothing_is_explained_when_nothing_is_asked_for() -> None:
     assert chosen(FixedPolicy(explain=0), RANKED) == "diagnose"
 
 
-def test_other_patients_are_matched_only_when_asked_for() -> None:
-    asked = FixedPolicy(case_bank=True).choose(READ)
-    assert asked is not None and asked.parameters()["case_bank"] is True
-    usual = FixedPolicy().choose(READ)
-    assert usual is not None and usual.parameters()["case_bank"] is False
+def test_other_patients_are_matched_where_there_are_some() -> None:
+    for case_bank in (None, True, False):
+        wish = FixedPolicy(case_bank=case_bank).choose(READ)
+        assert wish is not None and wish.parameters()["case_bank"] is case_bank
 
 
 def test_a_disease_asked_for_is_explained_under_the_entry_it_is_merged_into() -> None:

@@ -15,7 +15,7 @@ from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker, compile_model
-from kgdx.rank.ranker import compile_if_annotated
+from kgdx.rank.case_bank import compile_if_annotated
 from kgdx.rank.ranking_model import RankModel
 from small_graph import FEVER, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS
 

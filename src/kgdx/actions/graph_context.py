@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from kgdx.rank.near_findings import NearFindings
     from kgdx.terms.encoder import Encoder
     from kgdx.terms.extractor import Extractor
-    from kgdx.terms.names.disease_words import DiseaseWords
     from kgdx.terms.names.mesh_index import Headings, MeshIndex
     from kgdx.terms.names.name_index import NameIndex
+    from kgdx.terms.names.suggestions import DiseaseWords
     from kgdx.terms.phenotypes import Hierarchy, Terms
     from kgdx.terms.text_index import TextIndex
     from kgdx.terms.text_search import Texts
@@ -185,7 +185,7 @@ class GraphContext:
         """Finds diseases by the words of their names."""
 
         def make() -> DiseaseWords:
-            from kgdx.terms.names.disease_words import DiseaseWords
+            from kgdx.terms.names.suggestions import DiseaseWords
 
             return DiseaseWords(self.snapshot)
 
@@ -340,16 +340,22 @@ class GraphContext:
 
     def sources(self) -> tuple[Row, ...]:
         """Say what the graph was made from: sources with version, licence, citation and counts; read once."""
+        return self._rows_of_build("sources")
 
+    def build(self) -> Row | None:
+        """Say which build it is, and when it was made; read once."""
+        return next(iter(self._rows_of_build("build")), None)
+
+    def _rows_of_build(self, name: str) -> tuple[Row, ...]:
         def read() -> tuple[Row, ...]:
             if not self.settings.is_neo4j:
-                from kgdx.graph.snapshot_links import kept_sources
+                from kgdx.graph.snapshot_links import kept_rows
 
                 with suppress(StoreError):  # a folder that cannot be written into has them in its store alone
-                    return kept_sources(self.snapshot, lambda: self.store)
-            return tuple(self.run("sources"))
+                    return kept_rows(self.snapshot, name, lambda: self.store)
+            return tuple(self.run(name))
 
-        found: tuple[Row, ...] = self._once("sources", read)
+        found: tuple[Row, ...] = self._once(name, read)
         return found
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:

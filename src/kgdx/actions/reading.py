@@ -147,7 +147,7 @@ class Rank(Action):
 
     Example:
         >>> Rank(top=5).parameters()
-        {'top': 5, 'also': [], 'case_bank': False, 'explain': False, 'gates': True, 'abstain': False}
+        {'top': 5, 'also': [], 'case_bank': None, 'explain': False, 'gates': True, 'abstain': False}
     """
 
     name: ClassVar[str] = "rank"
@@ -160,7 +160,7 @@ class Rank(Action):
     also: tuple[str, ...] = ()
     """Diseases to keep beside them, wherever they stand."""
 
-    case_bank: bool | None = False
+    case_bank: bool | None = None
     """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     explain: bool = False

@@ -417,20 +417,20 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.ingest.alignment.equivalence import SOURCE, infer
     from kgdx.ingest.extraction.annotate import step as texts
     from kgdx.ingest.pipeline.derive import Derive
-    from kgdx.rank.ranker import compile_if_annotated
+    from kgdx.rank.case_bank import compile_if_annotated
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 
     reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", "SAME_AS")
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
+    decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     joined = Derive(
         same_names.SOURCE,
-        same_names.VERSION,
+        f"{same_names.VERSION} {decisions.digest}",
         same_names.READS,
-        lambda tables: [same_names.infer(tables)],
+        lambda tables: [same_names.infer(tables, decisions.denied())],
         "joining names",
     )
-    decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     names = Derive(
         mappings.SOURCE,
         mappings.version(decisions, encoder),

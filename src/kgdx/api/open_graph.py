@@ -69,7 +69,7 @@ class Graph(GraphContext):
         explain: int = 0,
         limits: Limits | None = None,
         seed: int = 0,
-        case_bank: bool = False,
+        case_bank: bool | None = None,
         gates: bool = True,
         model: ChatModel | str | None = None,
         watch: Watch | None = None,
@@ -86,8 +86,8 @@ class Graph(GraphContext):
                 :meth:`explain` finds those of any one candidate.
             limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
-            case_bank: Whether to match with other patients of the graph too, never with those of the case's own
-                publications; for a policy given by name.
+            case_bank: Whether to match with the graph's patients too, never with those of the case's own publications;
+                by default where it has some. For a policy given by name.
             gates: Whether diseases that sex or age rules out are left out, as the policy ``fixed`` does.
             model: Who plans, for the policy ``planner``: a language model, or the name of one at the endpoint that is
                 set.
@@ -106,9 +106,9 @@ class Graph(GraphContext):
             raise UsageError(f"explain is {str(explain)[:40]}", hint="give how many candidates to explain")
         chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
         if isinstance(chooser, str):
-            wanted = ({"case_bank": True} if case_bank else {}) | ({} if gates else {"gates": False})
+            wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
             chooser = make_policy(chooser, wanted, top=top, explain=min(explain, top, MAX_EXPLAINED))
-        elif case_bank:
+        elif case_bank is not None:
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
         able(chooser, "diagnoses", model)
         chooser = chooser.suited(self)
@@ -274,7 +274,7 @@ class Graph(GraphContext):
         *,
         top: int = 10,
         policy: str | None = None,
-        case_bank: bool = False,
+        case_bank: bool | None = None,
         **about: Unpack[About],
     ) -> Diagnosis:
         """Diagnose, and explain one disease wherever it stands in the ranking.
@@ -291,7 +291,7 @@ class Graph(GraphContext):
             UsageError: The disease is not among those that are ranked, or several are called so.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
-        wanted = {"also": (self.ranked_disease(disease),), **({"case_bank": True} if case_bank else {})}
+        wanted = {"also": (self.ranked_disease(disease),), **({} if case_bank is None else {"case_bank": case_bank})}
         chooser = make_policy(policy or default_policy("diagnoses"), wanted, top=top, explain=0)
         start = begin(patient.identified(), chooser, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))

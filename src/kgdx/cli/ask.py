@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Answering:
+class AnswerOptions:
     """How a question is answered."""
 
     policy: Annotated[
@@ -51,7 +51,7 @@ class Answering:
 
 
 @dataclass(frozen=True)
-class Result:
+class AnswerOutput:
     """What is done with the answer."""
 
     save: Annotated[bool, typer.Option("--save", help="Write the run into the graph.")] = False
@@ -81,9 +81,9 @@ def ask(
     case: Annotated[
         str | None, typer.Option("--case", metavar="TEXT|FILE|-", help="The patient that it is about.")
     ] = None,
-    answering: Answering,
+    answering: AnswerOptions,
     model: Model,
-    result: Result,
+    result: AnswerOutput,
     place: Opened,
 ) -> None:
     """Answer a medical question, with evidence.
@@ -157,7 +157,7 @@ def _language(given: str | None) -> Literal["en", "zh"] | None:
     raise UsageError(f"the language is {given[:20]!r}", hint="en or zh")
 
 
-def _present(found: Answer, result: Result, store: str | None) -> None:
+def _present(found: Answer, result: AnswerOutput, store: str | None) -> None:
     """Print the answer, and write the page where one is wanted."""
     if result.as_json:
         options.write_json(found.to_dict(private=result.trace))

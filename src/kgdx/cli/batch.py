@@ -41,7 +41,7 @@ class Many:
         int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
     ] = 0
     policy: Policy = None
-    case_bank: CaseBank = False
+    case_bank: CaseBank = None
 
 
 @grouped

@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Asking:
+class ConsultQuestions:
     """Who asks, how, and for how long."""
 
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None
@@ -88,7 +88,7 @@ def prices(given: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class ConsultFiles:
     """Where the consultation is kept."""
 
     transcript: Annotated[
@@ -107,7 +107,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Output:
+class ConsultOutput:
     """What is done with the result."""
 
     trace: Annotated[bool, typer.Option("--trace", help="Show every step, and who took it.")] = False
@@ -121,9 +121,9 @@ def consult(
     case: CaseArgument = None,
     *,
     terms: TermOptions,
-    asking: Asking,
-    keep: Kept,
-    result: Output,
+    asking: ConsultQuestions,
+    keep: ConsultFiles,
+    result: ConsultOutput,
     store: Store = None,
 ) -> None:
     """Ask about a patient, and rank the diseases.
@@ -160,7 +160,9 @@ def consult(
     page_files.write_result(result.html, found, store=store, force=result.force)
 
 
-def _begun(graph: Graph, given: Case | None, terms: TermOptions, asking: Asking, keep: Kept) -> Consultation:
+def _begun(
+    graph: Graph, given: Case | None, terms: TermOptions, asking: ConsultQuestions, keep: ConsultFiles
+) -> Consultation:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
     kept = _Transcript(keep.resume or keep.transcript)
     if keep.resume is not None:

@@ -29,7 +29,7 @@ from kgdx.cli.options import (
     finished,
     grouped,
 )
-from kgdx.cli.person_options import Person
+from kgdx.cli.person_options import PersonOptions
 from kgdx.cli.rerank_options import Rerank
 from kgdx.files.private import private_file
 
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingOptions:
     """How diseases are ranked, and for how many it is said why."""
 
     top: Top = 10
@@ -55,14 +55,14 @@ class Ranking:
         str | None,
         typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
     ] = None
-    case_bank: CaseBank = False
+    case_bank: CaseBank = None
     gates: Annotated[bool, typer.Option("--gates/--no-gates", help="Leave out diseases that sex or age rules out.")] = (
         True
     )
 
 
 @dataclass(frozen=True)
-class Output:
+class DiagnosisOutput:
     """What is done with the result."""
 
     members: Annotated[
@@ -80,10 +80,10 @@ def diagnose(
     case: CaseArgument = None,
     *,
     terms: TermOptions,
-    person: Person,
-    ranking: Ranking,
+    person: PersonOptions,
+    ranking: RankingOptions,
     rerank: Rerank,
-    result: Output,
+    result: DiagnosisOutput,
     encoder: Encoder = False,
     on_store: OnStore = False,
     store: Store = None,
@@ -129,9 +129,9 @@ def explain(
     disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph: its id or name.")],
     *,
     terms: TermOptions,
-    person: Person,
+    person: PersonOptions,
     policy: Policy = None,
-    case_bank: CaseBank = False,
+    case_bank: CaseBank = None,
     encoder: Encoder = False,
     html: Html = None,
     force: Force = False,

@@ -47,13 +47,7 @@ def held_out_of(split: Path | None, cases: Iterator[Case | Failure]) -> Iterator
 def asked_model(
     name: str | None, scripted: Callable[[str], ChatModel], cache: Path | None
 ) -> tuple[ChatModel, LlmAccess | None]:
-    """Return a scripted model, or one that is connected when it is first asked, with the settings of its endpoint.
-
-    Args:
-        name: Which; ``None`` for the one that is set.
-        scripted: Makes a scripted one by its name.
-        cache: Where answers are kept; where those of all commands are by default.
-    """
+    """Return a scripted model, or one that is connected when it is first asked, with the settings of its endpoint."""
     from kgdx.config import Settings
     from kgdx.evaluate.scripted_models import PREFIX
 
@@ -90,9 +84,11 @@ def through(
     return partial(sharing.out, Shared(task), graph=graph, share=share)
 
 
-def show(result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType]) -> None:
-    """Print a result as JSON, or as a person reads it."""
+def show(
+    result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType], least: int = 0
+) -> None:
+    """Print a result as JSON, or as a person reads it, at least so many columns wide."""
     if as_json:
         options.write_json(result)
     else:
-        options.show(terminal(result))
+        options.show(terminal(result), least)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kgdx.evaluate.leaderboard import Leaderboard
     from kgdx.evaluate.runner import Measure
 
+WIDTH = 100
+"""Columns of the table."""
+
 
 def register(app: typer.Typer) -> None:
     app.command()(split)
@@ -98,7 +101,7 @@ def leaderboard(
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
             result = run.run(runner)
             finish(patients.out, runner.records, result)
-    show(result, as_json, leaderboard_figures)
+    show(result, as_json, leaderboard_figures, WIDTH)
     if html is not None:
         from kgdx.render.pages.inquiry_page import leaderboard_page
 

@@ -36,7 +36,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class PairSearch:
     """What a thought finds, as with --policy thought."""
 
     query: Annotated[Literal["question+thought", "thought"], typer.Option(help="What is searched for.")] = (
@@ -54,7 +54,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PairFiles:
     """Which pairs are kept."""
 
     most: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Pairs of a kind that a question gives.")] = 2
@@ -79,8 +79,8 @@ def pairs(
     llm: Annotated[str, typer.Option("--llm", metavar="MODEL", help="Who thinks and answers, at KGDX_LLM_BASE_URL.")],
     to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where the pairs are written.")],
     drawn: Drawn,
-    searched: Searched,
-    kept: Kept,
+    searched: PairSearch,
+    kept: PairFiles,
     budget: BudgetOptions,
     html: Html = None,
     force: Force = False,
@@ -123,7 +123,7 @@ def pairs(
 
 
 def _made(
-    graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, Searched, Kept, BudgetOptions]
+    graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, PairSearch, PairFiles, BudgetOptions]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Ask what has not been asked, and return the pairs and what they were made from."""
     import asyncio

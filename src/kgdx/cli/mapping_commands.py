@@ -47,8 +47,8 @@ def review(
 ) -> None:
     """Write the table of mappings for review.
 
-    It is tab-separated: one mapping a line, with the other candidates. Put accept, reject, replace (with an id under
-    replacement) or add into the column decision, then give the file to `kgdx mappings apply`.
+    It is tab-separated: one mapping a line, the least certain first, with the other candidates. Put accept, reject,
+    replace (with an id under replacement) or add into the column decision, then give the file to `kgdx mappings apply`.
     """
     from kgdx.config import Settings
     from kgdx.ingest.alignment.decisions import Decisions
@@ -63,7 +63,7 @@ def review(
     with inputs.graph(store) as graph:
         tables = vocabulary_tables(graph.store)
     found = align(tables, decisions, meaning(settings, options.remark))
-    every = review_rows(found, decisions, names_and_classes(tables)[0])
+    every = review_rows(found, decisions, names_and_classes(tables)[0], tables)
     rows = [row for row in every if not status or row.status in status]
     _write(write_review(rows), out, count(len(rows), "mapping"))
     if out is not None:

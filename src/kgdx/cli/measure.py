@@ -80,7 +80,7 @@ def rank(
         DdxplusFindings,
         typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint."),
     ] = DdxplusFindings.ALL,
-    case_bank: CaseBank = False,
+    case_bank: CaseBank = None,
     split: OnSplit = None,
     as_json: Json = False,
     store: Store = None,
@@ -94,7 +94,7 @@ def rank(
     from kgdx.evaluate.runner import Runner, numbered
     from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-    source, task = held_out_of(split, inputs.many(cases, known.value)), RankTask(case_bank)
+    source, task = held_out_of(split, inputs.many(cases, known.value)), RankTask(bool(case_bank))
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task.on(graph))

@@ -66,8 +66,12 @@ Encoder = Annotated[
     typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder])."),
 ]
 CaseBank = Annotated[
-    bool,
-    typer.Option("--case-bank", help="Also match with the patients in the graph (never of the same publication)."),
+    bool | None,
+    typer.Option(
+        "--case-bank/--no-case-bank",
+        help="Match with the patients in the graph, never of the same publication; where it has some by default.",
+        show_default=False,
+    ),
 ]
 Learned = Annotated[
     str | None,
@@ -247,15 +251,15 @@ def add_group(app: typer.Typer, name: str, help: str) -> None:
 Piece = TypeVar("Piece")
 
 
-def show(renderable: RenderableType) -> None:
-    """Write what a person reads: with colour in a terminal, as plain lines without trailing blanks otherwise."""
+def show(renderable: RenderableType, least: int = 0) -> None:
+    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns at least."""
     from kgdx.render.terminal.console import console, text
 
     screen = console()
     if screen.is_terminal:
         screen.print(renderable)
     else:
-        print(text(renderable, screen.width), end="")
+        print(text(renderable, max(screen.width, least)), end="")
 
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:

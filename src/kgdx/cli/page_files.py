@@ -36,13 +36,7 @@ def check(path: Path | None, *, force: bool) -> None:
 
 
 def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
-    """Write a page where one is wanted, and say where it is.
-
-    Args:
-        path: Where to; ``None`` when no page is wanted.
-        make: Makes the page.
-        force: Whether to replace a file that is no such page.
-    """
+    """Write a page where one is wanted, and say where it is; by force in the place of a file that is no page."""
     if path is None:
         return
     from kgdx.render.pages import write as write_page

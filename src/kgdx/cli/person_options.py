@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonOptions:
     """What is known of the patient beside the findings."""
 
     age: Annotated[str | None, typer.Option(metavar="AGE", help="Now, such as 7, 3 months or P7Y3M.")] = None

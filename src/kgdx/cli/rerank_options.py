@@ -47,7 +47,9 @@ class Rerank:
         int, typer.Option(metavar="N", min=0, max=20, help="Ask N times more, in random orders; measures agreement.")
     ] = 0
 
-    def policy(self, *, top: int, explain: int, case_bank: bool, others: Iterable[str | None]) -> RerankPolicy | None:
+    def policy(
+        self, *, top: int, explain: int, case_bank: bool | None, others: Iterable[str | None]
+    ) -> RerankPolicy | None:
         """Return the policy that re-ranks; ``None`` where no model is named; ``others`` may choose steps."""
         from kgdx.episode.policy import make_policy
         from kgdx.errors import UsageError

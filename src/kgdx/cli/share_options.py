@@ -50,16 +50,7 @@ class Sharing:
         encoder: bool = False,
         share: int = SHARE,
     ) -> Iterator[Result]:
-        """Yield the result of each item, in their order.
-
-        Args:
-            work: What is done with each.
-            items: What it is done with.
-            graph: The open graph.
-            total: How many there are, for a command that starts as many processes as suit where nobody says.
-            encoder: Whether the graph was opened with the encoder.
-            share: How many items a process gets at once.
-        """
+        """Yield the result of each item, in their order; with a total, as many processes share as suit so many."""
         from kgdx.learn.shares import shared
 
         jobs = self.jobs

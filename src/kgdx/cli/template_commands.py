@@ -61,17 +61,9 @@ def templates(
     chosen = [look_up(name)] if name else list(every().values())
     if as_json:
         keys = ("name", "kind", "purpose", "text")
-        options.write_json(
-            [
-                {
-                    **{key: getattr(each, key) for key in keys},
-                    "parameters": dict(each.parameters),
-                    "columns": list(each.columns),
-                }
-                for each in chosen
-            ]
-        )
-        return
+        told = [{key: getattr(each, key) for key in keys} for each in chosen]
+        more = [{"parameters": dict(each.parameters), "columns": list(each.columns)} for each in chosen]
+        return options.write_json([one | other for one, other in zip(told, more, strict=True)])
     from kgdx.render.terminal.graph_text import template_details, template_list
 
     options.show(template_details(chosen[0]) if name else template_list(chosen))
@@ -80,12 +72,7 @@ def templates(
 
 
 def parse(template: str, declared: Mapping[str, str], given: Iterable[str]) -> dict[str, Any]:
-    """Read ``name=value`` words into the types of a template's parameters.
-
-    Args:
-        template: Name of the template, for messages.
-        declared: Parameter name → type, as in the template's header.
-        given: The words; a list is ``a,b,c`` or a JSON array, rows are a JSON array.
+    """Read ``name=value`` words into the types that a template's header declares for its parameters.
 
     Example:
         >>> parse("t", {"ids": "strings", "limit": "integer?"}, ["ids=HP:0001250,HP:0002133", "limit=5"])
@@ -115,13 +102,8 @@ def _boolean(text: str) -> bool:
     return text.lower() == "true"
 
 
-def _strings(text: str) -> list[str]:
-    if text.startswith("["):
-        value = json.loads(text)
-        if not isinstance(value, list):
-            raise ValueError(text)
-        return value
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _strings(text: str) -> list[Any]:
+    return _rows(text) if text.startswith("[") else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _rows(text: str) -> list[Any]:

@@ -6,7 +6,6 @@ figures say nothing of any real model.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgdx.evaluate.osce_agents import NORMAL, Osce, OsceFact, matching
-from kgdx.evaluate.scripted_models import CHARACTERS_A_TOKEN, PREFIX, completion, kind_of
-from kgdx.llm.chat import ChatModel, Completion, OnText, Request
+from kgdx.evaluate.scripted_models import ScriptedModel, SectionedPrompt, kind_of
+from kgdx.llm.chat import Request
 
 ROLES: Mapping[str, str] = MappingProxyType(
     {
@@ -34,7 +33,6 @@ ROLES: Mapping[str, str] = MappingProxyType(
 ENOUGH = 6
 """Turns after which the right doctor states its diagnosis."""
 
-_SECTION = r"(?:^|\n)# {}\n+(?P<text>.*?)(?=\n# |\Z)"
 _OFFERED = re.compile(r"^(?P<id>[A-Za-z]+:\S+) (?P<label>.+?) \(\d", re.MULTILINE)
 _SAID = re.compile(r"^(?:Patient|Result): (?P<text>.+)$", re.MULTILINE)
 _TURN = re.compile(r"This is turn (?P<turn>\d+) of at most (?P<most>\d+)")
@@ -42,27 +40,16 @@ _DENIED = re.compile(r"^(?:no|not|denies|denied|without|absent)\b", re.IGNORECAS
 
 
 @dataclass(frozen=True, slots=True)
-class AgentPrompt:
+class AgentPrompt(SectionedPrompt):
     """What a scripted agent makes of a prompt.
 
     Attributes:
         role: Which of :data:`ROLES`; empty for another prompt.
-        words: The prompt.
         known: The cases that the agent knows.
     """
 
     role: str
-    words: str = field(repr=False)
     known: Sequence[Osce] = field(default=(), repr=False)
-
-    def section(self, title: str) -> str:
-        found = re.search(_SECTION.format(re.escape(title)), self.words, re.DOTALL)
-        return found["text"].strip() if found else ""
-
-    @property
-    def chance(self) -> int:
-        """A number that is the same for the same prompt."""
-        return int(hashlib.sha256(self.words.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16)
 
     def diagnoses(self) -> list[str]:
         """Return the diagnoses of the cases whose story is likest to what was said."""
@@ -79,33 +66,19 @@ _QUESTIONS = (
 
 
 @dataclass(frozen=True)
-class ScriptedAgent(ChatModel):
-    """A model of a kind; what it answers depends on the prompt alone.
+class ScriptedAgent(ScriptedModel):
+    """A model of one of :data:`KINDS`, which knows the cases that are played."""
 
-    Attributes:
-        kind: One of :data:`KINDS`.
-        known: The cases that are played.
-    """
-
-    kind: str
     known: Sequence[Osce] = field(default=(), repr=False)
 
-    @property
-    def name(self) -> str:
-        return PREFIX + self.kind
-
-    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        text = KINDS[self.kind](self.asked(request))
-        finish = "stop"
-        if request.max_tokens is not None and len(text) > CHARACTERS_A_TOKEN * request.max_tokens:
-            text, finish = text[: CHARACTERS_A_TOKEN * request.max_tokens], "length"
-        return completion(self.name, request, text, finish)
+    def answer(self, request: Request) -> str:
+        return KINDS[self.kind](self.asked(request))
 
     def asked(self, request: Request) -> AgentPrompt:
         """Read a prompt."""
         words = next((each.content for each in request.messages if each.role == "user"), "")
         role = next((role for role, heading in ROLES.items() if f"\n{heading}" in words), "")
-        return AgentPrompt(role, words, self.known)
+        return AgentPrompt(words, role, self.known)
 
 
 def scripted_agent(name: str, known: Sequence[Osce] = ()) -> ScriptedAgent:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -49,26 +50,10 @@ _IN_A_SENTENCE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptedPrompt:
-    """What a scripted model makes of a prompt.
+class SectionedPrompt:
+    """A prompt whose sections stand under headings."""
 
-    Attributes:
-        task: To plan, to answer from evidence, to answer by heart, or to judge.
-        asked: The question, where it is one that the model knows.
-        round: Number of the round.
-        evidence: Id → words of the evidence so far.
-        words: The prompt.
-    """
-
-    task: Task
-    asked: BenchmarkQuestion | None
-    round: int
-    evidence: Mapping[str, str]
     words: str = field(repr=False)
-
-    @property
-    def language(self) -> Literal["zh", "en"]:
-        return "zh" if self.asked is not None and self.asked.language == "zh" else "en"
 
     @property
     def chance(self) -> int:
@@ -80,27 +65,58 @@ class ScriptedPrompt:
         return found["text"].strip() if found else ""
 
 
-@dataclass(frozen=True)
-class Scripted(ChatModel):
-    """A model of a kind; what it answers depends on the prompt alone, never on the order of calls.
+@dataclass(frozen=True, slots=True)
+class ScriptedPrompt(SectionedPrompt):
+    """What a scripted model makes of a prompt.
 
     Attributes:
-        kind: One of :data:`KINDS`.
-        known: Words of a question → the question.
+        task: To plan, to answer from evidence, to answer by heart, or to judge.
+        asked: The question, where it is one that the model knows.
+        round: Number of the round.
+        evidence: Id → words of the evidence so far.
     """
 
+    task: Task
+    asked: BenchmarkQuestion | None
+    round: int
+    evidence: Mapping[str, str]
+
+    @property
+    def language(self) -> Literal["zh", "en"]:
+        return "zh" if self.asked is not None and self.asked.language == "zh" else "en"
+
+
+@dataclass(frozen=True)
+class ScriptedModel(ChatModel):
+    """A model of a kind; what it answers depends on the request alone, never on the order of calls."""
+
     kind: str
-    known: Mapping[str, BenchmarkQuestion] = field(repr=False)
 
     @property
     def name(self) -> str:
         return PREFIX + self.kind
 
+    @abstractmethod
+    def answer(self, request: Request) -> str:
+        """Return its answer, which is cut at the request's length."""
+
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        text = KINDS[self.kind](self.prompted(request))
+        text, most = self.answer(request), CHARACTERS_A_TOKEN * (request.max_tokens or 0)
+        finish = "length" if 0 < most < len(text) else "stop"
+        text = text[:most] if finish == "length" else text
         if on_text is not None:
             on_text(text)
-        return completion(self.name, request, text)
+        return completion(self.name, request, text, finish)
+
+
+@dataclass(frozen=True)
+class Scripted(ScriptedModel):
+    """A model of one of :data:`KINDS`, which knows questions by their words."""
+
+    known: Mapping[str, BenchmarkQuestion] = field(repr=False)
+
+    def answer(self, request: Request) -> str:
+        return KINDS[self.kind](self.prompted(request))
 
     def prompted(self, request: Request) -> ScriptedPrompt:
         """Read a prompt."""
@@ -108,7 +124,7 @@ class Scripted(ChatModel):
         found = _QUESTION.search(words)
         asked = self.known.get(re.sub(r"(?m)^> ", "", found["text"]).strip()) if found else None
         number = _ROUND.search(words)
-        return ScriptedPrompt(_task(words), asked, int(number[1]) if number else 1, _evidence(words), words)
+        return ScriptedPrompt(words, _task(words), asked, int(number[1]) if number else 1, _evidence(words))
 
 
 def scripted(name: str, questions: Iterable[BenchmarkQuestion]) -> Scripted:

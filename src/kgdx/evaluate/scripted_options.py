@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgdx.answer.option_questions import OptionQuestion, folded
-from kgdx.evaluate.scripted_models import PREFIX, completion, kind_of
-from kgdx.llm.chat import ChatModel, Completion, OnText, Request
+from kgdx.evaluate.scripted_models import ScriptedModel, kind_of
+from kgdx.llm.chat import Request
 from kgdx.policies.thought_prompts import with_options
 
 KNOWN: Mapping[str, float] = MappingProxyType({"knows": 1.0, "half-knows": 0.5, "guesses": 0.0})
@@ -32,29 +32,14 @@ _WORDS = re.compile(r"[a-z0-9][a-z0-9-]{3,}|[\u4e00-\u9fff]{2}")
 
 
 @dataclass(frozen=True)
-class ScriptedOptions(ChatModel):
-    """A model of a kind; what it says depends on the prompt and the seed, never on the order of calls.
+class ScriptedOptions(ScriptedModel):
+    """A model of one of :data:`KNOWN`, or :data:`UNSURE`, which knows questions with their options by their words."""
 
-    Attributes:
-        kind: One of :data:`KNOWN`, or :data:`UNSURE`.
-        known: Question with its options, as it stands in a prompt → the question.
-    """
-
-    kind: str
     known: Mapping[str, OptionQuestion] = field(repr=False)
 
-    @property
-    def name(self) -> str:
-        return PREFIX + self.kind
-
-    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+    def answer(self, request: Request) -> str:
         words = request.messages[-1].content
-        text = self._said(words, f"{request.seed}/{request.number}" if request.temperature else "")
-        if on_text is not None:
-            on_text(text)
-        return completion(self.name, request, text)
-
-    def _said(self, words: str, sample: str) -> str:
+        sample = f"{request.seed}/{request.number}" if request.temperature else ""
         found = _ASKED.search(words)
         asked = found["asked"].rstrip("\n") if found else ""
         question, options = self.known.get(asked), dict(_OPTION.findall(asked))

@@ -104,15 +104,15 @@ def stated_by_either(snapshot: Snapshot) -> dict[str, Column]:
         raise _damaged(folder, error) from error
 
 
-def kept_sources(snapshot: Snapshot, store: Callable[[], Store]) -> tuple[Row, ...]:
-    """Return the rows of the template ``sources``, asking the store for them once a build."""
+def kept_rows(snapshot: Snapshot, name: str, store: Callable[[], Store]) -> tuple[Row, ...]:
+    """Return the rows of a template that no save changes, ``sources`` or ``build``, asked for once a build."""
 
     def compute(folder: Path) -> None:
-        (folder / "sources.json").write_text(json.dumps(store().run("sources"), ensure_ascii=False), encoding="utf-8")
+        (folder / "rows.json").write_text(json.dumps(store().run(name), ensure_ascii=False), encoding="utf-8")
 
-    folder = snapshot.derived("sources", VERSION, compute)
+    folder = snapshot.derived(name, VERSION, compute)
     try:
-        return tuple(json.loads((folder / "sources.json").read_bytes()))
+        return tuple(json.loads((folder / "rows.json").read_bytes()))
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
 

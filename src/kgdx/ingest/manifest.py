@@ -221,12 +221,10 @@ class Manifest(_Model):
 
     @property
     def path(self) -> Path | None:
-        """The file that it was read from."""
         return self._path
 
     @property
     def shipped(self) -> bool:
-        """Whether it is one of those that come with kgdx."""
         return self._path is None or self._path.parent == resource("loaders")
 
 
@@ -241,16 +239,7 @@ def is_manifest(word: str) -> bool:
 
 
 def read_manifest(path: Path, *, named: bool = True) -> Manifest:
-    """Read and validate one manifest file.
-
-    Args:
-        path: The file.
-        named: Whether it has to be named like its source.
-
-    Raises:
-        SourceError: It is not readable YAML, or a field is missing, unknown or wrong; the message says where, and what
-            may stand there.
-    """
+    """Read and validate one manifest file."""
     try:
         text = path.read_text("utf-8")
         content = yaml.safe_load(text)
@@ -277,7 +266,6 @@ def read_manifest(path: Path, *, named: bool = True) -> Manifest:
 
 
 def _advice(error: Any) -> str:
-    """Return what is wrong with a field, with the names that it may have where it has an unknown one."""
     if error["type"] != "extra_forbidden":
         return str(error["msg"])
     parts = [part for part in error["loc"] if isinstance(part, str)]
@@ -302,12 +290,6 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
     They are those that ship with kgdx, those of installed packages, and the user's own: in the folder ``loaders``
     beside the configuration, and ``more``, which win over that folder. None may have the name of one that ships.
 
-    Args:
-        more: Files of further manifests.
-
-    Raises:
-        SourceError: A manifest is wrong, or has the name of one that ships with kgdx.
-
     Example:
         >>> list(manifests())[0]
         'hp'
@@ -317,7 +299,6 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
 
 
 def own_folder() -> Path:
-    """Return the folder in which the user's own manifests are found by name."""
     return Settings.load().home / "loaders"
 
 
@@ -345,9 +326,6 @@ def _shipped() -> Mapping[str, Manifest]:
 def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
     """Return one manifest of :func:`manifests`.
 
-    Raises:
-        SourceError: There is no source of that name; the message names the one that is meant, or lists them.
-
     Example:
         >>> manifest("hpoa").needs
         ('hp',)
@@ -362,9 +340,6 @@ def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
 
 def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] = ()) -> Iterator[str]:
     """Go through what a source needs, and what that needs, then the source itself.
-
-    Raises:
-        SourceError: A source that is needed does not exist, or sources need each other.
 
     Example:
         >>> list(with_needs("hpoa", manifests()))
@@ -395,10 +370,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def line_of(text: str, place: Sequence[str | int]) -> int:
     r"""Return the line of a YAML text on which something stands, or would have to.
-
-    Args:
-        text: The YAML.
-        place: Keys and indices that lead to it.
 
     Example:
         >>> line_of("name: mine\nnodes:\n  - class: Gene\n", ("nodes", 0, "class"))

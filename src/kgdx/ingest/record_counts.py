@@ -52,7 +52,6 @@ class RecordTally:
     rejects: list[pl.DataFrame] = field(default_factory=list)
 
     def of(self, source: str) -> RecordCounts:
-        """Return the counts of a source."""
         return self.counts.setdefault(source, RecordCounts())
 
     def add(self, rows: pl.DataFrame, outcome: str) -> None:
@@ -81,7 +80,6 @@ class RecordTally:
         return judged.filter(pl.col(_REASON).is_null()).drop(_REASON)
 
     def quarantine(self) -> pl.DataFrame:
-        """Return all refused records."""
         return quarantine_table(self.rejects)
 
 
@@ -105,7 +103,6 @@ def _records(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def marked(table: StagedTable) -> pl.DataFrame:
-    """Return a table's rows with the bookkeeping columns that :class:`RecordTally` counts by."""
     return table.rows.with_columns(pl.lit(table.source).alias(SOURCE), pl.lit(table.role).alias(ROLE))
 
 
@@ -120,5 +117,4 @@ def part_of(table: StagedTable) -> str:
 
 
 def shape_of_reason() -> pl.Expr:
-    """Return an expression over the column ``reason``: the reason with ids and quoted values taken out of it."""
     return pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…")

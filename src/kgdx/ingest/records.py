@@ -188,7 +188,6 @@ class RecordBuilder:
         self.refused: list[tuple[str | None, int | None, str, str, str | None]] = []
 
     def add(self, frame: str, *values: Any) -> None:
-        """Add a row: its line, then the columns' values."""
         self._frames[frame].add(values)
 
     def holds(self, frame: str) -> bool:
@@ -205,15 +204,12 @@ class RecordBuilder:
 
     @property
     def first_reason(self) -> str | None:
-        """Why the first refused record was refused."""
         return self.refused[0][3] if self.refused else None
 
     def frame(self, name: str) -> pl.DataFrame:
-        """Return one frame, which is complete."""
         return self._frames[name].done()
 
     def rejects(self) -> pl.DataFrame:
-        """Return the refused records so far."""
         return pl.DataFrame(self.refused, schema=REFUSED, orient="row")
 
     def records(self, version: str | None = None, warnings: Iterable[str] = ()) -> Records:

@@ -73,7 +73,6 @@ class IdColumn:
 
     @property
     def minted(self) -> bool:
-        """Whether its ids are made from words."""
         return "mint:" in self.expression
 
 

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from kgdx.errors import ConfigError, MissingExtraError, UsageError
-from kgdx.learn.workers import Doer, Outcome, Post, processors
+from kgdx.learn.workers import Doer, Post, ShareOutcome, processors
 
 LOCAL = "local"
 """The address that stands for a Ray of this machine's own."""
@@ -63,15 +63,15 @@ class Actors:
         self.size = size or most
         self.gone: type[Exception] = ray.exceptions.RayError
         self._kind = ray.remote(num_cpus=1, max_restarts=0)(Doer)
-        self._given: dict[Any, list[Future[Outcome]]] = {}
+        self._given: dict[Any, list[Future[ShareOutcome]]] = {}
 
-    def submit(self, items: Sequence[Any]) -> Future[Outcome]:
+    def submit(self, items: Sequence[Any]) -> Future[ShareOutcome]:
         """Hand a share over to the actor that has least to do; a new one waits where the processors are taken."""
         left = {actor: sum(not each.done() for each in given) for actor, given in self._given.items()}
         actor = min(left, key=lambda each: left[each], default=None)
         if actor is None or (left[actor] and len(left) < self.size):
             actor = self._kind.remote(self._post)
-        future: Future[Outcome] = actor.do.remote(items).future()
+        future: Future[ShareOutcome] = actor.do.remote(items).future()
         self._given.setdefault(actor, []).append(future)
         return future
 

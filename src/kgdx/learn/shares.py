@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from kgdx.errors import StoreError, UsageError
 from kgdx.learn.ray_actors import Actors
-from kgdx.learn.workers import Outcome, Post, Processes, Work
+from kgdx.learn.workers import Post, Processes, ShareOutcome, Work
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -111,11 +111,11 @@ class _Share:
     """Items with what becomes of them; ``None`` where it was lost with a process."""
 
     items: list[Any]
-    future: Future[Outcome] | None
+    future: Future[ShareOutcome] | None
     deaths: int = 0
 
 
-def _finished(crew: Processes | Actors, waiting: deque[_Share]) -> Outcome:
+def _finished(crew: Processes | Actors, waiting: deque[_Share]) -> ShareOutcome:
     """Take the first share, and return what came of it.
 
     Where a process dies, all that were under way are lost; the first is done again alone, so that whatever kills

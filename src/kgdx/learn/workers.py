@@ -36,7 +36,7 @@ class Work(Protocol[Item_contra, Result_co]):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ShareOutcome:
     """What came of a share.
 
     Attributes:
@@ -89,7 +89,7 @@ class Doer:
         self._post = post
         self._act: Callable[[Any], Any] | None = None
 
-    def do(self, items: Sequence[Any]) -> Outcome:
+    def do(self, items: Sequence[Any]) -> ShareOutcome:
         """Do the items of a share, up to the first that fails."""
         results: list[Any] = []
         try:
@@ -98,11 +98,11 @@ class Doer:
             for item in items:
                 results.append(self._act(item))
         except KgdxError as error:
-            return Outcome(results, error)
+            return ShareOutcome(results, error)
         except Exception as error:  # a fault of the program: raised again where somebody sees it
             error.add_note(traceback.format_exc())
-            return Outcome(results, error)
-        return Outcome(results)
+            return ShareOutcome(results, error)
+        return ShareOutcome(results)
 
 
 class Processes:
@@ -120,7 +120,7 @@ class Processes:
         self._post, self.size = post, size
         self._pool: ProcessPoolExecutor | None = None
 
-    def submit(self, items: Sequence[Any]) -> Future[Outcome]:
+    def submit(self, items: Sequence[Any]) -> Future[ShareOutcome]:
         """Hand a share over to whoever is free first."""
         if self._pool is None:
             context = get_context("spawn")
@@ -169,7 +169,7 @@ def _begin(post: Post, lifeline: Connection) -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-def _do(items: Sequence[Any]) -> Outcome:
+def _do(items: Sequence[Any]) -> ShareOutcome:
     assert _doer is not None
     return _doer.do(items)
 

@@ -62,8 +62,8 @@ class EndingPolicy(Policy):
     """How many candidates are ranked for a case."""
     explain: int = 3
     """How many of them are explained."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def close(self, state: State) -> Wish | None:
         """Return the next action on the way to the end."""

@@ -33,17 +33,22 @@ class FixedPolicy(Policy):
     """Language of the case's text; found out when ``None``."""
     gates: bool = True
     """Whether diseases that sex or age rules out are left out."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def choose(self, state: State) -> Wish | None:
         """Return the next action of the fixed order."""
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:
-            abstain = not self.also
-            how = {"case_bank": self.case_bank, "gates": self.gates}
-            return Rank(top=self.top, also=self.also, **how, explain=True, abstain=abstain)
+            return Rank(
+                top=self.top,
+                also=self.also,
+                case_bank=self.case_bank,
+                gates=self.gates,
+                explain=True,
+                abstain=not self.also,
+            )
         ranking = ranking_of(state)
         if ranking is not None and not ranking.candidates:
             return Diagnose()

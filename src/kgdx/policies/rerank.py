@@ -55,8 +55,8 @@ class RerankPolicy(Policy):
     """How many candidates to list."""
     explain: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many of them to explain."""
-    case_bank: bool = False
-    """Whether to match with the graph's other patients too."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients too; ``None`` where it has some."""
     candidates: Annotated[int, Field(ge=2, le=500)] = 50
     """How many candidates the model orders."""
     prompt: Annotated[Instruction, BeforeValidator(_read)] = instruction("vanilla")

@@ -1,42 +1,54 @@
-"""Other patients as evidence: a switch of its own, off by default.
+"""Other patients as evidence: published ones, and any that a graph holds with their diagnosis.
 
-Patients whose diagnosis the graph knows are scored like diseases, each finding certain; a disease then counts for its
-own score and its patients' together, τ ln(e^(s/τ) + Σ_p e^(s_p/τ)): several patients alike say more than one. A case is
-never matched with itself or one of its own publication.
+Patients whose diagnosis the graph knows are scored like diseases, each finding certain. A disease then counts for its
+own score, for what its n patients change in its frequencies, and for the three of them that are most alike, together:
+
+    s'(d) = τ ln( e^((s(d) + δ u(d)) / τ) + (1 + n)^−c Σ_p e^(s_p / τ) ),
+    u(d) = 1/|Q| Σ_t max(0, ln x(f'(t,d)) − ln x(f(t,d))),    f'(t,d) = (m f(t,d) + k(t,d)) / (m + n),
+
+with k of the n patients having t, and x the likelihood ratio of :func:`kgdx.rank.feature_matrices.columns` without its
+neighbours. By c the best of many patients is worth less than that of few, since some are always alike. A patient never
+lowers its disease; a case is never matched with itself or one of its own publication.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
-from kgdx.rank.feature_matrices import columns, propagate
-from kgdx.rank.fusion import fused
+from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, columns, propagate
+from kgdx.rank.fusion import PatientWeights, fused
+from kgdx.rank.gates import names_found
 from kgdx.rank.person_scorer import ByPerson
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.term_scorers import Coverage
+from kgdx.rank.ranker import Ranker
+from kgdx.rank.ranking_model import VERSION as MODEL
+from kgdx.rank.ranking_model import compile_model, read_part, write_part
+from kgdx.rank.term_scorers import Coverage, dense
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.fusion import Scale, Scored
-    from kgdx.rank.ranker import Ranker
 
+VERSION = 1
+"""Changes when the compiled arrays do."""
 GAIN = 1e-4
 """A score that a patient raises by less was not raised but rounded."""
-POOLING = 1.0
-"""τ: how much several patients of a disease add up; chosen on development phenopackets that no annotation cites."""
 NEAREST = 4096
 """Findings of which the nearest patients are kept: with 5,000 patients 20 kB each."""
-SHOWN = 3
-"""How many patients are named for a candidate."""
+ALIKE = 3
+"""How many patients of a disease count, and are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +59,33 @@ class Matched:
         bank: The patients.
         query: The case.
         value: Score of each patient, −∞ for those left out, and for those that share no finding; shape (patients,).
+        count: How many patients of each disease count; shape (diseases of the bank,).
+        update: u of each disease of the bank.
     """
 
     bank: CaseBank
     query: Query
     value: Floats
+    count: Ints
+    update: Floats
 
     def raised(self, total: Floats) -> Floats:
-        """Return the candidates' scores together with their patients'; each is at least its best patient's."""
-        raised, pooling = total.copy(), self.bank.pooling
+        """Return the candidates' scores together with their patients'; none is lowered."""
+        bank, weights = self.bank, self.bank.weights
         there = np.flatnonzero(np.isfinite(self.value))
-        candidate, value = self.bank.candidate[there], self.value[there].astype(total.dtype)
-        np.maximum.at(raised, candidate, value)
-        if pooling > 0:
-            of = np.unique(candidate)
-            share = np.exp((total - raised) / pooling)
-            np.add.at(share, candidate, np.exp((value - raised[candidate]) / pooling))
-            raised[of] += pooling * np.log(share[of])
+        there = there[np.lexsort((-self.value[there], bank.place[there]))]
+        place = bank.place[there]
+        nearest = np.r_[[True] * ALIKE, place[ALIKE:] != place[:-ALIKE]][: len(place)]
+        place, value = place[nearest], self.value[there][nearest].astype(np.float64)
+        own = total[bank.diseases].astype(np.float64) + weights.update * self.update
+        most = own.copy()
+        np.maximum.at(most, place, value)
+        share = np.exp((own - most) / weights.pooling)
+        alike = np.exp((value - most[place]) / weights.pooling)
+        np.add.at(share, place, alike * (1.0 + self.count[place]) ** -weights.crowding)
+        alike_of = np.unique(place)
+        raised = total.copy()
+        raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
         return raised
 
     def told(self, candidate: Candidate, number: int, total: Floats) -> Candidate:
@@ -82,16 +104,26 @@ class Matched:
 
     def cases(self, candidate: int) -> tuple[MatchedCase, ...]:
         """Return the most similar patients of a candidate that share a finding with the query, best first."""
-        found: list[MatchedCase] = []
         patients = np.flatnonzero((self.bank.candidate == candidate) & np.isfinite(self.value))
-        for patient in patients[np.argsort(-self.value[patients], kind="stable")].tolist():
-            if len(found) == SHOWN:
-                break
-            shared = self.bank.shared(self.query, patient)
-            if shared:
-                score = float(self.value[patient])
-                found.append(MatchedCase(self.bank.ids[patient], score, shared, self.bank.publications[patient]))
-        return tuple(found)
+        return tuple(
+            MatchedCase(
+                self.bank.ids[each],
+                float(self.value[each]),
+                self.bank.shared(self.query, each),
+                self.bank.publications[each],
+            )
+            for each in patients[np.argsort(-self.value[patients], kind="stable")][:ALIKE].tolist()
+        )
+
+    def covered(self, candidate: int) -> float:
+        """Return how well the most similar patient of a candidate covers the findings, as ``coverage`` does."""
+        own = np.flatnonzero(self.bank.candidate == candidate)
+        if not len(own) or not np.isfinite(self.value[own]).any():
+            return 0.0
+        best = int(own[self.value[own].argmax()])
+        ic = self.bank.basis.ic[self.query.observed]
+        similar = [float(self.bank.similar(term)[best]) for term in self.query.observed.tolist()]
+        return float(np.dot(ic, similar) / max(float(ic.sum()), 1e-9))
 
 
 class CaseBank:
@@ -101,40 +133,22 @@ class CaseBank:
         ranker: Supplies the terms, and which candidate a diagnosis is.
         snapshot: Holds the patients.
         synthetic: Whether made-up patients count too: they say nothing of real ones that the annotations do not.
-        pooling: τ of what several patients of a disease add up to; 0 for the best one alone.
+        weights: What patients are worth; those of the ranker's weights by default.
     """
 
     def __init__(
-        self, ranker: Ranker, snapshot: Snapshot, *, synthetic: bool = False, pooling: float = POOLING
+        self, ranker: Ranker, snapshot: Snapshot, *, synthetic: bool = False, weights: PatientWeights | None = None
     ) -> None:
-        self.pooling = pooling
-        self._basis = ranker.model.basis
-        self._names = ranker.names
-        ids, labels, stated, publications = (
-            snapshot.values("patient_case", name).values() for name in ("id", "label", "diseases", "publications")
-        )
-        numbers = [{ranker.number_of(id) for id in diseases} - {-1} for diseases in stated]
-        made_up = snapshot.values("patient_case", "synthetic").values()
-        real = [synthetic or not each for each in made_up]
-        known = np.array([len(each) == 1 and use for each, use in zip(numbers, real, strict=True)], bool)
-        kept = np.flatnonzero(known).tolist()
-        if not kept:
-            hint = "load some with `kgdx build hp hpoa genes phenopackets=FILE`"
-            raise StoreError("the graph holds no patient case with a diagnosis to match with", hint=hint)
-        self.candidate = np.array([next(iter(numbers[row])) for row in kept], np.int64)
-        self.ids = [ids[row] for row in kept]
-        self.publications = [tuple(publications[row]) for row in kept]
-        self._reported: dict[str, list[int]] = defaultdict(list)
-        for number, (row, papers) in enumerate(zip(kept, self.publications, strict=True)):
-            for name in {ids[row], labels[row], *papers} - {None}:
-                self._reported[name].append(number)
-        annotations = self._findings(snapshot, known)
-        lacking = Annotations(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
-        propagated = propagate(annotations, self._basis.up)
-        self._columns = columns(annotations, lacking, propagated, self._basis, len(kept))
+        self.weights = weights or ranker.weights.patients
+        self.basis, self._names, self._snapshot = ranker.model.basis, ranker.names, snapshot
+        self._frequency, self._size = ranker.model.columns.frequency, ranker.model.columns.size
+        folder = compile_bank(ranker, snapshot, synthetic=synthetic)
+        self.candidate, self._rows = (mapped(folder / f"{name}.npy") for name in ("candidate", "rows"))
+        self._columns: Columns = read_part(Columns, folder, "")
+        self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._nearest = Coverage(ranker.model, {}, self._columns)
-        self._similar: Recent[int, Floats] = Recent(NEAREST)
+        self._similar, self._stated = Recent[int, Floats](NEAREST), Recent[int, Floats](NEAREST)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
 
@@ -142,6 +156,31 @@ class CaseBank:
     def size(self) -> int:
         """Number of patients."""
         return len(self.candidate)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Id of each patient."""
+        return [str(each) for each in self._column("id")]
+
+    @cached_property
+    def publications(self) -> list[tuple[str, ...]]:
+        """Where each patient is reported."""
+        return [tuple(each) for each in self._column("publications")]
+
+    def _column(self, name: str) -> list[Any]:
+        values = self._snapshot.values("patient_case", name).values()
+        return [values[row] for row in self._rows.tolist()]
+
+    @cached_property
+    def _reported(self) -> dict[str, list[int]]:
+        """Publication, id or label → the patients that it names."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, (id, label, papers) in enumerate(
+            zip(self.ids, self._column("label"), self.publications, strict=True)
+        ):
+            for name in {id, label, *papers} - {None}:
+                found[name].append(number)
+        return found
 
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
         """Return whether the bank has a patient of the candidate that nothing in ``leave_out`` names."""
@@ -154,9 +193,26 @@ class CaseBank:
             scored: The case; on its scales the patients are standardised.
             leave_out: Publications, and ids or labels of patients, that do not count.
         """
-        value = self.scores(scored.query, scored.scales)
-        used = self.used(leave_out) & self._sharing(scored.query)
-        return Matched(self, scored.query, np.where(used, value, -np.inf))
+        query, used = scored.query, self.used(leave_out)
+        count = np.bincount(self.place[used], minlength=len(self.diseases))
+        sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
+        for term in query.observed.tolist():
+            having = self._columns.frequency.columns(term)
+            sharing[having] = True
+            scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
+            stated = self._stated.get(term, partial(self._stated_of, term))
+            also = np.bincount(self.place[having[used[having]]], minlength=len(self.diseases))
+            known = self.weights.annotations
+            rates = (known * stated + also) / (known + count)
+            update += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
+        update /= max(len(query.observed), 1)
+        value = self.scores(query, scored.scales)
+        return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update)
+
+    def _stated_of(self, term: int) -> Floats:
+        """How often each disease of the bank is annotated to have a term."""
+        stated: Floats = dense(*self._frequency.row(term), self._size)[self.diseases]
+        return stated
 
     def scores(self, query: Query, scales: Mapping[str, Scale]) -> Floats:
         """Return each patient's score, as if it were a disease; shape (patients,).
@@ -175,19 +231,12 @@ class CaseBank:
         having = (term for term in query.observed.tolist() if patient in self._columns.frequency.columns(term))
         return tuple(self._names.term(term) for term in having)
 
-    def _sharing(self, query: Query) -> Ints:
-        """Whether each patient has a finding of the query, or something more specific."""
-        sharing = np.zeros(self.size, bool)
-        for term in query.observed.tolist():
-            sharing[self._columns.frequency.columns(term)] = True
-        return sharing
-
     def similar(self, term: int) -> Floats:
         """Return each patient's similarity to a finding, that of the nearest of the patient's own; shape (patients,).
 
         It is what :class:`~kgdx.rank.scorers.Coverage` compares by, from 0 to 1; computed once and kept.
         """
-        return self._similar.get(term, lambda: self._nearest.row(term) / max(float(self._basis.ic[term]), 1e-9))
+        return self._similar.get(term, lambda: self._nearest.row(term) / max(float(self.basis.ic[term]), 1e-9))
 
     def used(self, leave_out: frozenset[str]) -> Ints:
         """Return which patients count where some publications and ids do not; shape (patients,)."""
@@ -196,11 +245,48 @@ class CaseBank:
             used[self._reported.get(name, [])] = False
         return used
 
-    def _findings(self, snapshot: Snapshot, known: Ints) -> Annotations:
+
+def compile_bank(ranker: Ranker, snapshot: Snapshot, *, synthetic: bool = False) -> Path:
+    """Compute the arrays of a snapshot's patients with one diagnosis that is ranked, once; return their folder."""
+    made_up, stated = (snapshot.values("patient_case", name).values() for name in ("synthetic", "diseases"))
+    if not made_up or (all(made_up) and not synthetic):
+        raise _no_patient()
+
+    def write(folder: Path) -> None:
+        numbers = [{ranker.number_of(id) for id in diseases} - {-1} for diseases in stated]
+        known = np.array(
+            [len(each) == 1 and (synthetic or not made) for each, made in zip(numbers, made_up, strict=True)], bool
+        )
+        rows = np.flatnonzero(known)
+        if not len(rows):
+            raise _no_patient()
+        basis, terms = ranker.model.basis, len(ranker.model.basis.ic)
         case, term = (snapshot.column("observed", end) for end in ("case", "phenotype"))
-        use = known[case] & (np.diff(self._basis.up.start) > 0)[term]
+        use = known[case] & (np.diff(basis.up.start) > 0)[term]
         number = np.cumsum(known) - 1
-        terms = len(self._basis.ic)
         keys = np.unique(number[case[use]].astype(np.int64) * terms + term[use])
-        candidate, found = (part.astype(np.int32) for part in np.divmod(keys, terms))
-        return Annotations(candidate, found, np.ones(len(keys), np.float32))
+        patient, found = (part.astype(np.int32) for part in np.divmod(keys, terms))
+        annotations = Annotations(patient, found, np.ones(len(keys), np.float32))
+        lacking = Annotations(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+        write_part(columns(annotations, lacking, propagate(annotations, basis.up), basis, len(rows)), folder, "")
+        np.save(folder / "rows.npy", rows.astype(np.int32), allow_pickle=False)
+        candidate = np.array([next(iter(numbers[row])) for row in rows.tolist()], np.int64)
+        np.save(folder / "candidate.npy", candidate, allow_pickle=False)
+
+    return snapshot.derived("patients-made-up" if synthetic else "patients", f"{MODEL}.{VERSION}", write)
+
+
+def _no_patient() -> StoreError:
+    hint = "load some with `kgdx build hp hpoa genes phenopackets=FILE`"
+    return StoreError("the graph holds no patient case with a diagnosis to match with", hint=hint)
+
+
+def compile_if_annotated(snapshot: Snapshot) -> Path | None:
+    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
+    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
+        return None
+    ranker = Ranker.open(snapshot)
+    with suppress(StoreError):  # of a graph without patients
+        compile_bank(ranker, snapshot)
+    names_found(snapshot)
+    return compile_model(snapshot)

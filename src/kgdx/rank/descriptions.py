@@ -1,6 +1,7 @@
 """Which diseases anything describes, and what their symptoms in words say in terms of the ontology.
 
-A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it. Its symptoms
+A disease takes part in ranking where the graph has phenotypes, symptoms, a text, tests or patients of it;
+a label that only patients have does not. Its symptoms
 in words that name a phenotype become pseudo-annotations, so that a finding given as a term finds it, too.
 """
 
@@ -26,6 +27,8 @@ ARTICLE_FREQUENCY = 0.45
 """Frequency of a symptom that an English article names."""
 LIST_FREQUENCY = 0.35
 """Frequency of a symptom in a Chinese list, which is long and unsorted."""
+LABELS = "KGDX:"
+"""Ids of names that a source of cases or of one's own brought: as the label of a patient alone it is no candidate."""
 _ENDS = {"has_symptom": "disease", "recommend_test": "disease", "mentions": "disease"}
 
 
@@ -42,18 +45,14 @@ def group_names() -> frozenset[str]:
 
 
 def described(snapshot: Snapshot, annotated: Ints) -> Ints:
-    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated.
-
-    Args:
-        snapshot: The graph's tables.
-        annotated: Which disease rows have annotations that take part in ranking; shape (diseases,).
-    """
+    """Return which disease rows anything describes; names of groups are left out where no phenotype is annotated."""
     found = np.zeros(len(annotated), bool)
     for table, end in _ENDS.items():
         found[snapshot.column(table, end)] = True
     if snapshot.rows("patient_case"):
         known = {id for ids in snapshot.column("patient_case", "diseases") for id in ids}
-        found |= np.isin(snapshot.column("disease", "id").astype(str), sorted(known))
+        ids = snapshot.column("disease", "id").astype(str)
+        found |= np.isin(ids, sorted(known)) & ~np.char.startswith(ids, LABELS)
     if found.any():
         found |= _told(snapshot)
         names = snapshot.column("disease", "name").tolist()

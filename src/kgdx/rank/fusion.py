@@ -56,6 +56,20 @@ class Posterior(_Part):
     reference: Reference
 
 
+class PatientWeights(_Part):
+    """What patients of the case bank are worth (:mod:`kgdx.rank.case_bank`)."""
+
+    pooling: PositiveFloat
+    """τ: how much several patients of a disease, and its own score, add up."""
+    crowding: Annotated[float, Field(ge=0, le=1)]
+    """c: how much less each of many patients of a disease is worth."""
+    update: Annotated[float, Field(ge=0)]
+    """δ: weight of what patients change in a disease's frequencies."""
+    annotations: PositiveFloat
+    """m: as how many patients a disease's annotations count."""
+    reference: Reference
+
+
 class Mix(_Part):
     """A retrieval method: what its scorers weigh, and how that was found."""
 
@@ -79,6 +93,7 @@ class Weights(_Part):
     own_words: bool = False
     """Whether the clauses of a text count beside phrases that were given with it."""
     posterior: Posterior
+    patients: PatientWeights
 
     @classmethod
     def read(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Weights:
@@ -99,7 +114,8 @@ class Weights(_Part):
                 scorers = {
                     name: Weight(weight=weight, reference="given by the caller") for name, weight in given.items()
                 }
-                return cls(scorers=scorers, posterior=cls.read().posterior)
+                shipped = cls.read()
+                return cls(scorers=scorers, posterior=shipped.posterior, patients=shipped.patients)
             except ValidationError as error:
                 raise UsageError(f"weights of scorers: {_first(error)}", hint="give each scorer one number") from error
         path = resource("ranking", "weights.yaml") if given is None else Path(given)
@@ -128,7 +144,7 @@ class Weights(_Part):
             raise UsageError(f"the retrieval method {name[:40]} has no weights", hint=f"weighed are {others}")
         mix = self.methods[name]
         scorers = {each: Weight(weight=weight, reference=mix.reference) for each, weight in mix.scorers.items()}
-        return Weights(scorers=scorers, posterior=self.posterior, own_words=mix.own_words)
+        return self.model_copy(update={"scorers": scorers, "own_words": mix.own_words, "methods": {}})
 
 
 def _first(error: ValidationError) -> str:

@@ -2,7 +2,7 @@
 
 Orphanet often describes at one entry what OMIM splits by gene, or at several what OMIM has as one. Where no OMIM entry
 is the same, such an entry repeats the annotations of the candidates that it is linked to, and as a row of its own it
-would stand in their way.
+would stand in their way. So would the pneumonia of children beside pneumonia in a source of everyday diseases.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from kgdx.arrays.sparse import Ints, Sparse
 from kgdx.rank.candidates import Candidates
 
-NESTED = "ORPHA:"
-"""Entries of this source are nested …"""
-HOSTS = "OMIM:"
-"""… under linked candidates that an entry of this one stands for."""
+NESTED, HOSTS = "ORPHA:", "OMIM:"
+"""Entries of the first source are nested under linked candidates that an entry of the second stands for."""
+MINTED = "KGDX:"
+"""What such a source has for some patients only (小儿肺炎) is nested under the disease, whatever stands for that."""
 
 
 def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints) -> Candidates:
@@ -27,11 +27,7 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
     A nested entry belongs to the first candidate that it is linked to, by which its id finds a place in the ranking.
     It keeps its annotations, which the candidates below it inherit as they do from any broader group.
 
-    Args:
-        candidates: All of them.
-        ids: CURIE of each disease row.
-        broad: Disease rows of broader entries; shape (pairs,).
-        narrow: The narrower entry of each.
+    ``broad`` and ``narrow`` are disease rows, those of the broader and of the narrower entry of each pair.
 
     Example:
         >>> from kgdx.rank.candidates import merged
@@ -50,6 +46,11 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
     linked = may[inner] & host[outer]
     of_host = np.full(size, size, np.int32)
     np.minimum.at(of_host, inner[linked], outer[linked].astype(np.int32))
+    minted = np.array([id.startswith(MINTED) for id in standing], bool)
+    below = minted[inner] & (np.arange(len(known)) >= len(broad))[known] & (of_host[inner] == size) & (inner != outer)
+    below &= ~np.isin(outer, inner[below])  # one of the old among the forms of children is under neither
+    top = np.where(of_host[outer] < size, of_host[outer], outer)
+    np.minimum.at(of_host, inner[below], top[below].astype(np.int32))
     stays = of_host == size
     number = np.empty(size, np.int32)  # candidates first, then nested entries, each in their order
     number[np.argsort(~stays, kind="stable")] = np.arange(size)

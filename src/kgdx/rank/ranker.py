@@ -31,12 +31,12 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
-from kgdx.rank.gates import Gates, names_found
+from kgdx.rank.gates import Gates
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
-from kgdx.rank.ranking_model import VERSION, RankModel, compile_model, open_model
+from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import judged, too_little
 from kgdx.results.ranked import Candidate
@@ -156,41 +156,39 @@ class Ranker:
         out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
-        def find() -> tuple[Candidate, ...]:
+        def find() -> tuple[tuple[Candidate, ...], float]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
-            matched = None if bank is None else (bank, left_out)
             try:
-                return tuple(self._best(query, top, others, matched, out, explain=explain, by_family=by_family))
+                matched = None if bank is None else bank.match(self.score_query(query), left_out)
+                return self._best(query, top, others, matched, out, explain=explain, by_family=by_family)
             except IndexError as error:  # a disk has changed an index by itself: opening cannot see that
                 hint = "`kgdx verify` lists what is wrong; build the graph again with `kgdx build`"
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
         found = self._results.get(("rank", self.key(query), by_family, gates, top, *others), find) if short else find()
-        scored = self.score_query(query)
-        shown = np.where(np.any(list(out.values()), axis=0), -np.inf, scored.total) if out else scored.total
-        first = float(self.posterior(scored)[int(shown.argmax())])
+        candidates, share = found
         judgement = replace(
-            judged(first),
+            judged(share),
             left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
             setting=setting(query.case)[0],
             setting_rule=setting(query.case)[1],
         )
-        return Ranking(found, self.model.columns.size, issues, judgement)
+        return Ranking(candidates, self.model.columns.size, issues, judgement)
 
     def _best(
         self,
         query: Query,
         top: int,
         others: list[int],
-        bank: tuple[Bank, frozenset[str]] | None,
+        matched: Any,
         out: Mapping[str, Ints],
         *,
         explain: bool,
         by_family: bool,
-    ) -> list[Candidate]:
+    ) -> tuple[tuple[Candidate, ...], float]:
+        """Return the best candidates, and the share of the first among the annotated diseases."""
         scored = self.score_query(query)
-        matched = None if bank is None else bank[0].match(scored, bank[1])
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
@@ -198,31 +196,34 @@ class Ranker:
         ranks = family_rows.ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
-        explained = self._explains(scored)
+        explained = self._explains(scored, matched, numbers)
         candidates = [
-            self._candidate(number, rank, parts, explained)
-            for (number, rank), parts in zip(places.items(), scored.parts(numbers), strict=True)
+            self._candidate(number, rank, parts, share)
+            for (number, rank), parts, share in zip(places.items(), scored.parts(numbers), explained, strict=True)
         ]
         if matched is not None:
             candidates = [matched.told(*each, total) for each in zip(candidates, places, strict=True)]
         for place, row in enumerate(rows):
             candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
-        return self._explained(scored, candidates, numbers) if explain else candidates
+        best = self._explained(scored, candidates, numbers) if explain else candidates
+        return tuple(best), float(self.posterior(scored, total).max())
 
-    def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: Floats | None) -> Candidate:
-        described = self.names.candidate(number)._asdict()
-        found = Candidate(rank=rank, **described, score=sum(parts.values()), parts=parts, family=self._family(number))
-        return found if explained is None else replace(found, explained=round(float(explained[number]), 3))
+    def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
+        described, family = self.names.candidate(number)._asdict(), self._family(number)
+        return Candidate(
+            rank=rank, **described, score=sum(parts.values()), parts=parts, family=family, explained=explained
+        )
 
-    def _explains(self, scored: Scored) -> Floats | None:
-        """The share of the findings' information that each candidate's annotations cover, of what one may cover."""
+    def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> list[float | None]:
+        """How much of the findings' information each candidate, or its nearest patient, covers, of what one may."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
-            return None
+            return [None] * len(numbers)
         ic = self.model.basis.ic[terms]
-        most = float((ic * -np.expm1(-ic)).sum() / max(float(ic.sum()), 1e-9))
-        share: Floats = np.clip(scored.values["coverage"] / max(most, 1e-9), 0, 1)
-        return share
+        most = max(float((ic * -np.expm1(-ic)).sum() / max(float(ic.sum()), 1e-9)), 1e-9)
+        own = scored.values["coverage"][numbers].tolist()
+        alike = [0.0] * len(own) if matched is None else map(matched.covered, numbers.tolist())
+        return [round(min(max(each, patient, 0.0) / most, 1.0), 3) for each, patient in zip(own, alike, strict=True)]
 
     def _family(self, number: int) -> str:
         families = self.model.families
@@ -319,13 +320,17 @@ class Ranker:
 
         return self._results.get(("beliefs", self.key(query), many), believe)  # type: ignore[no-any-return]
 
-    def posterior(self, scored: Scored) -> Floats:
+    def posterior(self, scored: Scored, total: Floats | None = None) -> Floats:
         """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum at most 1.
 
         What sex or age rules out has none.
+
+        Args:
+            scored: The case.
+            total: Scores in the place of its own, with the least one for what is ruled out.
         """
         fitted = self.weights.posterior
-        total = self._possible(scored)
+        total = self._possible(scored) if total is None else total
         return believed(total, self.degrees(scored.query), fitted.plausible, fitted.most)
 
     def _possible(self, scored: Scored) -> Floats:
@@ -453,15 +458,6 @@ def _unrankable(query: Query) -> tuple[str, str]:
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
-
-
-def compile_if_annotated(snapshot: Snapshot) -> Path | None:
-    """Compile the model and what its scorers need with the build; nothing for a graph that describes no disease."""
-    if not snapshot.rows("has_phenotype") and not snapshot.rows("has_symptom"):
-        return None
-    Ranker.open(snapshot)
-    names_found(snapshot)
-    return compile_model(snapshot)
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:

@@ -217,9 +217,7 @@ class Ranking:
 class Bank(Protocol):
     """Other patients that a case can be matched with; :class:`kgdx.rank.case_bank.CaseBank` is one."""
 
-    def match(self, scored: Any, leave_out: frozenset[str] = frozenset()) -> Any:
-        """Return the patients that are most similar, without those left out."""
-        ...
+    def match(self, scored: Any, leave_out: frozenset[str] = frozenset()) -> Any: ...
 
 
 def leaving_out(case: Case) -> frozenset[str]:

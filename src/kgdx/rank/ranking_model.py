@@ -59,7 +59,7 @@ class RankModel:
     def open(cls, folder: Path) -> RankModel:
         """Map the arrays of a compiled model."""
         try:
-            model: RankModel = _read(cls, folder, "")
+            model: RankModel = read_part(cls, folder, "")
             if (wrong := model.misfit()) is not None:
                 raise ValueError(f"{wrong} has an index out of bounds")
         except (OSError, EOFError, ValueError) as error:
@@ -116,7 +116,7 @@ def open_model(snapshot: Snapshot) -> RankModel:
 
 def compile_model(snapshot: Snapshot) -> Path:
     """Compile the ranking model of a snapshot, once; return its folder."""
-    return snapshot.derived("rank", VERSION, lambda folder: _write(build_model(snapshot), folder, ""))
+    return snapshot.derived("rank", VERSION, lambda folder: write_part(build_model(snapshot), folder, ""))
 
 
 def build_model(snapshot: Snapshot) -> RankModel:
@@ -213,22 +213,22 @@ def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Spars
     return Sparse(both.indptr, both.indices, both.data)
 
 
-def _write(part: Any, folder: Path, prefix: str) -> None:
+def write_part(part: Any, folder: Path, prefix: str) -> None:
     for field in fields(part):
         value = getattr(part, field.name)
         if isinstance(value, np.ndarray):
             np.save(folder / f"{prefix}{field.name}.npy", value, allow_pickle=False)
         else:
-            _write(value, folder, f"{prefix}{field.name}.")
+            write_part(value, folder, f"{prefix}{field.name}.")
 
 
 _PARTS = {"Candidates": Candidates, "Basis": Basis, "Columns": Columns, "Sparse": Sparse, "Families": Families}
 
 
-def _read(kind: Any, folder: Path, prefix: str) -> Any:
+def read_part(kind: Any, folder: Path, prefix: str) -> Any:
     values = {}
     for field in fields(kind):
         part = _PARTS.get(str(field.type))
         name = f"{prefix}{field.name}"
-        values[field.name] = mapped(folder / f"{name}.npy") if part is None else _read(part, folder, f"{name}.")
+        values[field.name] = mapped(folder / f"{name}.npy") if part is None else read_part(part, folder, f"{name}.")
     return kind(**values)

@@ -21,8 +21,8 @@ BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
 SPECIFIC = 1.5
 """Information content from which an ancestor makes two terms below it alike: both being endocrine says nothing."""
-ROWS = 512
-"""Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 90 MB in all scorers."""
+ROWS = 192
+"""Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 34 MB in all scorers."""
 
 
 class ByFinding(Scorer):

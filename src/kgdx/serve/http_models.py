@@ -124,6 +124,9 @@ class Patient(Request):
         None, description="Where the patient is seen, which decides how much it counts how common a disease is."
     )
     language: Literal["en", "zh"] | None = Field(None, description="Of the text; found out when absent.")
+    case_bank: StrictBool | None = Field(
+        None, description="Whether to match with the graph's patients, by default where it has some: diagnose, explain."
+    )
 
 
 class Diagnose(Patient):

@@ -110,10 +110,10 @@ class Serving:
 
 
 def ready(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    """Say which build of the graph is served, having asked its store."""
+    """Say which build of the graph is served, having looked whether it was replaced."""
     graph = serving.current()
-    built = graph.run("build")
-    return {"fingerprint": graph.fingerprint, "created": built[0]["created"] if built else None}
+    built = graph.build()
+    return {"fingerprint": graph.fingerprint, "created": built["created"] if built else None}
 
 
 def diagnose(serving: Serving, given: Given, event: Event) -> str:
@@ -121,7 +121,8 @@ def diagnose(serving: Serving, given: Given, event: Event) -> str:
     graph = serving.graph
     case = case_of(given, graph)
     top = given.get("top", 10)
-    return graph.diagnose(case, top=top, explain=min(given.get("explain", 0), top)).to_json(trace=False)
+    how = {"explain": min(given.get("explain", 0), top), "case_bank": given.get("case_bank")}
+    return graph.diagnose(case, top=top, **how).to_json(trace=False)
 
 
 def rerank(serving: Serving, given: Given, event: Event) -> str:
@@ -165,7 +166,7 @@ def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Return all that speaks for and against one disease, and where it stands."""
     graph = serving.graph
     disease = graph.ranked_disease(given["disease"])
-    result = graph.explain(case_of(given, graph), disease, top=1)
+    result = graph.explain(case_of(given, graph), disease, top=1, case_bank=given.get("case_bank"))
     candidate = result.candidate(disease)
     document = result.to_dict(trace=False)
     document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from rapidfuzz import fuzz, process
@@ -106,15 +107,21 @@ def _covers(given: str, finding: Finding) -> bool:
     return all(word in MODIFIERS for word in words(rest).folded)
 
 
-def _nearest(given: str, reader: NameReader) -> Resolution:
+@lru_cache(maxsize=1024)
+def _alike(given: str, terms: Terms) -> list[tuple[float, int]]:
+    """How alike names are to a phrase, and which they are; to look through all of them takes long, and cases repeat."""
     if has_chinese(given):
-        (names, rows), compared, asked = reader.terms.labels_zh, reader.terms.labels_zh[0], given.lower()
+        compared, asked = terms.labels_zh[0], given.lower()
     else:
-        names, rows = reader.terms.labels
-        compared, asked = reader.terms.sorted_labels, " ".join(sorted(given.lower().split()))
+        compared, asked = terms.sorted_labels, " ".join(sorted(given.lower().split()))
     hits = process.extract(asked, compared, scorer=fuzz.ratio, limit=4 * _SUGGESTIONS, score_cutoff=_NEAR)
+    return [(similarity, index) for _, similarity, index in hits]
+
+
+def _nearest(given: str, reader: NameReader) -> Resolution:
+    names, rows = reader.terms.labels_zh if has_chinese(given) else reader.terms.labels
     near: dict[str, Finding] = {}
-    for _, similarity, index in hits:
+    for similarity, index in _alike(given, reader.terms):
         name, row = names[index], rows[index]
         finding = Finding(
             id=reader.terms.id(row),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import UsageError
-from kgdx.graph.protocol import GraphTable
+from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.ingest.alignment.decisions import FILE, Decisions
 from kgdx.ingest.alignment.mappings import align, names_and_classes
 from kgdx.ingest.alignment.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
+from kgdx.ingest.alignment.same_names import infer
 from kgdx.terms.names.sssom import MappingSet, Statement, read_rows
 from terms.names.named import findings, nodes
 
@@ -140,6 +142,16 @@ def test_the_table_holds_decisions_open_questions_and_what_is_stated() -> None:
         ("KGDX:zh.a", "HP:1", "automatic"),
     ]
     assert rows[2].candidates == ("HP:3 Rash (exact 1)",)
+
+
+def test_diseases_that_names_joined_are_reviewed_too() -> None:
+    columns = {"id": ["KGDX:zh.1", "KGDX:en.1"], "name": ["肺炎", "pneumonia"], "source": ["zh", "en"]}
+    entries = NodeTable("Disease", pa.table(columns))
+    tables: list[GraphTable] = [entries, infer([entries])]
+    (row,) = review_rows([], Decisions(), names_and_classes(tables)[0], tables)
+    assert (row.method, row.status, row.statement.matched) == ("same meaning", "automatic", "pneumonia = 肺炎")
+    rejected = Decisions((Statement("KGDX:zh.1", "exact", "KGDX:en.1", denied=True),))
+    assert [row.status for row in review_rows([], rejected, names_and_classes(tables)[0], tables)] == ["rejected"]
 
 
 def test_an_unedited_table_decides_nothing_and_has_no_formulas(tmp_path: Path) -> None:

@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.ingest.alignment.disease_names import name_key, same_limits, signatures
-from kgdx.ingest.alignment.same_names import ONE_ROW, ONE_TERM, SAME_NAME, _stated_names, entries_called, infer
+from kgdx.ingest.alignment.same_names import (
+    FOR_SOME,
+    LABEL,
+    ONE_ROW,
+    ONE_TERM,
+    SAME_MEANING,
+    SAME_NAME,
+    SAME_WORDS,
+    _stated_names,
+    entries_called,
+    infer,
+)
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import Components, vocabulary
 
@@ -53,7 +64,7 @@ def same(*pairs: tuple[str, str]) -> RelationTable:
 def joined(diseases: Sequence[Node], terms: Sequence[Node] = (), *more: GraphTable) -> dict[frozenset[str], str]:
     tables = [table("Disease", diseases), *([table("Phenotype", terms)] if terms else []), *more]
     rows = infer(tables).rows.to_pylist()
-    assert all(row["relation"] == "exact" and row["evidence"] for row in rows)
+    assert all((row["relation"] == "narrower") == (row["method"] == FOR_SOME) and row["evidence"] for row in rows)
     return {frozenset((row["start"], row["end"])): row["method"] for row in rows}
 
 
@@ -63,8 +74,8 @@ def test_a_translation_joins_two_vocabularies() -> None:
 
 
 def test_labels_of_a_term_join_two_languages() -> None:
-    nodes = [chinese("1", "虹膜炎"), disease(f"{EN}1", "iritis")]
-    assert joined(nodes, [term("HP:0001101", "Iritis", "虹膜炎")]) == {frozenset((f"{ZH}1", f"{EN}1")): ONE_TERM}
+    nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alphaitis")]
+    assert joined(nodes, [term("HP:0001101", "Alphaitis", "甲病症")]) == {frozenset((f"{ZH}1", f"{EN}1")): ONE_TERM}
 
 
 def test_a_synonym_of_a_term_joins_nothing() -> None:
@@ -73,9 +84,91 @@ def test_a_synonym_of_a_term_joins_nothing() -> None:
 
 
 def test_names_that_people_checked_join_entries_of_one_source_too() -> None:
-    nodes = [chinese("1", "哮喘"), chinese("2", "支气管哮喘"), disease(f"{EN}1", "asthma")]
-    found = joined(nodes)
-    assert set(found.values()) == {ONE_ROW} and len(found) == 2
+    nodes = [chinese("1", "耳石症"), disease(f"{EN}1", "benign paroxysmal positional vertigo")]
+    assert joined(nodes) == {frozenset((f"{ZH}1", f"{EN}1")): ONE_ROW}
+
+
+@pytest.mark.parametrize(
+    ("chinese_name", "english"),
+    [
+        ("肺栓塞", "pulmonary embolism"),
+        ("老视", "presbyopia"),
+        ("心绞痛", "angina"),
+        ("头虱", "head lice"),
+        ("克兰费尔特综合征", "klinefelter syndrome"),
+        ("先天性胆道闭锁", "congenital biliary atresia"),
+        ("胸腺瘤", "thymoma"),
+    ],
+)
+def test_what_two_names_say_joins_two_languages(chinese_name: str, english: str) -> None:
+    nodes = [chinese("1", chinese_name), disease(f"{EN}1", english)]
+    assert joined(nodes) == {frozenset((f"{ZH}1", f"{EN}1")): SAME_MEANING}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("获得性鱼鳞病", "后天性鱼鳞病"), ("食管贲门粘膜撕裂综合征", "食管贲门黏膜撕裂症"), ("失眠症", "失眠")],
+)
+def test_the_same_words_are_joined_within_a_source_before_others(one: str, other: str) -> None:
+    found = joined([chinese("1", one), chinese("2", other)])
+    assert found == {frozenset((f"{ZH}1", f"{ZH}2")): SAME_WORDS}
+
+
+def test_variants_of_an_english_name_are_joined_within_a_source() -> None:
+    nodes = [disease(f"{EN}1", "chicken pox"), disease(f"{EN}2", "chickenpox"), chinese("1", "水痘")]
+    assert set(joined(nodes).values()) == {SAME_WORDS, SAME_MEANING} and len(joined(nodes)) == 2
+
+
+def test_another_name_in_a_definition_joins_within_a_source() -> None:
+    definition = "脂溢性脱发，又称雄激素脱发症，是一种皮肤病。"
+    nodes = [chinese("1", "脂溢性脱发", definition=definition), chinese("2", "雄激素脱发症")]
+    assert joined(nodes) == {frozenset((f"{ZH}1", f"{ZH}2")): SAME_WORDS}
+    nodes[0]["definition"] = "脂溢性脱发，又称脱发，是一种皮肤病。"  # as wide as many others
+    assert not joined([nodes[0], chinese("2", "脱发")])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "english", "right"),
+    [
+        ("帕金森病性痴呆", "Parkinson disease", "帕金森病"),
+        ("高尿酸血症", "gout", "痛风"),
+        ("鼻咽癌的眼部病变", "nasopharyngeal carcinoma", "鼻咽癌"),
+    ],
+)
+def test_a_part_a_form_or_a_complication_is_not_the_disease(wrong: str, english: str, right: str) -> None:
+    explained = chinese("1", wrong, english=[english], definition=f"{wrong}({english})是一种疾病。")
+    nodes = [explained, chinese("2", right), disease(f"{EN}1", english)]
+    assert joined(nodes) == {frozenset((f"{ZH}2", f"{EN}1")): SAME_MEANING}
+
+
+def test_a_translation_of_less_than_the_name_joins_nothing() -> None:
+    assert not joined(
+        [chinese("1", "主动脉瓣狭窄"), disease("OMIM:1", "Supravalvular aortic stenosis", "主动脉瓣狭窄；SVAS")]
+    )
+
+
+def test_what_some_patients_have_is_narrower_than_the_disease() -> None:
+    nodes = [chinese("1", "小儿肺炎"), chinese("2", "肺炎"), disease(f"{EN}1", "pneumonia")]
+    rows = infer([table("Disease", nodes)]).rows.to_pylist()
+    assert {(row["start"], row["relation"], row["end"]) for row in rows} == {
+        (f"{ZH}1", "narrower", f"{ZH}2"),
+        (f"{ZH}2", "exact", f"{EN}1"),
+    }
+
+
+def test_what_a_person_rejected_is_not_joined_through_others_either() -> None:
+    nodes = [
+        table("Disease", [chinese("1", "肺炎"), disease(f"{EN}1", "pneumonia"), disease("KGDX:other.1", "Pneumonia")])
+    ]
+    assert infer(nodes).rows.num_rows == 2
+    joined = Components()
+    for row in infer(nodes, [(f"{ZH}1", f"{EN}1")]).rows.to_pylist():
+        joined.join(row["start"], row["end"])
+    assert joined.find(f"{ZH}1") != joined.find(f"{EN}1")
+
+
+def test_what_is_inborn_is_no_other_disease_in_children() -> None:
+    assert joined([chinese("1", "小儿先天性心脏病"), chinese("2", "先天性心脏病")])
 
 
 @pytest.mark.parametrize("name", ["妊娠合并哮喘", "小儿肝硬化", "老年人甲状腺功能亢进症"])
@@ -127,7 +220,7 @@ def test_entries_that_a_table_joins_take_one_partner_together() -> None:
         disease("OMIM:100001", "Alpha disease"),
         disease(f"{EN}1", "alpha disease"),
     ]
-    assert not joined(nodes)  # which of the two it is cannot be told
+    assert set(joined(nodes)) == {frozenset((f"{EN}1", "ORPHA:1"))}  # OMIM's may be one form of it
     assert len(joined(nodes, (), same(("ORPHA:1", "OMIM:100001")))) == 1
 
 
@@ -136,7 +229,17 @@ def test_labels_of_patients_are_no_bridge() -> None:
     nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alpha disease"), label]
     patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
     assert len(joined(nodes)) == 2
-    assert not joined(nodes, (), patients)
+    assert joined(nodes, (), patients) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
+
+
+def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
+    label = disease("KGDX:cases.1", "Alpha disease", source="cases")
+    nodes = [
+        disease(f"{EN}1", "alpha disease"),
+        disease("OMIM:1", "Alpha disease, familial", synonyms=["Alpha disease"]),
+    ]
+    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
+    assert LABEL not in joined([*nodes, label], (), patients).values()
 
 
 def test_a_name_that_only_patients_give_is_a_label_too() -> None:

@@ -31,11 +31,23 @@ def line(value: Any) -> bytes:
         ({"id": 7, "question": "问", "answer": "答", "label": "x"}, ("问", "答", "7")),
         ({"_id": "a1", "question": " <p>问</p> ", "answer": "答\u0000"}, ("问", "答", "a1")),
         ({"id": True, "question": "问", "answer": "答"}, ("问", "答", None)),
+        ({"Question": "问", "Complex_CoT": "想", "Response": "答"}, ("问", "答", None)),
+        ({"data": ["问：一", "答：二", "问：三", "答：四"]}, ("一\n三", "二\n四", None)),
+        ({"data": ["一", "二"], "id": "x"}, ("一", "二", "x")),
+        (
+            {"conversations": [{"from": "human", "value": "问"}, {"from": "gpt", "value": "答"}]},
+            ("问", "答", None),
+        ),
+        (
+            {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "问"}]},
+            None,
+        ),
+        ({"messages": [{"role": "user", "content": "问"}, {"role": "assistant", "content": "答"}]}, ("问", "答", None)),
     ],
 )
 def test_each_published_form_is_read(record: dict[str, Any], expected: tuple[str, str, str | None] | None) -> None:
     if expected is None:
-        with pytest.raises(ValueError, match="input is empty"):
+        with pytest.raises(ValueError, match="input is empty|nobody answers"):
             read_line(line(record))
     else:
         assert read_line(line(record)) == expected
@@ -51,6 +63,10 @@ def test_each_published_form_is_read(record: dict[str, Any], expected: tuple[str
         (b"\xff\xfe{}", "not UTF-8"),
         (b'{"question": "a\0", "answer": "b"}', "NUL"),
         (line({"text": "a"}), "no question and answer"),
+        (line({"data": ["问：一"]}), "nobody answers"),
+        (line({"conversations": [{"from": "gpt", "value": "b"}]}), "nobody asks"),
+        (line({"data": [7]}), "neither text nor an object"),
+        (line({"conversations": [{"from": "human", "value": 7}]}), "a turn is no text"),
         (line({"question": "a", "answer": ""}), "answer is empty"),
         (line({"questions": [[]], "answers": ["b"]}), "questions is empty"),
         (line({"question": 3, "answer": "b"}), "question is no text"),

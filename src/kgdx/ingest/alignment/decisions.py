@@ -73,7 +73,6 @@ class Decisions:
         return pairs + [(object, subject) for subject, object in pairs]
 
     def stated(self) -> list[Statement]:
-        """Return what is to be stated."""
         return [each for each in self.statements if not each.denied]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from kgdx.terms.names.entity_names import POPULATION, node_frame
+from kgdx.terms.names.morphemes import adds, beginnings, meaning
 from kgdx.terms.normalise import PHRASES, bare, form, has_chinese, read_table, word_list
 
 if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable
 
-NAME, TRANSLATION, SYNONYM = 1.0, 0.995, 0.99
-"""How much a match of each kind of name says."""
+NAME, TRANSLATION, SYNONYM, ALIAS = 1.0, 0.995, 0.99, 0.985
+"""How much a match of each kind of name says; an alias is what a Chinese definition says a disease is also called."""
 
 _APART = "MONDO_GROUPED:"
 """Groups of entries are none of their members."""
@@ -31,6 +32,12 @@ _ABBREVIATION = re.compile(r"[A-Z0-9-]{1,4}")
 _EPONYM = re.compile(r"^(\w{2,})氏(\w*(?:综合征|病|症|瘤|征))$")
 _DISORDER = re.compile(r"(?<=\w{3})(?<!综合)(?<!并发)症$")
 _POPULATION = re.compile(POPULATION.replace("(?i:", "(?:"), re.IGNORECASE)
+_ALIAS = re.compile(
+    r"(?:又称|又名|亦称|也称|俗称|旧称|或称|曾称|也叫|又叫|亦名)(?:之为|为|作)?[:：]?[“\"‘]?"
+    r"([\u4e00-\u9fffA-Za-z0-9-]{2,16}?)[”\"’]?(?=[,，。、;；(（)）]|或|和|是)"
+)
+_ALIASED = 80
+"""Characters of a definition in which it says what a disease is also called."""
 _NUMBER = re.compile(r"\d+")
 _LIMITS = Path(__file__).with_suffix(".tsv")
 
@@ -43,6 +50,9 @@ class EntryName:
     key: str
     text: str
     weight: float
+
+    def by_meaning(self) -> EntryName:
+        return replace(self, key=meaning(self.text))
 
 
 def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
@@ -59,6 +69,13 @@ def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
     )
     label = pl.col("name_source").is_in(patients).fill_null(False)
     return kept.with_columns(pl.when(~label).then("name").alias("name"))
+
+
+def label_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
+    """Return ``id`` and ``name`` of the diseases that are labels of patients, and no more."""
+    patients = node_frame(tables, "PatientCase", ("source",))["source"].unique().implode()
+    labels = node_frame(tables, "Disease", ("id", "name", "source")).drop_nulls("name")
+    return labels.filter(pl.col("source").is_in(patients), pl.col("id").str.starts_with("KGDX:")).select("id", "name")
 
 
 def entry_names(entries: pl.DataFrame) -> Iterator[EntryName]:
@@ -87,11 +104,27 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         pair = (name, each) if has_chinese(each) else (each, name)
         if not foreign or (explained and same_limits(*pair)):
             yield each, SYNONYM
+    if has_chinese(name):
+        for each in _aliases(name, row["definition"] or ""):
+            yield each, ALIAS
 
 
 def _explained(name: str, definition: str) -> bool:
-    said, own = ("".join(unicodedata.normalize("NFKC", text).split()) for text in (definition, name))
-    return said.startswith(f"{own}(")
+    return _plain(definition).startswith(f"{_plain(name)}(")
+
+
+def _plain(text: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _aliases(name: str, definition: str) -> Iterator[str]:
+    said = _plain(definition)
+    if said.startswith(_plain(name)):
+        for each in _ALIAS.findall(said.partition("。")[0][:_ALIASED]):
+            mine, yours = meaning(name), meaning(each)
+            limits = all((zh.search(name) is None) == (zh.search(each) is None) for _, zh in _limits())
+            if limits and not adds(mine, yours) and not set(mine.split()).isdisjoint(yours.split()):
+                yield each
 
 
 def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[EntryName]:
@@ -142,12 +175,16 @@ def same_limits(english: str, chinese: str) -> bool:
     Example:
         >>> same_limits("Asthma", "哮喘"), same_limits("Asthma, susceptibility to", "哮喘")
         (True, False)
+        >>> same_limits("Parkinson disease", "帕金森病性痴呆")
+        False
     """
     left, right = form(bare(english)), form(bare(chinese))
     if set(_NUMBER.findall(left.key)) != set(_NUMBER.findall(right.key)):
         return False
     said = english.lower()
-    return all((one.search(said) is None) == (other.search(right.folded) is None) for one, other in _limits())
+    if any((one.search(said) is None) != (other.search(right.folded) is None) for one, other in _limits()):
+        return False
+    return not adds(meaning(bare(english)), meaning(bare(chinese)))
 
 
 def label_keys(label: str) -> list[str]:
@@ -192,6 +229,18 @@ def near(nodes: pl.DataFrame, wanted: Set[str]) -> pl.DataFrame:
     names.append(nodes.select("id", text="synonyms").explode("text"))
     long = pl.concat(names).drop_nulls("text")
     chosen = long.filter(_signature("text").is_in(pl.Series(sorted(wanted), dtype=pl.String).implode()))
+    return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
+
+
+def like(nodes: pl.DataFrame, meant: Set[str]) -> pl.DataFrame:
+    """Return the nodes of which a name may say one of these things: its words begin as theirs do, or are Chinese."""
+    begins = pl.Series(sorted(beginnings(meant)), dtype=pl.String).implode()
+    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
+    names.append(nodes.select("id", text="synonyms").explode("text"))
+    long = pl.concat(names).drop_nulls("text").filter(pl.col("text").str.len_chars() > 1)
+    words = pl.col("text").str.to_lowercase().str.extract_all(r"[a-z]{4,}")
+    known = words.list.eval(pl.element().str.head(4).is_in(begins)).list.all()
+    chosen = long.filter(pl.col("text").str.contains(r"\p{Han}") | known)
     return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
 
 

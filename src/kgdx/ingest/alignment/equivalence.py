@@ -104,7 +104,6 @@ def judge(pairs: EntryPairs, weights: EquivalenceWeights) -> Floats:
 
 
 def leads(pairs: EntryPairs, value: Floats) -> Floats:
-    """Return how far each pair is ahead of the best other pair of its left and of its right entry; (pairs, 2)."""
     return np.column_stack([np.minimum(value - _rival(end, value), FAR) for end in (pairs.left, pairs.right)])
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
+from kgdx.ingest.alignment.disease_names import label_frame
 from kgdx.schema import load_schema
 from kgdx.terms.encoder import NameEncoder
 from kgdx.terms.names.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
@@ -22,7 +23,7 @@ from kgdx.terms.names.sssom import Statement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
-VERSION = 3
+VERSION = 4
 """Changes with what is aligned or recorded."""
 
 READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
@@ -95,7 +96,8 @@ def align(
     """
     tell = progress or (lambda _: None)
     given = _given(tables, decisions)
-    everything, phrases, mesh = diseases(tables), _unchecked(symptoms(tables)), descriptors(tables)
+    everything = diseases(tables).without(label_frame(tables)["id"])  # labels of cases are folded, and bridge nothing
+    phrases, mesh = _unchecked(symptoms(tables)), descriptors(tables)
     described = phrases.entities.height or mesh.entities.height
     findings = phenotypes(tables) if described else phenotypes(())  # without a use for them, 60,000 names are not read
     results: list[Alignment] = []

@@ -11,9 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.errors import UsageError
-from kgdx.graph.protocol import Store
+from kgdx.graph.protocol import GraphTable, RelationTable, Store
 from kgdx.ingest.alignment.decisions import Decisions, oriented
 from kgdx.ingest.alignment.mappings import Alignment
+from kgdx.ingest.alignment.same_names import SOURCE as JOINED
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import vocabulary
 from kgdx.terms.names.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
@@ -36,12 +37,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One line of the table.
-
-    Attributes:
-        status: ``automatic``, ``accepted``, ``manual``, ``rejected``; ``absent`` for a decision about something that
-            the graph lacks; otherwise why it was not stated: ``ambiguous``, ``below``, ``taken``, ``conflict``.
-    """
+    """One line of the table."""
 
     statement: Statement
     method: str
@@ -49,16 +45,41 @@ class ReviewRow:
     candidates: tuple[str, ...] = ()
 
 
-def review_rows(found: Iterable[Alignment], decisions: Decisions, names: Mapping[str, str]) -> Iterator[ReviewRow]:
-    """Yield what a person may want to look at: decisions first, then what is stated, then what was left open."""
+def review_rows(
+    found: Iterable[Alignment], decisions: Decisions, names: Mapping[str, str], tables: Iterable[GraphTable] = ()
+) -> Iterator[ReviewRow]:
+    """Yield what a person may want to look at: decisions first, then what was left open, then what is stated.
+
+    The least certain stands first; what ``tables`` hold of diseases that were joined by their names is stated, too.
+    """
     decided = {each.pair for each in decisions.statements}
     for each in decisions.statements:
         known = each.subject in names and each.object in names
         status = "rejected" if each.denied else "accepted" if each.matched else "manual"
         named = replace(each, subject_name=names.get(each.subject, ""), object_name=names.get(each.object, ""))
         yield ReviewRow(named, "review", status if known else "absent")
-    rows = [row for one in found for row in _alignment_rows(one) if row.statement.pair not in decided]
+    every = (*(row for one in found for row in _alignment_rows(one)), *_joined_rows(tables, names))
+    rows = [row for row in every if row.statement.pair not in decided]
     yield from sorted(rows, key=lambda row: (row.status == "automatic", row.statement.confidence or 0))
+
+
+def _joined_rows(tables: Iterable[GraphTable], names: Mapping[str, str]) -> Iterator[ReviewRow]:
+    for table in tables:
+        if not isinstance(table, RelationTable) or table.type != "SAME_AS":
+            continue
+        for row in table.rows.to_pylist():
+            if row.get("source") == JOINED:
+                statement = Statement(
+                    row["start"],
+                    row["relation"],
+                    row["end"],
+                    subject_name=names.get(row["start"], ""),
+                    object_name=names.get(row["end"], ""),
+                    justification=OTHER,
+                    confidence=row["score"],
+                    matched="; ".join(row["evidence"] or ()),
+                )
+                yield ReviewRow(statement, row["method"], "automatic")
 
 
 def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:

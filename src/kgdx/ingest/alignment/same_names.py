@@ -10,25 +10,33 @@ by a name.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from kgdx.ingest.alignment.disease_names import (
+    ALIAS,
+    NAME,
+    TRANSLATION,
     EntryName,
     entry_frame,
     entry_names,
+    label_frame,
     label_keys,
+    like,
     named,
     near,
     signatures,
     term_names,
 )
 from kgdx.terms.names.entity_names import node_frame
+from kgdx.terms.names.morphemes import adds, meaning, without_population
 from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, vocabulary
-from kgdx.terms.normalise import read_table
+from kgdx.terms.normalise import bare, has_chinese, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,12 +44,16 @@ if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable, RelationTable
 
 SOURCE = "kgdx:names"
-VERSION = "1"
+VERSION = "2"
 READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS")
 
-SAME_NAME, ONE_TERM, ONE_ROW = "same name", "names of one term", "names checked by hand"
-"""Methods: what two entries have in common."""
-_WORTH = {SAME_NAME: 1.0, ONE_ROW: 0.985, ONE_TERM: 0.98}
+SAME_NAME, SAME_WORDS, SAME_MEANING = "same name", "same words", "same meaning"
+ONE_TERM, ONE_ROW = "names of one term", "names checked by hand"
+LABEL, FOR_SOME = "label of a case", "the same for some patients"
+"""Methods: what two entries have in common. Of the same words are two names in one source, of the same meaning names in
+two (:mod:`kgdx.terms.names.morphemes`)."""
+_WORTH = {SAME_WORDS: 1.05, SAME_NAME: 1.0, SAME_MEANING: 0.992, ONE_ROW: 0.985, ONE_TERM: 0.98}
+_WORTH |= {FOR_SOME: 0.95, LABEL: 0.9}
 """How much each says beside the others: the surest pair is joined first."""
 _STEP = 0.0005
 """By how much a name of a row says less than the one before it."""
@@ -57,25 +69,37 @@ class NamePair:
     right: str
     method: str
     evidence: str
+    relation: str = "exact"
 
 
-def infer(tables: Sequence[GraphTable]) -> RelationTable:
-    """Return SAME_AS relations between entries of different vocabularies that have a name in common."""
+def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> RelationTable:
+    """Return SAME_AS relations between entries that have a name in common; a label of cases gets one at most.
+
+    What a source has for some patients only (小儿肺炎) is narrower than the disease. Pairs that a person rejected
+    (``denied``) are not joined, nor are they through others.
+    """
     from kgdx.graph.protocol import RelationTable
 
     joined = Components()
     for one, other in exact_pairs(tables):
         joined.join(one, other)
-    stated = []
-    for pair in sorted(_all_pairs(tables, joined)):
-        if joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):
-            joined.join(pair.left, pair.right)
-            stated.append(pair)
+    apart = {frozenset(pair) for pair in denied}
+    stated: list[NamePair] = []
+    for stage in _stages(tables, joined):
+        for pair in sorted(stage):
+            mine, yours = joined.of(pair.left), joined.of(pair.right)
+            if apart and any(frozenset((one, other)) in apart for one in mine for other in yours):
+                continue
+            if pair.method in (FOR_SOME, LABEL):
+                stated.append(pair)
+            elif joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):
+                joined.join(pair.left, pair.right)
+                stated.append(pair)
     return RelationTable("SAME_AS", "Disease", "Disease", _rows(stated))
 
 
 def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the entries that each label means: by their own names, else by a row of the table, else by a term.
+    """Return the entries that each label means: by their own names, a row of the table, a term, or what they say.
 
     For labels of patients, which have names only. The names of diseases that patients' files brought do not count. A
     label for some patients (小儿手足口病) means the disease itself where no entry is called like it.
@@ -83,14 +107,24 @@ def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[
     Returns:
         For each label the ids, sorted; none where no entry has the name.
     """
-    asked = {label: label_keys(label) for label in labels}
-    entries = list(entry_names(entry_frame(tables)))
-    wanted = {key for keys in asked.values() for key in keys}
+    asked = list(labels)
+    wanted = {key for label in asked for key in label_keys(label)}
     terms = term_names(node_frame(tables, "Phenotype", _TERM), wanted)
+    return _called(asked, list(entry_names(entry_frame(tables))), terms)
+
+
+def _called(
+    labels: Iterable[str], entries: Iterable[EntryName], terms: Iterable[EntryName]
+) -> dict[str, tuple[str, ...]]:
+    asked = {label: label_keys(label) for label in labels}
+    said = {meaning(label) for label in asked}
     by_key: dict[str, set[str]] = defaultdict(set)
+    by_meaning: dict[str, set[str]] = defaultdict(set)
     for each in entries:
         by_key[each.key].add(each.entry)
-    steps: list[dict[str, set[str]]] = [{key: {key} for key in wanted}]
+        if each.weight >= TRANSLATION and (key := meaning(each.text)) in said:
+            by_meaning[key].add(each.entry)
+    steps: list[dict[str, set[str]]] = [{key: {key} for keys in asked.values() for key in keys}]
     for bridges in (_stated_names(), terms):
         of_bridge: dict[str, set[str]] = defaultdict(set)
         for each in bridges:
@@ -98,31 +132,80 @@ def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[
         steps.append({each.key: of_bridge[each.entry] for each in bridges})
     found = {}
     for label, keys in asked.items():
-        ways = ({id for other in step.get(key, ()) for id in by_key.get(other, ())} for key in keys for step in steps)
-        found[label] = tuple(sorted(next((ids for ids in ways if ids), ())))
+        ways = [{id for other in step.get(key, ()) for id in by_key.get(other, ())} for key in keys for step in steps]
+        found[label] = tuple(sorted(next((ids for ids in (*ways, by_meaning[meaning(label)]) if ids), ())))
     return found
 
 
-def _all_pairs(tables: Sequence[GraphTable], joined: Components) -> set[NamePair]:
-    """The pairs that may be joined.
+def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterable[NamePair]]:
+    """Yield the pairs that may be joined: inside one source, between two, forms of a disease, and labels of cases.
 
     Entries of OMIM, Orphanet and DECIPHER are joined with others only, and most graphs have few others: names of the
     former, and of HPO's terms, count only where they look like one of those.
     """
-    entries = entry_frame(tables)
-    rare = entries["id"].str.extract("^([^:]*)").is_in(list(RARE))
-    found = list(entry_names(entries.filter(~rare)))
+    entries, labels = entry_frame(tables), label_frame(tables)
+    rare = entries.filter(pl.col("id").str.extract("^([^:]*)").is_in(list(RARE)))
+    found = list(entry_names(entries.join(rare, on="id", how="anti")))
+    own = [each for each in found if each.entry.startswith(_MINTED) and each.weight in (NAME, ALIAS)]
+    yield _inside(own)
     rows = list(_stated_names())
-    wanted = signatures(each.text for each in found)
-    keys = {each.key for each in found}
+    wanted = signatures(text for each in (found, rows) for text in (name.text for name in each))
+    wanted |= signatures(labels["name"])
+    keys = {each.key for each in found} | {key for label in labels["name"] for key in label_keys(label)}
     terms = term_names(near(node_frame(tables, "Phenotype", _TERM), wanted), keys)
-    wanted |= signatures(each.text for each in (*terms, *rows))
-    found += entry_names(near(entries.filter(rare), wanted))
-    return {
-        *_equal(found, joined),
+    wanted |= signatures(each.text for each in terms)
+    said = [each.by_meaning() for each in found]
+    meant = {each.key for each in said} | {meaning(label) for label in labels["name"]}
+    others = [each for each in entry_names(like(rare, meant)) if meaning(each.text) in meant]
+    said += (each.by_meaning() for each in others)
+    found += entry_names(near(rare, wanted))
+    preferred = {id: meaning(bare(name or "")) for id, name in entries.select("id", "name").iter_rows()}
+    pairs = {
+        *_equal(found, joined, SAME_NAME),
+        *_equal(said, joined, SAME_MEANING),
         *_bridged(found, terms, joined, ONE_TERM),
         *_bridged(found, rows, joined, ONE_ROW),
     }
+    yield (
+        pair  # a synonym may be too wide
+        for pair in pairs
+        if pair.method == ONE_ROW or not adds(preferred[pair.left], preferred[pair.right])
+    )
+    yield _for_some(own, joined)
+    called = _called(labels["name"], [*found, *others], terms)
+    yield _labels(labels.iter_rows(), called, joined)
+
+
+def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
+    by_key: dict[tuple[str, str], dict[str, EntryName]] = defaultdict(dict)
+    for each in sorted(own, key=lambda each: -each.weight):
+        by_key[_kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
+    for group in by_key.values():
+        first, *others = group.values()
+        for other in others if first.weight == NAME else ():
+            left, right = sorted((first, other), key=lambda each: each.entry)
+            rank = -round(first.weight * other.weight * _WORTH[SAME_WORDS], 4)
+            yield NamePair(rank, left.entry, right.entry, SAME_WORDS, f"{left.text} = {right.text}")
+
+
+def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
+    names = [each for each in own if each.weight == NAME]
+    by_key = {(_kind(each.entry), meaning(each.text)): each for each in names}
+    for each in names:
+        plain = without_population(meaning(each.text))
+        other = plain and by_key.get((_kind(each.entry), plain))
+        if other and joined.find(other.entry) != joined.find(each.entry):
+            evidence = f"{each.text} is {other.text} of some patients"
+            yield NamePair(-_WORTH[FOR_SOME], each.entry, other.entry, FOR_SOME, evidence, "narrower")
+
+
+def _labels(
+    labels: Iterable[tuple[str, str]], called: Mapping[str, Sequence[str]], joined: Components
+) -> Iterator[NamePair]:
+    for id, name in labels:
+        if len({joined.find(each) for each in called[name]}) == 1:
+            meant = min(called[name], key=lambda each: (each.startswith(_MINTED), each))
+            yield NamePair(-_WORTH[LABEL], id, meant, LABEL, f"patients are labelled {name}")
 
 
 _TERM = ("id", "name", "name_zh", "synonyms", "obsolete")
@@ -140,7 +223,7 @@ def _stated_names() -> tuple[EntryName, ...]:
 
 
 def _fits(pair: NamePair, joined: Components) -> bool:
-    if pair.method != ONE_ROW:
+    if pair.method not in (ONE_ROW, SAME_WORDS):
         return joined.fits(pair.left, pair.right)
     mine, yours = ({id for id in joined.of(end)} for end in (pair.left, pair.right))
     curated = [{_kind(id) for id in side if not id.startswith(_MINTED)} for side in (mine, yours)]
@@ -152,12 +235,12 @@ def _kind(id: str) -> str:
     return RARE[0] if found in RARE else found
 
 
-def _equal(found: Iterable[EntryName], joined: Components) -> Iterator[NamePair]:
+def _equal(found: Iterable[EntryName], joined: Components, method: str) -> Iterator[NamePair]:
     by_key: dict[str, list[EntryName]] = defaultdict(list)
     for each in found:
         by_key[each.key].append(each)
     for group in by_key.values():
-        yield from _pairs(group, joined, SAME_NAME, "")
+        yield from _pairs(group, joined, method, "")
 
 
 def _bridged(
@@ -165,19 +248,22 @@ def _bridged(
 ) -> Iterator[NamePair]:
     """Yield the pairs of entries of which each has a name of one bridge: a term, or a row of the table.
 
-    For a term, the name has to be the entry's preferred one: a translation may be that of several terms.
+    For a term, the name has to be the entry's preferred one: a translation may be that of several terms. For a row it
+    may be a synonym in the same language.
     """
     by_key: dict[str, list[EntryName]] = defaultdict(list)
     for bridge in bridges:
         by_key[bridge.key].append(bridge)
     meant = {key: one for key, group in by_key.items() if (one := _only(group)) is not None}
     by_bridge: dict[str, dict[str, EntryName]] = defaultdict(dict)
-    preferred: dict[str, float] = {}
+    preferred: dict[str, EntryName] = {}
     for each in found:
-        preferred[each.entry] = max(each.weight, preferred.get(each.entry, 0.0))
+        if each.entry not in preferred or preferred[each.entry].weight < each.weight:
+            preferred[each.entry] = each
     for each in found:
-        one = meant.get(each.key)
-        if one is not None and (method == ONE_ROW or each.weight == preferred[each.entry]):
+        one, own = meant.get(each.key), preferred[each.entry]
+        synonym = method == ONE_ROW and has_chinese(each.text) == has_chinese(own.text)
+        if one is not None and (synonym or each.weight == own.weight):
             weight = each.weight * one.weight
             known = by_bridge[one.entry].get(each.entry)
             if known is None or known.weight < weight:
@@ -213,9 +299,10 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
 
 
 def _meant(members: Sequence[EntryName], joined: Components) -> EntryName | None:
-    best = max(each.weight for each in members)
-    first, *others = sorted((each for each in members if each.weight == best), key=lambda each: each.entry)
-    return first if all(joined.find(first.entry) == joined.find(each.entry) for each in others) else None
+    weight = max(each.weight for each in members)
+    best = sorted((each for each in members if each.weight == weight), key=lambda each: each.entry)
+    best = [each for each in best if each.entry.startswith("ORPHA:")] or best
+    return best[0] if len({joined.find(each.entry) for each in best}) == 1 else None
 
 
 def _rows(stated: Sequence[NamePair]) -> pa.Table:
@@ -226,7 +313,7 @@ def _rows(stated: Sequence[NamePair]) -> pa.Table:
         {
             "start": pa.array([pair.left for pair in stated], pa.string()),
             "end": pa.array([pair.right for pair in stated], pa.string()),
-            "relation": pa.array(["exact"] * size, pa.string()),
+            "relation": pa.array([pair.relation for pair in stated], pa.string()),
             "method": pa.array([pair.method for pair in stated], pa.string()),
             "score": pa.array([-pair.rank for pair in stated], pa.float64()),
             "evidence": pa.array([[pair.evidence] for pair in stated], pa.list_(pa.string())),

@@ -122,13 +122,9 @@ class DocumentReader(Protocol):
     """Reads the findings of documents; the matcher does, and a language model may."""
 
     @property
-    def name(self) -> str:
-        """Who reads, and in which version: it stands on the relations."""
-        ...
+    def name(self) -> str: ...
 
-    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
-        """Yield for each article, in order, who read it and its findings, each with its place in the text."""
-        ...
+    def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]: ...
 
 
 @dataclass(frozen=True, slots=True)

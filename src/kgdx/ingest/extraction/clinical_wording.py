@@ -40,7 +40,6 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 def listed(name: str) -> Iterable[str]:
-    """Return the keys of a group of patterns, in their order."""
     return _patterns()[name]  # type: ignore[no-any-return]
 
 
@@ -67,7 +66,6 @@ def looks_like(name: str, class_: str) -> bool:
 
 @cache
 def cues(type_: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns by which a list of a relation's ends is found."""
     return tuple(map(_compiled, _patterns()["cues"][type_]))
 
 

@@ -31,23 +31,7 @@ _ENDS_ALL = frozenset({"denied", "rejected", "missing", "budget"})
 
 @dataclass(slots=True)
 class RelationExtraction:
-    """How far an extraction is, and what it gave.
-
-    Attributes:
-        folder: Where it is kept.
-        model: Who reads.
-        pages: Pages finished, now or before.
-        kept: … of those, finished before.
-        records: Records of those pages.
-        refused: Records that could not be read.
-        reasons: … by reason.
-        left_out: Statements that were not believed, by reason.
-        by_type: Relations by type.
-        failed: Pages that failed now, with the reason.
-        spent: Calls, tokens and money spent now.
-        seconds: Time taken now.
-        read_now: Records that were read now.
-    """
+    """How far an extraction is, and what it gave."""
 
     folder: str
     model: str
@@ -65,7 +49,6 @@ class RelationExtraction:
 
     @property
     def relations(self) -> int:
-        """Relations read."""
         return self.by_type.total()
 
     def add(self, facts: PageFacts, *, before: bool) -> None:
@@ -98,24 +81,7 @@ def extract(
     meter: Meter | None = None,
     progress: Callable[[RelationExtraction], None] | None = None,
 ) -> RelationExtraction:
-    """Extract the relations of files into a folder, or go on with it.
-
-    Args:
-        files: Question–answer lines.
-        folder: Where finished pages are kept.
-        reader: Who reads.
-        size: Records of a page.
-        only: Pages to do; all by default.
-        jobs: Processes for rules, questions at the same time for a model.
-        meter: Counts what a model costs.
-        progress: Called after each page.
-
-    Raises:
-        LlmError: The model cannot be asked, or pages failed; the message says how to go on. Finished pages stay.
-        SourceError: A file cannot be read.
-        UsageError: The folder is of another extraction.
-        StoreError: The folder cannot be written, or another process extracts into it.
-    """
+    """Extract the relations of files into a folder, or go on with it."""
     if not files:
         raise UsageError("no file is given", hint="give a file of questions and answers")
     if len({path.name for path in files}) < len(files):

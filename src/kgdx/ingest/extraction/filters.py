@@ -179,24 +179,14 @@ class RelationReader(Protocol):
     """Reads relations from question and answer; may be called from several threads."""
 
     @property
-    def model(self) -> str:
-        """Who reads: as it stands on each relation."""
-        ...
+    def model(self) -> str: ...
 
     @property
-    def prompt(self) -> str | None:
-        """Name and version of the prompt, for a language model."""
-        ...
+    def prompt(self) -> str | None: ...
 
     @property
-    def signature(self) -> str:
-        """All that its results depend on besides the text: equal signatures give equal results."""
-        ...
+    def signature(self) -> str: ...
 
     def read(self, question: str, answer: str) -> ReadRelations:
-        """Read the relations.
-
-        Raises:
-            LlmError: A language model cannot be asked, or gives no usable answer.
-        """
+        """Read the relations."""
         ...

@@ -55,34 +55,25 @@ class Report(_Form):
 
 @dataclass(frozen=True, slots=True)
 class ModelReader:
-    """Reads relations by a language model; a :class:`~kgdx.ingest.extraction.filters.RelationReader`.
-
-    Attributes:
-        chat: Who is asked.
-        asking: The prompt.
-    """
+    """Reads relations by a language model; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
 
     chat: ChatModel
     asking: Prompt
 
     @classmethod
     def of(cls, chat: ChatModel) -> ModelReader:
-        """Return a reader with the prompt that ships with kgdx."""
         return cls(chat, prompt("relations"))
 
     @property
     def model(self) -> str:
-        """The model's name."""
         return self.chat.name
 
     @property
     def prompt(self) -> str | None:
-        """The prompt's name and version."""
         return self.asking.id
 
     @property
     def signature(self) -> str:
-        """Model, prompt and limits."""
         return f"{self.chat.name} {self.asking.id} {LONGEST} {MAX_TOKENS}"
 
     def read(self, question: str, answer: str) -> ReadRelations:
@@ -128,15 +119,10 @@ class ModelDocumentReader:
 
     @property
     def name(self) -> str:
-        """The model and the prompt."""
         return f"{self.model.name} {prompt('symptoms').id}"
 
     def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
-        """Yield who read each article, and its findings.
-
-        Raises:
-            LlmError: The model cannot be asked.
-        """
+        """Yield who read each article, and its findings."""
         with ThreadPoolExecutor(self.concurrency) as pool:
             answers = pool.map(self._asked, articles)
             for article, phrases in zip(articles, answers, strict=True):

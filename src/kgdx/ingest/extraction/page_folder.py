@@ -88,23 +88,18 @@ class ExtractionFolder:
             raise StoreError(f"{self.path} cannot be written ({error.strerror or error})", hint=hint) from error
 
     def about(self) -> dict[str, Any]:
-        """Return what is extracted here, how, and by whom."""
         return self._lines()[0]
 
     def page_files(self) -> list[Path]:
-        """Return the files of the finished pages, in order."""
         return [self._page(facts.page) for facts in self.finished()]
 
     def finished(self) -> list[PageFacts]:
-        """Return what is known of the finished pages, in order."""
         return [facts for _, said in sorted(self._said().items()) if (facts := self._facts(said)) is not None]
 
     def failed(self) -> list[dict[str, Any]]:
-        """Return what is known of the pages that failed, in order."""
         return [said for _, said in sorted(self._said().items()) if "failed" in said]
 
     def facts(self, page: int) -> PageFacts | None:
-        """Return what is known of a finished page; ``None`` where it is not finished, or its file is damaged."""
         return self._facts(self._said().get(page, {"gone": True}))
 
     def _facts(self, said: Mapping[str, Any]) -> PageFacts | None:
@@ -130,7 +125,6 @@ class ExtractionFolder:
         return facts
 
     def fail(self, page: int, file: str, reason: str) -> None:
-        """Write down that a page failed, and why."""
         self._add({"page": page, "file": file, "failed": reason})
 
     def drop_from(self, page: int) -> None:
@@ -215,7 +209,6 @@ def _file(path: Path) -> Records:
 def _joined(
     stated: pl.LazyFrame, rejects: Iterable[pl.DataFrame], version: str, warnings: Iterable[str] = ()
 ) -> Records:
-    """Return one row for each relation: where it is stated first, and in how many records."""
     first = [pl.col(name).first() for name in ("page", "record", "model", "prompt", "span", "line")]
     frames = {}
     for type_ in TYPES:

@@ -23,7 +23,16 @@ LONGEST_LINE = 2_000_000
 LONGEST_TEXT = 200_000
 """Characters of a question or an answer."""
 
-_PAIRS = (("questions", "answers"), ("question", "answer"), ("input", "output"), ("instruction", "output"))
+_PAIRS = (
+    ("questions", "answers"),
+    ("question", "answer"),
+    ("question", "response"),
+    ("input", "output"),
+    ("instruction", "output"),
+)
+_TURNS = ("data", "conversations", "messages")
+_SPOKEN = re.compile(r"\s*(?:(?P<asked>问|患者|病人|用户)|(?P<answered>答|医生))\s*[:：]\s*(?P<text>.*)", re.DOTALL)
+_ASKING, _ANSWERING = frozenset({"human", "user", "patient"}), frozenset({"gpt", "assistant", "doctor", "bot"})
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ud800-\udfff]")
 
@@ -31,10 +40,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ud800-\udfff]")
 def read_line(line: bytes) -> tuple[str, str, str | None]:
     """Read one record.
 
-    ``{"questions": [["…", "…"]] or ["…"] or "…", "answers": ["…"]}``, ``{"question", "answer"}``,
-    ``{"input", "output"}``, ``{"instruction", "output"}``, each with or without ``id``; the first of these
-    whose question and answer both say something. Of several wordings of a question the first is taken, since
-    they ask the same; several answers are put together.
+    ``{"questions": [["…", "…"]] or ["…"] or "…", "answers": ["…"]}``, ``{"question", "answer"}``, ``{"Question",
+    "Response"}``, ``{"input", "output"}``, ``{"instruction", "output"}``, ``{"data": ["问：…", "答：…"]}``, turns as
+    ShareGPT and chat models have them, each with or without ``id``; the first of these whose question and answer both
+    say something. Of several wordings of a question the first is taken; several answers are put together, and so are
+    the turns of each speaker.
 
     Returns:
         Question, answer, and the record's own id, if it has one.
@@ -55,7 +65,10 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
         raise ValueError("the line is no JSON") from None
     if not isinstance(record, dict):
         raise ValueError("the line is no JSON object")
+    if turns := next((record[name] for name in _TURNS if isinstance(record.get(name), list)), None):
+        return (*_turns(turns), _id(record))
     empty: list[str] = []
+    record = {key.lower() if key in ("Question", "Response", "Answer") else key: record[key] for key in record}
     for asked, answered in _PAIRS:
         if asked in record and answered in record:
             question, answer = _texts(record[asked], asked), _texts(record[answered], answered)
@@ -63,6 +76,26 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
                 return question[0], "\n".join(dict.fromkeys(answer)), _id(record)
             empty.append(answered if question else asked)
     raise ValueError(f"{empty[0]} is empty" if empty else "it has no question and answer")
+
+
+def _turns(turns: list[Any]) -> tuple[str, str]:
+    """Return what was asked and what was answered in a dialogue."""
+    said: dict[bool, list[str]] = {True: [], False: []}
+    for number, turn in enumerate(turns):
+        if isinstance(turn, str):
+            found = _SPOKEN.fullmatch(turn)
+            asks, text = (bool(found["asked"]), found["text"]) if found else (number % 2 == 0, turn)
+        elif isinstance(turn, dict):
+            speaker = str(turn.get("from", turn.get("role"))).lower()
+            if speaker not in _ASKING | _ANSWERING:
+                continue  # what the system was told
+            asks, text = speaker in _ASKING, turn.get("value", turn.get("content"))
+        else:
+            raise ValueError("a turn is neither text nor an object")
+        said[asks] += _texts(text, "a turn")
+    if not said[True] or not said[False]:
+        raise ValueError("nobody asks" if said[False] else "nobody answers")
+    return "\n".join(said[True]), "\n".join(said[False])
 
 
 def clean(text: str) -> str:
@@ -172,7 +205,6 @@ def pages(files: Sequence[Path], size: int = PAGE) -> Iterator[QuestionPage]:
 
 
 def count(files: Sequence[Path], size: int = PAGE) -> int:
-    """Return about how many pages files have."""
     return sum(-(-sum(1 for _ in _lines(path)) // size) for path in files)
 
 

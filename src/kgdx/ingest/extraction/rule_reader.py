@@ -56,27 +56,20 @@ _MARKS = " \t\r\n\"'“”‘’《》「」【】。.!！?？:："
 
 @dataclass(frozen=True, slots=True)
 class RuleReader:
-    """Reads relations by rules; a :class:`~kgdx.ingest.extraction.filters.RelationReader`.
-
-    Attributes:
-        vocabulary: Names that are known to be of a class; the rules do without.
-    """
+    """Reads relations by rules; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
 
     @property
     def model(self) -> str:
-        """The rules and their version."""
         return f"kgdx rules {VERSION}"
 
     @property
     def prompt(self) -> str | None:
-        """Rules have no prompt."""
         return None
 
     @property
     def signature(self) -> str:
-        """The rules' version and the vocabulary."""
         return f"rules {VERSION} {self.vocabulary.digest}"
 
     def read(self, question: str, answer: str) -> ReadRelations:

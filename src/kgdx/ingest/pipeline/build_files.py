@@ -43,7 +43,6 @@ _CARRIED = f"{_AGAIN}, which carries over what was saved in it"
 
 
 def record(build: Path) -> None:
-    """List all files of a build, and bring them to the disk; the list is there last."""
     _write(build, files.known(build, _names(build), files.read_list(build / LIST)))
 
 
@@ -61,12 +60,7 @@ def check(build: Path) -> None:
 
 
 def whole(build: Path, part: str) -> bool:
-    """Whether the files of one part of a build are what was written, looked at as :func:`check` does.
-
-    Args:
-        build: The build's folder.
-        part: File or folder at its top, such as ``store`` or ``report.json``.
-    """
+    """Whether the files of one part of a build are what was written, looked at as :func:`check` does."""
     known = files.read_list(build / LIST)
     if known is None or (part == "store" and (build / WRITING).exists()):
         return False
@@ -92,22 +86,12 @@ def changing(build: Path) -> Iterator[None]:
 
 
 def has_saved(build: Path) -> bool:
-    """Whether users may have saved into a build since it was made."""
     return (build / SAVED).exists() or (build / WRITING).exists()
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a comparison of all files of a build with their digests has found.
-
-    Attributes:
-        path: The build's folder.
-        files: How many files were read.
-        bytes: How many bytes.
-        faults: What is wrong, a few words for each.
-        again: Derived parts that are damaged; each is made again when it is next needed.
-        unchecked: What could not be compared with digests, and why.
-    """
+    """What a comparison of all files of a build with their digests has found."""
 
     path: str
     files: int
@@ -156,7 +140,6 @@ def verify(build: Path) -> Verified:
 
 
 def is_listed(build: Path) -> bool:
-    """Whether a build has a list of its files; those of earlier layouts have none, or one of another form."""
     return files.read_list(build / LIST) is not None
 
 
@@ -168,7 +151,6 @@ def _known(build: Path) -> dict[str, files.Known]:
 
 
 def _unlisted(build: Path) -> StoreError:
-    """Say why a build has no list that can be read: it is of another layout, or has lost it."""
     stated = _json(build / LIST).get("layout")
     if stated is None and not (build / TURN).exists():  # layouts 1 and 2 knew neither
         stated = 2 if (build / "tables.json").exists() else 1
@@ -207,7 +189,6 @@ def _faults(build: Path, wanted: Mapping[str, files.Known], interrupted: bool) -
 
 
 def _differing(build: Path) -> list[str]:
-    """Return in what the content of a build's store, without what users saved, is not what was loaded."""
     from kgdx.graph.arcade.embedded import ArcadeStore  # only after a save that was cut short
     from kgdx.graph.tables import combine, digests
 
@@ -234,7 +215,6 @@ def _of_sources(title: str, source: str) -> bool:
 
 
 def _with_times(build: Path, known: Mapping[str, files.Known]) -> dict[str, files.Known]:
-    """The same content with the times that files have now: :func:`check` has read through what was touched."""
     checked = (_STORE, _SNAPSHOT)
     return {
         name: files.Known(was.size, (build / name).stat().st_mtime_ns, was.sha256) if name.startswith(checked) else was

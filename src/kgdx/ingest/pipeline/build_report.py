@@ -58,7 +58,6 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return time.perf_counter() - self.start
 
     @contextmanager
@@ -187,11 +186,9 @@ class BuildReport:
         return sum(source.quarantined for source in self.sources.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, as in ``report.json``."""
         return asdict(self)
 
     def write(self, path: Path) -> None:
-        """Write it as JSON."""
         path.write_text(json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

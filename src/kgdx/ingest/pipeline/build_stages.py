@@ -115,7 +115,6 @@ class Build:
     remarks: list[str] = field(default_factory=list)
 
     def note(self, stage: str, what: str, made: int, found: int, seconds: float) -> None:
-        """Record what a stage made, what it found made, and how long it took."""
         self.done.append(StageReport(stage, what, made, found, round(seconds, 3)))
 
     def kept(self, kind: str, table: GraphTable) -> BuiltTable:
@@ -179,7 +178,6 @@ def before(build: Build) -> PreviousBuild | None:
 
 
 def choice(build: Build, before: PreviousBuild | None) -> SourceChoice:
-    """The sources that the graph is to have."""
     return build.order.choose(before.graph if before else None)
 
 
@@ -228,7 +226,6 @@ def fetched(build: Build, choice: SourceChoice) -> FetchedSources:
 
 
 def _as_before(build: Build, name: str, choice: SourceChoice) -> ParsedSource | None:
-    """A source as it was read before, if it need not be looked at: it would be read alike, and the stage is there."""
     if name not in choice.kept:
         return None
     kept, wanted = choice.kept[name], choice.wanted[name]
@@ -238,7 +235,6 @@ def _as_before(build: Build, name: str, choice: SourceChoice) -> ParsedSource | 
 
 
 def _without_download(error: SourceError, name: str, choice: SourceChoice) -> SourceError:
-    """Return the error of a failed download with a hint how to build without the sources that are downloaded."""
     remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
     if name not in remote:
         return error
@@ -317,7 +313,6 @@ def checked(
 def read_reports(
     choice: SourceChoice, parsed: list[ParsedSource], sources: dict[str, BuiltSource], checked: CheckedGraph
 ) -> dict[str, SourceReport]:
-    """What became of the records of the sources that were read."""
     return build_summary.source_reports(choice.wanted, parsed, sources, checked.counts)
 
 
@@ -334,7 +329,6 @@ def inferred(build: Build, checked: CheckedGraph, read_reports: dict[str, Source
 
 
 def reports(read_reports: dict[str, SourceReport], inferred: list[StepResult]) -> dict[str, SourceReport]:
-    """What became of all records, and how much was inferred."""
     return read_reports | build_summary.inferred_reports((step.name, step.tables) for step in inferred)
 
 
@@ -434,13 +428,11 @@ def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Calla
 
 
 def _is_changed(build: Build, now: PreviousBuild | None, difference: GraphDifference | None) -> bool:
-    """Whether the store is to be made of a copy of the one before."""
     delta = difference is not None and difference.delta is not None and build.order.server is None
     return delta and now is not None and now.schema == build.schema.checksum
 
 
 def created(graph: BuiltGraph) -> str:
-    """When the tables of the graph were complete."""
     return build_summary.now()
 
 

@@ -185,7 +185,6 @@ FEW = 100
 
 
 def now() -> str:
-    """Return the time, UTC, ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 

@@ -33,12 +33,10 @@ class BuiltTable:
 
     @property
     def title(self) -> str:
-        """How it is called: ``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
         return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
         return sum(rows for rows, _ in self.parts.values())
 
 
@@ -65,17 +63,14 @@ class BuiltGraph:
 
     @property
     def parts(self) -> dict[Part, Digest]:
-        """The digests of which the fingerprint is made."""
         return {(table.title, source): digest for table in self.tables for source, digest in table.parts.items()}
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the whole content."""
         return combine(self.parts)
 
     @property
     def stages(self) -> set[str]:
-        """The stages that it is made of."""
         return {table.stage for table in self.tables} | {source.parsed for source in self.sources.values()}
 
     def totals(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -136,12 +131,10 @@ def keep_parts(
 
 
 def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:
-    """Return a table that a stage holds, by what :func:`keep_table` said of it."""
     return _table({**facts, "stage": stage.name})
 
 
 def name_of(table: GraphTable) -> str:
-    """Return a table's node class or relation type."""
     return table.label if isinstance(table, NodeTable) else table.type
 
 
@@ -160,7 +153,6 @@ def load_tables(tables: Iterable[BuiltTable], stages: Stages) -> Iterator[GraphT
 
 
 def graph_table(name: str, ends: tuple[str, str] | None, rows: pa.Table) -> GraphTable:
-    """Return rows as a table of nodes or of relations."""
     return NodeTable(name, rows) if ends is None else RelationTable(name, *ends, rows)
 
 
@@ -171,11 +163,9 @@ class BuiltTables:
         self._graph, self._stages, self._schema = graph, stages, schema
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
-        """Return all nodes of one class: ``id`` and ``columns``, sorted by id."""
         return self._read(label, None, ("id", *columns)).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
-        """Return all edges of one type between two classes: ``start``, ``end`` and ``columns``."""
         return self._read(type, (start_label, end_label), ("start", "end", *columns))
 
     def _read(self, name: str, ends: tuple[str, str] | None, columns: Sequence[str]) -> pa.Table:

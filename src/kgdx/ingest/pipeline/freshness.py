@@ -53,17 +53,11 @@ class Freshness:
     absent: tuple[AbsentSource, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
 
 def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
-    """Return how a graph was made last, and which of its sources an update would read anew; no source is read for this.
-
-    Args:
-        folder: The graph folder.
-        readers: As for :func:`kgdx.ingest.pipeline.build.build`.
-    """
+    """Return how a graph was made last, and which sources an update would read anew; no source is read for this."""
     target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
     build = target.current()
     report = sound_report(build)
@@ -83,7 +77,6 @@ def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str
 
 
 def _absent(known: Mapping[str, Manifest], there: Set[str]) -> Iterator[AbsentSource]:
-    """Name the sources that a graph would gain by, with the command that brings each."""
     for name, found in known.items():
         if found.worth and name not in there:
             given = name if found.default is not None else f"{name}=FILE"

@@ -193,7 +193,6 @@ class Comparison:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
 

@@ -59,37 +59,30 @@ class BuildFolder:
 
     @property
     def store(self) -> Path:
-        """Directory of the embedded store."""
         return self.path / "store"
 
     @property
     def snapshot(self) -> Path:
-        """Folder of the compiled snapshot."""
         return self.path / "snapshot"
 
     @property
     def report(self) -> Path:
-        """The build report, JSON."""
         return self.path / "report.json"
 
     @property
     def quarantine(self) -> Path:
-        """The quarantined records, Parquet."""
         return self.path / "quarantine.parquet"
 
     @property
     def tables(self) -> Path:
-        """The tables and sources of the graph, JSON; see :mod:`kgdx.ingest.pipeline.stages`."""
         return self.path / "tables.json"
 
     @property
     def previous(self) -> Path:
-        """The same of the build before."""
         return self.path / "previous.json"
 
     @property
     def manifests(self) -> Path:
-        """Copies of the users' own manifests that the graph was built with."""
         return self.path / "manifests"
 
 
@@ -106,7 +99,6 @@ class GraphFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a complete graph."""
         return self._current() is not None
 
     def current(self) -> BuildFolder:
@@ -227,7 +219,6 @@ class GraphFolder:
             self._publish(BuildFolder(newest, self.path / "builds" / newest))
 
     def _clean(self) -> None:
-        """Remove builds that are not current and that nobody reads. Called by whoever holds the folder's lock."""
         try:
             current = self._current()
         except StoreError:
@@ -256,7 +247,6 @@ class GraphFolder:
             yield
 
     def _mend_lock(self, build: BuildFolder) -> None:
-        """Make the locks of a build that is new, or that has lost them, as when someone tidied up its folder."""
         try:
             for name in ("lock", TURN):
                 private_file(build.path / name)
@@ -288,7 +278,6 @@ def sound_report(build: BuildFolder) -> BuildReport:
 
 @contextmanager
 def _locked(path: Path, end: float, *, shared: bool = False) -> Iterator[bool | None]:
-    """Hold a file's lock; gives ``None`` if it stays taken until ``end``, ``False`` if the file is gone."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

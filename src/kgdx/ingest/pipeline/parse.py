@@ -40,7 +40,6 @@ class ParsedTable:
 
     @property
     def title(self) -> str:
-        """``Disease``, or ``Disease-HAS_PHENOTYPE->Phenotype``."""
         return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
 
 
@@ -91,7 +90,6 @@ def recipe(wanted: ChosenSource, path: Path, readers: Mapping[str, Reader], sche
 
 
 def mapping_digest(wanted: ChosenSource) -> str:
-    """Return the digest of a source's manifest."""
     return key_of(wanted.manifest.model_dump(mode="json", by_alias=True))
 
 

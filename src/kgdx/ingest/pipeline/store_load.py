@@ -83,13 +83,8 @@ class StoreLoad:
     ) -> bool:
         """Bring a copy of the store before to the new tables; returns whether it holds them then.
 
-        Args:
-            before: The build before.
-            delta: What differs.
-            graph: What the store is to hold.
-            build: What it is to know of its build.
-            proven: Whether the copy has to show by its fingerprint that it holds the tables: whoever builds again may
-                do so because the store is damaged.
+        Where it is ``proven`` the copy has to show by its fingerprint that it holds the tables: whoever builds again
+        may do so because the store is damaged.
         """
         if not build_files.whole(before.path, "store"):
             return False

@@ -69,5 +69,4 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
 
 
 def read(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = MappingProxyType({})) -> Records:
-    """Read a source's file in its format, which its suffix may tell."""
     return reader(path, manifest, readers)(path, manifest)

@@ -73,7 +73,6 @@ def _problems() -> pl.Expr:
 
 
 def reason_of(rows: pl.DataFrame, reason: pl.Expr) -> pl.Expr:
-    """Return the reasons of the faulty rows as a literal column, in their order."""
     return pl.lit(rows.select(reason.alias("reason")).to_series().drop_nulls())
 
 

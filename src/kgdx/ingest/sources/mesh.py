@@ -275,17 +275,14 @@ _QUALIFIERS = MeshFileKind(
 
 
 def read_descriptors(path: Path, manifest: Manifest) -> Records:
-    """Read descriptors as the frame ``record``, and their references to each other as a frame for each kind."""
     return _read(path, _DESCRIPTORS)
 
 
 def read_supplements(path: Path, manifest: Manifest) -> Records:
-    """Read supplementary records as the frame ``record``, with ``heading`` (where indexed) and ``action``."""
     return _read(path, _SUPPLEMENTS)
 
 
 def read_qualifiers(path: Path, manifest: Manifest) -> Records:
-    """Read qualifiers (the subheadings) as the frame ``record``, and their tree as ``is_a``."""
     return _read(path, _QUALIFIERS)
 
 

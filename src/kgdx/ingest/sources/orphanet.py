@@ -152,12 +152,10 @@ def read_phenotypes(path: Path, manifest: Manifest) -> Records:
 
 
 def read_genes(path: Path, manifest: Manifest) -> Records:
-    """Read associations as the frame ``rows``, each with its gene's id, symbol and cross-references."""
     return _read(path, _GENES)
 
 
 def read_prevalence(path: Path, manifest: Manifest) -> Records:
-    """Read statements of prevalence as the frame ``rows``; a mean value of 0 where only a class is given is none."""
     return _read(path, _PREVALENCES)
 
 

@@ -21,7 +21,7 @@ from kgdx.ingest.records import TEXTS, RecordBuilder, Records, minted
 from kgdx.ingest.sources.json_records import MAX_TEXT, phrase, problem_of_phrase
 from kgdx.ingest.unpack import read_text
 
-VERSION = "2"
+VERSION = "3"
 
 FRAMES = {
     "case": ("id", "label", "sex", "age", "language", "origin", "synthetic", "text", "dialogue"),
@@ -51,17 +51,18 @@ _LONGEST_LINE = 1 << 17
 
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read cases; one that cannot be used is refused, and so is each part of one, with its place and reason."""
     return collect(path, manifest, "a case")
 
 
 def read_phenopackets(path: Path, manifest: Manifest) -> Records:
-    """Read GA4GH phenopackets v2 (a file, JSON lines, a folder; gzipped or not); other cases are refused."""
-    return collect(path, manifest, "a GA4GH phenopacket v2", lambda case: case.source == "phenopacket")
+    return collect(path, manifest, "a GA4GH phenopacket v2", _of_packet)
+
+
+def _of_packet(case: Case) -> bool:
+    return case.source == "phenopacket" or (case.source == "table" and not case.text and not case.id.startswith(MINTED))
 
 
 def read_ddxplus(path: Path, manifest: Manifest) -> Records:
-    """Read patients of DDXPlus (its CSV files); other cases are refused."""
     return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == _DDXPLUS)
 
 
@@ -104,7 +105,7 @@ class _CaseRows:
 
     def __init__(self, number: int, case: Case, source: str, building: RecordBuilder, path: str) -> None:
         self.number, self.case, self.source, self.building, self.path = number, case, source, building, path
-        own = case.source == "phenopacket" or case.id.startswith((f"{source}:", MINTED))
+        own = source == "phenopackets" or case.source == "phenopacket" or case.id.startswith((f"{source}:", MINTED))
         self.id = case.id if own else f"{source}:{case.id}"
 
     def put(self, frame: str, *values: Any) -> None:
@@ -128,7 +129,8 @@ class _CaseRows:
             if finding.status not in _STATUS:
                 self.refuse(f"whether the patient has '{finding.id[:40]}' is {finding.status}")
             elif _HPO.fullmatch(finding.id):
-                self.put(_STATUS[finding.status], self.id, finding.id, finding.onset, finding.text or None)
+                words = None if self.source == "phenopackets" and finding.text == finding.id else finding.text or None
+                self.put(_STATUS[finding.status], self.id, finding.id, finding.onset, words)
             elif finding.id.startswith(DDXPLUS):
                 self._symptom(_STATUS[finding.status], finding.id, finding.label, "en")
             elif reason := problem_of_phrase(words := phrase(finding.id)):
@@ -137,6 +139,8 @@ class _CaseRows:
                 language = "zh" if _HAN.search(words) else case.language or ("en" if words.isascii() else None)
                 self._symptom(_STATUS[finding.status], minted(self.source, "Symptom", words), words, language)
         labels = case.extra.get("disease_labels", {})
+        if label := case.extra.get("disease_label"):  # of a table with one diagnosis a row
+            labels = dict.fromkeys(case.diseases, str(label))
         for disease in case.diseases:
             label = phrase(labels.get(disease, ""))
             stated = label and not problem_of_phrase(label)

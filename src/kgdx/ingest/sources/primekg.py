@@ -238,7 +238,6 @@ def _unite(edges: _Edges, nodes: PrimeNodes) -> _United:
 def _unite_relation(
     relation: str, rows: np.ndarray, known: tuple[np.ndarray, pl.Series, pl.Series], united: _United
 ) -> None:
-    """Bring the rows of an edge together: the first gives the line, and the direction between nodes of one type."""
     same, curies, displays = known
     x, y = same[rows["x"]], same[rows["y"]]
     looped = x == y
@@ -382,7 +381,6 @@ class PrimeNodes:
         return described.filter(~again)
 
     def bad(self) -> pl.DataFrame:
-        """Return the descriptions that cannot be used, with ``why``."""
         return self.known.filter(pl.col("why").is_not_null()).select(*_CELLS, "why")
 
     def sound(self) -> pl.DataFrame:
@@ -419,7 +417,6 @@ class PrimeNodes:
 
 
 def sides(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the descriptions of both ends of kg.csv's rows."""
     return pl.concat([rows.select(*(pl.col(f"{side}_{c}").alias(c) for c in _CELLS), LINE) for side in "xy"])
 
 

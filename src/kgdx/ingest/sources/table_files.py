@@ -100,7 +100,6 @@ def find_version(content: bytes, manifest: Manifest) -> str | None:
 
 
 def shown(column: str) -> pl.Expr:
-    """Return an expression that writes a cell's value for a message."""
     return pl.concat_str(pl.lit("'"), pl.col(column).fill_null("").str.slice(0, 60), pl.lit("'"))
 
 

@@ -336,19 +336,15 @@ class Ontology:
             self._terms[term.id] = term
 
     def edge(self, line: int, child: str, parent: str | None, text: str) -> None:
-        """Add an is_a edge, with its text in the file."""
         self._building.add("edge", line, child, parent, text)
 
     def match(self, line: int, id: str, other: str, evidence: str | None) -> None:
-        """Add what says that a term matches an entry of another vocabulary."""
         self._building.add("match", line, id, other, evidence)
 
     def axiom(self, line: int, id: str, predicate: str, other: str | None) -> None:
-        """Add another axiom about a term."""
         self._building.add("axiom", line, id, predicate, other, None)
 
     def call(self, id: str, text: str) -> None:
-        """Take a synonym as a layperson's."""
         self._lay.setdefault(id, set()).add(text)
 
     def records(self, version: str | None) -> Records:

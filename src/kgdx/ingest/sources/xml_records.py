@@ -114,7 +114,6 @@ def unexpanded(element: Any) -> str | None:
 
 
 def shown(element: Any) -> str:
-    """Return the beginning of an element as it stands in the file, for a refused record."""
     return " ".join(etree.tostring(element, encoding="unicode", with_tail=False).split())
 
 

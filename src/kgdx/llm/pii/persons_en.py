@@ -155,7 +155,7 @@ _INITIALS = re.compile(
 )
 _TOLD = re.compile(
     r"[ \t]*(?:,|\()[ \t]*(?:aged?[ \t]*)?\d{1,3}\b"
-    r"|[ \t]*,?[ \t]+(?:dob|mrn|born|yo|y/o|\d{1,3}[ \t]?(?:yo|y/o|yrs?|years?|[mf]\b))"
+    r"|(?:[ \t]*,)?[ \t]+(?:dob|mrn|born|yo|y/o|\d{1,3}[ \t]?(?:yo|y/o|yrs?|years?|[mf]\b))"
 )
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
 

@@ -34,8 +34,9 @@ def leaderboard_figures(result: Figures) -> RenderableType:
             rows.append((f"{title}:",))
             rows += [tuple(_row(f"  {name}", result["methods"][name], told)) for name, told in block]
     shown = [head for _, said in MEASURES for head in ((said, "unseen") if unseen else (said,))]
-    columns = ("Method", *shown, "− first", "asked", "ms", "cost")
-    rows = [(*row, *[""] * (len(columns) - len(row))) for row in rows]
+    costs = any(told["cost"] for told in result["methods"].values())
+    columns = ("Method", *shown, "− first", "asked", "ms", *(("cost",) if costs else ()))
+    rows = [(*row, *[""] * (len(columns) - len(row)))[: len(columns)] for row in rows]
     first = next(iter(result["methods"]))
     n = next(iter(result["methods"].values()))["n"]
     whom = f"; {unseen['n']:,} unseen: the graph does not cite their publication" if unseen else ""

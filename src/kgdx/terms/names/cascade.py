@@ -79,7 +79,6 @@ class Rules:
     alone: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the thresholds as a decision records them."""
         return asdict(replace(self, stages=())) | {"stages": list(self.stages)}
 
 
@@ -97,12 +96,7 @@ def pairs_frame(subjects: list[str] | None = None, objects: list[str] | None = N
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Pairs that are known before names are compared.
-
-    Attributes:
-        pairs: ``subject`` and ``object``: what a source states itself, by id.
-        refused: ``subject`` and ``object``: what people have rejected.
-    """
+    """Pairs that are known before names are compared."""
 
     pairs: pl.DataFrame = field(default_factory=lambda: pairs_frame())
     refused: pl.DataFrame = field(default_factory=lambda: pairs_frame())
@@ -149,7 +143,6 @@ def candidates(
 
 
 def _same_names(subjects: Side, objects: Side) -> pl.DataFrame:
-    """Pairs with a common folded name, key, or words in any order."""
     found = [
         _joined(subjects.names, objects.names, form, method, factor)
         for form, method, factor in (
@@ -183,7 +176,6 @@ def _typos(subjects: Side, objects: Side, words: Container[str] | None) -> pl.Da
 
 
 def _meanings(subjects: Side, objects: Side, meaning: NameEncoder, words: Container[str]) -> pl.DataFrame:
-    """Pairs near in meaning, of the same numbers and telling words, that neither say the contrary nor look alike."""
     sides = [side.names if meaning.chinese else side.names.filter(~pl.col("han")) for side in (subjects, objects)]
     if any(names.is_empty() for names in sides):
         rows, cosines = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.float32)
@@ -205,7 +197,6 @@ def _meanings(subjects: Side, objects: Side, meaning: NameEncoder, words: Contai
 
 
 def _scored(pairs: pl.DataFrame, method: pl.Expr, factor: pl.Expr, *, weigh: bool = True) -> pl.DataFrame:
-    """Turn pairs of names into candidates; two relations that are no equality leave none."""
     mine, yours = pl.col("relation"), pl.col("relation_right")
     turned = yours.replace({"narrower": "broader", "broader": "narrower"})
     usable = pairs.filter((pl.col("entity") != pl.col("entity_right")) & ((mine == "exact") | (yours == "exact")))
@@ -280,7 +271,6 @@ def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def _alone(decided: pl.DataFrame) -> pl.DataFrame:
-    """Leave each object to its best subject; where two are as good, to none."""
     stated = decided.filter(pl.col("outcome") == "stated").sort("stage", "score", descending=[False, True])
     first = pl.col("stage").first().over("object"), pl.col("score").first().over("object")
     best = (pl.col("stage") == first[0]) & (pl.col("score") >= first[1] - 1e-9)

@@ -78,12 +78,7 @@ def node_frame(tables: Iterable[GraphTable], label: str, columns: Sequence[str])
 
 
 def symptoms(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
-    """Return the symptoms: the phrases of their sources, and what these list as the same.
-
-    Args:
-        tables: The graph's.
-        lookup: As for :func:`side`.
-    """
+    """Return the symptoms: the phrases of their sources, and what these list as the same."""
     nodes = node_frame(tables, "Symptom", ("id", "name", "source", "synonyms"))
     return side(nodes, pl.concat([_named(nodes, "name", "name"), _listed(nodes, "synonyms")]), lookup=lookup)
 
@@ -106,13 +101,7 @@ def drugs(tables: Sequence[GraphTable]) -> Side:
 
 
 def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool = False) -> Side:
-    """Return the current findings of the Human Phenotype Ontology.
-
-    Args:
-        tables: The graph's; without is_a edges all terms count as findings.
-        lay: Whether everyday Chinese wordings are names too.
-        lookup: As for :func:`side`.
-    """
+    """Return the current findings of the Human Phenotype Ontology."""
     columns = ("id", "name", "source", "name_zh", "synonyms", "synonym_scopes", "obsolete")
     nodes = node_frame(tables, "Phenotype", columns).filter(~pl.col("obsolete").fill_null(False))
     pairs = (
@@ -134,12 +123,7 @@ def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool =
 
 
 def diseases(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
-    """Return the current diseases of all vocabularies.
-
-    Args:
-        tables: The graph's.
-        lookup: As for :func:`side`.
-    """
+    """Return the current diseases of all vocabularies."""
     columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
     nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
     named = nodes.filter(pl.col("name_source").fill_null("") != "id")
@@ -185,9 +169,6 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
 def variants(names: pl.DataFrame) -> pl.DataFrame:
     """Add the names without the abbreviation that follows them.
 
-    Args:
-        names: With a column ``text``; its other columns are repeated.
-
     Example:
         >>> variants(pl.DataFrame({"text": ["Achondroplasia; ACH"]}))["text"].to_list()
         ['Achondroplasia; ACH', 'Achondroplasia']
@@ -199,10 +180,6 @@ def variants(names: pl.DataFrame) -> pl.DataFrame:
 
 def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
     """Add the forms (:class:`kgdx.terms.normalise.Form`) of the column ``text``.
-
-    Args:
-        names: With a column ``text``; rows whose folded form is empty are left out.
-        diseases: Whether phrases that sources of diseases use for the same count as the same.
 
     Example:
         >>> forms = with_forms(pl.DataFrame({"text": ["Tumours of the Lung, type II", "1型糖尿病"]}), diseases=True)
@@ -216,12 +193,7 @@ def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
 
 
 def asked_names(name: str, synonyms: Sequence[str] = ()) -> list[tuple[str, Form, float]]:
-    """Return the names of one entity with their forms and weights, as :func:`side` gives them to a column.
-
-    Args:
-        name: The preferred name.
-        synonyms: Others.
-    """
+    """Return the names of one entity with their forms and weights, as :func:`side` gives them to a column."""
     given = [(name, _WEIGHTS["name"]), *((other, _WEIGHTS["synonym"]) for other in synonyms)]
     usable = [(text, weight) for text, weight in given if not re.search(_ABBREVIATION, text)]
     usable += [(bare(text), weight * _BARE) for text, weight in usable if bare(text) != text and len(bare(text)) > 1]
@@ -247,7 +219,6 @@ def _listed(nodes: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def _scoped(nodes: pl.DataFrame, column: str, scopes: str) -> pl.DataFrame:
-    """Synonyms with what their scope says: the term is broader than a narrow synonym, and the other way round."""
     fitting = pl.col(scopes).list.len() == pl.col(column).list.len()
     unknown = pl.col(column).list.eval(pl.lit("EXACT"))
     lists = nodes.select("id", column, pl.when(fitting).then(scopes).otherwise(unknown).alias("scope"))
@@ -259,7 +230,6 @@ def _scoped(nodes: pl.DataFrame, column: str, scopes: str) -> pl.DataFrame:
 
 
 def _of_some_patients(nodes: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """A disease named for some patients is narrower than what its other names say without that: 老年人腹主动脉瘤."""
     some = nodes.filter(pl.col("name").str.contains(POPULATION)).select(entity="id", some=pl.lit(True))
     told = names.join(some, on="entity", how="left", maintain_order="left")
     wider = pl.col("some").fill_null(False) & ~pl.col("text").str.contains(POPULATION)
@@ -270,7 +240,6 @@ def _of_some_patients(nodes: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
 
 
 def _chinese_wordings(nodes: pl.DataFrame) -> pl.DataFrame:
-    """The other wordings that clinical Chinese has for a finding's name."""
     chinese = ((id, fold_name(name)) for id, name in nodes.select("id", "name_zh").drop_nulls().iter_rows())
     rows = [
         (id, other, _WEIGHTS["wording"], "exact")

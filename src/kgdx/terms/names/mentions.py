@@ -112,7 +112,6 @@ def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> l
 
 
 def _begun(database: sqlite3.Connection, starts: Iterable[Iterator[_Run]]) -> Iterator[_Run]:
-    """The runs from each start as far as some name begins like them: one that is longer names nothing."""
     while starts:
         read = [(run, runs) for runs in starts if (run := next(runs, None)) is not None]
         names = _beginnings(database, {each for run, _ in read for each in run.forms})
@@ -122,7 +121,6 @@ def _begun(database: sqlite3.Connection, starts: Iterable[Iterator[_Run]]) -> It
 
 
 def _beginnings(database: sqlite3.Connection, forms: set[str]) -> set[str]:
-    """Those of some forms that a name begins with."""
     query = (
         "SELECT j.value FROM json_each(?) j WHERE "
         f"EXISTS (SELECT 1 FROM term t WHERE t.folded >= j.value AND t.folded < j.value || char({sys.maxunicode})) OR "
@@ -133,7 +131,6 @@ def _beginnings(database: sqlite3.Connection, forms: set[str]) -> set[str]:
 
 
 def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Iterator[_Found]:
-    """The ids in a text that entries have, or had before."""
     for written in _CURIE.finditer(text):
         by_kind: dict[int, list[Any]] = defaultdict(list)
         query = (
@@ -163,7 +160,6 @@ def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
 
 
 def _words(text: str) -> Iterator[Iterator[_Run]]:
-    """Runs of words from each word of a text on, each folded, and each without plural and spelling variant."""
     tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(text)]
     words = [
         (start, end, folded, " ".join(part for word in folded.split(" ") for part in word_key(word)))
@@ -175,7 +171,6 @@ def _words(text: str) -> Iterator[Iterator[_Run]]:
 
 
 def _words_from(words: Sequence[tuple[int, int, str, str]]) -> Iterator[_Run]:
-    """The runs that begin with the first of some words (start, end, form, key)."""
     begin = words[0][0]
     said = key = ""
     for _, end, folded, part in words:
@@ -185,7 +180,6 @@ def _words_from(words: Sequence[tuple[int, int, str, str]]) -> Iterator[_Run]:
 
 
 def _characters(text: str) -> Iterator[Iterator[_Run]]:
-    """Runs of characters around Chinese ones; none begins or ends within a word or number of other letters."""
     folded = fold_chinese(text)
     if not has_chinese(folded.text):
         return
@@ -196,12 +190,7 @@ def _characters(text: str) -> Iterator[Iterator[_Run]]:
 
 
 class _Signs:
-    """The characters of a text, and what is to be known of each.
-
-    Attributes:
-        edges: Whether a name may begin, or the one before end, at a place.
-        han: Where the next Chinese character stands; beyond all runs where none does.
-    """
+    """The characters of a text, and what is to be known of each."""
 
     def __init__(self, text: str, folded: Folded) -> None:
         self._text, self._folded = text, folded
@@ -234,7 +223,6 @@ def _closed(text: str, start: int, end: int) -> int:
 
 
 def _begins(folded: Folded, at: int) -> bool:
-    """Whether a name may begin, or the one before end, at a place: not between two letters or digits of one word."""
     if not 0 < at < len(folded.text) or folded.places[at] > folded.places[at - 1] + 1:
         return True
     pair = folded.text[at - 1 : at + 1]
@@ -242,7 +230,6 @@ def _begins(folded: Folded, at: int) -> bool:
 
 
 def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]) -> dict[str, list[Any]]:
-    """Rows (id, class, name, weight) of the entries that have a form as a name in full."""
     usual = f"(t.relation = 'exact' OR t.kind = {_DRUG}) AND t.weight >= 0.85"
     asked = json.dumps(sorted(forms), ensure_ascii=True)
     query = (
@@ -296,7 +283,6 @@ def _starting(
 
 
 def _head(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
-    """The kept first names of a common prefix; a longer prefix than is kept has few enough names to read."""
     if len(folded) > LONGEST_PREFIX:
         return []
     query = (
@@ -315,7 +301,6 @@ def _range(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
 
 
 def _holding(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[Any]:
-    """Names with all the words, the last one begun; in Chinese, names with these characters in a row."""
     if asked.han:
         query = f'"{spaced(asked.key)}"' if len(asked.key) > 1 else ""
     else:
@@ -344,7 +329,6 @@ def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit:
 
 
 def _telling(database: sqlite3.Connection, asked: Form) -> list[str]:
-    """The rarest words (in Chinese, pairs of characters) of a name, as many as may be read; unknown ones corrected."""
     words = (spaced(asked.key) if asked.han else asked.key).replace('"', " ").split()
     counted: dict[str, int] = {}
     for word in dict.fromkeys(words[:64]):

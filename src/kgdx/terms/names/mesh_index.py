@@ -46,15 +46,7 @@ _READ = 120
 
 @dataclass(frozen=True, slots=True)
 class MeshCandidate:
-    """A descriptor that a name may mean.
-
-    Attributes:
-        id: CURIE.
-        heading: The descriptor's name.
-        matched: The heading or entry term that comes nearest.
-        method: The stage that found it; ``words`` for one that only shares words.
-        score: 0 to 1.
-    """
+    """A descriptor that a name may mean."""
 
     id: str
     heading: str
@@ -65,21 +57,7 @@ class MeshCandidate:
 
 @dataclass(frozen=True, slots=True)
 class MeshDecision:
-    """Which descriptor a name means, and why.
-
-    Attributes:
-        name: The name that was asked for.
-        id: CURIE of the descriptor; ``None`` when none is stated.
-        heading: Its name.
-        relation: How the name relates to it: ``exact``, ``narrower`` or ``broader``.
-        method: The stage that decided.
-        score: 0 to 1.
-        reason: In words.
-        candidates: What was considered, the best first.
-        thresholds: What had to be reached.
-        version: The MeSH release, as its source names it.
-        checksum: SHA-256 of the descriptors that were searched.
-    """
+    """Which descriptor a name means, and why."""
 
     name: str
     id: str | None
@@ -94,11 +72,9 @@ class MeshDecision:
     checksum: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain values."""
         return asdict(self)
 
     def to_json(self) -> str:
-        """Return the decision as JSON, always the same for the same name and descriptors."""
         return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True)
 
 
@@ -107,26 +83,17 @@ class MeshIndex(NameIndex):
 
     @property
     def version(self) -> str | None:
-        """The MeSH release, as its source names it."""
         return self._meta.get("version") or None
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the descriptors' ids, names and tree numbers."""
         return self._meta["checksum"]
 
     @repairing
     def map_to_mesh(
         self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
     ) -> MeshDecision:
-        """Return the descriptor that a name means, and why.
-
-        Args:
-            name: The name, in English.
-            synonyms: Other names of the same thing; a match of the name itself goes before.
-            branches: Branches of the tree in which the descriptor must be, such as ``C`` and ``F03`` for diseases.
-            rules: What may be stated.
-        """
+        """Return the descriptor that a name means, and why."""
         wanted = rules or Rules()
         asked = asked_names(name, synonyms)
         headings, found = self._candidates(asked, branches, typos="edit" in wanted.stages)
@@ -156,7 +123,6 @@ class MeshIndex(NameIndex):
     def _candidates(
         self, asked: Sequence[tuple[str, Form, float]], branches: Sequence[str], *, typos: bool
     ) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
-        """Headings by id, and candidates of the first stage that finds any: each descriptor's best pair of names."""
         for stage in (self._same, self._typos_of) if typos else (self._same,):
             best: dict[str, tuple[Any, ...]] = {}
             found = [(said, weight, hit) for said, each, weight in asked for hit in stage(each)]
@@ -182,14 +148,12 @@ class MeshIndex(NameIndex):
         ]
 
     def _within(self, ids: set[str], branches: Sequence[str]) -> set[str]:
-        """Those of some descriptors that are in the branches."""
         if not branches:
             return ids
         rows = self._all(f"SELECT id, trees FROM entity WHERE id IN ({marks(list(ids))})", ids)
         return {id for id, trees in rows if any(tree.startswith(tuple(branches)) for tree in trees.split("|"))}
 
     def _near(self, asked: Sequence[tuple[str, Form, float]], branches: Sequence[str]) -> Iterator[MeshCandidate]:
-        """The descriptors whose terms share most with the names: nothing is stated of them."""
         found = [entry for said, *_ in asked for entry in self.near(said, _KIND, _READ)]
         inside = self._within({entry.id for entry in found}, branches)
         ranked = sorted((entry for entry in found if entry.id in inside), key=lambda entry: (-entry.score, entry.id))
@@ -198,16 +162,7 @@ class MeshIndex(NameIndex):
 
 
 def write_mesh(file: Path, tables: Sequence[GraphTable]) -> None:
-    """Write the index of a graph's descriptors, in one step.
-
-    Args:
-        file: Where it goes.
-        tables: MeshDescriptor nodes, and Source nodes for the version.
-
-    Raises:
-        AbsentError: There are no descriptors.
-        StoreError: The file cannot be written.
-    """
+    """Write the index of a graph's descriptors, in one step."""
     every = descriptors(tables)
     if not every.entities.height:
         raise AbsentError("the graph has no MeSH descriptors", hint="build it with the source mesh")
@@ -226,16 +181,7 @@ def _meta(tables: Sequence[GraphTable], every: Side, trees: dict[str, str]) -> d
 
 
 def open_index(snapshot: Snapshot, store: Callable[[], Exports]) -> MeshIndex:
-    """Open the index of a graph, making it first when there is none yet.
-
-    Args:
-        snapshot: The graph's; the index lies beside its arrays.
-        store: Opens what the index is made from, such as the graph's store; asked only when it has to be made.
-
-    Raises:
-        AbsentError: The graph has no descriptors.
-        StoreError: The index cannot be written.
-    """
+    """Open the index of a graph, making it first when there is none yet."""
 
     def compute(folder: Path) -> None:
         columns = ["name", "source", "entry_terms", "entry_term_scopes", "tree_numbers"]
@@ -252,7 +198,6 @@ _UNSTATED = ("no term shares a word", "no term is the same or a typo away; other
 
 
 def _reason(decided: Sequence[dict[str, Any]], listed: bool) -> str:
-    """The reason why a descriptor is stated, or none."""
     if not decided:
         return _UNSTATED[listed]
     best = decided[0]
@@ -271,11 +216,7 @@ def _reason(decided: Sequence[dict[str, Any]], listed: bool) -> str:
 
 
 class Headings:
-    """Decides which heading a disease has, by its names, each once; safe with several threads.
-
-    Args:
-        open_index: Opens the index of descriptors, when the first name is asked for.
-    """
+    """Decides which heading a disease has, by its names, each once; safe with several threads."""
 
     def __init__(self, open_index: Callable[[], MeshIndex]) -> None:
         self._open = open_index
@@ -288,9 +229,6 @@ class Headings:
 
         Args:
             names: Its names in English, the preferred one first.
-
-        Raises:
-            StoreError: The index cannot be made or read.
         """
         key = tuple(names)
         with self._lock:

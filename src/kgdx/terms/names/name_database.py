@@ -64,18 +64,11 @@ ANALYZE;
 
 
 def layout() -> str:
-    """Return what a file's content depends on: its own version, and those of the forms and stages of alignment."""
     return ".".join(map(str, (VERSION, *VERSIONS)))
 
 
 def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
-    """Write the index of a graph's names, in one step.
-
-    Args:
-        file: Where it goes.
-        tables: Nodes of :data:`kgdx.terms.names.name_decision.KINDS`, IS_A between phenotypes, SAME_AS between
-            diseases, and MAPPED_TO from symptoms to phenotypes.
-    """
+    """Write the index of a graph's names, in one step."""
     write_sides(file, sides(tables), tables)
 
 
@@ -86,15 +79,7 @@ def write_sides(
     meta: Mapping[str, str] | None = None,
     trees: Mapping[str, str] | None = None,
 ) -> None:
-    """Write an index of named entities, which gets its name when it is done; nothing is left of one that fails.
-
-    Args:
-        file: Where it goes.
-        every: Entities and their names by node class.
-        tables: What relations say of them, and their alternative ids.
-        meta: What else is to be known of the index.
-        trees: Tree numbers of MeSH descriptors by id, parted by ``|``.
-    """
+    """Write an index of named entities, which gets its name when it is done; nothing is left of one that fails."""
     try:
         with whole_file(file) as temporary, closing(sqlite3.connect(temporary)) as database:
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _LAYOUT)
@@ -201,7 +186,6 @@ def spaced(key: str) -> str:
 
 
 def _entities(every: Mapping[str, Side], tables: Sequence[GraphTable]) -> pl.DataFrame:
-    """All entities, numbered, with the number of what they are the same as."""
     listed = [
         side.entities.select("id", "name", "source", kind=pl.lit(ALL_KINDS.index(kind))) for kind, side in every.items()
     ]
@@ -217,7 +201,6 @@ def _entities(every: Mapping[str, Side], tables: Sequence[GraphTable]) -> pl.Dat
 
 
 def _with_shown_names(entities: pl.DataFrame, every: Mapping[str, Side]) -> pl.DataFrame:
-    """Show entities that are named by their id by the name of one that is exactly the same, or else by another name."""
     rows = entities.select("id", "name", "kind", "same")
     of_same: dict[int, str] = {}
     for id, name, _, same in sorted(rows.iter_rows(), key=lambda row: (row[2], row[0].startswith("KGDX:"), row[0])):
@@ -234,7 +217,6 @@ def _other_names(side: Side) -> Iterator[tuple[str, str]]:
 
 
 def _other_ids(entities: pl.DataFrame, tables: Sequence[GraphTable]) -> Iterator[tuple[str, int]]:
-    """Alternative ids, and those of obsolete nodes that another one replaces."""
     numbers = {(kind, id): number for number, id, kind in entities.select("number", "id", "kind").iter_rows()}
     for kind in ("Disease", "Phenotype"):
         nodes = node_frame(tables, kind, ("id", "alt_ids", "replaced_by"))
@@ -274,7 +256,6 @@ def skeleton(key: str) -> str:
 
 
 def _heads(terms: pl.DataFrame) -> Iterator[tuple[int, str, int, int]]:
-    """The first names of each prefix that many have; terms come in the order of preference."""
     for length in range(1, LONGEST_PREFIX + 1):
         long = terms.filter(pl.col("folded").str.len_chars() >= length)
         named = long.select("kind", "number", prefix=pl.col("folded").str.slice(0, length))

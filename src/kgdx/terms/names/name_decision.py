@@ -42,16 +42,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class NameDecision:
-    """Which entries a name means, and why.
-
-    Attributes:
-        given: The name that was asked for.
-        kinds: The classes that it could be of.
-        entries: What it means, the best first; several where sources have entries of one name.
-        reason: Why, in words.
-        candidates: What comes near where nothing can be stated.
-        left_out: How many further entries it means.
-    """
+    """Which entries a name means, and why."""
 
     given: str
     kinds: tuple[str, ...]
@@ -62,27 +53,22 @@ class NameDecision:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the entries."""
         return tuple(entry.id for entry in self.entries)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the entries, in the same order."""
         return tuple(entry.name for entry in self.entries)
 
     @property
     def method(self) -> str:
-        """The stage that decided; empty when nothing is stated."""
         return self.entries[0].method if self.entries else ""
 
     @property
     def score(self) -> float:
-        """Score of the best entry."""
         return self.entries[0].score if self.entries else 0.0
 
     @property
     def matched(self) -> str:
-        """The name that was found."""
         return self.entries[0].matched if self.entries else ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,16 +83,7 @@ class NameDecision:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A part of a text that names entries of one class.
-
-    Attributes:
-        start: Where it begins in the text.
-        end: Where it ends.
-        text: The words.
-        kind: Node class.
-        ids: The entries, the best first.
-        names: Their names, in the same order.
-    """
+    """A part of a text that names entries of one class."""
 
     start: int
     end: int

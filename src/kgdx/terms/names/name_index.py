@@ -79,16 +79,7 @@ def repairing(look_up: Callable[Concatenate[_I, _P], _R]) -> Callable[Concatenat
 
 
 class NameIndex:
-    """An opened index; close it, or use it as a context manager. Threads may share it.
-
-    Args:
-        file: Where it lies.
-        again: Makes the file anew where it is damaged.
-        meanings: Vectors of its names, for names that nothing else finds.
-
-    Raises:
-        StoreError: There is no such file, or it is damaged or of another layout, and is not made anew.
-    """
+    """An opened index; close it, or use it as a context manager. Threads may share it."""
 
     def __init__(self, file: Path, again: Callable[[], object] | None = None, meanings: Meanings | None = None) -> None:
         self._file, self._meanings, self._again = file, meanings, again
@@ -107,11 +98,6 @@ class NameIndex:
         """Return the entries that a name, or an id, means, and why; what was decided last is kept.
 
         All entries of that name are returned, and what relations say is exactly the same as one of them.
-
-        Args:
-            name: In English or Chinese; or a CURIE.
-            kinds: Node classes that it may be of.
-            limit: Most entries.
         """
         return self._decided(valid(name), tuple(kinds), limit)
 
@@ -146,28 +132,16 @@ class NameIndex:
 
     @repairing
     def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
-        """Return the entries whose names share most with a name: nothing is stated of them."""
         return near(self._database, form(valid(name)), kinds_of(kinds), limit)
 
     @repairing
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
-        """Return the entries whose names begin with what was typed, the shortest first, then those that hold it.
-
-        Args:
-            prefix: What was typed so far: a name, or an id.
-            kinds: Node classes.
-            limit: Most entries; entries that are the same count once.
-        """
+        """Return the entries whose names begin with what was typed, the shortest first, then those that hold it."""
         return complete(self._database, valid(prefix[:LONGEST]), kinds_of(kinds), limit)
 
     @repairing
     def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
-        """Return the parts of a text that name entries, in order; where two overlap, the longer one.
-
-        Args:
-            text: A question, in English or Chinese; the first 10,000 characters of it are read.
-            kinds: Node classes; a part that names entries of several is returned for each.
-        """
+        """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
         return mentions(self._database, valid(text), kinds_of(kinds))
 
     def close(self) -> None:
@@ -183,7 +157,6 @@ class NameIndex:
         self.close()
 
     def _repair(self, used: sqlite3.Connection, error: sqlite3.Error) -> None:
-        """Replace the file behind a connection that met damage, unless another thread has done so."""
         with self._lock:
             if self._database is not used:
                 return
@@ -225,7 +198,6 @@ class NameIndex:
         ]
 
     def _shortened(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
-        """Rows of the one disease that is called so in short: *Duchenne*, *Huntington's*, *CF*."""
         if _DISEASE not in kinds:
             return []
         return [
@@ -236,7 +208,6 @@ class NameIndex:
         ]
 
     def _as_finding(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> list[Entry]:
-        """The phenotypes that a disease of the name is called as, in another language: 视网膜色素变性."""
         diseases = self._with_same(_stated(self._exact(given, asked, [_DISEASE])), ["Disease"])
         phenotype = [KINDS.index("Phenotype")]
         names = dict.fromkeys(fold_name(entry.name) for entry in diseases)
@@ -302,18 +273,7 @@ def open_index(
     chinese: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> NameIndex:
-    """Open the index of a graph, making it first when there is none yet.
-
-    Args:
-        snapshot: The graph's; the index lies beside its arrays.
-        store: Opens what the index is made from, such as the graph's store; asked only when it has to be made.
-        encoder: Finds what no other stage does; the names of a class are encoded when it is first asked for.
-        chinese: Whether the encoder reads Chinese.
-        progress: Told in words what takes long.
-
-    Raises:
-        StoreError: The index cannot be written.
-    """
+    """Open the index of a graph, making it first when there is none yet."""
 
     def compute(folder: Path) -> None:
         if progress is not None:
@@ -328,14 +288,7 @@ def open_index(
 def cached_file(
     snapshot: Snapshot, name: str, file: str, compute: Callable[[Path], None]
 ) -> tuple[Path, Callable[[], object]]:
-    """Return an index's file beside a snapshot's arrays, made when there is none yet, and what makes it anew.
-
-    Args:
-        snapshot: The graph's.
-        name: Which index it is.
-        file: How its file is called.
-        compute: Writes the file into a folder.
-    """
+    """Return an index's file beside a snapshot's arrays, made when there is none yet, and what makes it anew."""
 
     def make() -> Path:
         return snapshot.derived(name, layout(), compute)
@@ -377,7 +330,6 @@ def _entry(row: Any, method: str, factor: float) -> tuple[Entry, int | None]:
 
 
 def _stated(found: _Found) -> _Entries:
-    """The entries of what one stage found that may be stated, each once, the best first."""
     ranked = sorted(
         (_entry(*each) for each in found),
         key=lambda one: (one[0].relation != "exact", -one[0].score, one[0].kind, one[0].id),

@@ -16,6 +16,9 @@ from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.terms.encoder import NameEncoder
 from kgdx.terms.names.cascade import CANDIDATES, Given, Rules, candidates, decide
 from kgdx.terms.names.entity_names import Side
+from kgdx.terms.names.morphemes import adds
+from kgdx.terms.names.morphemes import meaning as said
+from kgdx.terms.normalise import bare
 
 RULES = Rules(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
 """The encoder only proposes: names of two diseases are near in meaning too often."""
@@ -103,7 +106,7 @@ def align_diseases(
 
     Returns:
         As :func:`kgdx.terms.names.cascade.decide`; the outcome ``conflict`` is that of a statement that would have
-        joined two entries of one vocabulary.
+        joined two entries of one vocabulary, or a disease with a part or form of it.
     """
     joined = Components()
     for one, other in same:
@@ -120,7 +123,19 @@ def align_diseases(
             mine, yours = sides[later].without(pl.Series(reached, dtype=pl.String)), sides[earlier]
             yours = yours.without(pl.Series(taken, dtype=pl.String))
             found.append(decide(candidates(mine, yours, RULES, given, meaning, words), RULES))
-    return _without_conflicts(pl.concat(found), joined)
+    return _without_conflicts(_without_forms(pl.concat(found), everything), joined)
+
+
+def _without_forms(found: pl.DataFrame, everything: Side) -> pl.DataFrame:
+    names = {id: bare(name or "") for id, name in everything.entities.select("id", "name").iter_rows()}
+    minted = [id.startswith("KGDX:") for id in found["subject"]]
+    pairs = zip(minted, found.select("subject", "object", "outcome").iter_rows(), strict=True)
+    forms = [
+        outcome == "stated" and (mine or yours.startswith("KGDX:")) and adds(said(names[one]), said(names[yours]))
+        for mine, (one, yours, outcome) in pairs
+    ]
+    form = pl.Series(forms, dtype=pl.Boolean)
+    return found.with_columns(pl.when(form).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
 
 
 def exact_pairs(
@@ -136,7 +151,6 @@ def exact_pairs(
 
 
 def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
-    """Join what is stated as exact, the surest first, and mark what does not fit with what was joined before."""
     order = found.with_row_index("row").filter(pl.col("outcome") == "stated")
     place = pl.col("object").str.starts_with("ORPHA:")  # an Orphanet entry is a disease, an OMIM one often a form of it
     order = order.with_columns(place.alias("orphanet"))

@@ -72,20 +72,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff",
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One mapping: the subject is the same as the object, or narrower or broader; or it is denied.
-
-    Attributes:
-        subject: Id.
-        relation: ``exact``, ``narrower``, ``broader`` or ``close``.
-        object: Id.
-        denied: Whether the mapping is said to be wrong.
-        subject_name: The subject's name, for readers.
-        object_name: The object's.
-        justification: What it rests on, as a CURIE of semapv.
-        confidence: 0 to 1.
-        matched: The names that matched.
-        comment: Anything.
-    """
+    """One mapping: the subject is the same as the object, or narrower or broader; or it is denied."""
 
     subject: str
     relation: str
@@ -100,7 +87,6 @@ class Statement:
 
     @property
     def pair(self) -> frozenset[str]:
-        """The two ids, whichever is the subject."""
         return frozenset((self.subject, self.object))
 
     def turned(self) -> Statement:
@@ -123,14 +109,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class MappingSet:
-    """Content of an SSSOM file.
-
-    Attributes:
-        metadata: The header.
-        statements: The mappings that kgdx can use, in the order of the file.
-        lines: The line of each.
-        skipped: The lines of the others, and why.
-    """
+    """Content of an SSSOM file."""
 
     metadata: Mapping[str, Any]
     statements: Sequence[Statement]
@@ -181,12 +160,7 @@ def write_sssom(statements: Iterable[Statement], *, title: str, set_id: str = "u
 
 
 def read_sssom(file: Path) -> MappingSet:
-    """Read SSSOM/TSV; rows with a predicate or an id that kgdx has no place for are skipped and told.
-
-    Raises:
-        UsageError: The file cannot be read, its header is no YAML mapping with the required slots, a required column
-            is missing, a value cannot be right, or a pair of ids is given twice in different ways.
-    """
+    """Read SSSOM/TSV; rows with a predicate or an id that kgdx has no place for are skipped and told."""
     table = read_rows(file, _REQUIRED, what="SSSOM")
     metadata = _metadata(file, table.comment)
     bases = _bases(file, metadata)
@@ -236,10 +210,6 @@ def _bases(file: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
 def curie(id: str, bases: Mapping[str, str]) -> str | None:
     """Return an id of another file as kgdx writes it, or ``None`` when it is of no vocabulary that kgdx knows.
 
-    Args:
-        id: A CURIE.
-        bases: What the file's prefixes stand for.
-
     Example:
         >>> curie("mesh:D005334", {"mesh": "http://id.nlm.nih.gov/mesh/"}), curie("orphanet:558", {})
         ('MESH:D005334', 'ORPHA:558')
@@ -258,7 +228,6 @@ def curie(id: str, bases: Mapping[str, str]) -> str | None:
 
 
 def _statement(file: Path, row: Row, bases: Mapping[str, str]) -> Statement | str:
-    """Return what a row says, or why kgdx cannot use it."""
     for column in _REQUIRED:
         if not row.get(column):
             raise UsageError(f"{file}, line {row.line}: {column} is empty", hint="fill it in, or delete the line")
@@ -307,7 +276,6 @@ class Row:
     cells: Mapping[str, str]
 
     def get(self, column: str) -> str:
-        """Return a cell without blanks around it; an absent one is empty."""
         return self.cells.get(column, "").strip()
 
 
@@ -320,16 +288,7 @@ class Table:
 
 
 def read_rows(file: Path, required: Sequence[str], *, what: str) -> Table:
-    """Read a table with a line of column names.
-
-    Args:
-        file: The table.
-        required: Columns that it must have.
-        what: What the file is meant to be, for messages.
-
-    Raises:
-        UsageError: It cannot be read, is no text, lacks a column or has one twice, or a row has too many cells.
-    """
+    """Read a table with a line of column names."""
     text = _text(file, what)
     lines = text.splitlines(keepends=True)
     skipped = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))

@@ -12,10 +12,11 @@ import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice, product
 from pathlib import Path
 
+import numpy as np
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
@@ -24,10 +25,11 @@ from kgdx.lazy import lazy_pattern
 from kgdx.terms.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
-from kgdx.terms.names.name_decision import ALL_KINDS, KINDS
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, NameDecision
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
 from kgdx.terms.normalise import Form, fold_name, form, read_table, word_rows
 from kgdx.terms.phrase_vectors import contrary
+from kgdx.terms.word_index import WordIndex
 
 MOST_WORDS = 30
 """Words of the longest name in which typos are looked for."""
@@ -37,6 +39,10 @@ OFTENER = 20
 """How many times as often another word must be there for one of fewer forms to be a typo of it."""
 STEPS = ((14, 2), (5, 1))
 """Letters of a word from which on so many edits in it may be a typo, in a look-up."""
+
+TAU = 13.0
+"""Least BM25 score of the disease whose words are taken; fitted on misspelt names by ``python -m benchmarks.tools``."""
+KEPT = 4096
 
 _LEAST_SHORT = 4
 """Letters of the shortest name that another one may begin with."""
@@ -55,13 +61,7 @@ _EXACT = (KINDS.index("Drug"), KINDS.index("Gene"))
 
 
 def typos_of(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) -> list[tuple[str, int]]:
-    """Return the key that a name is a typo of, with the distance; none where several are equally near.
-
-    Args:
-        database: An opened index.
-        asked: The name.
-        kinds: Numbers of the node classes that the key must be a name in.
-    """
+    """Return the key that a name is a typo of, with the distance; none where several are equally near."""
     found = typos_within(database, asked, [kind for kind in kinds if kind not in _EXACT])
     least = min((distance for _, distance in found), default=0)
     nearest = [(key, distance) for key, distance in found if distance == least]
@@ -93,19 +93,13 @@ def lay_names(given: str) -> list[str]:
 
 
 def lay_names_in(said: str, forms: Sequence[str]) -> list[str]:
-    """Return the names of the disease that a part of a text stands for, whose folded forms are known.
-
-    Args:
-        said: The part, as it is written; capitals count for abbreviations.
-        forms: Its folded forms.
-    """
+    """Return the names of the disease that a part of a text stands for, whose folded forms are known."""
     known = _said()
     found = [name for each in forms for name in known.get(each, ())]
     return found or (known.get(said, []) if len(said) <= _LONGEST_SHORT else [])
 
 
 def begin_lay_names(forms: AbstractSet[str]) -> AbstractSet[str]:
-    """Return those of some folded forms that a name of :func:`lay_names_in` begins with."""
     return forms & _said_beginnings()
 
 
@@ -114,12 +108,6 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
 
     A name stands for itself with a word such as *disease*, *syndrome* or 病 behind it; for the only name that begins
     with it; and in capitals for the only one that has it as its abbreviation.
-
-    Args:
-        database: An opened index.
-        given: The name, as it was written.
-        asked: Its forms.
-        kind: Number of the node class.
     """
     stem = asked.folded.removesuffix(" s").removesuffix("'s").removesuffix("’s").strip()
     if len(stem) < (2 if asked.han else _LEAST_SHORT):
@@ -140,7 +128,6 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
 
 
 def _abbreviated(database: sqlite3.Connection, given: str, kind: int) -> list[str]:
-    """The name that has an abbreviation behind it, where it is one alone: 囊包性纤维症；CF."""
     if not _ABBREVIATION.fullmatch(given):
         return []
     query = (
@@ -156,14 +143,7 @@ def _abbreviated(database: sqlite3.Connection, given: str, kind: int) -> list[st
 def typos_within(
     database: sqlite3.Connection, asked: Form, kinds: Sequence[int], *, strict: bool = False
 ) -> list[tuple[str, int]]:
-    """Return the keys that a name may be a typo of, with their distances.
-
-    Args:
-        database: An opened index.
-        asked: The name.
-        kinds: Numbers of the node classes that the keys must be names in.
-        strict: Whether the rules are those between two columns of names: all words of the index are right.
-    """
+    """Return the keys that a name may be a typo of, with their distances."""
     named = f"AND EXISTS (SELECT 1 FROM term t WHERE t.form = f.number AND t.kind IN ({marks(kinds)}))"
     query = f"SELECT f.key, f.mark FROM form f WHERE f.skeleton = ? {named}"
     rows = database.execute(query, (skeleton(asked.key), *kinds)).fetchall()
@@ -175,7 +155,6 @@ def typos_within(
 
 
 def _distance(asked: Form, key: str, steps: Sequence[tuple[int, int]], strict: bool) -> int:
-    """The distance of a key that may be meant; 0 when it may not."""
     shortest = min(len(key), len(asked.key))
     allowed = bound(shortest, han=asked.han)
     if not asked.han and not strict:
@@ -188,7 +167,6 @@ def _distance(asked: Form, key: str, steps: Sequence[tuple[int, int]], strict: b
 def _readings(
     database: sqlite3.Connection, words: Sequence[str], steps: Sequence[tuple[int, int]], trusted: int
 ) -> list[str]:
-    """The names that a name with misspelt words may be read as; none when all of them are known."""
     if len(words) > MOST_WORDS:
         return []
     forms = {word: _forms(database, word) for word in words}
@@ -203,7 +181,6 @@ def _forms(database: sqlite3.Connection, word: str) -> int:
 
 
 def _corrections(database: sqlite3.Connection, word: str, forms: int, steps: Sequence[tuple[int, int]]) -> list[str]:
-    """The words that one may be a typo of; a rare one may be right itself."""
     right = [word] if forms else []
     edits = word_edits(len(word), steps)
     if not edits:
@@ -228,14 +205,7 @@ def similar_words(database: sqlite3.Connection, word: str, limit: int = 3) -> li
 
 
 class Meanings:
-    """The vectors of the graph's names, one file for each node class, encoded when it is first asked for.
-
-    Args:
-        snapshot: Where they are kept.
-        encoder: What encodes them.
-        chinese: Whether it reads Chinese; Chinese names are left out otherwise.
-        progress: Told in words what takes long.
-    """
+    """The vectors of the graph's names, one file for each node class, encoded when it is first asked for."""
 
     def __init__(
         self,
@@ -293,3 +263,38 @@ class Meanings:
         )
         rows = database.execute(query, (kind,))
         return {number: text for number, text, _ in rows if self._chinese or not form(text).han}
+
+
+class DiseaseWords:
+    """Names and synonyms of a graph's diseases by BM25: equation 20 of Deep-DxSearch, for what no name of it is."""
+
+    def __init__(self, snapshot: Snapshot, least: float = TAU) -> None:
+        table = snapshot.table("disease").select(["id", "name", "synonyms", "source"]).to_pylist()
+        named = [
+            (row, name) for row in table for name in dict.fromkeys((row["name"], *(row["synonyms"] or ()))) if name
+        ]
+        self._rows, self._names = [row for row, _ in named], [name for _, name in named]
+        self._index, self.least = WordIndex(self._names), least
+        self.resolve = lru_cache(maxsize=KEPT)(self._resolve)
+
+    def best(self, name: str) -> tuple[Entry, float] | None:
+        """Return the disease with the best name, and its score; of equal ones the shortest name, then the first."""
+        scores = self._index.scores(name)
+        highest = float(scores.max(initial=0.0))
+        if highest <= 0:
+            return None
+        equal = np.flatnonzero(scores >= highest - 1e-6).tolist()
+        at = min(equal, key=lambda each: (len(self._names[each]), self._rows[each]["id"]))
+        row = self._rows[at]
+        found = Entry(row["id"], "Disease", row["name"], row["source"], self._names[at], "words", "exact", highest)
+        return found, highest
+
+    def _resolve(self, name: str) -> NameDecision:
+        found = self.best(name)
+        if found is None:
+            return NameDecision(name, ("Disease",), (), f"no reference: no disease has a word of {name[:60]!r}")
+        entry, score = found
+        said = f"{entry.matched!r} shares most words with it, BM25 {score:.1f}"
+        if score < self.least:
+            return NameDecision(name, ("Disease",), (), f"no reference: {said}, below {self.least:g}", (entry,))
+        return NameDecision(name, ("Disease",), (entry,), f"{name[:60]!r}: {said}")

@@ -49,12 +49,6 @@ _DIGIT = lazy_pattern(r"\d")
 def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | None = None) -> pl.DataFrame:
     """Return the pairs of keys that a typo parts.
 
-    Args:
-        subjects: Distinct keys, as :func:`kgdx.terms.names.entity_names.with_forms` makes them: ``key``, ``mark``,
-            ``han``.
-        objects: The same of the other side.
-        words: The words that are known: those of the objects' keys when ``None``.
-
     Returns:
         ``key``, ``other`` (the object's key) and ``distance`` (1 to 3).
 
@@ -109,7 +103,6 @@ def is_typo(one: str, other: str, words: Container[str], steps: Sequence[tuple[i
 
 
 def _han_typo(one: str, other: str) -> bool:
-    """Whether only characters differ that say little."""
     from rapidfuzz.distance import Levenshtein
 
     for edit in Levenshtein.editops(one, other):
@@ -193,7 +186,6 @@ def _close(one: str, other: str) -> bool:
 
 
 def _slip(one: str, other: str) -> bool:
-    """Whether two words differ only as one who writes the same word slips."""
     from rapidfuzz.distance import OSA, Levenshtein
 
     if len(one) == len(other) and OSA.distance(one, other) == 1 and sorted(one) == sorted(other):
@@ -229,7 +221,6 @@ def known_words(side: pl.DataFrame) -> set[str]:
 
 
 def _measured(side: pl.DataFrame) -> pl.DataFrame:
-    """The keys long enough for a typo, with their length and how many edits they may be away."""
     length = pl.col("key").str.len_chars().cast(pl.Int32)
     edits = pl.when("han").then(_stepped(length, _HAN_STEPS)).otherwise(_stepped(length, _STEPS))
     measured = side.select("key", "mark", "han").unique("key", maintain_order=True)
@@ -245,7 +236,6 @@ def _stepped(length: pl.Expr, steps: tuple[tuple[int, int], ...]) -> pl.Expr:
 
 
 def _candidates(left: pl.DataFrame, right: pl.DataFrame) -> list[pl.DataFrame]:
-    """Pairs of rows that share a rare trigram at about the same place, of about the same length and the same mark."""
     grams = [_grams(side) for side in (left, right)]
     common = (
         pl.concat([gram.select("gram").unique() for gram in grams]).group_by("gram").len().filter(pl.col("len") > 1)
@@ -275,7 +265,6 @@ def _candidates(left: pl.DataFrame, right: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _grams(side: pl.DataFrame) -> pl.DataFrame:
-    """Each different trigram of each key, as a number, and where it stands."""
     keys = side["key"].to_list()
     points = np.frombuffer("".join(keys).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     length = side["length"].to_numpy().astype(np.int64)
@@ -296,7 +285,6 @@ def _rarest(grams: pl.DataFrame, frequent: pl.DataFrame, side: pl.DataFrame) -> 
 
 
 def _verified(pairs: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-    """The pairs whose distance is within their bound, and not nought."""
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import cpdist
 
