@@ -190,16 +190,10 @@ def push(
     sessions: int = SESSIONS,
     progress: Progress = lambda _message: None,
 ) -> CopyReport:
-    """Copy a graph into a Neo4j database.
+    """Copy a graph with a finished build into a Neo4j database: an empty one, unless ``force`` replaces what is there.
 
-    Args:
-        source: The graph to copy, with a finished build.
-        settings: Where the local server's home is.
-        access: The database to write.
-        kept: The graph's tables, where they were kept beside it: the store is then read only if it holds other things.
-        force: Replace what the database holds. Without it only an empty database is written.
-        sessions: How many write at once where the copy goes over Bolt.
-        progress: Called with a line for each step.
+    Where its tables were ``kept`` beside it, the store is read only if it holds other things. Over Bolt so many
+    ``sessions`` write at once.
     """
     content = content_of(source, kept, progress)
     return write(content, source.url, settings, access, force=force, sessions=sessions, progress=progress)

@@ -69,10 +69,7 @@ def whole(
 ) -> Iterator[GraphTable]:
     """The store's whole graph but the Build node, as tables with every property of the schema.
 
-    Args:
-        store: The store.
-        schema: The ontology.
-        wanted: Which node classes, and which relation types between two classes, are exported; all by default.
+    ``wanted`` says which node classes, and which relation types between two classes, are exported.
     """
     counts = store.counts()
     for label, node in schema.nodes.items():
