@@ -19,7 +19,15 @@ from kgdx.errors import MissingExtraError, TemplateError, UsageError
 from kgdx.llm.budget import Spent
 from kgdx.results.document import NOTICE
 from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument, Judgement, Reranking, RolloutPart
+from kgdx.results.ranked import (
+    Candidate,
+    CaseSummary,
+    DangerousDisease,
+    DiagnosisDocument,
+    Judgement,
+    Reranking,
+    RolloutPart,
+)
 from kgdx.results.view import supporting
 from kgdx.results.words_read import ReadFinding, unread_texts
 
@@ -117,6 +125,11 @@ class Diagnosis:
         ranked = [(candidate.id, f"{candidate.score:.9g}") for candidate in self.candidates]
         content = [self.case.id, self.case.digest, self.policy, self.fingerprint, self.version, ranked]
         return f"run:{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+
+    @property
+    def dangerous(self) -> tuple[DangerousDisease, ...]:
+        """Dangerous diseases that the findings do not exclude, at most five, each with what settles it now."""
+        return () if self.judgement is None else self.judgement.dangerous
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -392,8 +392,10 @@ def _index_names(chinese: bool, snapshot: Snapshot, tables: Callable[[], Exports
 
     with suppress(KgdxError):
         name_index.open_index(snapshot, tables, chinese=chinese, progress=tell).close()
-        mesh_index.open_index(snapshot, tables).close()
+    with suppress(KgdxError):
         index_useful(snapshot, tables, tell)
+    with suppress(KgdxError):  # a graph without MeSH has none
+        mesh_index.open_index(snapshot, tables).close()
 
 
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:

@@ -89,7 +89,11 @@ class Column(Sequence[Any]):
     def absent(cls, kind: str, rows: int) -> Column:
         """Return a column without any value."""
         raw = np.zeros(8 * (rows + 1), np.uint8)
-        return cls(raw, rows, [kind, rows, [[0, len(raw)], [0, len(raw)], None, [0, len(raw)], [0, 0]]])
+        return cls(
+            raw,
+            rows,
+            [kind, rows, [[0, len(raw)], [0, len(raw)], None, [0, len(raw)], [0, len(raw) if kind in _NUMBERS else 0]]],
+        )
 
     def __len__(self) -> int:
         return self._rows

@@ -63,7 +63,7 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
-ADDED = frozenset({("phenotype", "lay_synonyms")})
+ADDED = frozenset({("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by")})
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -76,6 +76,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "source": _S,
         "onset_ages": _L,
         "inheritance": _L,
+        "severity": "float64",
+        "settled_by": _S,
     },
     "phenotype": {
         "id": _S,

@@ -110,7 +110,7 @@ def kept_rows(snapshot: Snapshot, name: str, store: Callable[[], Store]) -> tupl
     def compute(folder: Path) -> None:
         (folder / "rows.json").write_text(json.dumps(store().run(name), ensure_ascii=False), encoding="utf-8")
 
-    folder = snapshot.derived(name, VERSION, compute)
+    folder = snapshot.derived(f"rows-{name}", VERSION, compute)
     try:
         return tuple(json.loads((folder / "rows.json").read_bytes()))
     except (OSError, ValueError) as error:

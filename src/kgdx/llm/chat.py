@@ -317,15 +317,12 @@ class Layer(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self.model.name
 
     def window(self) -> int | None:
-        """Return how many tokens the model reads and writes in all."""
         return self.model.window()
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`ChatModel.aclose`."""
         await self.model.aclose()
 
 

@@ -108,7 +108,6 @@ class Reasoning(Layer):
     """A model whose reasoning is kept in the text, separated from it or dropped, as the request says."""
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         if request.reasoning == "keep":
             made = await self.model.complete(request, on_text)
             if not made.reasoning:

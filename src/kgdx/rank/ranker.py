@@ -20,6 +20,7 @@ from kgdx.rank import family_rows
 from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
+from kgdx.rank.dangerous import Dangerous
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
@@ -39,7 +40,7 @@ from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import judged, too_little
-from kgdx.results.ranked import Candidate
+from kgdx.results.ranked import Candidate, DangerousDisease
 from kgdx.results.words import count
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Ranker:
         out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
-        def find() -> tuple[tuple[Candidate, ...], float]:
+        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
                 matched = None if bank is None else bank.match(self.score_query(query), left_out)
@@ -167,12 +168,13 @@ class Ranker:
 
         short = bank is None and not explain and top + len(others) <= KEPT
         found = self._results.get(("rank", self.key(query), by_family, gates, top, *others), find) if short else find()
-        candidates, share = found
+        candidates, share, dangerous = found
         judgement = replace(
             judged(share),
             left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
             setting=setting(query.case)[0],
             setting_rule=setting(query.case)[1],
+            dangerous=dangerous,
         )
         return Ranking(candidates, self.model.columns.size, issues, judgement)
 
@@ -186,8 +188,8 @@ class Ranker:
         *,
         explain: bool,
         by_family: bool,
-    ) -> tuple[tuple[Candidate, ...], float]:
-        """Return the best candidates, and the share of the first among the annotated diseases."""
+    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+        """Return the best candidates, the share of the first among the annotated diseases, and what is dangerous."""
         scored = self.score_query(query)
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
@@ -206,7 +208,12 @@ class Ranker:
         for place, row in enumerate(rows):
             candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
         best = self._explained(scored, candidates, numbers) if explain else candidates
-        return tuple(best), float(self.posterior(scored, total).max())
+        return tuple(best), float(self.posterior(scored, total).max()), self._lane(scored, total)
+
+    def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
+        numbers = self._dangerous.numbers
+        explained = [each or 0.0 for each in self._explains(scored, None, numbers)]
+        return self._dangerous.lane(total, np.array(explained, np.float32))
 
     def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
         described, family = self.names.candidate(number)._asdict(), self._family(number)
@@ -350,6 +357,10 @@ class Ranker:
         if query.symptoms and not len(query.observed):
             return fitted.of_evidences
         return temperature(len(query.observed) + len(query.symptoms), fitted.temperature)
+
+    @cached_property
+    def _dangerous(self) -> Dangerous:
+        return Dangerous(self.names.snapshot, self.model, self.names)
 
     @cached_property
     def _gates(self) -> Gates:

@@ -330,6 +330,27 @@ class CaseSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class DangerousDisease(Plain):
+    """A dangerous disease that the findings do not exclude.
+
+    Attributes:
+        id: CURIE of the disease.
+        name: Its name.
+        rank: Its rank among all diseases.
+        settled_by: What confirms or excludes it now, as the table of conditions states it.
+        explained: Share of the patient's findings that it explains, 0 to 1.
+        name_zh: Its Chinese name, where the graph has one.
+    """
+
+    id: str
+    name: str
+    rank: int
+    settled_by: str
+    explained: float
+    name_zh: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement(Plain):
     """How far a list can be relied on as a whole.
 
@@ -342,6 +363,7 @@ class Judgement(Plain):
             how common a disease is.
         setting_rule: Why that setting was taken.
         left_out: What sex or age rules out, with how many diseases.
+        dangerous: What must not be missed, the likeliest first; at most five.
     """
 
     level: str
@@ -350,6 +372,7 @@ class Judgement(Plain):
     setting: str = ""
     setting_rule: str = ""
     left_out: tuple[str, ...] = ()
+    dangerous: tuple[DangerousDisease, ...] = ()
 
     @property
     def ranked(self) -> bool:

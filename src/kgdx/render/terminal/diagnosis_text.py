@@ -97,7 +97,15 @@ def _judged(judgement: Judgement) -> list[RenderableType]:
     """Return how far the list can be relied on, where the patient is seen, and what was left out."""
     lines = [f"{judgement.text} Setting: {judgement.setting}, {judgement.setting_rule}."]
     lines += [f"Left out: {', '.join(judgement.left_out)} (--no-gates ranks them, too)."] if judgement.left_out else []
-    return [Text(clean(line), style="dim") for line in lines]
+    shown: list[RenderableType] = [Text(clean(line), style="dim") for line in lines]
+    if not judgement.dangerous:
+        return shown
+    lane = Table.grid(padding=(0, 2, 0, 0))
+    lane.add_column(ratio=2)
+    lane.add_column(ratio=3)
+    for each in judgement.dangerous:
+        lane.add_row(Text(f"  {clean(each.name)} (#{each.rank:,})"), Text(f"settled by {clean(each.settled_by)}"))
+    return [_heading("Must not be missed"), lane, Text(), *shown]
 
 
 def _abstained(judgement: Judgement) -> list[RenderableType]:

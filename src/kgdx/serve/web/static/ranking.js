@@ -38,6 +38,9 @@ function drawJudged() {
   const { text, setting, setting_rule: rule, left_out: out = [] } = shown?.judgement ?? {};
   const parts = [told(text), setting && say("settingIs", { setting: say(`setting_${setting}`), rule: told(rule) }), out.length && say("leftOut", { what: out.map(told).join(say("comma")) })];
   $("judged").textContent = parts.filter(Boolean).join(" ");
+  const dangerous = (shown?.judgement?.dangerous ?? []).map((each) => say("settledBy", { name: titles(each).name, rank: number(each.rank), test: each.settled_by }));
+  $("dangerous").hidden = !dangerous.length;
+  $("dangerous").textContent = dangerous.length ? say("mustNotMiss", { what: dangerous.join("; ") }) : "";
 }
 
 /** Draw the rows anew; what is open stays open. */
