@@ -12,6 +12,8 @@ missing.
 none is a fact.
 
     python -m benchmarks.questions tests/data/questions_dev.jsonl --store FOLDER --json
+
+With ``--llm MODEL`` a language model plans and writes, for the same questions.
 """
 
 from __future__ import annotations
@@ -63,26 +65,31 @@ def _held(question: Mapping[str, Any], text: str) -> bool:
     return bool(held >= question.get("need", 1))
 
 
-def _asked(graph: kgdx.Graph, words: str) -> tuple[str, bool, float]:
+def _asked(graph: kgdx.Graph, words: str, model: str | None = None) -> tuple[str, bool, float]:
     """The text of an answer, whether it states anything, and its milliseconds."""
     started = time.perf_counter()
+    how = {"policy": "rules"} if model is None else {"model": model}
     try:
-        answer: Answer = graph.ask(words, policy="rules")
+        answer: Answer = graph.ask(words, **how)
     except KgdxError as error:
         return str(error), False, (time.perf_counter() - started) * 1000
     took = (time.perf_counter() - started) * 1000
     return answer.text.text, not answer.text.insufficient and bool(answer.text.cited), took
 
 
-def measure(graph: kgdx.Graph, questions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def measure(
+    graph: kgdx.Graph, questions: Sequence[Mapping[str, Any]], model: str | None = None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return totals by language, and a row for each question."""
     for each in questions:  # what is opened when it is first needed is no part of the time
         _asked(graph, each["question"])
     rows = []
     for each in questions:
-        text, cited, took = _asked(graph, each["question"])
+        text, cited, took = _asked(graph, each["question"], model)
         found = outcome(each, text, cited)
         rows.append({"id": each["id"], "language": each["language"], "outcome": found, "ms": took, "text": text})
+        if model is not None:
+            print(each["id"], found, f"{took / 1000:.0f} s", flush=True)
     return {
         name: _total([row for row in rows if name in ("all", row["language"])]) for name in ("all", "en", "zh")
     }, rows
@@ -113,11 +120,15 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--store", help="folder of the graph")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--llm", metavar="MODEL", help="have this model plan and write, as `kgdx ask --llm` does")
+    parser.add_argument("--only", metavar="TEXT", default="", help="questions whose id begins so")
+    parser.add_argument("--first", type=int, help="so many of them")
     parser.add_argument("--failed", action="store_true", help="print what is not right, too")
     given = parser.parse_args()
     questions = [json.loads(line) for line in given.file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    questions = [each for each in questions if each["id"].startswith(given.only)][: given.first]
     with kgdx.open(given.store) as graph:
-        totals, rows = measure(graph, questions)
+        totals, rows = measure(graph, questions, given.llm)
     if given.failed:
         said = {each["id"]: each for each in questions}
         for row in rows:

@@ -8,6 +8,7 @@ import pytest
 
 import kgdx
 from kgdx import api
+from kgdx.api.opening import verify
 from kgdx.ingest.pipeline.build_report import Progress
 from kgdx.ingest.pipeline.build_stages import snapshot_key
 from kgdx.ingest.pipeline.built_graph import BuiltTable
@@ -42,6 +43,19 @@ def test_a_build_ends_with_an_index_of_names(folder: Path, told: list[Progress])
     assert [each.done for each in told] == sorted(each.done for each in told)
     with kgdx.open(folder, progress=lambda line: pytest.fail(f"it had to wait: {line}")) as graph:
         assert graph.names.resolve("Short stature with hypotonia").ids
+
+
+def test_a_build_indexes_texts_where_they_say_something_of_diseases(folder: Path, tiny: Path, tmp_path: Path) -> None:
+    with kgdx.open(folder) as graph:
+        assert not graph.texts.useful
+    kgdx.build(
+        {"hp": str(tiny / "hp.obo"), "encyclopedia": str(tiny / "encyclopedia.jsonl")}, store=tmp_path, force=True
+    )
+    with kgdx.open(tmp_path, progress=lambda line: pytest.fail(f"it had to wait: {line}")) as graph:
+        assert graph.texts.useful and "encyclopedia" in graph.texts.sources
+    assert verify(store=tmp_path).again == ()
+    next(tmp_path.glob("**/derived/texts/*/texts.arrow")).write_bytes(b"x")
+    assert verify(store=tmp_path).again == ("texts",)
 
 
 def test_an_update_that_changes_no_name_takes_the_index_along(folder: Path, tiny: Path, tmp_path: Path) -> None:

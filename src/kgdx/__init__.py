@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kgdx.lazy import names_of
+
 if TYPE_CHECKING:
     from kgdx.answer.cited_answer import Answer
     from kgdx.answer.diagnosis import Diagnosis
@@ -21,25 +23,19 @@ if TYPE_CHECKING:
     from kgdx.errors import KgdxError
     from kgdx.results.evidence_paths import EvidencePath
 
-_HOMES = {
-    "Answer": "kgdx.answer.cited_answer",
-    "Case": "kgdx.case",
-    "Diagnosis": "kgdx.answer.diagnosis",
-    "EvidencePath": "kgdx.results.evidence_paths",
-    "Finding": "kgdx.case",
-    "Graph": "kgdx.api",
-    "Issue": "kgdx.case",
-    "KgdxError": "kgdx.errors",
-    "Limits": "kgdx.episode.state",
-    "Status": "kgdx.case",
-    "browse": "kgdx.api",
-    "browser_place": "kgdx.api",
-    "build": "kgdx.api",
-    "open": "kgdx.api",
-    "read_cases": "kgdx.case",
-    "replay": "kgdx.episode.resume",
-    "save": "kgdx.api",
-}
+_home = names_of(
+    "kgdx",
+    {
+        "answer.cited_answer": "Answer",
+        "answer.diagnosis": "Diagnosis",
+        "api": "Graph browse browser_place build open save",
+        "case": "Case Finding Issue Status read_cases",
+        "episode.resume": "replay",
+        "episode.state": "Limits",
+        "errors": "KgdxError",
+        "results.evidence_paths": "EvidencePath",
+    },
+)
 
 __all__ = [
     "Answer",
@@ -67,11 +63,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("kgdx")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+    return _home(name)
 
 
 def __dir__() -> list[str]:

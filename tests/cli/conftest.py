@@ -14,6 +14,9 @@ import pytest
 
 Run = subprocess.CompletedProcess[str]
 
+#: Settings of the machine, which no test is to see; those that its other fixtures make stay.
+OUTSIDE = {name: value for name, value in os.environ.items() if name.startswith("KGDX_")}
+
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory, tiny_graph: Path) -> Path:
@@ -28,8 +31,9 @@ def invoke(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
     """Runs the command in this process, where all is loaded; output and errors apart."""
     from kgdx.cli import main
 
-    for name in [name for name in os.environ if name.startswith("KGDX_")]:
-        monkeypatch.delenv(name)
+    for name, value in OUTSIDE.items():
+        if os.environ.get(name) == value:
+            monkeypatch.delenv(name)
     monkeypatch.setenv("KGDX_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -68,7 +72,7 @@ def kgdx_(home: Path) -> Callable[..., Run]:
 
 
 @pytest.fixture
-def own_model(invoke: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No model but that of the test, and no answers from before."""
     for name in ("KGDX_LLM_BASE_URL", "KGDX_LLM_MODEL", "KGDX_LLM_API_KEY", "KGDX_LLM_MAX_CALLS"):
         monkeypatch.delenv(name, raising=False)

@@ -28,7 +28,7 @@ def zh(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_settings(invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No model but that of the test, and no answers from before."""
     for name in ("KGDX_LLM_BASE_URL", "KGDX_LLM_MODEL", "KGDX_LLM_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -141,3 +141,13 @@ def test_an_answer_is_saved_and_can_be_proved(invoke: Invoke, zh: str) -> None:
     (kept,) = json.loads(invoke("run", "run_by_id", f"run_id={run}", "--json", "--store", zh).stdout)
     assert kept["policy"] == "rules"
     assert QUESTION not in kept["trace"]
+
+
+@pytest.mark.parametrize("policy", ["planner", "tags", "thought"])
+def test_a_diagnosis_keeps_to_its_calls(invoke: Invoke, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda body, number: Say("I would think further.")) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        done = invoke("diagnose", "seizures", "--policy", policy, "--llm", "m", "--max-calls", "1", "--json")
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == 1
+    assert json.loads(done.stdout)["candidates"]

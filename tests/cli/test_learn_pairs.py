@@ -143,3 +143,11 @@ def test_nothing_is_asked_without_a_budget_and_no_more_than_it(
         assert free.returncode == 2 and "nothing limits what that costs" in free.stderr and not server.requests
         little = invoke("learn", "pairs", questions(tmp_path), "--llm", "m", "-o", out, "--max-calls", "20")
         assert little.returncode == 8 and "budget of 20 calls" in little.stderr and len(server.requests) == 20
+
+
+def test_settings_that_search_nothing_are_one_line(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KGDX_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    done = made(invoke, tmp_path, "--documents", "0", "--no-facts")
+    assert done.returncode == 2 and "nothing is searched" in done.stderr and "report it" not in done.stderr

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import examples
+from conftest import ROOT, examples
 from kgdx.episode import Author, Episode, Kind, dump, load, run
+from kgdx.episode.conversation import spans
 from kgdx.errors import UsageError
 from kgdx.learn.adversaries import BASELINES, SCRIPTS, Known, Writer
 from kgdx.learn.recorded_cases import RecordedCases, Truth
@@ -25,6 +29,7 @@ from kgdx.learn.rewards import (
     least,
     match_reward,
     reward,
+    score,
     search_reward,
     weights,
 )
@@ -167,3 +172,29 @@ def test_whatever_is_written_only_what_the_graph_did_is_paid(ward: RecordedCases
     assert least(EVEN) - 1e-12 <= found.value <= greatest(EVEN) + 1e-12 and 0 <= found.reported <= 1
     assert found.parts[0].value == 1 or found.value == least(EVEN)
     assert reward(load(dump(log)), truth) == found
+
+
+def test_a_finished_transcript_is_worth_what_its_log_is(ward: RecordedCases) -> None:
+    episode, truth = played(ward, SCRIPTS["honest"](KNOWN)), ward.truth("one")
+    text = "".join(each.text for each in spans(episode.log))
+    found = score(text, truth)
+    assert found == score(text, json.dumps({"ids": sorted(truth.ids), "names": list(truth.names)}))
+    assert found.value == pytest.approx(reward(episode.log, truth).value)
+    assert score("no tags", truth).value == least(EVEN)
+    assert score(text, {"ids": ["OMIM:0"], "names": ["Another disease"]}).value < found.value
+
+
+def test_functions_for_other_trainers_are_three_lines_each() -> None:
+    page = (ROOT / "docs" / "how-to" / "train.md").read_text("utf-8")
+    block = re.search(r"```python\n(from kgdx.learn.rewards.*?)```", page, re.DOTALL)
+    assert block is not None
+    told: dict[str, Any] = {}
+    exec(block[1], told)
+    text = rf"<think>?</think><diagnose>\textbf{{{EPILEPSY_NAME}}}</diagnose>"
+    right = json.dumps({"ids": ["OMIM:100001"], "names": [EPILEPSY_NAME]})
+    assert told["compute_score"]("kgdx/diagnosis", text, right) == pytest.approx(0.32)
+    chat = [{"role": "assistant", "content": text}]
+    assert (
+        told["worth"](prompts=["?"] * 2, completions=[text, chat], ground_truth=[right] * 2)
+        == [pytest.approx(0.32)] * 2
+    )

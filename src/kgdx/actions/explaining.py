@@ -92,13 +92,15 @@ class Explain(Action):
             minimum=TYPICAL_SHARE,
             limit=TYPICAL_ROWS * len(ids),
         )
-        for_ = by_candidate([*direct, *worded, *shared], members)
+        for_ = by_candidate([*direct, *shared], members)
+        in_words = by_candidate(worded, members)
         said = {each.id: weights(each) for each in candidates}
         against = by_candidate(contrary, members)
         typical = by_candidate(usual, members)
         found: dict[str, tuple[EvidencePath, ...]] = {
             candidate: (
                 *supporting(case, for_.get(candidate, ()), said.get(candidate, {})),
+                *supporting(case, in_words.get(candidate, ()), said.get(candidate, {})),
                 *phrases.get(candidate, ()),
                 *against_paths(case, against.get(candidate, ()), said.get(candidate, {})),
                 *typical_paths(case, typical.get(candidate, ()), graph.graph.ancestry, self.typical),

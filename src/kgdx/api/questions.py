@@ -18,7 +18,7 @@ from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
 from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
 from kgdx.episode.world import World
-from kgdx.errors import KgdxError, StoreError, UsageError
+from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
 from kgdx.results.cited import ChosenOption, CitedText
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ _REMEDIES = {
     "groundless": "it was written by template instead",
 }
 """What becomes of the answer where something failed."""
+
+UNUSABLE = frozenset({"truncated", "malformed", "cut", "context"})
+"""Kinds of a model's errors that are of what it wrote, or was to read, not of whether it can be asked."""
 
 MAX_QUESTION = 20_000
 """Letters of a question at most."""
@@ -381,4 +384,6 @@ def failure(episode: Episode) -> KgdxError | None:
     if unread:  # that a graph which cannot be read has returned nothing would be taken for its answer
         return error_of(unread[-1])
     failed = [segment for segment in failed if segment.data.get("fault") == "model"]
-    return error_of(failed[-1]) if failed else None
+    last = error_of(failed[-1]) if failed else None
+    # one that wrote what cannot be used leaves what rules found, be it nothing; one that cannot be asked is mended
+    return None if isinstance(last, LlmError) and last.kind in UNUSABLE else last

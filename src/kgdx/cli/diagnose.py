@@ -14,6 +14,7 @@ import typer
 from kgdx.cli import inputs, page_files
 from kgdx.cli import options as output
 from kgdx.cli.options import (
+    BudgetOptions,
     CaseArgument,
     CaseBank,
     Encoder,
@@ -45,8 +46,8 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class RankingOptions:
-    """How diseases are ranked, and for how many it is said why."""
+class RankingOptions(BudgetOptions):
+    """How diseases are ranked, for how many it is said why, and what a model may cost."""
 
     top: Top = 10
     explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3
@@ -105,6 +106,7 @@ def diagnose(
     others = (ranking.llm, ranking.policy)
     if (chosen := rerank.policy(top=top, explain=paths, case_bank=ranking.case_bank, others=others)) is not None:
         how = {"policy": chosen, "model": rerank.rerank}
+    how |= {} if ranking.limits() == BudgetOptions().limits() else {"limits": ranking.limits()}
     announce(store, how["model"], ranking.policy)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)

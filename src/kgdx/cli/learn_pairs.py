@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -29,7 +29,6 @@ class Drawn:
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the first sample.")] = 0
 
     def sampling(self) -> Sampling:
-        """Return it as samples are drawn."""
         from kgdx.learn.pair_making import Sampling
 
         return Sampling(**asdict(self))
@@ -47,10 +46,11 @@ class PairSearch:
     facts: Annotated[bool, typer.Option("--facts/--no-facts", help="Whether the graph is asked, too.")] = True
 
     def policy(self) -> ThoughtPolicy:
-        """Return the policy whose requests are made."""
+        from kgdx.episode.policy import configure
         from kgdx.policies.thought import ThoughtPolicy
 
-        return ThoughtPolicy(query=self.query, documents=self.documents, budget=self.room, facts=self.facts)
+        how = {"query": self.query, "documents": self.documents, "budget": self.room, "facts": self.facts}
+        return cast("ThoughtPolicy", configure(ThoughtPolicy, how))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,6 @@ class PairFiles:
     )
 
     def filters(self) -> Filters:
-        """Return them as pairs are chosen."""
         from kgdx.learn.pair_choice import Filters
 
         return Filters(longest=self.longest, language=not self.any_language, mixed=self.mixed, most=self.most)

@@ -19,12 +19,7 @@ _ENDS = re.compile("|".join(map(re.escape, CLOSING)))
 
 @dataclass(frozen=True)
 class Writer(ChatModel):
-    """Writes one part after the other: the part behind as many acts as the text so far has.
-
-    Attributes:
-        parts: What it writes; the last one again and again.
-        label: Its name.
-    """
+    """Writes one part after the other: the part behind as many acts as the text so far has."""
 
     parts: Sequence[str] = field(repr=False)
     label: str = "scripted"
@@ -35,7 +30,6 @@ class Writer(ChatModel):
         return self.label
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return the next part; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         text = request.messages[-1].content if request.messages[-1].role == "assistant" else ""
         part = self.parts[min(len(_ENDS.findall(text)), len(self.parts) - 1)]
         return Completion(part, self.name, Usage(len(text) // 4, len(part) // 4))

@@ -35,11 +35,6 @@ class BatchModel(ChatModel):
     """Samples from a model in memory, such as a trainer's; all requests that wait are one batch.
 
     What a request gets depends on it and its seed alone, but for the last digits of the numbers.
-
-    Args:
-        model: A causal language model of transformers.
-        tokenizer: Its tokenizer.
-        context: Tokens that it can read and write in all; as it says itself where ``None``.
     """
 
     def __init__(self, model: Any, tokenizer: Any, context: int | None = None) -> None:
@@ -56,7 +51,6 @@ class BatchModel(ChatModel):
         return "trained"
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._flush)  # behind all that is ready to ask, too

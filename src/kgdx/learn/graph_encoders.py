@@ -30,26 +30,14 @@ _DROPPED = 0.4
 
 @dataclass(frozen=True, slots=True)
 class LayerSizes:
-    """Widths of the layers.
-
-    Attributes:
-        hidden: Of the first one.
-        latent: Of the second one.
-    """
+    """Widths of the layers."""
 
     hidden: int = 128
     latent: int = 64
 
 
 class GraphEncoder(ABC):
-    """A network over one graph.
-
-    Args:
-        graph: The graph.
-        sizes: Widths of its layers.
-        seed: Of the weights at first.
-        device: Where it computes.
-    """
+    """A network over one graph."""
 
     name: ClassVar[str]
     parameters: dict[str, Tensor]

@@ -31,11 +31,6 @@ def split(graph: HeteroGraph, share: float, seed: int) -> LinkSplit:
 
     A relation of which fewer than four links would be held out keeps all, and one that links everything with
     everything. Derived relations do, too.
-
-    Args:
-        graph: The graph.
-        share: Of the links of each stated relation, in [0, 0.5].
-        seed: Of the choice.
     """
     draws = np.random.default_rng(seed)
     training: dict[str, Ints] = {}

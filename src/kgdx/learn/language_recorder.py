@@ -55,15 +55,7 @@ NUMBERS = ("reward", "margin", "loss", "gradient")
 
 
 class Recorder(TrainerCallback, Generic[S, D]):
-    """TRL's trainer tells it what happens.
-
-    Args:
-        settings: Of the run.
-        given: What is trained on, or measured on.
-        run: Where it is written.
-        model: Returns the model as it is now.
-        tell: Told in a line how an evaluation went.
-    """
+    """TRL's trainer tells it what happens."""
 
     kept: ClassVar[Mapping[str, str]] = KEPT
     """Measures that the curve keeps; a log is a line of the curve where it has the first of them."""

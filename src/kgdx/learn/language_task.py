@@ -64,13 +64,7 @@ class Task(Protocol):
 
 @dataclass
 class GraphTask:
-    """Diagnosis on the graph, by tags or calls.
-
-    Args:
-        rollouts: Runs them; its ward holds all cases.
-        train: Ids of the cases to train on.
-        held_out: Ids of those to evaluate on.
-    """
+    """Diagnosis on the graph, by tags or calls."""
 
     rollouts: TagRollouts
     train: Sequence[str] = field(repr=False)

@@ -43,16 +43,7 @@ VLLM = ((0, 22), (0, 31))
 
 @dataclass
 class LanguageTraining(TrainingRun):
-    """A run of GRPO on rollouts of a task.
-
-    Args:
-        settings: How it is trained.
-        task: What on.
-        folder: Where the run is kept.
-        about: What else has to be the same when it goes on, such as the graph and the split.
-        transcripts: What it is warmed up on, where the settings ask for it.
-        tell: Told in a line how it goes.
-    """
+    """A run of GRPO on rollouts of a task."""
 
     settings: GrpoSettings
     task: Task
@@ -192,12 +183,6 @@ def graph_training(graph: Graph, settings: GrpoSettings, folder: Path, tell: Tel
     """Return the training on a graph that settings ask for; nothing is loaded yet.
 
     Cases whose publications the annotations of their disease cite are left out, as for the learned policy.
-
-    Args:
-        graph: The open graph.
-        settings: How it is trained.
-        folder: Where the run is kept.
-        tell: Told in a line how it goes.
     """
     from kgdx.case import Case, read_cases
     from kgdx.case.splits import Split

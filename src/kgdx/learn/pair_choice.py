@@ -72,13 +72,7 @@ class Asked:
 
 
 def pairs_of(asked: Asked, filters: Filters, seed: int) -> tuple[list[Pair], dict[Kind, tuple[str, Counter[str]]]]:
-    """Return the pairs of a question, and for each kind what became of it and of its samples.
-
-    Args:
-        asked: The question and its samples.
-        filters: Which texts may be in a pair.
-        seed: Of the drawing, where there are more than are wanted.
-    """
+    """Return the pairs of a question, and for each kind what became of it and of its samples."""
     pairs: list[Pair] = []
     why: dict[Kind, tuple[str, Counter[str]]] = {}
     tried: tuple[tuple[Kind, Sequence[Tried]], ...] = (("thought", asked.thoughts), ("answer", asked.answers))

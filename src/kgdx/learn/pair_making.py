@@ -71,12 +71,7 @@ class Sampling:
 
 
 class Retrieval:
-    """Makes the requests of the policy ``thought`` on a graph, with the thought given.
-
-    Args:
-        graph: Is searched.
-        policy: How.
-    """
+    """Makes the requests of the policy ``thought`` on a graph, with the thought given."""
 
     def __init__(self, graph: Graph, policy: ThoughtPolicy) -> None:
         self.policy = policy

@@ -75,13 +75,7 @@ def _is_text(given: Any) -> bool:
 
 
 def write_pairs(path: Path, pairs: Sequence[Pair], about: Mapping[str, Any]) -> None:
-    """Write pairs into a file, whole or not at all.
-
-    Args:
-        path: The file.
-        pairs: The pairs.
-        about: What they were made from.
-    """
+    """Write pairs into a file, whole or not at all."""
     rows = [{"format": FORMAT, "pairs": len(pairs), **about}, *map(asdict, pairs)]
     content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     try:

@@ -32,15 +32,7 @@ from kgdx.llm.local_model import prompt_ids, turns
 
 @dataclass
 class PreferenceTraining(TrainingRun):
-    """A run of DPO on pairs.
-
-    Args:
-        settings: How it is trained.
-        pairs: All pairs, of which some questions are held out.
-        folder: Where the run is kept.
-        about: What else has to be the same when it goes on.
-        tell: Told in a line how it goes.
-    """
+    """A run of DPO on pairs."""
 
     settings: DpoSettings
     pairs: Sequence[Pair] = field(repr=False)
@@ -140,13 +132,7 @@ def arguments(settings: DpoSettings, folder: Path, context: int | None) -> Any:
 
 
 def pair_training(settings: DpoSettings, folder: Path, tell: Tell = print) -> PreferenceTraining:
-    """Return the training on a file of pairs that settings ask for; nothing is loaded yet.
-
-    Args:
-        settings: How it is trained.
-        folder: Where the run is kept.
-        tell: Told in a line how it goes.
-    """
+    """Return the training on a file of pairs that settings ask for; nothing is loaded yet."""
     check_machine(settings)
     pairs, about = read_pairs(Path(settings.pairs))
     if not pairs:

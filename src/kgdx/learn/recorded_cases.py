@@ -140,13 +140,7 @@ class RecordedCases:
         return replace(self.world, models={model.name: model})
 
     def start(self, id: str, *, seed: int = 0, policy: Policy | None = None) -> State:
-        """Return the first state of an episode.
-
-        Args:
-            id: Of the case.
-            seed: Of the episode's random choices.
-            policy: Who will choose.
-        """
+        """Return the first state of an episode."""
         case = self._recorded(id)
         told = replace(case, text="", diseases=(), extra={}) if self.known is None else self._opening(case)
         names = self.graph.ranker.names

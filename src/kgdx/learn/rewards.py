@@ -7,8 +7,9 @@ printed, holes and all, to compare with.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -105,13 +106,7 @@ class Scoring:
 
 
 def format_reward(log: Sequence[Segment], rules: Rules | None = None, *, letter: bool = False) -> Part:
-    """Return equation 13: 1 where the rollout keeps to the protocol, otherwise 0; without text, where it diagnoses.
-
-    Args:
-        log: The log.
-        rules: What is allowed.
-        letter: Whether the text is read without its authors, and only counts and pairs are checked.
-    """
+    """Return equation 13: 1 where the rollout keeps to the protocol, otherwise 0; without text, where it diagnoses."""
     text = spans(log)
     if not text:
         return _without_text(log)
@@ -146,7 +141,7 @@ def match_reward(log: Sequence[Segment], truth: Truth, *, letter: bool = False) 
     """
     found = list(_matches(log))
     if letter:
-        return _match_by_letter(log, truth, found)
+        return _matched_in(read([Span("".join(each.text for each in spans(log)), True)]), truth, found)
     if not found:
         return Part("match", 0.0, "no match")
     price = min(COST * len(found), MOST_COST)
@@ -174,8 +169,7 @@ def _unchanged(found: Sequence[_Matched]) -> bool:
     return any(len(one.asked ^ other.asked) < CHANGED for one, other in pairs)
 
 
-def _match_by_letter(log: Sequence[Segment], truth: Truth, found: Sequence[_Matched]) -> Part:
-    reading = read([Span("".join(each.text for each in spans(log)), True)])
+def _matched_in(reading: Reading, truth: Truth, found: Sequence[_Matched]) -> Part:
     written = [each for each in reading.blocks if each.tag == "match"]
     names = [" ".join(_words(each)) for each in truth.names]
     told = [" ".join(_words(each.text)) for each in reading.blocks if each.tag == "refer"]
@@ -202,6 +196,12 @@ def search_reward(log: Sequence[Segment], truth: Truth, *, letter: bool = False)
         asked = {word for query in queries for word in _words(query)}
         value = max((_share(_words(name), asked) for name in truth.names), default=0.0)
         return Part("search", value ** (1 / ROOT), "all queries")
+    return _searched(queries, truth)
+
+
+def _searched(queries: Sequence[str], truth: Truth) -> Part:
+    if not queries:
+        return Part("search", 0.0, "no search")
     best = 0.0
     for query in queries:
         if query.strip() in truth.ids:
@@ -233,6 +233,12 @@ def diagnosis_reward(log: Sequence[Segment], truth: Truth, *, letter: bool = Fal
         near = max((_share(_words(name), said) for name in truth.names), default=0.0) ** (1 / ROOT)
         near = max(near, float(bool(truth.ids.intersection(ids))))
         return Part("diagnosis", BASE + SHARE * near, f"{len(names) or len(ids)} declared")
+    return _diagnosed(ids, names, truth, discount=discount)
+
+
+def _diagnosed(ids: Sequence[str], names: Sequence[str], truth: Truth, *, discount: bool = False) -> Part:
+    if not ids:
+        return Part("diagnosis", 0.0, "none")
     place = next((place for place, id in enumerate(ids, 1) if id in truth.ids), 0)
     if place:
         near = 1 / place if discount else 1.0
@@ -263,11 +269,6 @@ def declared(log: Sequence[Segment]) -> tuple[list[str], list[str]]:
 def reward(log: Sequence[Segment], truth: Truth, scoring: Scoring | None = None) -> Reward:
     """Return equation 17: the weighted sum of the parts, for a rollout that keeps to the protocol.
 
-    Args:
-        log: The whole log of an episode.
-        truth: What is right.
-        scoring: How.
-
     Example:
         >>> found = reward([], Truth(frozenset({"OMIM:154700"}), ("Marfan syndrome",)))
         >>> round(found.value, 3), found.reported
@@ -286,6 +287,43 @@ def reward(log: Sequence[Segment], truth: Truth, scoring: Scoring | None = None)
     if how.letter:
         return Reward(reported, reported, parts, how.weights)
     return Reward(total if whole.value else least(how.weights), reported, parts, how.weights)
+
+
+def score(text: str, truth: Truth | Mapping[str, Sequence[str]] | str, weights: Weights = EVEN) -> Reward:
+    r"""Return what a finished transcript is worth, from its text alone: for trainers that know no graph and no log.
+
+    Who wrote what is not known, so a hit is what the text says was found, and a disease is right by its name or id as
+    written. :func:`reward` reads the log instead, where nothing that a model claims counts: better, where there is one.
+
+    Args:
+        text: What the model wrote, with the graph's answers in it, in tags or calls.
+        truth: What is right: ``ids`` and ``names``, as an object or as JSON (``ground_truth`` of verl's rows).
+        weights: Of match, search and diagnosis.
+
+    Example:
+        >>> told = r"<think>Aorta.</think><diagnose>\textbf{Marfan syndrome}</diagnose>"
+        >>> round(score(told, {"ids": ["OMIM:154700"], "names": ["Marfan syndrome"]}).value, 2)
+        0.32
+    """
+    if not isinstance(truth, Truth):
+        given = json.loads(truth) if isinstance(truth, str) else truth
+        truth = Truth(frozenset(given["ids"]), tuple(given["names"]))
+    reading = read([Span(text, True)])
+    broken = _broken(reading, _OVERLOOKED)
+    kept = Part("format", float(not broken), ", ".join(f"{code} at {at}" for code, at in broken[:3]) or "kept")
+    queries = [item.text for each in reading.blocks if each.tag == "search" for item in each.items]
+    said = [item.text for each in reading.blocks if each.tag == "diagnose" for item in each.items][: Rules().declared]
+    right = {id.casefold() for id in truth.ids} | {" ".join(_words(name)) for name in truth.names}
+    ids = [next(iter(truth.ids), "") if right & {name.casefold(), " ".join(_words(name))} else "" for name in said]
+    parts = (
+        kept,
+        _matched_in(reading, truth, []),
+        _searched(queries, truth),
+        _diagnosed(ids, said, truth),
+    )
+    total = sum(weight * each.value for weight, each in zip(weights, parts[1:], strict=True))
+    reported = min(max(kept.value * total, 0.0), 1.0)
+    return Reward(total if kept.value else least(weights), reported, parts, weights)
 
 
 def least(weights: Weights) -> float:
@@ -310,12 +348,6 @@ def greatest(weights: Weights) -> float:
 
 def weights(progress: float) -> Weights:
     """Return equation 19: the weights at a share of the training; first for search, then match, then diagnosis.
-
-    Args:
-        progress: Of the training, 0 to 1.
-
-    Raises:
-        UsageError: It is no share.
 
     Example:
         >>> weights(0.1).search, weights(0.3).match, weights(0.5).diagnosis, weights(1.0) == Weights()

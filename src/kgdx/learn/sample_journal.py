@@ -41,11 +41,7 @@ class Sample:
 
 
 class SampleJournal:
-    """The samples so far; nothing is created until :meth:`working`.
-
-    Args:
-        path: The file.
-    """
+    """The samples so far; nothing is created until :meth:`working`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -62,14 +62,7 @@ def written(act: str, names: Sequence[str], notation: Notation) -> str:
 
 
 class Transcripts:
-    """Transcripts of a policy in the protocol.
-
-    Args:
-        ward: The cases.
-        policy: Whose acts are written down.
-        model: How they are done: notation, rules and lengths.
-        scoring: How they are rewarded.
-    """
+    """Transcripts of a policy in the protocol."""
 
     def __init__(self, ward: RecordedCases, policy: Policy, model: TagsPolicy, scoring: Scoring | None = None) -> None:
         self.ward, self.policy, self.model = ward, policy, model
@@ -132,13 +125,7 @@ def _listed(segment: Segment, name: str) -> list[str]:
 
 
 def write_transcripts(rows: Iterable[Row], path: Path, least: float | None = None) -> int:
-    """Write transcripts as JSON lines, and return how many.
-
-    Args:
-        rows: The transcripts.
-        path: The file.
-        least: Reward that they have at least.
-    """
+    """Write transcripts as JSON lines, and return how many."""
     count = 0
     try:
         with private_file(path).open("w", encoding="utf-8") as stream:

@@ -40,13 +40,7 @@ def tool_environment(
 
 
 class DiagnosisTools:
-    """One episode at a time; each public method is a tool that the model can call, by its name and docstring.
-
-    Args:
-        ward: The cases.
-        scoring: How an episode is rewarded.
-        room: Characters of a result at most.
-    """
+    """One episode at a time; each public method is a tool that the model can call, by its name and docstring."""
 
     def __init__(self, ward: RecordedCases, scoring: Scoring, room: int = ROOM) -> None:
         self._ward, self._scoring, self._room = ward, scoring, room

@@ -34,17 +34,7 @@ def warm_up(
     context: int | None,
     tell: Callable[[int, float], object],
 ) -> None:
-    """Train a model on transcripts, on what the model is to write alone.
-
-    Args:
-        model: The model, which is changed.
-        tokenizer: Its tokenizer.
-        rows: The transcripts.
-        settings: How.
-        seed: Of their order.
-        context: Tokens that the model reads at most.
-        tell: Told of each step and its loss.
-    """
+    """Train a model on transcripts, on what the model is to write alone."""
     import torch
 
     samples = [sample_of(tokenizer, row) for row in rows]

@@ -124,7 +124,6 @@ class Cached(Layer):
         self.place = place
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         key = request.key(self.place, self.name)
         found = self.cache.get(key)
         if found is not None:
@@ -176,11 +175,9 @@ class Cassette(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's name."""
         return self._name
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         key = request.key(self.name)
         found = self._known.get(key)
         if found is None and self.model is not None:
@@ -196,7 +193,6 @@ class Cassette(ChatModel):
         return found
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         if self.model is not None:
             await self.model.aclose()
 

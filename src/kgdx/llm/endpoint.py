@@ -167,7 +167,6 @@ class Endpoint(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's name at the endpoint."""
         return self.access.model
 
     @property
@@ -184,7 +183,6 @@ class Endpoint(ChatModel):
         return self._context
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         pool = self._pool()
         found = Response(request, on_text or (self.meter.heard if self.meter.progress else None))
         client = await pool.free.get()
@@ -209,13 +207,11 @@ class Endpoint(ChatModel):
         return made
 
     async def aclose(self) -> None:
-        """Close the connections; see :meth:`kgdx.llm.chat.ChatModel.aclose`."""
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.aclose()
 
     def close(self) -> None:
-        """Close the connections of synchronous calls."""
         asyncio.run_coroutine_threadsafe(self.aclose(), private_loop()).result()
 
     def _pool(self) -> _Pool:

@@ -70,7 +70,6 @@ class Bounded(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Close the connection's stream."""
         await self._stream.aclose()
 
 

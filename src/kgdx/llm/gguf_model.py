@@ -35,7 +35,6 @@ class GgufModel(InProcessModel):
         self._llama: Any = None
 
     def window(self) -> int:
-        """Return how many tokens the model reads and writes in all."""
         return self.access.context or CONTEXT
 
     def _completed(self, request: Request, hear: OnText | None, cancelled: Callable[[], bool]) -> Completion:

@@ -93,7 +93,6 @@ class InProcessModel(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's file, folder or name."""
         return self.access.model
 
     def window(self) -> int | None:
@@ -101,7 +100,6 @@ class InProcessModel(ChatModel):
         return self.access.context
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        """Return one sample; see :meth:`kgdx.llm.chat.ChatModel.complete`."""
         loop = asyncio.get_running_loop()
         ended = False
 

@@ -32,14 +32,7 @@ _NAMES = 3_000
 
 
 def answer_request(pack: EvidencePack, strict: bool, language: str, temperature: float = 0.0) -> AskModel:
-    """Return the request for an answer.
-
-    Args:
-        pack: What the answer may rest on.
-        strict: Whether it may rest on nothing else.
-        language: Of the answer, ``en`` or ``zh``.
-        temperature: 0 for the likeliest answer.
-    """
+    """Return the request for an answer."""
     template = prompt("answer" if strict else "answer_open")
     messages = template.messages(
         question=quoted(pack.question[:QUESTION_CHARS]),

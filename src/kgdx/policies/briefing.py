@@ -53,16 +53,7 @@ def signature(kind: type[Action]) -> str:
 def briefing(
     state: State, registry: Mapping[str, type[Action]], *, number: int, rounds: int, most: int, room: int
 ) -> dict[str, str]:
-    """Return what fills the planner's prompt.
-
-    Args:
-        state: The episode so far.
-        registry: The actions that may be chosen.
-        number: Which round this is.
-        rounds: Most rounds.
-        most: Most actions of a round.
-        room: Characters of what was found.
-    """
+    """Return what fills the planner's prompt."""
     return {
         "graph": CLASSES,
         "actions": "\n".join(signature(kind) for _, kind in sorted(registry.items())),

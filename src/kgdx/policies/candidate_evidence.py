@@ -80,7 +80,6 @@ class Brief(Action):
     """How much of each at most: what adds or takes most first."""
 
     def run(self, graph: Operations, view: State) -> Briefed:
-        """Return the evidence; nothing where nothing is ranked."""
         ranking = ranking_of(view)
         chosen = () if ranking is None else ranking.candidates[: self.top]
         ranker, case = graph.graph.ranker, view.case
@@ -187,12 +186,7 @@ def marked(line: str, mark: str) -> str:
 
 
 def patient(case: Case, words: bool) -> str:
-    """Return what a model is told of the patient, as quoted data.
-
-    Args:
-        case: The patient.
-        words: Whether the patient's own words are told, too.
-    """
+    """Return what a model is told of the patient, as quoted data."""
     told: dict[str, Any] = {}
     if case.sex in ("FEMALE", "MALE"):
         told["sex"] = case.sex.lower()

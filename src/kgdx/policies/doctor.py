@@ -77,7 +77,6 @@ class DoctorPolicy(RulesDoctorPolicy):
     """Which of the world's models; the only one where empty."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next step of the turn."""
         if (noticed := _noticed(state)) is not None:
             return noticed
         if (why := self._gone(state)) is not None:

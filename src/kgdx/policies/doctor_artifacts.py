@@ -51,21 +51,17 @@ class Recorded(_Kept):
     record: WrittenRecord | None = None
 
     def summary(self) -> dict[str, Any]:
-        """Return the findings."""
         return {"findings": [list(each) for each in self.findings]} if self.findings else {}
 
     def to_data(self) -> dict[str, Any]:
-        """Return the counts and the findings."""
         counts = {"turn": self.turn, "failed": self.failed, "unknown": self.unknown, "contrary": self.contrary}
         return {**counts, "findings": [list(each) for each in self.findings]}
 
     def to_words(self) -> dict[str, Any]:
-        """Return the record."""
         return {} if self.record is None else {"record": self.record.model_dump(mode="json")}
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Recorded:
-        """Read it back."""
         record = WrittenRecord.model_validate(words["record"]) if "record" in words else None
         findings = tuple((id, label, status) for id, label, status in data["findings"])
         return cls(**{**data, "findings": findings}, record=record)
@@ -82,16 +78,13 @@ class Differential(_Kept):
     named: tuple[Named, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """Return the ids."""
         return {"turn": self.turn, "failed": self.failed, "ids": [list(each.ids) for each in self.named]}
 
     def to_words(self) -> dict[str, Any]:
-        """Return the names."""
         return {"names": [each.name for each in self.named]}
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Differential:
-        """Read it back."""
         return cls(data["turn"], data["failed"], _named(data["ids"], words["names"]))
 
 
@@ -112,17 +105,14 @@ class Chosen(_Kept):
     named: tuple[Named, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """Return what holds no words."""
         ids = [list(each.ids) for each in self.named]
         return {"turn": self.turn, "failed": self.failed, "doing": self.doing, "asks": self.asks, "ids": ids}
 
     def to_words(self) -> dict[str, Any]:
-        """Return the words."""
         return {"said": self.said, "names": [each.name for each in self.named]}
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Chosen:
-        """Read it back."""
         named = _named(data["ids"], words["names"])
         return cls(data["turn"], data["failed"], data["doing"], data["asks"], words["said"], named)
 
@@ -135,7 +125,6 @@ class Heard(_Kept):
     findings: tuple[tuple[str, str, str], ...] = ()
 
     def summary(self) -> dict[str, Any]:
-        """Return the findings."""
         return {"findings": [list(each) for each in self.findings]} if self.findings else {}
 
     def to_data(self) -> dict[str, Any]:
@@ -149,7 +138,6 @@ class Forgotten(_Kept):
     """What was said more than three turns ago is forgotten."""
 
     def to_data(self) -> dict[str, Any]:
-        """Return the turn."""
         return {"turn": self.turn, "failed": self.failed}
 
 

@@ -63,13 +63,7 @@ def _age(age: str) -> str:
 
 
 def told(said: Sequence[Turn], last: int | None = None, *, of_patient: bool = False) -> str:
-    """Return turns as a model reads them.
-
-    Args:
-        said: The turns.
-        last: How many of the last ones; all where ``None``.
-        of_patient: Only what patient and doctor said to each other, without what was ordered.
-    """
+    """Return turns as a model reads them."""
     shown = [each for each in said if not of_patient or not each.asked.order]
     shown = shown if last is None else shown[-last:]
     return "\n".join(line for each in shown for line in _turn(each)) or NOTHING

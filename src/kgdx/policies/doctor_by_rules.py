@@ -70,7 +70,6 @@ class RulesDoctorPolicy(Policy):
     """After so many turns that changed nothing in the differential: ask openly, refute it, or end."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next step by rules."""
         return self.by_rules(state)
 
     def close(self, state: State) -> Wish | None:

@@ -198,14 +198,7 @@ class Hearing(_Form):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a doctor does in one turn.
-
-    Attributes:
-        doing: What it is.
-        words: The question, what is ordered, or the disease.
-        asks: Id of the listed question that it puts; empty where it puts another one.
-        differential: Diseases, the likeliest first.
-    """
+    """What a doctor does in one turn."""
 
     doing: Doing
     words: str

@@ -86,7 +86,6 @@ class ReadRecord(_Reads):
         return ("log", "case")
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case with the record's findings."""
         try:
             record = read_form(self.text(view, "doctor_record"), WrittenRecord)
         except ValueError as error:
@@ -114,7 +113,6 @@ class ReadDifferential(_Reads):
     """How their names are found in the graph."""
 
     def run(self, graph: Operations, view: State) -> Differential:
-        """Return the diseases."""
         try:
             names = read_diseases(self.text(view, "doctor_differential"))[: self.most]
         except ValueError as error:
@@ -143,7 +141,6 @@ class ReadTurn(_Reads):
     """How names of diseases are found in the graph."""
 
     def run(self, graph: Operations, view: State) -> Chosen:
-        """Return the turn."""
         try:
             said = read_turn(self.text(view, self.asked), self.offered, prose=self.prose)
         except ValueError as error:
@@ -177,7 +174,6 @@ class ReadAnswer(_Reads):
         return ("log", "case")
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case with what was heard."""
         try:
             heard = read_form(self.text(view, "doctor_hearing"), Hearing)
         except ValueError as error:
@@ -207,7 +203,6 @@ class Forget(_Reads):
     changes_case: ClassVar[bool] = True
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case as the first turn and the last ones alone tell it."""
         case: Case = CASE_FORM.validate_python(view.log[0].words["case"])
         said = turns(view.log)
         for each in (*said[:1], *said[max(1, len(said) - LAST) :]):

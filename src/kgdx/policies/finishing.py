@@ -66,7 +66,6 @@ class EndingPolicy(Policy):
     """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def close(self, state: State) -> Wish | None:
-        """Return the next action on the way to the end."""
         return self.ending(state)
 
     def ending(self, state: State) -> Action | None:

@@ -37,7 +37,6 @@ class FixedPolicy(Policy):
     """Whether to match with the graph's other patients too; ``None`` where it has some."""
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next action of the fixed order."""
         if state.get(Read) is None:
             return Extract(language=self.language)
         if state.get(Ranked) is None:

@@ -123,10 +123,6 @@ def parsed(text: str) -> Instruction:
 def written(of: Instruction, figures: dict[str, Any]) -> str:
     """Return an instruction as a file.
 
-    Args:
-        of: The instruction.
-        figures: What is known of it: plain values.
-
     Example:
         >>> parsed(written(Instruction(name="own", text="Order them."), {"n": 3})).name
         'own'

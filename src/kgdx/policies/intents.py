@@ -346,9 +346,6 @@ def masked(question: str, spans: Sequence[Span]) -> str:
 def wants(rest: str) -> tuple[Want, ...]:
     """Return what a question wants, in the order in which it says so.
 
-    Args:
-        rest: The question without its entities, as :func:`masked` gives it.
-
     Example:
         >>> [str(want) for want in wants("〇吃什么药，要做什么检查？")]
         ['drug', 'test']

@@ -171,11 +171,6 @@ def joined(orders: Sequence[Sequence[int]]) -> tuple[list[int], int]:
 def fused(order: Sequence[int], scores: Sequence[float], weight: float) -> list[int]:
     """Return the order by a weighted sum of the place in an order and the score, each brought to 0–1.
 
-    Args:
-        order: Numbers of the candidates, the first best.
-        scores: Their retrieval scores, by number.
-        weight: Of the order; 1 for the order alone, 0 for the scores alone.
-
     Example:
         >>> fused([2, 1, 0], [5.0, 4.0, 0.0], 1.0), fused([2, 1, 0], [5.0, 4.0, 0.0], 0.25)
         ([2, 1, 0], [0, 1, 2])

@@ -53,7 +53,6 @@ class Planned(Artifact):
     thought: str = field(default="", repr=False)
 
     def to_data(self) -> dict[str, Any]:
-        """Return the plan as plain JSON values, without the model's own words."""
         return {
             "round": self.round,
             "actions": list(self.actions),
@@ -63,7 +62,6 @@ class Planned(Artifact):
         }
 
     def to_words(self) -> dict[str, Any]:
-        """Return the model's own words."""
         return {"thought": self.thought} if self.thought else {}
 
     @classmethod

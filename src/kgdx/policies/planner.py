@@ -63,7 +63,6 @@ class ReadPlan(Action):
         return ("log", Retrieved)
 
     def run(self, graph: Operations, view: State) -> Planned:
-        """Return the plan, or why there is none."""
         said = exchanges(view.log, "plan@")[-1]
         if not said.text:
             refused = () if said.failed in FINAL else ("there was no answer that could be read",)

@@ -54,17 +54,14 @@ class Ordered(Artifact):
     why: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
 
     def to_data(self) -> dict[str, Any]:
-        """Return the order and what was refused, without the model's own words."""
         names = ("turn", "begin", "unknown", "repeated", "omitted", "fault")
         return {"shown": list(self.shown), "order": list(self.order), **{name: getattr(self, name) for name in names}}
 
     def to_words(self) -> dict[str, Any]:
-        """Return the model's reasons."""
         return {"why": dict(self.why)} if self.why else {}
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Ordered:
-        """Read it back."""
         lists = {"shown": tuple(data["shown"]), "order": tuple(data["order"])}
         return cls(**{**data, **lists}, why=dict(words.get("why", {})))
 
@@ -102,7 +99,6 @@ class ReadOrder(Action):
         return ()
 
     def run(self, graph: Operations, view: State) -> Ordered:
-        """Return the order; that of retrieval where the model gave none."""
         said = exchanges(view.log, f"{PROMPT}@")[-1]
         found = read_order(said.text, len(self.shown))
         ranking = view.last(Ranked)
@@ -165,7 +161,6 @@ class Reorder(Action):
         return ("log",)
 
     def run(self, graph: Operations, view: State) -> Reranked:
-        """Return the order and what became of it."""
         ranking, made = ranking_of(view), view.all(Ordered)
         listed = () if ranking is None else ranking.candidates
         ids = [each.id for each in listed[: self.candidates]]

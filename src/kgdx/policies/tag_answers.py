@@ -82,7 +82,6 @@ class Shown(Artifact):
     text: str = field(default="", repr=False)
 
     def to_words(self) -> dict[str, Any]:
-        """Return the text, which may hold a patient's words."""
         return {"text": self.text}
 
 
@@ -114,7 +113,6 @@ class ShowFound(Action):
         return ("log", Retrieved, Searched, Summarised)
 
     def run(self, graph: Operations, view: State) -> Shown:
-        """Return the block."""
         tag = RESPONSE if self.call else ANSWERS.get(self.act, RESPONSE)
         found = f"not done: {self.why}" if self.why else "\n".join(_found(graph, view)) or NOTHING
         return Shown(f"<{tag}>{fitted(inert(found), self.room)}</{tag}>")

@@ -64,7 +64,6 @@ class TagsRead(Artifact):
     broken: tuple[tuple[str, int], ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """Return what holds nobody's words."""
         broken = [list(each) for each in self.broken]
         told = {"round": self.round, "act": self.act, "call": self.call}
         return {**told, "declared": list(self.declared), "broken": broken}
@@ -75,7 +74,6 @@ class TagsRead(Artifact):
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> TagsRead:
-        """Read it back."""
         return cls(
             data["round"],
             data["act"],
@@ -110,7 +108,6 @@ class ReadTags(Action):
         return ("log",)
 
     def run(self, graph: Operations, view: State) -> TagsRead:
-        """Return the act."""
         text = spans(view.log)
         reading = read(text, self.rules, ended=False)
         length = len("".join(each.text for each in text).rstrip())

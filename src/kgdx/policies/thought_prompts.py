@@ -21,11 +21,6 @@ _THOUGHT_CHARS = 8_000
 def thought_messages(question: str, options: Mapping[str, str] | None = None, found: str = "") -> tuple[Message, ...]:
     """Return the request for a thought: what does the question need to know?
 
-    Args:
-        question: What is asked.
-        options: Letter → text, of a question that has them.
-        found: Lines of evidence that earlier thoughts found.
-
     Example:
         >>> thought_messages("Which gene?", {"A": "FBN1", "B": "TP53"})[1].content.splitlines()[2:5]
         ['> Which gene?', '> A. FBN1', '> B. TP53']
@@ -35,14 +30,7 @@ def thought_messages(question: str, options: Mapping[str, str] | None = None, fo
 
 
 def direct_messages(question: str, options: Mapping[str, str], language: str, thought: str = "") -> tuple[Message, ...]:
-    """Return the request for an option without documents.
-
-    Args:
-        question: What is asked.
-        options: Letter → text.
-        language: Of the answer, ``en`` or ``zh``.
-        thought: What the model thought before; nothing where it answers at once.
-    """
+    """Return the request for an option without documents."""
     shown = f"\nWhat you thought of it:\n\n{quoted(thought[:_THOUGHT_CHARS])}\n" if thought else ""
     return prompt("thought_direct").messages(
         question=with_options(question, options), thought=shown, language=LANGUAGES[language], **_letters(options)
@@ -50,27 +38,14 @@ def direct_messages(question: str, options: Mapping[str, str], language: str, th
 
 
 def answer_messages(question: str, options: Mapping[str, str], evidence: str, language: str) -> tuple[Message, ...]:
-    """Return the request for an option with evidence.
-
-    Args:
-        question: What is asked.
-        options: Letter → text.
-        evidence: The lines of a pack (:meth:`kgdx.answer.evidence_pack.EvidencePack.prompt`).
-        language: Of the answer, ``en`` or ``zh``.
-    """
+    """Return the request for an option with evidence."""
     return prompt("thought_answer").messages(
         question=with_options(question, options), evidence=evidence, language=LANGUAGES[language], **_letters(options)
     )
 
 
 def diagnosis_messages(patient: str, evidence: str, language: str) -> tuple[Message, ...]:
-    """Return the request for diseases with evidence.
-
-    Args:
-        patient: What is told of the patient.
-        evidence: The lines of a pack (:meth:`kgdx.answer.evidence_pack.EvidencePack.prompt`).
-        language: Of the reasons, ``en`` or ``zh``.
-    """
+    """Return the request for diseases with evidence."""
     shown = {"question": with_options(patient, {}), "evidence": evidence}
     return prompt("thought_diagnosis").messages(**shown, language=LANGUAGES[language], most=str(DISEASES))
 

@@ -51,7 +51,7 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, tuple[int, ...], tuple[Hashable, ...]]
+Key = tuple[bytes, bytes, tuple[int, ...], int, tuple[Hashable, ...]]
 """What scores depend on: present terms, absent terms, symptoms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
@@ -298,7 +298,13 @@ class Ranker:
         """Return what scores depend on: queries of one key have one score."""
         case = query.case
         read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
-        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
+        return (
+            query.observed.tobytes(),
+            query.excluded.tobytes(),
+            query.symptoms,
+            query.answered,
+            read if any(read) else (),
+        )
 
     def _shorter(self, query: Query) -> Scored | None:
         less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
@@ -355,7 +361,7 @@ class Ranker:
         fitted = self.weights.posterior
         if query.symptoms and not len(query.observed):
             return fitted.of_evidences
-        return temperature(len(query.observed) + len(query.symptoms), fitted.temperature)
+        return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
     def _dangerous(self) -> Dangerous:

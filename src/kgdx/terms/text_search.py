@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,14 +55,19 @@ VECTOR_BYTES = 2**28
 """Bytes of vectors of pieces that are kept at most: of MiniLM about 150,000."""
 
 
-def graph_pieces(store: Exports) -> Iterator[Piece]:
+TEXTS = {
+    "Document": ("title", "source", "text"),
+    "Publication": ("title", "source"),
+    "Phenotype": ("name", "source", "definition"),
+    "Disease": ("name", "source", *DISEASE_TEXTS),
+}
+"""Class → its name, its source and what says something in words."""
+
+
+def graph_pieces(store: Exports, labels: Iterable[str] = TEXTS) -> Iterator[Piece]:
     """Return the texts of a graph: documents, titles of publications, what sources say of diseases and findings."""
-    for label, columns in {
-        "Document": ("title", "source", "text"),
-        "Publication": ("title", "source"),
-        "Phenotype": ("name", "source", "definition"),
-        "Disease": ("name", "source", *DISEASE_TEXTS),
-    }.items():
+    for label in labels:
+        columns = TEXTS[label]
         for row in store.export_nodes(label, list(columns)).to_pylist():
             title = clean(row[columns[0]] or "")
             told = [clean(text) for name in columns[2:] for text in _listed(row[name])]
@@ -89,7 +94,7 @@ def graph_texts(
 
 def index_useful(snapshot: Snapshot, store: Callable[[], Exports], tell: Tell | None = None) -> None:
     """Make the index of a graph's texts while the graph is built, where they say more than what findings are called."""
-    if any(piece.source != DEFINITIONS and piece.text for piece in graph_pieces(store())):
+    if any(piece.text for piece in graph_pieces(store(), ("Document", "Disease"))):
         graph_texts(snapshot, store, tell)
 
 
