@@ -20,7 +20,6 @@ from kgdx.rank import family_rows
 from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
-from kgdx.rank.dangerous import Dangerous
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
@@ -39,7 +38,7 @@ from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
-from kgdx.rank.sufficiency import judged, too_little
+from kgdx.rank.sufficiency import Dangerous, judged, too_little
 from kgdx.results.ranked import Candidate, DangerousDisease
 from kgdx.results.words import count
 
