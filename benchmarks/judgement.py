@@ -35,11 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("store", nargs="?")
     parser.add_argument("--setting")
     parser.add_argument("--lists", action="store_true")
+    for name in ("healthy", "patients"):
+        parser.add_argument(f"--{name}", type=Path, default=NOTES / f"{name}.jsonl", help="other notes of such people")
     options = parser.parse_args(arguments)
     how = {} if options.setting is None else {"setting": options.setting}
     with kgdx.open(options.store) as graph:
-        healthy = [(note, diagnosed(graph, note, **how)) for note in notes("healthy")]
-        patients = [(note, diagnosed(graph, note, **how)) for note in notes("patients")]
+        healthy = [(note, diagnosed(graph, note, **how)) for note in notes(options.healthy)]
+        patients = [(note, diagnosed(graph, note, **how)) for note in notes(options.patients)]
     print("\n".join(figures(healthy, patients)))
     if options.lists:
         for note, found in (*healthy, *patients):
@@ -55,9 +57,9 @@ def diagnosed(graph: Graph, note: dict[str, Any], **how: str) -> Diagnosis:
         return Diagnosis(Case(note["id"]))
 
 
-def notes(name: str) -> list[dict[str, Any]]:
+def notes(path: Path) -> list[dict[str, Any]]:
     """Return the notes of a file."""
-    return [json.loads(line) for line in (NOTES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def figures(healthy: list[Any], patients: list[Any]) -> Iterator[str]:
@@ -93,7 +95,7 @@ def named(candidate: Candidate, parts: Sequence[str]) -> bool:
 
 def in_lane(note: dict[str, Any], found: Diagnosis) -> bool:
     """Return whether the diagnosis is among those that must not be missed."""
-    return any(named(each, [part.lower() for part in note["truth"]]) for each in getattr(found, "dangerous", ()))
+    return any(named(each, [part.lower() for part in note["truth"]]) for each in found.dangerous)
 
 
 def contrary_rows(found: Diagnosis) -> int:

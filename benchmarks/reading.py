@@ -5,6 +5,13 @@ Run ``python -m benchmarks.reading NOTES [--store FOLDER] [--json]``, from the t
     {"id": …, "language": "en", "register": "ward", "text": …, "age_years": 22.0 or null, "sex": "female" or null,
      "findings": [{"text": …, "start": 17, "hpo": ["HP:…", …], "status": "present", "kind": "words", "who": "patient"}]}
 
+Or they are phrases, of which totals alone are printed: what is to be read and what not, as ids or in words::
+
+    {"text": …, "lang": "en", "expect": ["HP:…" or words, …], "reject": [words, …]}
+
+Words are met by a finding whose name or own words hold them, or that is what the reader makes of them, its parent or
+child. A phrase is right where all that is expected is read and nothing of the rest, wrong where any of the rest is.
+
 A finding of the patient is read where one of its ids, or a parent or child of one, was read with its status. Precision
 is the share of the findings read of the patient that match an annotated one; a finding read belongs to the kind
 ``laboratory`` where a value or analyte gave it. A relative's finding is taken for the patient's where it was read as
@@ -28,6 +35,7 @@ from kgdx.case import Case, Finding, Status
 from kgdx.case.demographics import described
 from kgdx.case.person import years_of
 from kgdx.errors import CaseError
+from kgdx.rank.wording import units
 from kgdx.terms.phenotypes import Terms
 
 REPEATS = 3
@@ -178,6 +186,50 @@ def shown(result: dict[str, Any]) -> str:
     return "\n".join([*lines, f"\n{result['ms_median']} ms a note (median), {result['ms_longest']} ms the longest"])
 
 
+def phrases(graph: Graph, rows: Sequence[Note]) -> str:
+    """Return totals over phrases, by language."""
+    judge, counted = Judge(graph.terms), defaultdict[str, Counter[str]](Counter)
+    for row in rows:
+        read = [each for each in graph.extract(row["text"]).findings if each.status is Status.PRESENT]
+        wanted = [met(graph, judge, each, read) for each in row["expect"]]
+        rest = [met(graph, judge, each, read, exactly=True) for each in row["reject"]]
+        for group in (row["lang"], "all"):
+            told = counted[group]
+            told.update(phrases=1, right=int(all(wanted) and not any(rest)), wrong=int(any(rest)))
+            told.update(
+                {
+                    "expected": len(wanted),
+                    "expected read": sum(wanted),
+                    "rejected": len(rest),
+                    "rejected read": sum(rest),
+                }
+            )
+    heads = ("phrases", "right", "wrong", "expected", "expected read", "rejected", "rejected read")
+    lines = ["| language | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    lines += [f"| {group} | " + " | ".join(str(told[each]) for each in heads) + " |" for group, told in counted.items()]
+    return "\n".join(lines)
+
+
+def met(graph: Graph, judge: Judge, wanted: str, read: Sequence[Finding], *, exactly: bool = False) -> bool:
+    """Whether any finding is what is wanted: by its id or a near one, or by its words."""
+    wanted_units = frozenset(units(wanted))
+    said = [
+        frozenset(units(each)) for finding in read for each in (finding.label, finding.text, finding.matched) if each
+    ]
+    if any(
+        wanted_units == each or (not exactly and each and (each <= wanted_units or wanted_units <= each))
+        for each in said
+    ):
+        return True
+    ids = (
+        {wanted}
+        if wanted.startswith(("HP:", "DDXPLUS:", "KGDX:"))
+        else {each.id for each in graph.extract(wanted).findings}
+    )
+    near = ids if exactly else {one for each in ids for one in judge.near(each)}
+    return any(finding.id in near for finding in read)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -186,6 +238,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
     with kgdx.open(options.store) as graph:
+        rows = [json.loads(line) for line in options.notes.read_text("utf-8").splitlines()]
+        if rows and "expect" in rows[0]:
+            print(phrases(graph, rows))
+            return 0
         result = evaluate(graph, read_notes(options.notes))
     print(json.dumps(result, indent=1, ensure_ascii=False) if options.json else shown(result))
     return 0

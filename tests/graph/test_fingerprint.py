@@ -8,7 +8,7 @@ import pytest
 from graph.graphs import Graph, make_graph
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.tables import combine, fingerprint, part_digests
+from kgdx.graph.tables import combine, digests, fingerprint
 
 STRINGS = pa.list_(pa.string())
 
@@ -83,13 +83,13 @@ def test_a_generated_graph_has_one_fingerprint() -> None:
 def test_a_part_is_what_one_source_states() -> None:
     rows = {"start": ["OMIM:1", "OMIM:2"], "end": ["HP:1", "HP:1"]}
     both = RelationTable("HAS_PHENOTYPE", "Disease", "Phenotype", pa.table({**rows, "source": ["s", "t"]}))
-    parts = part_digests(both)
+    parts = digests([both])
     assert {part: n for part, (n, _) in parts.items()} == {
         ("Disease-HAS_PHENOTYPE->Phenotype", "s"): 1,
         ("Disease-HAS_PHENOTYPE->Phenotype", "t"): 1,
     }
     alone = RelationTable("HAS_PHENOTYPE", "Disease", "Phenotype", both.rows.slice(1))
-    assert part_digests(alone).items() <= parts.items()
+    assert digests([alone]).items() <= parts.items()
     assert combine(parts) == fingerprint([both])
 
 

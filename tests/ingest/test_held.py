@@ -12,7 +12,7 @@ from ingest.pipeline.test_build import lose_genes, save_a_case
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Content
 from kgdx.graph.protocol import Store
-from kgdx.graph.tables import part_digests, title
+from kgdx.graph.tables import digests, title
 from kgdx.ingest.pipeline.build import build
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
 from kgdx.ingest.pipeline.stages import Stages
@@ -43,7 +43,7 @@ def same(graph: GraphFolder) -> None:
     assert len(titles) == len(set(titles)) and set(titles) == {title(table) for table in read.tables}
     theirs = {title(table): table for table in read.tables}
     for table in content.tables:
-        assert part_digests(table) == part_digests(theirs[title(table)])
+        assert digests([table]) == digests([theirs[title(table)]])
 
 
 def test_the_files_of_a_build_hold_what_its_store_holds(graph: GraphFolder) -> None:

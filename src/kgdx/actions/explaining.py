@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -91,13 +92,15 @@ class Explain(Action):
             minimum=TYPICAL_SHARE,
             limit=TYPICAL_ROWS * len(ids),
         )
-        for_ = by_candidate([*direct, *worded, *shared], members)
+        for_ = by_candidate([*direct, *shared], members)
+        in_words = by_candidate(worded, members)
         said = {each.id: weights(each) for each in candidates}
         against = by_candidate(contrary, members)
         typical = by_candidate(usual, members)
         found: dict[str, tuple[EvidencePath, ...]] = {
             candidate: (
                 *supporting(case, for_.get(candidate, ()), said.get(candidate, {})),
+                *supporting(case, in_words.get(candidate, ()), said.get(candidate, {})),
                 *phrases.get(candidate, ()),
                 *against_paths(case, against.get(candidate, ()), said.get(candidate, {})),
                 *typical_paths(case, typical.get(candidate, ()), graph.graph.ancestry, self.typical),
@@ -268,18 +271,33 @@ def against_paths(
 
 
 def typical_paths(case: Case, rows: Iterable[Row], ancestry: Ancestry, limit: int) -> list[EvidencePath]:
-    """Return what most patients with the disease have and the case does not mention, the most frequent first.
+    """Return what most patients with the disease have and the case does not mention, what is surest first.
 
-    A phenotype above an observed finding is implied by it; one below any mentioned finding is a detail of it.
+    Shares are ordered by the lower bound of their interval: 40 of 45 before 1 of 1. A phenotype above an observed
+    finding is implied by it; one below any mentioned finding is a detail of it.
     """
     mentioned = {finding.id for finding in case.findings if finding.status in (Status.PRESENT, Status.ABSENT)}
     implied = mentioned.union(*(ancestry.ancestors(id) for id in case.observed))
     kept: dict[str, Row] = {}
-    for row in sorted(rows, key=lambda row: (-(share(row) or 0.0), row["phenotype"])):
+    for row in sorted(rows, key=lambda row: (-least_share(row), row["phenotype"])):
         phenotype = row["phenotype"]
         if phenotype not in implied and not mentioned & ancestry.ancestors(phenotype):
             kept.setdefault(phenotype, row)
     return [_unmentioned(row) for row in list(kept.values())[:limit]]
+
+
+def least_share(row: Row) -> float:
+    """Return the lower bound of the 95 % score interval of an annotation's share (Wilson 1927).
+
+    One without a number of patients counts as five, as in ranking.
+
+    Example:
+        >>> least_share({"numerator": 40, "denominator": 45}) > least_share({"numerator": 1, "denominator": 1})
+        True
+    """
+    rate, n, z = share(row) or 0.0, row.get("denominator") or 5, 1.96
+    middle, spread = rate + z * z / (2 * n), sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
+    return max(middle - z * spread, 0.0) / (1 + z * z / n)
 
 
 def by_candidate(rows: Iterable[Row], members: Mapping[str, str]) -> dict[str, list[Row]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -37,29 +38,69 @@ def build(
     keep_cases: bool = True,
     force: bool = False,
 ) -> BuildReport:
-    """Build the embedded graph from its sources, and put it in the place of the one that is there.
+    """Build a graph from its sources, and put it in the place of the one that is there.
 
     What an earlier build of the folder made of the same inputs is not made again: a build that was interrupted goes on
-    where it stopped.
+    where it stopped. A graph for a Neo4j is built in a folder of this machine's, without an embedded store, and then
+    written to the server, for which the embedded engine need not be installed.
 
     Args:
         sources: Names of sources, or ``name=path-or-URL``; the default build when ``None``.
-        store: Graph folder.
+        store: Graph folder, or address of a Neo4j.
         progress: Called as the build goes on.
         keep_cases: Whether saved cases and runs are carried over.
-        force: Whether a source may have lost half of the rows that it has in the old graph.
-
-    Example:
-        >>> build(store="bolt://localhost:7687")
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: bolt://localhost:7687 is a server: build in a folder, then copy it with `kgdx push`
+        force: Whether a source may have lost half of the rows that it has in the old graph, and whether a database is
+            replaced that is no graph of kgdx.
     """
-    settings = _embedded(store)
     from kgdx.ingest.pipeline.build import build as build_graph
 
-    means = _making(settings)
-    return build_graph(sources, settings.graph_folder, progress=progress, keep_cases=keep_cases, force=force, **means)
+    settings = Settings.load(store)
+    how: dict[str, Any] = {"progress": progress, "keep_cases": keep_cases, "force": force}
+    if not settings.is_neo4j:
+        settings = _embedded(store)
+        return build_graph(sources, settings.graph_folder, **how, **_making(settings))
+    from kgdx.actions.graph_source import keep_snapshot
+    from kgdx.graph.copies import Content, counts, write
+    from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+    from kgdx.graph.tables import digests, merged
+    from kgdx.ingest.pipeline.build_report import Progress
+    from kgdx.ingest.pipeline.built_graph import load_tables, read_graph
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
+    from kgdx.ingest.pipeline.stages import Stages
+
+    access, folder = settings.neo4j(), GraphFolder(_folder_of(settings))
+    begun = time.perf_counter()
+
+    def tell(said: str) -> None:
+        if progress is not None:
+            progress(Progress("load", said, 0.0, time.perf_counter() - begun))
+
+    with Neo4jStore.unchecked(access) as server:
+        if not server.is_empty() and not server.run("build") and not force:
+            hint = "use an empty one, or replace all of it with --force"
+            raise StoreError(f"the database at {access.uri} holds something that is no graph of kgdx", hint=hint)
+        making = _making(replace(settings, store=str(folder.path)), engine=False)
+        report = build_graph(sources, folder, **how, server=server, **making)
+    with folder.reading() as build:
+        graph = read_graph(build.tables, stages := Stages(folder.path / "stages"))
+        assert graph is not None, "it was just built"
+        tables = merged(load_tables(graph.tables, stages))
+        about = {name: getattr(report, name) for name in ("fingerprint", "schema_version", "schema_checksum")}
+        about |= {"kgdx_version": report.kgdx_version, "created": report.created}
+        content = Content(tables, about, counts(tables), digests(tables))
+        copied = write(content, str(folder.path), settings, access, force=True, progress=tell)
+        keep_snapshot(build.snapshot, settings, access, copied, tell)
+    return report
+
+
+def _folder_of(settings: Settings) -> Path:
+    """Return the folder of a graph: its own, or the one where a server's is built."""
+    if not settings.is_neo4j:
+        return settings.graph_folder
+    from kgdx.actions.graph_source import server_name
+
+    name = re.sub(r"[^\w.-]+", "_", server_name(settings.neo4j()))
+    return settings.home / "graphs" / "servers" / name
 
 
 def left_behind(
@@ -69,12 +110,12 @@ def left_behind(
 
     Sources of the default build are named where the annotations of findings are among what goes.
     """
-    settings = _embedded(store)
+    settings = Settings.load(store)
     from kgdx.ingest.manifest import manifests
     from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
     from kgdx.ingest.source_choice import choose
 
-    folder, gone = GraphFolder(settings.graph_folder), {}
+    folder, gone = GraphFolder(_folder_of(settings)), {}
     with suppress(KgdxError):  # the build itself says what is wrong
         if folder.exists:
             there, wanted = sound_report(folder.current()).sources, choose(sources)
@@ -413,11 +454,12 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
     return ModelDocumentReader(connect(access, cache=settings.cache / "llm" / "answers.sqlite"), access.concurrency)
 
 
-def _making(settings: Settings) -> dict[str, Any]:
+def _making(settings: Settings, *, engine: bool = True) -> dict[str, Any]:
     """Return what every way to make a graph has in common."""
-    from kgdx.graph.arcade import arcade_engine
+    if engine:
+        from kgdx.graph.arcade import arcade_engine
 
-    arcade_engine.require()
+        arcade_engine.require()
     derive, compile = _derived(settings)
     index = (partial(_index_names, "zh" in settings.align_languages),)
     return {

@@ -55,10 +55,6 @@ class About(TypedDict, total=False):
 def with_person(case: Case, about: About) -> Case:
     """Return a case with what is stated of the patient, which counts more than what the case says itself.
 
-    Raises:
-        CaseError: A value cannot be: an age of 400, an unknown sex, a file without genes.
-        UsageError: There is no such statement.
-
     Example:
         >>> with_person(Case("p"), {"age": 22, "sex": "f", "genes": ["FBN1"]}).age
         'P22Y'
@@ -138,11 +134,7 @@ class GeneNames:
         return get_close_matches(gene.upper(), self._symbols, n=3, cutoff=0.6)
 
     def known(self, case: Case) -> Case:
-        """Return a case with its candidate genes under the graph's ids, and issues about those that it does not know.
-
-        Raises:
-            CaseError: The graph knows none of them.
-        """
+        """Return a case with its candidate genes under the graph's ids, and issues about those that are unknown."""
         evidence = case.gene_evidence
         if evidence is None:
             return case

@@ -44,9 +44,6 @@ def read_admissions(folder: Path) -> Iterator[Case | tuple[str, CaseError]]:
     """Read a case of every note of a stay; of one that cannot be read its place and what is wrong.
 
     The label is the stay's first diagnosis, as ``ICD10CM:`` or ``ICD9CM:`` and its code, and no scorer reads it.
-
-    Raises:
-        CaseError: A table or a column is missing, or a file is no such table.
     """
     stays = {row["hadm_id"]: row for row in _rows(folder, STAYS)}
     people = {row["subject_id"]: row for row in _rows(folder, "patients", wanted=False)}

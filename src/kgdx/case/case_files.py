@@ -67,9 +67,6 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
     Args:
         path: The file or folder.
         known: What is taken of a patient of DDXPlus: ``all`` evidences, or the ``first`` complaint alone.
-
-    Raises:
-        CaseError: The path does not exist, cannot be read, or holds nothing.
     """
     place = possible(path)
     if not place.exists():
@@ -97,9 +94,6 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
 
 def parse_cases(stream: IO[bytes], where: str = "standard input", *, known: Known = "all") -> Iterator[Case | Failure]:
     """Read every case of an open binary stream, whatever its form; see :func:`read_cases`.
-
-    Raises:
-        CaseError: It is empty or no text.
 
     Example:
         >>> [case.observed for case in parse_cases(io.BytesIO(b'{"id": "a", "observed": ["HP:0001250"]}'))]
@@ -146,9 +140,6 @@ def names_file(words: str) -> bool:
 def case_from_document(document: object, where: str = "case") -> Case:
     """Read one parsed JSON document of any kept form, told by its keys.
 
-    Raises:
-        CaseError: Its form is unknown, or it does not keep to it.
-
     Example:
         >>> case_from_document({"text": "She has seizures."}).text
         'She has seizures.'
@@ -174,11 +165,7 @@ def case_from_document(document: object, where: str = "case") -> Case:
 
 @constructor
 def one_phenopacket(packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
-    """Read exactly one phenopacket, from a file or from parsed JSON.
-
-    Raises:
-        CaseError: It cannot be read, or the file holds several.
-    """
+    """Read exactly one phenopacket, from a file or from parsed JSON."""
     if isinstance(packet, dict):
         case = sanitise(case_from_phenopacket(packet))
     else:
@@ -189,11 +176,7 @@ def one_phenopacket(packet: str | Path | dict[str, Any], graph: FindingReader | 
 
 
 def one_case(path: str | Path) -> Case:
-    """Read a file that holds exactly one case.
-
-    Raises:
-        CaseError: It cannot be read, or holds several cases.
-    """
+    """Read a file that holds exactly one case."""
     cases = read_cases(path)
     first = next(cases)
     if isinstance(first, Failure):

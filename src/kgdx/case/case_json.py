@@ -35,9 +35,6 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
     ``genes`` are those in which the patient has candidate variants (:func:`kgdx.case.person.gene_evidence`), which
     ranking uses; ``causal_genes`` are labels, like ``diseases``.
 
-    Raises:
-        CaseError: A value has the wrong type, or there is neither a finding nor a text.
-
     Example:
         >>> case_from_json({"id": "a", "observed": ["HP:0001250"], "diseases": ["OMIM:1"]}).observed
         ('HP:0001250',)
@@ -142,11 +139,7 @@ def _family(document: Mapping[str, Any], where: str, issues: list[Issue]) -> Fam
 
 
 def string(document: Mapping[str, Any], key: str, where: str) -> str:
-    """Return a value as a text, empty where there is none.
-
-    Raises:
-        CaseError: It is neither a string nor an integer.
-    """
+    """Return a value as a text, empty where there is none."""
     value = document.get(key)
     if value is None:
         return ""
@@ -232,9 +225,6 @@ def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> 
     The disease is a name, not an id, and is kept in ``extra["diagnosis"]``, unread by any scorer. The reports that
     doctors wrote afterwards are not read: they name the diagnosis.
 
-    Raises:
-        CaseError: It does not have the expected parts, or says nothing.
-
     Example:
         >>> goal = {"explicit_inform_slots": {"咳嗽": True}, "implicit_inform_slots": {"发烧": False}}
         >>> case = case_from_dialogue({"consult_id": "7", "goal": goal, "self_repo": "一直咳嗽"})
@@ -306,9 +296,6 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
 
     What only the patient actor, the examination and the tests know, and the correct diagnosis (a name, not an id), are
     kept apart in ``extra``, unread by any scorer.
-
-    Raises:
-        CaseError: The document does not have the expected parts.
 
     Example:
         >>> actor = {"Demographics": "35-year-old woman", "History": "Ptosis."}

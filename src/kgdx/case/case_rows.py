@@ -82,9 +82,6 @@ def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
     list. A term is an HPO id, also with its label beside it, or a phrase. A diagnosis that is no id but a name is kept
     in ``extra["diagnosis"]``, unread by any scorer.
 
-    Raises:
-        CaseError: A value has the wrong type, or there is neither a term nor a text.
-
     Example:
         >>> case = case_from_row({"Case ID": "7", "phenotypes": "HP:0001250 Seizure; fever", "年龄": "3岁", "sex": "f"})
         >>> case.observed, case.age, case.sex
@@ -281,9 +278,6 @@ def table_rows(lines: Sequence[str], columns: Sequence[str] = ()) -> Iterator[tu
     Args:
         lines: The table, its line ends kept: a quoted cell may go over several.
         columns: Names of which the header must have at least one.
-
-    Raises:
-        CaseError: There is no header, or it does not fit.
 
     Example:
         >>> list(table_rows(["id,text\n", "1,\"fever,\n", "cough\"\n", "2\n"]))[0]

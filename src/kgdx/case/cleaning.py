@@ -217,9 +217,6 @@ def case_from_text(
 ) -> Case:
     """Make a case from free text; with a reader, its findings are read at once.
 
-    Raises:
-        CaseError: The text is empty, too long, or (with a reader) no finding is recognised in it.
-
     Example:
         >>> case_from_text("She has seizures.").findings
         ()
@@ -249,9 +246,6 @@ def read_text(
         ancestry: Knows the is-a hierarchy.
         language: That of the text; found out when absent.
         words: Whether words in which no finding is recognised will do, since the graph has symptoms in words.
-
-    Raises:
-        CaseError: Neither the text nor the case holds a finding that is present or absent.
     """
     issues: tuple[Issue, ...] = ()
     if case.text:
@@ -293,11 +287,7 @@ def case_from_terms(
     id: str = "",
     ancestry: Ancestry | None = None,
 ) -> Case:
-    """Make a case from HPO ids (also alternative or obsolete ones), labels or phrases.
-
-    Raises:
-        CaseError: No term is given, or one is unknown; the message names the nearest ones.
-    """
+    """Make a case from HPO ids (also alternative or obsolete ones), labels or phrases."""
     asked = [(term, Status.PRESENT) for term in terms] + [(term, Status.ABSENT) for term in excluded]
     if not asked:
         raise CaseError("no term is given", hint="give HPO ids such as HP:0001250, or labels such as Seizure")
@@ -329,9 +319,6 @@ def with_terms(
         observed: Findings that are present.
         excluded: Findings that are absent.
         withdrawn: Findings of which nothing is known, whatever was read.
-
-    Raises:
-        CaseError: A term is unknown.
     """
     stated = ((Status.UNKNOWN, withdrawn), (Status.ABSENT, excluded), (Status.PRESENT, observed))
     seen: dict[str, Status] = {}

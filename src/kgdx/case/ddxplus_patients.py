@@ -67,9 +67,6 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
         where: Names the row in messages.
         known: Whether all evidences are taken, or the first one alone.
 
-    Raises:
-        CaseError: The list of evidences cannot be read, or the release knows none of it.
-
     Example:
         >>> row = {"age": "8", "sex": "M", "pathology": "GERD", "evidences": "['E_173', 'E_55_@_V_197']",
         ...        "initial_evidence": "E_173"}

@@ -157,11 +157,7 @@ def values_of(identifier: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_evidence(code: str, given: Any) -> Evidence:
-    """Read one entry of the release's evidences.
-
-    Raises:
-        ValueError: It does not have the form; the message says what is wrong.
-    """
+    """Read one entry of the release's evidences."""
     fields = _object(given)
     if not _CODE.fullmatch(code) or fields.get("name") != code:
         raise ValueError(f"its name {str(fields.get('name'))[:40]!r} is not its code {code[:40]!r}")
@@ -184,11 +180,7 @@ def parse_evidence(code: str, given: Any) -> Evidence:
 
 
 def parse_condition(name: str, given: Any) -> Condition:
-    """Read one entry of the release's conditions.
-
-    Raises:
-        ValueError: It does not have the form; the message says what is wrong.
-    """
+    """Read one entry of the release's conditions."""
     fields = _object(given)
     severity = fields.get("severity")
     if isinstance(severity, bool) or not isinstance(severity, int) or not 1 <= severity <= 5:

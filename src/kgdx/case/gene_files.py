@@ -64,9 +64,6 @@ def read_genes(path: str | Path) -> GeneEvidence:
         path: A list (one gene a line: symbol, or NCBIGene, HGNC or Ensembl id; what follows a ``#`` is passed over); a
             VCF whose INFO names genes (ANN, CSQ, BCSQ, GENEINFO or Gene); Exomiser's genes or variants TSV; VEP's
             tab-delimited output. Each also with ``.gz``.
-
-    Raises:
-        CaseError: It cannot be read, holds no gene, or is of no such form.
     """
     place = Path(path)
     try:

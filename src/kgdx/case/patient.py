@@ -374,9 +374,6 @@ class Case:
     def from_text(cls, text: str, graph: FindingReader | None = None, *, id: str = "", source: str = "text") -> Case:
         """Make a case from free text; with a graph, its findings are read and cleaned at once.
 
-        Raises:
-            CaseError: The text is empty or too long, or (with a graph) no finding is recognised in it.
-
         Example:
             >>> Case.from_text("She has seizures.").text
             'She has seizures.'
@@ -387,19 +384,12 @@ class Case:
     def from_terms(
         cls, terms: Iterable[str], graph: FindingReader, excluded: Iterable[str] = (), *, id: str = ""
     ) -> Case:
-        """Make a case from HPO ids (also alternative or obsolete ones), labels or phrases.
-
-        Raises:
-            CaseError: A term is unknown; the message names the nearest ones.
-        """
+        """Make a case from HPO ids (also alternative or obsolete ones), labels or phrases."""
         return _CONSTRUCTORS["case_from_terms"](terms, graph, excluded, id=id)
 
     @classmethod
     def from_phenopacket(cls, packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
         """Read a GA4GH phenopacket v2, from a file or from parsed JSON; with a graph, its ids are brought up to date.
-
-        Raises:
-            CaseError: It cannot be read, is not a phenopacket v2, has no usable feature, or the file holds several.
 
         Example:
             >>> Case.from_phenopacket({"id": "p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}).observed

@@ -82,9 +82,6 @@ def gene_evidence(given: object, where: str = "gene_evidence") -> GeneEvidence |
 
     A gene is a symbol or an id, or an object with ``gene`` and, where known, ``score``, ``zygosity``, ``consequence``.
 
-    Raises:
-        CaseError: It has another form.
-
     Example:
         >>> gene_evidence(["FBN1", {"gene": "TGFBR2", "score": 0.2}]).genes[1].score
         0.2
@@ -195,9 +192,6 @@ def years_of(duration: str | None) -> float | None:
 def checked_age(said: str, where: str = "age") -> str:
     """Return an age that somebody states as an ISO 8601 duration.
 
-    Raises:
-        CaseError: It is no age of a human.
-
     Example:
         >>> checked_age("400")
         Traceback (most recent call last):
@@ -255,9 +249,6 @@ _HPO = lazy_pattern(r"HP:\d{7}")
 def checked_onset(said: str, where: str = "onset") -> str:
     """Return an onset as HPO's term, or as the age at which the disease began.
 
-    Raises:
-        CaseError: It is neither.
-
     Example:
         >>> checked_onset("Infantile onset"), checked_onset("5 years")
         ('HP:0003593', 'P5Y')
@@ -275,9 +266,6 @@ def checked_onset(said: str, where: str = "onset") -> str:
 
 def checked_mode(said: str, where: str = "inheritance") -> str:
     """Return a mode of inheritance as HPO's term.
-
-    Raises:
-        CaseError: It is none.
 
     Example:
         >>> checked_mode("AR"), checked_mode("X-linked recessive inheritance")

@@ -40,9 +40,6 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
         packet: The parsed JSON object; keys in camelCase (the standard's JSON form) or snake_case.
         where: File and line, for messages.
 
-    Raises:
-        CaseError: It is not a phenopacket v2, or has no usable phenotypic feature.
-
     Example:
         >>> case = case_from_phenopacket({"id": "PMID_1_p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]})
         >>> case.observed, case.publications

@@ -52,11 +52,7 @@ def form_of(keys: Iterable[str]) -> str | None:
 
 
 def check_columns(keys: Iterable[str], where: str) -> None:
-    """Refuse an object or a table of a known collection that lacks what it must have.
-
-    Raises:
-        CaseError: Something is missing; the message says what.
-    """
+    """Refuse an object or a table of a known collection that lacks what it must have."""
     folded = {fold_key(key) for key in keys}
     form = form_of(folded)
     missing = [each for each in FORMS[form][1] if each not in folded] if form else []
@@ -67,9 +63,6 @@ def check_columns(keys: Iterable[str], where: str) -> None:
 
 def row_of(document: Mapping[str, Any], where: str = "case") -> dict[str, Any]:
     """Return a patient of a known collection as a row for :func:`kgdx.case.case_rows.case_from_row`.
-
-    Raises:
-        CaseError: Something is missing, or of another type.
 
     Example:
         >>> row_of({"patient_uid": "7-1", "patient": "Fits.", "PMID": 7, "age": "[[1.0, 'year']]", "gender": "F"})

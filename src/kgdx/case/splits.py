@@ -54,10 +54,6 @@ class Split:
             share: Share of the cases to hold out.
             seed: Of the order.
 
-        Raises:
-            UsageError: The share is not between 0 and 1.
-            CaseError: The cases cannot be parted: they are too few, or of one publication.
-
         Example:
             >>> cases = [Case(str(n), publications=(f"PMID:{n // 2}",)) for n in range(8)]
             >>> split = Split.of(cases, 0.25, seed=1)
@@ -84,11 +80,7 @@ class Split:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a split that :meth:`write` wrote.
-
-        Raises:
-            CaseError: There is no such file, it is no split, it was changed, or a side is empty.
-        """
+        """Read a split that :meth:`write` wrote."""
         try:
             content = json.loads(Path(path).read_text("utf-8"))
         except OSError as error:
@@ -116,11 +108,7 @@ class Split:
         return cls(tuple(train), tuple(held_out), float(share), seed)  # type: ignore[arg-type]
 
     def write(self, path: Path) -> None:
-        """Write it, whole or not at all.
-
-        Raises:
-            CaseError: It cannot be written.
-        """
+        """Write it, whole or not at all."""
         try:
             write_whole(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
         except (OSError, UnicodeEncodeError) as error:
@@ -145,11 +133,7 @@ class Split:
         return {**dict.fromkeys(self.train, "train"), **dict.fromkeys(self.held_out, "held_out")}
 
     def side(self, case: Case) -> Side:
-        """Return the side that a case is on.
-
-        Raises:
-            CaseError: It is on none.
-        """
+        """Return the side that a case is on."""
         found = self._sides.get(case.id)
         if found is None:
             what = f"the case {case.id[:40]!r} is on no side of the split"
@@ -157,11 +141,7 @@ class Split:
         return found
 
     def only(self, cases: Iterable[Case | Failure], side: Side = "held_out") -> list[Case]:
-        """Return the cases of one side, in their order; what could not be read is on none.
-
-        Raises:
-            CaseError: A case is on no side, or no case is on this one.
-        """
+        """Return the cases of one side, in their order; what could not be read is on none."""
         found = [case for case in cases if isinstance(case, Case) and self.side(case) == side]
         if not found:
             raise CaseError(f"no case is in {side} of the split", hint="give the cases that were split")

@@ -18,7 +18,7 @@ from itertools import islice
 from kgdx.episode.operations import Queries
 from kgdx.errors import UsageError
 from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
-from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, QuestionWording, Split, joined, wordings
+from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, QuestionTemplate, Split, joined, wordings
 from kgdx.graph.protocol import Row
 from kgdx.terms.names.entity_names import POPULATION
 
@@ -160,7 +160,7 @@ class _QuestionMaker:
         for wording in self._wordings(f"infer_by_{kind}", group.disease.id):
             yield self._question(wording, group.disease, group.names, group.gold, ())
 
-    def _wordings(self, action: str, key: str) -> Iterator[QuestionWording]:
+    def _wordings(self, action: str, key: str) -> Iterator[QuestionTemplate]:
         for language in self.languages:
             for split in self.splits:
                 ways = tuple(wordings(action, language, split))
@@ -168,7 +168,7 @@ class _QuestionMaker:
 
     def _question(
         self,
-        wording: QuestionWording,
+        wording: QuestionTemplate,
         disease: _Disease,
         names: tuple[str, ...],
         gold: tuple[Gold, ...],

@@ -30,7 +30,7 @@ def phrases() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionWording:
+class QuestionTemplate:
     """One way to ask.
 
     Attributes:
@@ -54,11 +54,11 @@ class QuestionWording:
         return self.text.replace("{x}", joined(names, self.language))
 
 
-def wordings(action: str, language: Language, split: Split | None = None) -> Iterator[QuestionWording]:
+def wordings(action: str, language: Language, split: Split | None = None) -> Iterator[QuestionTemplate]:
     """Yield the wordings of an action, in their order; those of one split, or all."""
     for each in SPLITS if split is None else (split,):
         for number, text in enumerate(phrases()[each][action][language], 1):
-            yield QuestionWording(f"{action}/{language}/{each}/{number}", action, language, each, text)
+            yield QuestionTemplate(f"{action}/{language}/{each}/{number}", action, language, each, text)
 
 
 def joined(names: tuple[str, ...], language: Language) -> str:

@@ -46,12 +46,7 @@ class Near:
 
     @classmethod
     def of(cls, key: str, terms: Ints, similarity: Ints) -> Near:
-        """Return the list of phenotypes in any order.
-
-        Example:
-            >>> Near.of("x", np.array([4, 7]), np.array([10, 90], np.uint16)).terms.tolist()
-            [7, 4]
-        """
+        """Return the list of phenotypes in any order."""
         order = np.argsort(-similarity.astype(np.int32), kind="stable")
         return cls(key, terms[order], similarity[order])
 

@@ -176,12 +176,7 @@ class CompiledQueries:
         self._lock = threading.RLock()
 
     def has(self, name: str) -> bool:
-        """Whether a template has a compiled form.
-
-        Example:
-            >>> "infer_diseases" in COMPILED, "case_by_id" in COMPILED
-            (True, False)
-        """
+        """Whether a template has a compiled form."""
         return name in COMPILED
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:

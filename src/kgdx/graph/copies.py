@@ -33,7 +33,6 @@ from kgdx.graph.tables import (
     conformed,
     digests,
     ordered,
-    part_digests,
     title,
 )
 from kgdx.schema import load_schema
@@ -173,13 +172,7 @@ def _build(source: Store) -> Row:
 
 
 def counts(tables: Iterable[GraphTable]) -> dict[str, int]:
-    """Rows per class and per relation type.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> counts([NodeTable("Gene", pa.table({"id": ["NCBIGene:10"]}))])
-        {'Gene': 1}
-    """
+    """Rows per class and per relation type."""
     found: dict[str, int] = {}
     for table in tables:
         name = table.name
@@ -197,23 +190,31 @@ def push(
     sessions: int = SESSIONS,
     progress: Progress = lambda _message: None,
 ) -> CopyReport:
-    """Copy a graph into a Neo4j database.
+    """Copy a graph with a finished build into a Neo4j database: an empty one, unless ``force`` replaces what is there.
 
-    Args:
-        source: The graph to copy, with a finished build.
-        settings: Where the local server's home is.
-        access: The database to write.
-        kept: The graph's tables, where they were kept beside it: the store is then read only if it holds other things.
-        force: Replace what the database holds. Without it only an empty database is written.
-        sessions: How many write at once where the copy goes over Bolt.
-        progress: Called with a line for each step.
+    Where its tables were ``kept`` beside it, the store is read only if it holds other things. Over Bolt so many
+    ``sessions`` write at once.
     """
-    started = time.monotonic()
     content = content_of(source, kept, progress)
+    return write(content, source.url, settings, access, force=force, sessions=sessions, progress=progress)
+
+
+def write(
+    content: Content,
+    source: str,
+    settings: Settings,
+    access: Neo4jAccess,
+    *,
+    force: bool = False,
+    sessions: int = SESSIONS,
+    progress: Progress = lambda _message: None,
+) -> CopyReport:
+    """Write a graph in memory, which is of the place ``source``, into a Neo4j database; else as :func:`push`."""
+    started = time.monotonic()
     method, serial, saves = _written(content, settings, access, force, sessions, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
-    about = (source.url, access.uri, method, content.counts, content.fingerprint, seconds)
+    about = (source, access.uri, method, content.counts, content.fingerprint, seconds)
     return CopyReport(*about, compared, serial, saves)
 
 
@@ -298,14 +299,14 @@ def difference(
         known: The tables' digests, where the caller has them.
         whole_rows: Up to how many edges a relation is compared whole.
     """
-    digests: defaultdict[str, dict[Part, Digest]] = defaultdict(dict)
+    stated: defaultdict[str, dict[Part, Digest]] = defaultdict(dict)
     for part, digest in (known or {}).items():
-        digests[part[0]][part] = digest
+        stated[part[0]][part] = digest
 
     def differs(table: GraphTable) -> bool:
         if isinstance(table, RelationTable) and table.rows.num_rows > whole_rows:
             return not _alike(table, target)
-        return part_digests(_there(table, target)) != (digests[title(table)] or part_digests(table))
+        return digests([_there(table, target)]) != (stated[title(table)] or digests([table]))
 
     compared = [table for table in tables if title(table) not in BOOKKEEPING]
     with ThreadPoolExecutor(2) as pool:  # the server reads one table while another one is digested
@@ -340,7 +341,7 @@ def _alike(stated: RelationTable, target: Neo4jStore) -> bool:
     starts = _drawn(table.rows.column("start"))
     mine = table.rows.filter(pc.is_in(table.rows.column("start"), value_set=pa.array(starts, pa.string())))
     theirs = target.export_relations_of(table, starts, columns)
-    return part_digests(replace(table, rows=mine)) == part_digests(replace(table, rows=theirs))
+    return digests([replace(table, rows=mine)]) == digests([replace(table, rows=theirs)])
 
 
 def _summary(rows: pa.Table) -> dict[str, tuple[int, int]]:

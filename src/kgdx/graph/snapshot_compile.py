@@ -120,12 +120,7 @@ def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
 
 
 def reads(name: str, ends: tuple[str, str] | None) -> bool:
-    """Whether a snapshot holds anything of a node class, or of a relation between two classes.
-
-    Example:
-        >>> reads("Disease", None), reads("IS_A", ("Phenotype", "Phenotype")), reads("IS_A", ("Disease", "Disease"))
-        (True, True, False)
-    """
+    """Whether a snapshot holds anything of a node class, or of a relation between two classes."""
     if ends is None:
         return name in NODES
     return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())

@@ -38,21 +38,11 @@ class Links:
     linked: Ints
 
     def of(self, node: int) -> Ints:
-        """Return what a node is linked with.
-
-        Example:
-            >>> Links(np.array([0, 0, 2]), np.array([1, 4])).of(1).tolist()
-            [1, 4]
-        """
+        """Return what a node is linked with."""
         return self.linked[self.start[node] : self.start[node + 1]]
 
     def has(self, node: int, wanted: Ints) -> Ints:
-        """Return for each of some rows whether the node is linked with it.
-
-        Example:
-            >>> Links(np.array([0, 0, 2]), np.array([1, 4])).has(1, np.array([4, 2, 9])).tolist()
-            [True, False, False]
-        """
+        """Return for each of some rows whether the node is linked with it."""
         found = self.of(node)
         if not len(found):
             return np.zeros(len(wanted), bool)

@@ -30,25 +30,14 @@ BOOKKEEPING = frozenset({"Build"})
 
 
 def title(table: GraphTable) -> str:
-    """How messages name a table.
-
-    Example:
-        >>> title(NodeTable("Disease", pa.table({"id": ["OMIM:1"]})))
-        'Disease'
-    """
+    """How messages name a table."""
     if isinstance(table, NodeTable):
         return table.label
     return f"{table.start_label}-{table.type}->{table.end_label}"
 
 
 def merged(tables: Iterable[GraphTable]) -> list[GraphTable]:
-    """One table for each class, and for each relation between two classes, of tables that come in several parts.
-
-    Example:
-        >>> parts = [NodeTable("Gene", pa.table({"id": [f"NCBIGene:{number}"]})) for number in (1, 2)]
-        >>> [table.rows.num_rows for table in merged(parts)]
-        [2]
-    """
+    """One table for each class, and for each relation between two classes, of tables that come in several parts."""
     parts: defaultdict[str, list[GraphTable]] = defaultdict(list)
     for table in tables:
         parts[title(table)].append(table)
@@ -80,10 +69,7 @@ def whole(
 ) -> Iterator[GraphTable]:
     """The store's whole graph but the Build node, as tables with every property of the schema.
 
-    Args:
-        store: The store.
-        schema: The ontology.
-        wanted: Which node classes, and which relation types between two classes, are exported; all by default.
+    ``wanted`` says which node classes, and which relation types between two classes, are exported.
     """
     counts = store.counts()
     for label, node in schema.nodes.items():
@@ -131,12 +117,7 @@ def ordered(tables: Sequence[GraphTable]) -> list[GraphTable]:
 
 
 def present(row: Row) -> Row:
-    """A row without its absent values; an empty list is absent.
-
-    Example:
-        >>> present({"id": "OMIM:1", "name": None, "synonyms": []})
-        {'id': 'OMIM:1'}
-    """
+    """A row without its absent values; an empty list is absent."""
     return {name: value for name, value in row.items() if value is not None and value != []}
 
 
@@ -220,27 +201,8 @@ def fingerprint(tables: Iterable[GraphTable]) -> str:
     """SHA-256 (hex) over all rows of the tables; the label Build is left out.
 
     A table may come in several parts. Null, an absent column and an empty list count as the same.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> one = NodeTable("Disease", pa.table({"id": ["OMIM:1", "OMIM:2"], "name": ["a", None]}))
-        >>> two = NodeTable("Disease", pa.table({"name": [None, "a"], "id": ["OMIM:2", "OMIM:1"]}))
-        >>> fingerprint([one]) == fingerprint([two])
-        True
     """
     return combine(digests(tables))
-
-
-def part_digests(table: GraphTable) -> dict[Part, Digest]:
-    """Digest a table by the sources of its rows; the label Build has none.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> table = NodeTable("Gene", pa.table({"id": ["NCBIGene:1", "NCBIGene:2"], "source": ["hpoa", "primekg"]}))
-        >>> {part: rows for part, (rows, _) in part_digests(table).items()}
-        {('Gene', 'hpoa'): 1, ('Gene', 'primekg'): 1}
-    """
-    return digests([table])
 
 
 def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
@@ -262,24 +224,13 @@ def digests(tables: Iterable[GraphTable]) -> dict[Part, Digest]:
 
 
 def combine(parts: Mapping[Part, Digest]) -> str:
-    """Return the fingerprint of the graph that has these parts; parts without rows do not count.
-
-    Example:
-        >>> combine({("Gene", "hpoa"): (0, "")}) == combine({})
-        True
-    """
+    """Return the fingerprint of the graph that has these parts; parts without rows do not count."""
     entries = sorted([*part, *digest] for part, digest in parts.items() if digest[0])
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
 def lines(table: GraphTable) -> pl.Series:
-    """Each row in the one way to write it, which its hash is made from; equal rows, equal lines.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> lines(NodeTable("Gene", pa.table({"name": ["FBN1"], "id": ["NCBIGene:2200"]}))).to_list()
-        ['id=s13:NCBIGene:2200;name=s4:FBN1']
-    """
+    """Each row in the one way to write it, which its hash is made from; equal rows, equal lines."""
     import polars as pl
 
     return _lines(pl.DataFrame(pl.from_arrow(conformed(table, load_schema()))))

@@ -115,12 +115,7 @@ class Template:
 
 
 def templates(dialect: Dialect = "arcade") -> Mapping[str, Template]:
-    """All templates by name, as one of the stores runs them; the folder is read once.
-
-    Example:
-        >>> templates()["disease_by_id"].columns[:2]
-        ('id', 'name')
-    """
+    """All templates by name, as one of the stores runs them; the folder is read once."""
     return _read_folder(dialect)
 
 
@@ -179,12 +174,7 @@ def parse(path: Path) -> Template:
 
 
 def suggestion(name: str, known: Mapping[str, Any]) -> str:
-    """``did you mean …?`` for the nearest known name; empty when none is near.
-
-    Example:
-        >>> suggestion("limt", {"limit": "integer"})
-        'did you mean limit?'
-    """
+    """``did you mean …?`` for the nearest known name; empty when none is near."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}?" if near else ""
 
@@ -320,11 +310,6 @@ def _known(schema: Schema, placeholder: str) -> set[str]:
 
 @cache
 def text_of(name: str) -> str:
-    """Return a statement's text, with its placeholders.
-
-    Example:
-        >>> text_of("count_nodes")
-        'MATCH (n:<label>) RETURN count(n) AS n'
-    """
+    """Return a statement's text, with its placeholders."""
     lines = resource("cypher", "neo4j", f"{name}.cypher").read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("//")).strip()

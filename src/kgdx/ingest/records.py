@@ -170,10 +170,6 @@ class _Frame:
 class RecordBuilder:
     """Frames and refused records of a file, filled row by row.
 
-    Args:
-        frames: Frame → its columns; :data:`LINE` comes first by itself.
-        kinds: Types of the columns that are no text, by name.
-
     Example:
         >>> building = RecordBuilder({"rows": ["id"]})
         >>> building.add("rows", 7, "MESH:D1")

@@ -123,11 +123,7 @@ class Meter:
             return self._spent
 
     def begin(self) -> None:
-        """Let a call begin.
-
-        Raises:
-            LlmError: A limit is reached; of kind ``budget``.
-        """
+        """Let a call begin."""
         with self._lock:
             now, limit = self._spent, self.budget
             if limit.calls is not None and self._started >= limit.calls:
@@ -146,9 +142,6 @@ class Meter:
 
         Args:
             partial: What has arrived of a text that this would end.
-
-        Raises:
-            LlmError: None are left; of kind ``budget``.
         """
         if self.budget.seconds is None or self._since is None:
             return None

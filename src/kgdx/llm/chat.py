@@ -56,9 +56,6 @@ class Request:
         prefix_chars: How many characters of the last message ``prefix`` covers.
         reasoning: What to do with the part between ``<think>`` and ``</think>``: ``keep`` it in the text, ``separate``
             it into :attr:`Completion.reasoning`, or ``drop`` it.
-
-    Raises:
-        ValueError: ``n`` is below 1; or ``continues`` is set and the last message is not the assistant's.
     """
 
     messages: tuple[Message, ...]
@@ -186,11 +183,7 @@ class Completion:
     tokens: Tokens | None = None
 
     def whole(self) -> Completion:
-        """Return it if it is complete.
-
-        Raises:
-            LlmError: It is cut at the token limit (``truncated``), or has no text (``malformed``).
-        """
+        """Return it if it is complete."""
         if self.finish_reason == "length":
             hint = "ask for less at once, or raise the limit of tokens"
             message = f"the model {self.model} stopped at its token limit"
@@ -228,9 +221,6 @@ class ChatModel(ABC):
         Args:
             request: The conversation and the settings.
             on_text: Called in the event loop with each piece of the first sample's text as it arrives.
-
-        Raises:
-            LlmError: A sample failed; its ``kind`` says why. The others have ended by then, and are kept in the cache.
         """
         import asyncio
 
@@ -252,9 +242,6 @@ class ChatModel(ABC):
         Args:
             request: The conversation and the settings.
             on_text: Called in this thread with each piece of the text as it arrives; what it raises ends the call.
-
-        Raises:
-            LlmError: As of :meth:`sample` and :meth:`Completion.whole`.
         """
         import asyncio
 
@@ -286,11 +273,7 @@ _private: list[tuple[threading.Thread, asyncio.AbstractEventLoop]] = []
 
 
 def private_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop of the synchronous calls, which runs in a thread of its own; started at its first use.
-
-    Raises:
-        RuntimeError: The caller runs in that thread, and would wait for itself.
-    """
+    """Return the event loop of the synchronous calls, which runs in a thread of its own; started at its first use."""
     import asyncio
 
     with _starting:
@@ -422,11 +405,7 @@ class Prompt:
         return f"{self.name}@{self.version}"
 
     def messages(self, **values: str) -> tuple[Message, ...]:
-        """Return the conversation with the values filled in; what looks like a name within a value stays.
-
-        Raises:
-            KeyError: A name of the text is not given.
-        """
+        """Return the conversation with the values filled in; what looks like a name within a value stays."""
         system, user = (Template(part).substitute(values) for part in (self.system, self.user))
         return (Message("system", system), Message("user", user))
 
@@ -439,11 +418,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def prompt(name: str) -> Prompt:
-    """Return a prompt.
-
-    Raises:
-        LlmError: There is none of that name, or its file is not of the form.
-    """
+    """Return a prompt."""
     if name not in names():
         raise LlmError(f"no prompt is called {name!r}", hint=f"one of {', '.join(names())}", kind="missing")
     text = files("kgdx.llm").joinpath("prompts", f"{name}.md").read_text("utf-8")

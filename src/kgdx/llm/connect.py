@@ -37,12 +37,6 @@ def connect(
         cache: File that keeps answers; ``None`` to keep none.
         meter: Counts what is spent, and ends it at its budget.
         progress: Called with a line every few seconds while the model keeps somebody waiting.
-
-    Raises:
-        MissingExtraError: An endpoint is to be asked, and the package ``openai`` is not installed; or a local model,
-            and torch or transformers is not.
-        ConfigError: The recording is missing or wrong.
-        StoreError: The cache cannot be used.
     """
     meter = meter or Meter.of(access)
     meter.progress = progress or meter.progress

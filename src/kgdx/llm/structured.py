@@ -57,10 +57,6 @@ def structured(model: ChatModel, request: Request, form: type[Form], *, again: i
         request: The conversation and the settings; the schema is that of ``form``.
         form: A pydantic model.
         again: How often a wrong answer is shown to the model with its fault, and asked for once more.
-
-    Raises:
-        LlmError: As of :meth:`kgdx.llm.chat.ChatModel.ask`; the model refuses in words; or its last answer is not
-            of the form.
     """
     request = replace(request, schema=form.model_json_schema())
     for asked in range(1, again + 2):
@@ -97,9 +93,6 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
 
     Returns:
         The answer, and whether it had to be looked for or mended.
-
-    Raises:
-        ValueError: It is not of the form; the message says where, without the answer's own words.
 
     Example:
         >>> class Pair(BaseModel):

@@ -16,6 +16,10 @@ PARTS = 64
 """Parts of scores that are kept, of what does not depend on the findings: 80 kB each."""
 
 
+ANSWERED = 2.0
+"""Findings that answers to questions brought beside which the first words count half. Set by hand."""
+
+
 class Scorers:
     """The scorers of a ranking with what each weighs.
 
@@ -67,6 +71,8 @@ class Scorers:
         for name, value in values.items():
             scorer = self.scorers[name]
             weight = self._weight[name] * scorer.heeded(gate)
+            if scorer.hears:
+                weight /= 1 + query.answered / ANSWERED
             if value is self._nothing or (value.shape == (self.size,) and not value.any()):
                 scales[name] = Scale(0.0, 1.0, weight)
                 continue

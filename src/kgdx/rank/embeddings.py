@@ -53,11 +53,6 @@ class Embeddings:
             folder: Such as ``GRAPH/embeddings/vgae``.
             snapshot: That of the graph they must be of; ``None`` takes them as they are.
             encoder: Name of the sentence encoder that is in use, which must have made the input vectors.
-
-        Raises:
-            AbsentError: There are none.
-            StaleSnapshotError: They are of another graph, or their vectors are of another encoder.
-            StoreError: They are damaged.
         """
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
@@ -120,35 +115,19 @@ class Embeddings:
         return list(self.card["links"])
 
     def rows(self, kind: str) -> Ints:
-        """Return the row of each node in the snapshot's table of its kind, ascending; shape (n,).
-
-        Raises:
-            AbsentError: There are no nodes of the kind.
-        """
+        """Return the row of each node in the snapshot's table of its kind, ascending; shape (n,)."""
         return self._of(kind, "row")
 
     def nodes(self, kind: str) -> Floats:
-        """Return the mean latents of a kind's nodes; shape (n, d).
-
-        Raises:
-            AbsentError: There are no nodes of the kind.
-        """
+        """Return the mean latents of a kind's nodes; shape (n, d)."""
         return self._of(kind, "latent")
 
     def inputs(self, kind: str) -> Floats:
-        """Return the vectors that a kind's nodes had at first: those of their names; shape (n, width).
-
-        Raises:
-            AbsentError: There are no nodes of the kind.
-        """
+        """Return the vectors that a kind's nodes had at first: those of their names; shape (n, width)."""
         return self._of(kind, "input")
 
     def links(self, relation: str) -> Ints:
-        """Return the positions of head and tail of each link among the nodes of their kinds; shape (2, links).
-
-        Raises:
-            AbsentError: The relation took no part.
-        """
+        """Return the positions of head and tail of each link among the nodes of their kinds; shape (2, links)."""
         found = self.arrays.get(f"links.{relation}")
         if found is None:
             raise AbsentError(
@@ -166,9 +145,6 @@ class Embeddings:
 
         Returns:
             Positions among the kind's nodes, each once, ascending.
-
-        Raises:
-            UsageError: The vectors are of another width, or hold what is no number.
         """
         cosines = self._compared(vectors) @ self.inputs(kind).T
         if least is None:
@@ -204,11 +180,7 @@ class Embeddings:
         return logits
 
     def held_out(self, relation: str) -> tuple[Floats, Floats]:
-        """Return the logits of links that were held out of training, and of as many pairs that are none.
-
-        Raises:
-            AbsentError: None of the relation were held out.
-        """
+        """Return the logits of links that were held out of training, and of as many pairs that are none."""
         try:
             one, other = (self.weights[f"held_out.{relation}.{part}"] for part in ("links", "others"))
         except KeyError:

@@ -13,7 +13,7 @@ from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
 
 LISTED, UNLISTED = 0.35, 0.005
 """How often a patient with a disease has a symptom that is on its list, and one that is not."""
-UNUSUAL = 0.03
+UNUSUAL = 0.08
 """How often a patient of any condition has a symptom that only some conditions are described with."""
 LIST_PATIENTS = 4.0
 """Patients that a list weighs like, beside those that were counted: what few had tells little."""

@@ -62,9 +62,6 @@ class Insertion:
 
     Args:
         embeddings: Of a VGAE that has the relation ``has_symptom``.
-
-    Raises:
-        UsageError: They are of another network.
     """
 
     def __init__(self, embeddings: Embeddings) -> None:

@@ -44,13 +44,7 @@ class Latent(Scorer):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer of the graph's embeddings.
-
-        Raises:
-            AbsentError: None were trained.
-            StaleSnapshotError: They are of another graph or encoder.
-            StoreError: They are damaged.
-        """
+        """Return the scorer of the graph's embeddings."""
         embeddings = Embeddings.open(folder_of(snapshot), snapshot, MiniLM.name if chosen() == MINILM else usual().name)
         known = phrases(snapshot, model.candidates)
         annotated = model.columns.annotated

@@ -36,6 +36,13 @@ class Query:
     phrases: tuple[str, ...] = ()
     symptoms: tuple[int, ...] = ()
 
+    @property
+    def answered(self) -> int:
+        """How many findings are known by answers to questions, where the case says something in words beside them."""
+        if self.case is None or not self.phrases:
+            return 0
+        return sum(each.method == "asked" and each.status is Status.PRESENT for each in self.case.findings)
+
     def terms(self, status: Status) -> Ints:
         """Return the terms that are present, or those that are absent; none for another status."""
         return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])

@@ -20,7 +20,6 @@ from kgdx.rank import family_rows
 from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
-from kgdx.rank.dangerous import Dangerous
 from kgdx.rank.explanation import explain
 from kgdx.rank.fusion import (
     Beliefs,
@@ -39,7 +38,7 @@ from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
-from kgdx.rank.sufficiency import judged, too_little
+from kgdx.rank.sufficiency import Dangerous, judged, too_little
 from kgdx.results.ranked import Candidate, DangerousDisease
 from kgdx.results.words import count
 
@@ -52,7 +51,7 @@ KEPT = 20
 """Longer rankings are not kept."""
 RESULTS = 2048
 """Short results that are kept (rankings, beliefs, questions): up to 20 kB each."""
-Key = tuple[bytes, bytes, tuple[int, ...], tuple[Hashable, ...]]
+Key = tuple[bytes, bytes, tuple[int, ...], int, tuple[Hashable, ...]]
 """What scores depend on: present terms, absent terms, symptoms, and what else of the case the scorers read."""
 Findings = tuple[Sequence[str], Sequence[str]]
 """Ids of observed and of excluded phenotypes."""
@@ -299,7 +298,13 @@ class Ranker:
         """Return what scores depend on: queries of one key have one score."""
         case = query.case
         read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
-        return query.observed.tobytes(), query.excluded.tobytes(), query.symptoms, read if any(read) else ()
+        return (
+            query.observed.tobytes(),
+            query.excluded.tobytes(),
+            query.symptoms,
+            query.answered,
+            read if any(read) else (),
+        )
 
     def _shorter(self, query: Query) -> Scored | None:
         less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
@@ -356,7 +361,7 @@ class Ranker:
         fitted = self.weights.posterior
         if query.symptoms and not len(query.observed):
             return fitted.of_evidences
-        return temperature(len(query.observed) + len(query.symptoms), fitted.temperature)
+        return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
     def _dangerous(self) -> Dangerous:

@@ -173,9 +173,6 @@ class Scorer(ABC):
             snapshot: Where the arrays are computed from, and kept beside.
             model: The ranking model.
             version: That of the model.
-
-        Raises:
-            StoreError: The arrays cannot be written or read.
         """
         if cls.compile.__func__ is Scorer.compile.__func__:  # type: ignore[attr-defined]
             return cls(model, {})

@@ -238,9 +238,6 @@ SELECTORS: Registry[Selector] = Registry(
 def make_selector(given: str | Selector) -> Selector:
     """Return a selector by its name, with settings behind a colon.
 
-    Raises:
-        UsageError: No such selector, or a setting that it does not have or take.
-
     Example:
         >>> make_selector("split:leaders=5")
         Split(leaders=5)

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kgdx.case.ddxplus_release import PREFIX
 from kgdx.case.demographics import described
 from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
@@ -36,6 +37,7 @@ from kgdx.terms.matcher import (
 from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
+from kgdx.terms.spoken import FIGURE, spoken
 from kgdx.terms.tokens import Spelling, corrected, words
 from kgdx.terms.unread import unread, with_values
 
@@ -76,6 +78,7 @@ class Extractor:
         named_in_chinese: The graph has Chinese names.
         spelling: Words of English names, to mend misspelt ones.
         meaning: The names as vectors, for what no name matches; ``None`` without an encoder.
+        symptoms: Ids of the symptoms and risks of the graph that are no terms of HPO.
     """
 
     terms: Terms
@@ -85,6 +88,7 @@ class Extractor:
     named_in_chinese: bool
     spelling: Spelling
     meaning: Meaning | None = None
+    symptoms: Set[str] = frozenset()
 
     @classmethod
     def open(
@@ -107,6 +111,7 @@ class Extractor:
                 lengths=tuple(chinese["lengths"]),
                 named_in_chinese=chinese["named"],
                 spelling=Spelling.open(folder),
+                symptoms=frozenset(_symptoms(snapshot)),
             )
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             hint = "build the graph again with `kgdx build`"
@@ -143,10 +148,10 @@ class Extractor:
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
         every = combined(named, values.findings, self.terms)
-        findings = _without_implied(every)
+        findings = (*_without_implied(every), *self._beside(text))
         doubtful = (*issues, *_several(text), *values.issues)
         doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
-        return Extraction(findings, doubtful, unread(text, every, values.measures))
+        return Extraction(findings, doubtful, unread(text, (*every, *findings), values.measures))
 
     def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
         """Return the findings that values which a source gives in fields come to."""
@@ -167,7 +172,17 @@ class Extractor:
         found = [] if language == "zh" else self._english(text)
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
-        return found
+        said = list(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
+        said = [each for each in said if not any(_says(other, each) for other in found)]
+        kept = (each for each in found if not any(_inside(each, other) for other in said))
+        return [*kept, *(each for each in said if each.id != FIGURE)]
+
+    def _beside(self, text: str) -> list[Finding]:
+        """Return risks and symptoms that are no terms of HPO, with what the text says of each."""
+        said = list(spoken(text, self.symptoms.__contains__))
+        told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
+        once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
+        return sorted(once.values(), key=lambda each: each.span.start if each.span else 0)
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase.
@@ -266,6 +281,27 @@ class Extractor:
 @cache
 def _phrases() -> list[str]:
     return list(english_wordings())
+
+
+def _symptoms(snapshot: Snapshot) -> Iterator[str]:
+    ids = snapshot.values("symptom", "id").values() if snapshot.rows("symptom") else ()
+    return (id for id in ids if id.startswith((PREFIX, "KGDX:common.")))
+
+
+def _inside(finding: Finding, other: Finding) -> bool:
+    """Whether a finding stands within longer words that say something narrower, or within a figure of speech."""
+    at, whole = finding.span, other.span
+    if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
+        return False
+    return whole != at or other.id == FIGURE
+
+
+def _says(finding: Finding, other: Finding) -> bool:
+    """Whether a finding that was read says the same as another whose words overlap."""
+    if finding.span is None or other.span is None:
+        return False
+    apart = finding.span.end <= other.span.start or other.span.end <= finding.span.start
+    return not apart and finding.id == other.id
 
 
 def _said(own: Status, told: Status) -> Status:

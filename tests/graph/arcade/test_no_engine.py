@@ -9,13 +9,20 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from kgdx import api
+from kgdx.config import Settings
 from kgdx.errors import StoreError
 from kgdx.graph.arcade import arcade_engine
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.rank.ranker import Ranker
 
 SAID = "the embedded engine is not installed on this machine: use a Neo4j with `--store bolt://…`"
+
+
+def sources(tiny: Path) -> dict[str, str]:
+    return {"hp": str(tiny / "hp.obo"), "hpoa": str(tiny / "phenotype.hpoa")}
 
 
 @pytest.fixture
@@ -47,3 +54,32 @@ def test_no_import_loads_the_engine() -> None:
 
 def test_the_engine_is_there_where_it_is_promised() -> None:
     arcade_engine.require()
+
+
+@pytest.mark.neo4j
+@pytest.mark.usefixtures("without")
+def test_a_graph_is_built_on_a_server_and_diagnosed_without_the_engine(
+    neo4j_uri: str, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGDX_NEO4J_PASSWORD", Settings.load().neo4j(neo4j_uri).password or "")
+    monkeypatch.setenv("KGDX_HOME", str(tmp_path))
+    built = kgdx.build(sources(tiny), store=neo4j_uri)
+    with kgdx.open(neo4j_uri) as graph:
+        assert graph.fingerprint == built.fingerprint
+        run = graph.save(graph.diagnose(["HP:0001250"]))
+    again = kgdx.build(sources(tiny), store=neo4j_uri)
+    assert again.sources["user"].loaded, "what was saved is carried over"
+    with kgdx.open(neo4j_uri) as graph:
+        assert graph.run("run_candidates", run_id=run) and graph.diagnose(["HP:0001250"], explain=1).candidates
+    assert api.misfits(store=neo4j_uri) == ()
+    assert not list(tmp_path.rglob("store"))
+
+
+@pytest.mark.neo4j
+def test_a_database_of_others_is_not_built_over(neo4j_uri: str, tiny: Path) -> None:
+    with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:
+        store.clear()
+        store._run_alone("CREATE (:Theirs {id: 1})")
+        with pytest.raises(StoreError, match="no graph of kgdx.*--force"):
+            kgdx.build(sources(tiny), store=neo4j_uri)
+        store.clear()

@@ -74,10 +74,6 @@ class ArcadeStore(OwnStore):
 
         One of an older version of the ontology with the same first number may lack classes, relations and properties;
         opened for writing, it is given the classes and relations.
-
-        Args:
-            path: The directory.
-            read_only: Whether writes are refused.
         """
         folder = Path(path)
         if not (folder / "schema.json").is_file():

@@ -102,12 +102,6 @@ def serial_of(marks: Iterable[str]) -> int | None:
     """Return the number of the transaction that a server's bookmark names; ``None`` where it is of an unknown form.
 
     Neo4j writes the database's id (16 bytes) and the number in PackStream, the encoding of Bolt.
-
-    Example:
-        >>> serial_of(["FB:kcwQx1Bc5KMdREK6yOaxOVEIAW6Q"]), serial_of(["FB:kcwQx1Bc5KMdREK6yOaxOVEIAckBn5A="])
-        (110, 415)
-        >>> serial_of(["neo4j:7"]) is None
-        True
     """
     found = list(marks)
     if len(found) != 1 or not found[0].startswith("FB:"):

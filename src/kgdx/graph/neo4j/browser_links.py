@@ -24,12 +24,7 @@ _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f\u2028\u2029]")
 
 
 def browser_template(name: str) -> Template:
-    """Return a template of ``cypher/browser``.
-
-    Example:
-        >>> browser_template("evidence_of_run").columns
-        ('path',)
-    """
+    """Return a template of ``cypher/browser``."""
     found = _templates()
     if name not in found:
         raise TemplateError(f"no template {name!r} for Neo4j Browser", hint=suggestion(name, found))
@@ -42,12 +37,7 @@ def _templates() -> dict[str, Template]:
 
 
 def statement(name: str, /, **parameters: Any) -> str:
-    """Return a template as the text of a query, its parameters written out.
-
-    Example:
-        >>> print(statement("evidence_of_run", run="run:1", ranks=[1, 2]).splitlines()[2])
-        WHERE considered.rank IN [1, 2]
-    """
+    """Return a template as the text of a query, its parameters written out."""
     found = browser_template(name)
     bound = found.bind(parameters)
     body = PARAMETER.sub(lambda match: literal(bound[match[1]]), found.text)
@@ -89,10 +79,6 @@ def link(browser: str, access: Neo4jAccess, query: str = "") -> str:
         browser: Address of the server that Browser comes from, such as ``http://localhost:7474``.
         access: The database; the password is no part of the link.
         query: Cypher.
-
-    Example:
-        >>> link("http://localhost:7474", Neo4jAccess("bolt://localhost:7687"), "RETURN 1")
-        'http://localhost:7474/browser/?dbms=neo4j://neo4j@localhost:7687&db=neo4j&cmd=edit&arg=RETURN%201'
     """
     parts = urlsplit(access.uri)
     scheme = parts.scheme.replace("bolt", "neo4j")

@@ -98,15 +98,6 @@ def delimiter(tables: Sequence[GraphTable]) -> str | None:
 
     It cannot where a list has an empty string as its only element, or where its elements have all that could stand
     between them.
-
-    Example:
-        >>> from kgdx.graph.protocol import NodeTable
-        >>> delimiter([NodeTable("Disease", pa.table({"id": ["OMIM:1"], "synonyms": [["a", "b;c"]]}))])
-        '\x1f'
-        >>> delimiter([NodeTable("Disease", pa.table({"id": ["OMIM:1"], "synonyms": [["a\x1f"]]}))])
-        '\x1e'
-        >>> delimiter([NodeTable("Disease", pa.table({"id": ["OMIM:1"], "synonyms": [[""]]}))]) is None
-        True
     """
     left = list(_DELIMITERS)
     for _, column in _texts(tables):

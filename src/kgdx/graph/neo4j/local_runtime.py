@@ -87,12 +87,7 @@ def find_runtime(settings: Settings, progress: Progress) -> Runtime:
 
 
 def pinned_version() -> str:
-    """The Neo4j version that is assembled.
-
-    Example:
-        >>> pinned_version().startswith("5.26.")
-        True
-    """
+    """The Neo4j version that is assembled."""
     match = re.search(r"<neo4j\.version>([^<]+)<", POM.read_text("utf-8"))
     assert match is not None
     return match[1]
@@ -188,12 +183,7 @@ _PULL_SECONDS = 1800
 
 
 def image(version: str | None) -> str:
-    """Return the name of the image of a version, the long-term line's where none is asked for.
-
-    Example:
-        >>> image(None), image("2026.08.1"), image(NEWEST)
-        ('neo4j:5.26-community', 'neo4j:2026.08.1-community', 'neo4j:community')
-    """
+    """Return the name of the image of a version, the long-term line's where none is asked for."""
     line = version or pinned_version().rpartition(".")[0]
     return "neo4j:community" if line == NEWEST else f"neo4j:{line}-community"
 

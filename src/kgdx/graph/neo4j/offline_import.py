@@ -24,12 +24,7 @@ def import_offline(
 ) -> None:
     """Replace what the local server's database holds by the tables; the server runs again afterwards.
 
-    Args:
-        settings: Where the server's home is.
-        running: The server.
-        tables: The graph.
-        between: What can stand between elements of lists (:func:`kgdx.graph.neo4j.import_files.delimiter`).
-        progress: Told in words what is being done.
+    ``between`` can stand between elements of lists (:func:`kgdx.graph.neo4j.import_files.delimiter`).
     """
     runtime = find_runtime(settings, progress)
     home = running.home

@@ -90,12 +90,7 @@ class Misfit:
     outside: bool = False
 
     def __str__(self) -> str:
-        """Return it as one line.
-
-        Example:
-            >>> print(Misfit("Disease", "ids of another form", 1, "FOO:1"))
-            Disease: ids of another form (1: FOO:1)
-        """
+        """Return it as one line."""
         more = "" if self.n == 1 else ", such as"
         return f"{self.where}: {self.fault} ({self.n:,}{more or ':'} {self.example})"
 

@@ -46,12 +46,7 @@ _FILE = lazy_pattern(rf"(?P<table>\w+)\.arrow|{DERIVED}/(?P<part>\w+)-\w[\w.-]*/
 
 
 def layout() -> str:
-    """Return what a snapshot has to be of to be fetched: layouts, and the version of kgdx that compiled it.
-
-    Example:
-        >>> layout().count("/")
-        2
-    """
+    """Return what a snapshot has to be of to be fetched: layouts, and the version of kgdx that compiled it."""
     return f"{_LAYOUT}/{FORMAT}/{version('kgdx')}"
 
 

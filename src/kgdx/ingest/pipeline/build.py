@@ -43,6 +43,7 @@ class Means(TypedDict, total=False):
     index: Sequence[Index]
     cache: Path
     readers: Mapping[str, Reader]
+    server: Store
 
 
 def build(

@@ -146,12 +146,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """A finished build.
-
-    Attributes:
-        changes: How the graph differs from the one before, by table and source; ``None`` where there was none, or
-            none to compare with. Source nodes, which describe the build, are left out.
-    """
+    """A finished build."""
 
     id: str
     path: str

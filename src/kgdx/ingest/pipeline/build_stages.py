@@ -21,10 +21,10 @@ from typing import Any
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
-from kgdx.graph.protocol import Exports, GraphTable
+from kgdx.graph.protocol import Exports, GraphTable, Store
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
-from kgdx.graph.tables import part_digests, title
+from kgdx.graph.tables import digests, title
 from kgdx.ingest.fetch import DIGESTS, Digests, SourceFile, fetch
 from kgdx.ingest.pipeline import build_files, build_summary
 from kgdx.ingest.pipeline.build_report import BuildReport, Clock, Progress, SourceReport, StageReport
@@ -49,7 +49,7 @@ from kgdx.ingest.pipeline.quarantine import read_corrections
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.ingest.pipeline.store_load import StoreLoad
-from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved
+from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_in
 from kgdx.ingest.record_counts import RecordTally
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.ingest.sources import FOLDERS, Reader
@@ -95,6 +95,8 @@ class BuildOrder:
     keep_cases: bool = True
     force: bool = False
     first: bool = False
+    server: Store | None = None
+    """The server that the graph is for: what users saved is read there, and no embedded store is made."""
 
 
 @dataclass(slots=True)
@@ -117,8 +119,8 @@ class Build:
 
     def kept(self, kind: str, table: GraphTable) -> BuiltTable:
         """Keep a table by its content."""
-        digests = sorted([*part, *digest] for part, digest in part_digests(table).items())
-        stage = self.stages.get(kind, key_of(digests), lambda folder: keep_table(folder, TABLE, table))
+        found = sorted([*part, *digest] for part, digest in digests([table]).items())
+        stage = self.stages.get(kind, key_of(found), lambda folder: keep_table(folder, TABLE, table))
         return built(stage, stage.facts)
 
 
@@ -145,7 +147,7 @@ def run(order: BuildOrder) -> BuildReport:
     with (
         order.folder.building(float(order.first), first=order.first) as made,
         closing(Hooks(order.compile)) as hooks,
-        closing(StoreLoad(made, stages := Stages(order.folder.path / "stages"), clock)) as load,
+        closing(StoreLoad(made, stages := Stages(order.folder.path / "stages"), clock, order.server is None)) as load,
     ):
         stages.sweep()
         digests = Digests(stages.path / DIGESTS)
@@ -184,6 +186,9 @@ def saved_rows(build: Build, before: PreviousBuild | None) -> SavedRows:
     if not build.order.keep_cases:
         return SavedRows()
     had = before is not None and any(USER in table.parts for table in before.graph.tables)
+    if build.order.server is not None:
+        there = build.order.server.run("build")
+        return saved_in(build.order.server, build.schema, expected=had) if there else SavedRows()
     return saved(build.order.folder, build.schema, expected=had)
 
 
@@ -423,7 +428,7 @@ def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Calla
 
 
 def _is_changed(build: Build, now: PreviousBuild | None, difference: GraphDifference | None) -> bool:
-    delta = difference is not None and difference.delta is not None
+    delta = difference is not None and difference.delta is not None and build.order.server is None
     return delta and now is not None and now.schema == build.schema.checksum
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable
-from kgdx.graph.tables import conformed, lines, part_digests
+from kgdx.graph.tables import conformed, digests, lines
 from kgdx.ingest.pipeline.build_report import Change
 from kgdx.ingest.pipeline.built_graph import BuiltTable, graph_table, load_table, name_of, read_graph
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
@@ -263,5 +263,5 @@ def _tables(folder: GraphFolder, build: BuildFolder) -> Iterator[Tables]:
 
 def _built(table: GraphTable) -> BuiltTable:
     ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    parts = {source: digest for (_, source), digest in part_digests(table).items()}
+    parts = {source: digest for (_, source), digest in digests([table]).items()}
     return BuiltTable(name_of(table), ends, "", parts)

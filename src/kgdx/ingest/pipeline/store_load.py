@@ -24,8 +24,8 @@ class StoreLoad:
     Most of a load is done outside Python, so the tables that are complete are loaded while others are inferred.
     """
 
-    def __init__(self, made: BuildFolder, stages: Stages, clock: Clock) -> None:
-        self._made, self._stages, self._clock = made, stages, clock
+    def __init__(self, made: BuildFolder, stages: Stages, clock: Clock, wanted: bool = True) -> None:
+        self._made, self._stages, self._clock, self._wanted = made, stages, clock, wanted
         self._build: Mapping[str, str] = {}
         self._added: list[BuiltTable] = []
         self._tables: SimpleQueue[BuiltTable | None] = SimpleQueue()
@@ -40,13 +40,15 @@ class StoreLoad:
         self._added += new
         for table in new:
             self._tables.put(table)
-        if self._loading is None:
+        if self._loading is None and self._wanted:
             self._loading = self._pool.submit(self._load)
 
     def finish(self, build: Mapping[str, str]) -> None:
         """Wait until the store holds all tables and what it is to know of its build, telling how far it is."""
         self._build = build
         self._tables.put(None)
+        if not self._wanted:  # the graph is for a server
+            return
         total = sum(table.rows for table in self._added) or 1
         done = 0
         while (table := self._begun.get()) is not None:

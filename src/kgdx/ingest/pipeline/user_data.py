@@ -53,11 +53,16 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
             if not sound:
                 build_files.check(build.path)
             with ArcadeStore.open(build.store) as store:
-                now = tables_now(store, schema, expected=expected)
+                return saved_in(store, schema, expected=expected)
         except StoreError as error:
             hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
-        return SavedRows(list(_staged(now)), now)
+
+
+def saved_in(store: Store, schema: Schema, *, expected: bool) -> SavedRows:
+    """Return what users saved in a store."""
+    now = tables_now(store, schema, expected=expected)
+    return SavedRows(list(_staged(now)), now)
 
 
 def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
