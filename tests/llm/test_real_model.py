@@ -114,7 +114,11 @@ def test_an_option_is_chosen_after_a_thought_or_it_says_that_none_is(invoke: Inv
 
 @pytest.mark.parametrize("policy", ["thought", "tags", "doctor_by_rules"])
 def test_a_diagnosis_with_a_model_has_the_diseases_that_rules_find(invoke: Invoke, policy: str) -> None:
-    how = () if policy == "doctor_by_rules" else ("--policy", policy, "--llm", NAME, "--max-calls", "3")
+    how = (
+        ()
+        if policy == "doctor_by_rules"
+        else ("--policy", policy, "--llm", NAME, "--max-calls", "2", "--max-tokens", "300")
+    )
     found = document(invoke("diagnose", PATIENT, *how, "--json"))
     assert found["candidates"], "never less than by rules"
 
