@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+import kgdx
 from conftest import require, require_module
 from kgdx.cli import main
 from llm.real_model import NAME, WINDOW, Counting, served, weights
@@ -164,3 +166,62 @@ def test_a_doctor_and_a_patient_that_are_models_come_to_an_end(invoke: Invoke, a
     how = ("--doctor", "agentclinic", "--llm", NAME, "--patient", NAME, "--questions", "1")
     found = document(invoke("evaluate", "consult", str(cases), *how, "--json"))
     assert found["n"] == 1 and 1 <= len(asked.requests) <= 12
+
+
+def test_pairs_say_why_a_question_gives_none(invoke: Invoke, tmp_path: Path) -> None:
+    questions, out = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl"
+    row = {"id": "q", "question": "Which is hot?", "options": {"A": "Fever", "B": "Gout"}, "gold": "A"}
+    questions.write_text(json.dumps(row) + "\n")
+    how = ("--thoughts", "2", "--answers", "2", "--documents", "1", "--max-calls", "20")
+    told = document(invoke("learn", "pairs", str(questions), "--llm", NAME, "-o", str(out), *how, "--json"))
+    assert sum(told["statistics"]["thought"]["questions"].values()) == 1
+
+
+def test_relations_are_read_or_refused_page_by_page(
+    invoke: Invoke, asked: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGDX_LLM_CONTEXT", "700")  # it asks for 4,000 tokens of its own
+    rows = tmp_path / "dialogues.jsonl"
+    rows.write_text(json.dumps({"questions": ["What helps against fever?"], "answers": "Fever is treated with rest."}))
+    done = invoke("extract-relations", str(rows), "--out", str(tmp_path / "out"), "--llm", NAME)
+    assert done.returncode in (0, 8) and len(asked.requests) <= 2, done.stderr
+    assert "unexpected" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The weights as transformers keeps them; what it reads from a GGUF it refuses to save as it is."""
+    for name in ("torch", "transformers", "gguf", "trl"):
+        require_module(name, "train")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    file, folder = weights(), tmp_path_factory.mktemp("model")
+    assert file is not None
+    torch.set_num_threads(1)
+    read = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    AutoTokenizer.from_pretrained(**read).save_pretrained(folder)
+    loaded = AutoModelForCausalLM.from_pretrained(**read, dtype=torch.float32)
+    del loaded.config.quantization_config  # it is in whole numbers no more
+    fresh = AutoModelForCausalLM.from_config(loaded.config)
+    fresh.load_state_dict(loaded.state_dict())
+    fresh.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_two_steps_of_grpo_leave_a_model(unpacked: Path, tiny_graph: Path, tmp_path: Path) -> None:
+    from kgdx.learn.language_run import CURVE, RunFolder
+    from kgdx.learn.language_settings import GrpoSettings
+    from kgdx.learn.language_training import graph_training
+    from learn.conftest import PATIENTS, packet
+
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(json.dumps(packet(*each)) + "\n" for each in PATIENTS))
+    settings = {"model": str(unpacked), "cases": "cases.jsonl", "held_out": 0.5, "steps": 2, "batch": 2, "group": 2}
+    settings |= {"micro": 2, "tokens": 8, "save": 2, "evaluate": 0, "rate": 1e-5, "device": "cpu", "idle": 4}
+    (tmp_path / "grpo.yaml").write_text(yaml.safe_dump(settings))
+    with kgdx.open(tiny_graph) as graph:
+        graph_training(graph, GrpoSettings.read(tmp_path / "grpo.yaml"), tmp_path / "run", lambda line: None).run()
+    assert [row["step"] for row in RunFolder(tmp_path / "run").rows(CURVE)] == [1, 2]
+    assert list((tmp_path / "run" / "final").glob("*.safetensors"))
