@@ -32,14 +32,14 @@ from benchmarks.train_toy import DISEASES, FINDINGS, make_model
 import kgdx
 from kgdx.answer.option_questions import LETTERS, OptionQuestion
 from kgdx.api import Graph
-from kgdx.learn.language_run import FINAL
-from kgdx.learn.language_settings import DpoSettings, WarmUp
-from kgdx.learn.pair_making import Retrieval
-from kgdx.learn.training_run import loaded
-from kgdx.learn.warm_up import warm_up
 from kgdx.llm.chat import Message
 from kgdx.policies.thought import ThoughtPolicy
 from kgdx.policies.thought_prompts import direct_messages
+from kgdx_train.language_run import FINAL
+from kgdx_train.language_settings import DpoSettings, WarmUp
+from kgdx_train.pair_making import Retrieval
+from kgdx_train.training_run import loaded
+from kgdx_train.warm_up import warm_up
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests" / "data" / "tiny"

@@ -21,14 +21,14 @@ from typing import Any
 
 from benchmarks.train_toy import DISEASES, FINDINGS, make_model
 
-from kgdx.learn.batch_model import BatchModel
-from kgdx.learn.language_run import CURVE, FINAL, RunFolder, curves
-from kgdx.learn.language_settings import DpoSettings, WarmUp
-from kgdx.learn.preference_pairs import Kind, Pair
-from kgdx.learn.preference_training import PreferenceTraining
-from kgdx.learn.training_run import loaded
-from kgdx.learn.warm_up import warm_up
 from kgdx.llm.chat import Completion, Message, Request
+from kgdx_train.batch_model import BatchModel
+from kgdx_train.language_run import CURVE, FINAL, RunFolder, curves
+from kgdx_train.language_settings import DpoSettings, WarmUp
+from kgdx_train.preference_pairs import Kind, Pair
+from kgdx_train.preference_training import PreferenceTraining
+from kgdx_train.training_run import loaded
+from kgdx_train.warm_up import warm_up
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% if m['role'] == 'assistant' %}</s>{% endif %}"

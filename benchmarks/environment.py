@@ -24,11 +24,11 @@ import numpy as np
 import kgdx
 from kgdx.case import Case, Failure, read_cases
 from kgdx.errors import KgdxError
-from kgdx.learn.adversaries import SCRIPTS, Known, Writer
 from kgdx.learn.environment import DIAGNOSIS
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rollouts import TagRollouts
 from kgdx.policies.tags import TagsPolicy
+from kgdx_train.adversaries import SCRIPTS, Known, Writer
+from kgdx_train.rollouts import TagRollouts
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 WARM = 10

@@ -21,11 +21,11 @@ from typing import Any
 import kgdx
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.config import LlmAccess
-from kgdx.learn.pair_choice import Filters
-from kgdx.learn.pair_making import PairMaker, Retrieval, made_of
-from kgdx.learn.sample_journal import SampleJournal
 from kgdx.llm.connect import connect
 from kgdx.policies.thought import ThoughtPolicy
+from kgdx_train.pair_choice import Filters
+from kgdx_train.pair_making import PairMaker, Retrieval, made_of
+from kgdx_train.sample_journal import SampleJournal
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("Marfan syndrome", "Huntington disease", "cystic fibrosis", "Wilson disease", "Gaucher disease", "gout")

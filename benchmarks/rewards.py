@@ -21,11 +21,11 @@ from benchmarks.environment import DATA, usable
 
 import kgdx
 from kgdx.errors import KgdxError
-from kgdx.learn.adversaries import BASELINES, SCRIPTS, Known, Writer
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rewards import Scoring, reward
-from kgdx.learn.rollouts import TagRollouts
 from kgdx.policies.tags import TagsPolicy
+from kgdx_train.adversaries import BASELINES, SCRIPTS, Known, Writer
+from kgdx_train.rewards import Scoring, reward
+from kgdx_train.rollouts import TagRollouts
 
 WRONG = "Gout"
 """A disease that no patient has."""

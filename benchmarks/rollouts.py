@@ -22,13 +22,13 @@ from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.episode.conversation import spans
 from kgdx.errors import CaseError, KgdxError
-from kgdx.learn.adversaries import SCRIPTS, Known, Writer
 from kgdx.learn.diagnosis_env import DiagnosisEnv
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rewards import reward
-from kgdx.learn.rollouts import TagRollouts
-from kgdx.learn.tool_environment import tool_environment
 from kgdx.policies.tags import TagsPolicy
+from kgdx_train.adversaries import SCRIPTS, Known, Writer
+from kgdx_train.rewards import reward
+from kgdx_train.rollouts import TagRollouts
+from kgdx_train.tool_environment import tool_environment
 
 MATCHED = 4
 """Findings that the scripts match with."""

@@ -18,14 +18,14 @@ from statistics import fmean
 from typing import Any
 
 from kgdx.episode.tag_protocol import ANSWERS, CLOSING, RESPONSE, Rules, Span, read
-from kgdx.learn.batch_model import BatchModel
-from kgdx.learn.language_run import CURVE, RunFolder
-from kgdx.learn.language_settings import GrpoSettings, WarmUp
-from kgdx.learn.language_task import Outcome
-from kgdx.learn.language_training import LanguageTraining
-from kgdx.learn.tag_transcripts import written
 from kgdx.llm.chat import Completion, Message, Request, seed_of
 from kgdx.policies.tags import Notation
+from kgdx_train.batch_model import BatchModel
+from kgdx_train.language_run import CURVE, RunFolder
+from kgdx_train.language_settings import GrpoSettings, WarmUp
+from kgdx_train.language_task import Outcome
+from kgdx_train.language_training import LanguageTraining
+from kgdx_train.tag_transcripts import written
 
 FINDINGS = ("basa", "dile", "foru", "gami", "kesu", "lopi", "nuta", "reva")
 DISEASES = ("Atrox", "Belum", "Corda", "Delph", "Ersis", "Fural", "Gonex", "Hylia")
@@ -60,7 +60,7 @@ class Patient:
 
 @dataclass
 class Toy:
-    """The task, as :class:`kgdx.learn.language_task.Task` asks for it."""
+    """The task, as :class:`kgdx_train.language_task.Task` asks for it."""
 
     notation: Notation = "tags"
     seed: int = 0

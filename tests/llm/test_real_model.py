@@ -211,9 +211,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.filterwarnings("ignore")
 def test_two_steps_of_grpo_leave_a_model(unpacked: Path, tiny_graph: Path, tmp_path: Path) -> None:
-    from kgdx.learn.language_run import CURVE, RunFolder
-    from kgdx.learn.language_settings import GrpoSettings
-    from kgdx.learn.language_training import graph_training
+    from kgdx_train.language_run import CURVE, RunFolder
+    from kgdx_train.language_settings import GrpoSettings
+    from kgdx_train.language_training import graph_training
     from learn.conftest import PATIENTS, packet
 
     cases = tmp_path / "cases.jsonl"

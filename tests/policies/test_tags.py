@@ -15,10 +15,10 @@ from kgdx.cli import main
 from kgdx.episode import Author, Kind, begin, dump, load, resume, run
 from kgdx.episode.conversation import spans
 from kgdx.episode.tag_protocol import Rules, read
-from kgdx.learn.adversaries import Writer
 from kgdx.policies.tags import Notation, TagsPolicy
 from kgdx.terms.corpora import Corpus
 from kgdx.terms.text_search import index_corpus
+from kgdx_train.adversaries import Writer
 from learn.conftest import EPILEPSY, EPILEPSY_NAME, SEIZURE, STATURE_NAME, built
 from llm.server import Fail, Say, Server
 from policies.conftest import behind

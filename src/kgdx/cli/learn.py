@@ -1,15 +1,14 @@
-"""The commands that train, and the one that draws a map of what was learned."""
+"""The commands that learn, and the one that draws a map of what was learned."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.learn_pairs import pairs
 from kgdx.cli.learn_prompt import prompt
 from kgdx.cli.options import Json, Learned, Store, grouped
 from kgdx.errors import UsageError
@@ -18,11 +17,13 @@ from kgdx.errors import UsageError
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train on the graph; needs kgdx[learn].")
-    for command in (embeddings, pairs, prompt, transcripts):
+    for command in (embeddings, prompt):
         group.command()(command)
     group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
     group.command("map")(embedding_map)
+    options.add_commands(group, "learn", ("pairs", "transcripts"))
     app.add_typer(group, name="learn")
+    options.add_group(app, "train", "Train language models.")
 
 
 def policy() -> None:
@@ -114,64 +115,6 @@ def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
 
 def _listed(given: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in given.split(",") if each.strip())
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """What is written down, and how."""
-
-    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts, such as fixed.")] = "fixed"
-    notation: Annotated[
-        Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
-    ] = "tags"
-    form: Annotated[
-        Literal["transcripts", "verl"], typer.Option("--format", help="JSON lines, or rows for verl as Parquet.")
-    ] = "transcripts"
-    least: Annotated[
-        float | None, typer.Option(metavar="REWARD", help="Only transcripts with at least this reward.")
-    ] = None
-    result: Annotated[int, typer.Option(metavar="N", min=16, help="Characters of what an act is answered by.")] = 2_000
-
-
-@grouped
-def transcripts(
-    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
-    to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where they are written.")],
-    writing: Writing,
-    split: Annotated[
-        Path | None, typer.Option("--split", metavar="FILE", help="Only those to train on, by `kgdx split`.")
-    ] = None,
-    as_json: Json = False,
-    store: Store = None,
-) -> None:
-    """Write down what a policy does, to warm a model up.
-
-    What it does with cases is written as a language model would. Example: kgdx learn transcripts cases.jsonl --policy
-    fixed -o transcripts.jsonl
-    """
-    from kgdx.case import Case
-    from kgdx.case.splits import Split
-    from kgdx.episode.policy import make_policy
-    from kgdx.learn.recorded_cases import RecordedCases
-    from kgdx.learn.tag_transcripts import Transcripts, verl_rows, write_transcripts, write_verl
-    from kgdx.policies.tags import TagsPolicy
-
-    given = [case for case in inputs.many(cases) if isinstance(case, Case)]
-    if split is not None:
-        given = Split.read(split).only(given, "train")
-    model = TagsPolicy(notation=writing.notation, result=writing.result, top=0, explain=0)
-    with inputs.graph(store) as graph:
-        ward = RecordedCases.of(graph, given, known=None)
-        if writing.form == "verl":
-            count = write_verl(verl_rows(ward, ward.ids, model), to)
-        else:
-            made = Transcripts(ward, make_policy(writing.policy), model)
-            with options.progress_bar("transcripts", len(ward.ids)) as advance:
-                count = write_transcripts(made.all(ward.ids, advance), to, writing.least)
-    if as_json:
-        options.write_json({"file": str(to), "transcripts": count, "cases": len(given)})
-    else:
-        print(f"{count:,} of {len(given):,} cases: {to}")
 
 
 def embedding_map(

@@ -8,7 +8,7 @@ import inspect
 import json
 import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as AbcMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
@@ -225,7 +225,10 @@ class PackageCommands(Protocol):
 
 
 COMMANDS: Registry[PackageCommands] = Registry(
-    "group of commands", "kgdx.commands", {}, apart={"mapping": "kgdx-foreign"}
+    "group of commands",
+    "kgdx.commands",
+    {},
+    apart={"learn": "kgdx-train", "mapping": "kgdx-foreign", "train": "kgdx-train"},
 )
 """Name → a group of commands of an installed package."""
 
@@ -238,11 +241,25 @@ def add_group(app: typer.Typer, name: str, help: str) -> None:
         app.add_typer(group, name=name)
         return
 
+    _absent(app, name, name, help)
+
+
+def add_commands(group: typer.Typer, name: str, commands: Sequence[str]) -> None:
+    """Add a package's commands to a group; each says which package brings it, where that is not installed."""
+    if name in COMMANDS:
+        COMMANDS.get(name).register(group)
+        return
+    for each in commands:
+        _absent(group, name, each)
+
+
+def _absent(app: typer.Typer, name: str, command: str, help: str = "") -> None:
     def missing() -> None:
         COMMANDS.get(name)
 
     takes_all = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(name, help=f"{help} It needs the package {COMMANDS.apart[name]}.", context_settings=takes_all)(missing)
+    said = f"{help} It needs the package {COMMANDS.apart[name]}.".lstrip()
+    app.command(command, help=said, context_settings=takes_all)(missing)
 
 
 # Where commands write: results to standard output, progress and remarks to standard error.

@@ -15,15 +15,15 @@ from conftest import require_module
 from kgdx.episode import Kind
 from kgdx.episode.conversation import spans
 from kgdx.errors import UsageError
-from kgdx.learn.adversaries import SCRIPTS, Known
-from kgdx.learn.batch_model import BatchModel, check_tokenizer
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rewards import EVEN, Scoring, greatest, least
-from kgdx.learn.rollouts import TagRollouts, graph_reward, rows, sampled, scored
-from kgdx.learn.tool_environment import DiagnosisTools, tool_environment
 from kgdx.llm.chat import Message, Request
 from kgdx.llm.local_model import decoded
 from kgdx.policies.tags import TagsPolicy
+from kgdx_train.adversaries import SCRIPTS, Known
+from kgdx_train.batch_model import BatchModel, check_tokenizer
+from kgdx_train.rewards import EVEN, Scoring, greatest, least
+from kgdx_train.rollouts import TagRollouts, graph_reward, rows, sampled, scored
+from kgdx_train.tool_environment import DiagnosisTools, tool_environment
 from learn.conftest import EPILEPSY_NAME, STATURE_NAME
 from llm.test_local_model import TEMPLATE, made
 

@@ -16,11 +16,11 @@ from kgdx.episode.loop import Episode, run_many
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import State
 from kgdx.errors import UsageError
-from kgdx.learn.batch_model import BatchModel
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rewards import Reward, Scoring, reward
 from kgdx.llm.chat import ChatModel, private_loop, seed_of
 from kgdx.policies.tags import TagsPolicy
+from kgdx_train.batch_model import BatchModel
+from kgdx_train.rewards import Reward, Scoring, reward
 
 Row = dict[str, Any]
 PROCESS = 1_000_000_000
@@ -108,7 +108,7 @@ def _run(work: Any) -> list[Episode]:
 def _case(prompt: Any) -> str:
     content = prompt[-1].get("content") if isinstance(prompt, list) and prompt else None
     if not isinstance(content, str):
-        raise UsageError("a prompt names no case", hint="train on the rows of kgdx.learn.rollouts.rows")
+        raise UsageError("a prompt names no case", hint="train on the rows of kgdx_train.rollouts.rows")
     return content
 
 

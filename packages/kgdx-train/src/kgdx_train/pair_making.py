@@ -25,15 +25,15 @@ from kgdx.episode.wish import AskModel
 from kgdx.episode.world import World
 from kgdx.errors import LlmError, UsageError
 from kgdx.files.known import digest_of
-from kgdx.learn.pair_choice import Asked, Filters, Statistics, Tried, pairs_of, right
-from kgdx.learn.preference_pairs import FORMAT, Pair
-from kgdx.learn.sample_journal import LONGEST, Key, Sample, SampleJournal
-from kgdx.learn.sample_journal import Asked as What
 from kgdx.llm.chat import ChatModel, Completion, Message, Request, prompt, seed_of, sound
 from kgdx.llm.local_model import stamp
 from kgdx.policies.permutation import expected_tokens
 from kgdx.policies.thought import ThoughtPolicy
 from kgdx.policies.thought_prompts import direct_messages
+from kgdx_train.pair_choice import Asked, Filters, Statistics, Tried, pairs_of, right
+from kgdx_train.preference_pairs import FORMAT, Pair
+from kgdx_train.sample_journal import LONGEST, Key, Sample, SampleJournal
+from kgdx_train.sample_journal import Asked as What
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

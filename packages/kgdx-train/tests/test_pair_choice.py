@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.errors import StoreError, UsageError
-from kgdx.learn.pair_choice import Asked, Filters, Statistics, Tried, pairs_of
-from kgdx.learn.pair_making import PairMaker
-from kgdx.learn.preference_pairs import Pair, read_pairs, split_pairs, write_pairs
-from kgdx.learn.sample_journal import Sample, SampleJournal
 from kgdx.llm.chat import Message
 from kgdx.policies.thought import ThoughtPolicy
+from kgdx_train.pair_choice import Asked, Filters, Statistics, Tried, pairs_of
+from kgdx_train.pair_making import PairMaker
+from kgdx_train.preference_pairs import Pair, read_pairs, split_pairs, write_pairs
+from kgdx_train.sample_journal import Sample, SampleJournal
 
 QUESTION = OptionQuestion("q1", "Which gene?", {"A": "FBN1", "B": "TP53"}, "A")
 PROMPTS = {kind: (Message("user", f"prompt of {kind}s"),) for kind in ("thought", "answer")}

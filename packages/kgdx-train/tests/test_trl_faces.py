@@ -14,11 +14,11 @@ from kgdx.config import LlmAccess
 from kgdx.episode import run
 from kgdx.episode.conversation import training_sample
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rewards import EVEN, least
-from kgdx.learn.rollouts import TagRollouts, graph_reward, rows
-from kgdx.learn.tool_environment import tool_environment
 from kgdx.llm.connect import connect
 from kgdx.policies.tags import TagsPolicy
+from kgdx_train.rewards import EVEN, least
+from kgdx_train.rollouts import TagRollouts, graph_reward, rows
+from kgdx_train.tool_environment import tool_environment
 from llm.test_local_model import made
 
 pytestmark = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, require_module
-from kgdx.learn.language_run import CURVE, RunFolder
+from kgdx_train.language_run import CURVE, RunFolder
 
 
 @pytest.mark.heavy

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from kgdx.errors import ConfigError, MissingExtraError, StoreError, UsageError
-from kgdx.learn.language_run import CONFIG, CURVE, SAMPLES, UNUSED, WHOLE, RunFolder, curves, versions
-from kgdx.learn.language_settings import DpoSettings, GrpoSettings, RunSettings
-from kgdx.learn.language_training import check_run
+from kgdx_train.language_run import CONFIG, CURVE, SAMPLES, UNUSED, WHOLE, RunFolder, curves, versions
+from kgdx_train.language_settings import DpoSettings, GrpoSettings, RunSettings
+from kgdx_train.language_training import check_run
 
 LEAST = {"model": "m", "cases": "c.jsonl"}
 
@@ -161,10 +161,10 @@ def test_what_the_machine_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     refused("no CUDA device is there: set device: cpu", device="cuda")
     absent = "vLLM is not installed: install trl"
     with monkeypatch.context() as without:
-        without.setattr("kgdx.learn.language_training.version", missing)
+        without.setattr("kgdx_train.language_training.version", missing)
         refused(absent, vllm=True, notation="tools")
         for number, known in (("0.19.1", False), ("0.32.0", False), ("0.24.0+cu129", True)):
-            without.setattr("kgdx.learn.language_training.version", lambda name, number=number: number)
+            without.setattr("kgdx_train.language_training.version", lambda name, number=number: number)
             if known:
                 check_run(GrpoSettings(**LEAST, vllm=True, notation="tools"))
             else:
@@ -175,6 +175,6 @@ def test_what_the_machine_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     refused("2 GPUs are visible to one process: start it by `accelerate launch")
     there = importlib.util.find_spec
-    monkeypatch.setattr("kgdx.learn.training_run.find_spec", lambda name: None if name == "trl" else there(name))
+    monkeypatch.setattr("kgdx_train.training_run.find_spec", lambda name: None if name == "trl" else there(name))
     with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[train\]"'):
         check_run(GrpoSettings(**LEAST))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kgdx.evaluate.scripted_models import request_of
-from kgdx.learn.preference_pairs import read_pairs
+from kgdx_train.preference_pairs import read_pairs
 from llm.server import Body, Fail, Reply, Say, serving
 
 Run = subprocess.CompletedProcess[str]

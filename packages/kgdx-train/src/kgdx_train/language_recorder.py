@@ -12,12 +12,12 @@ from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
 from kgdx.errors import LlmError, UsageError
-from kgdx.learn.batch_model import BatchModel
-from kgdx.learn.language_run import CURVE, EVALUATIONS, SAMPLES, RunFolder
-from kgdx.learn.language_settings import DpoSettings, GrpoSettings, RunSettings
-from kgdx.learn.language_task import Outcome, Task, means
-from kgdx.learn.preference_pairs import Kind, Pair
 from kgdx.llm.chat import Request
+from kgdx_train.batch_model import BatchModel
+from kgdx_train.language_run import CURVE, EVALUATIONS, SAMPLES, RunFolder
+from kgdx_train.language_settings import DpoSettings, GrpoSettings, RunSettings
+from kgdx_train.language_task import Outcome, Task, means
+from kgdx_train.preference_pairs import Kind, Pair
 
 S = TypeVar("S", bound=RunSettings)
 D = TypeVar("D")

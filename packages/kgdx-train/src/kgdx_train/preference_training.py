@@ -21,13 +21,13 @@ from typing import Any
 
 from kgdx.errors import UsageError
 from kgdx.files.known import digest_of
-from kgdx.learn.batch_model import BatchModel, check_template
-from kgdx.learn.language_run import RunFolder
-from kgdx.learn.language_settings import DpoSettings
-from kgdx.learn.preference_pairs import KINDS, Kind, Pair, read_pairs, split_pairs
-from kgdx.learn.training_run import Tell, TrainingRun, adapter_config, check_machine, common_arguments, loaded
 from kgdx.llm.chat import Message, Request
 from kgdx.llm.local_model import prompt_ids, turns
+from kgdx_train.batch_model import BatchModel, check_template
+from kgdx_train.language_run import RunFolder
+from kgdx_train.language_settings import DpoSettings
+from kgdx_train.preference_pairs import KINDS, Kind, Pair, read_pairs, split_pairs
+from kgdx_train.training_run import Tell, TrainingRun, adapter_config, check_machine, common_arguments, loaded
 
 
 @dataclass
@@ -51,7 +51,7 @@ class PreferenceTraining(TrainingRun):
         from datasets import Dataset, disable_progress_bars
         from trl import DPOTrainer
 
-        from kgdx.learn.language_recorder import PairRecorder
+        from kgdx_train.language_recorder import PairRecorder
 
         disable_progress_bars()
         context = self.settings.context or getattr(model.config, "max_position_embeddings", None)

@@ -13,9 +13,9 @@ from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
 from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
-    from kgdx.learn.pair_choice import Filters
-    from kgdx.learn.pair_making import Sampling
     from kgdx.policies.thought import ThoughtPolicy
+    from kgdx_train.pair_choice import Filters
+    from kgdx_train.pair_making import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Drawn:
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the first sample.")] = 0
 
     def sampling(self) -> Sampling:
-        from kgdx.learn.pair_making import Sampling
+        from kgdx_train.pair_making import Sampling
 
         return Sampling(**asdict(self))
 
@@ -67,7 +67,7 @@ class PairFiles:
     )
 
     def filters(self) -> Filters:
-        from kgdx.learn.pair_choice import Filters
+        from kgdx_train.pair_choice import Filters
 
         return Filters(longest=self.longest, language=not self.any_language, mixed=self.mixed, most=self.most)
 
@@ -93,8 +93,8 @@ def pairs(
     --max-calls 50000 -o pairs.jsonl --html pairs.html
     """
     from kgdx.evaluate.option_sets import read_option_set
-    from kgdx.learn.pair_making import distinct
-    from kgdx.learn.preference_pairs import write_pairs
+    from kgdx_train.pair_making import distinct
+    from kgdx_train.preference_pairs import write_pairs
 
     page_files.check(html, force=force)
     options.announce(store, llm, None)
@@ -128,8 +128,8 @@ def _made(
     import asyncio
 
     from kgdx.api.questions import connected
-    from kgdx.learn.pair_making import PairMaker, Retrieval, made_of
-    from kgdx.learn.sample_journal import SampleJournal
+    from kgdx_train.pair_making import PairMaker, Retrieval, made_of
+    from kgdx_train.sample_journal import SampleJournal
 
     drawn, searched, kept, budget = how
     model, prices = connected(graph.settings, names[0], budget.limits(), cached=False)

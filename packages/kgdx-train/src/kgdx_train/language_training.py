@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from kgdx.errors import UsageError
 from kgdx.files.known import digest_of
-from kgdx.learn.batch_model import BatchModel, check_tokenizer
-from kgdx.learn.language_run import INITIAL, WHOLE, RunFolder, writing
-from kgdx.learn.language_settings import GrpoSettings
-from kgdx.learn.language_task import GraphTask, Task
 from kgdx.learn.recorded_cases import RecordedCases, unseen
-from kgdx.learn.rewards import EVEN, Scoring, weights
-from kgdx.learn.rollouts import Row, TagRollouts
-from kgdx.learn.tag_transcripts import read_transcripts
-from kgdx.learn.training_run import (
+from kgdx.policies.tags import TagsPolicy
+from kgdx_train.batch_model import BatchModel, check_tokenizer
+from kgdx_train.language_run import INITIAL, WHOLE, RunFolder, writing
+from kgdx_train.language_settings import GrpoSettings
+from kgdx_train.language_task import GraphTask, Task
+from kgdx_train.rewards import EVEN, Scoring, weights
+from kgdx_train.rollouts import Row, TagRollouts
+from kgdx_train.tag_transcripts import read_transcripts
+from kgdx_train.training_run import (
     Tell,
     TrainingRun,
     accumulated,
@@ -31,8 +32,7 @@ from kgdx.learn.training_run import (
     device_of,
     loaded,
 )
-from kgdx.learn.warm_up import warm_up
-from kgdx.policies.tags import TagsPolicy
+from kgdx_train.warm_up import warm_up
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -96,7 +96,7 @@ class LanguageTraining(TrainingRun):
         from datasets import Dataset
         from trl import GRPOTrainer
 
-        from kgdx.learn.language_recorder import RolloutRecorder
+        from kgdx_train.language_recorder import RolloutRecorder
 
         given: dict[str, Any] = {"train_dataset": Dataset.from_list(self.task.rows())}
         if self.settings.notation == "tools":

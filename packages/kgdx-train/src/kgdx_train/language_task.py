@@ -10,14 +10,14 @@ from typing import Any, Protocol
 from kgdx.episode.conversation import exchanges, spans
 from kgdx.episode.segment import Segment
 from kgdx.errors import UsageError
-from kgdx.learn.batch_model import BatchModel
-from kgdx.learn.rewards import Scoring, declared, reward
-from kgdx.learn.rollouts import Row, TagRollouts, rows
-from kgdx.learn.tool_environment import tool_environment
 from kgdx.llm.chat import Request, prompt
 from kgdx.llm.local_model import prompt_ids
 from kgdx.policies.tag_answers import presented
 from kgdx.policies.tags import PROMPTS, TagsPolicy
+from kgdx_train.batch_model import BatchModel
+from kgdx_train.rewards import Scoring, declared, reward
+from kgdx_train.rollouts import Row, TagRollouts, rows
+from kgdx_train.tool_environment import tool_environment
 
 AT_ONCE = 64
 """Rollouts of an evaluation that are sampled together."""

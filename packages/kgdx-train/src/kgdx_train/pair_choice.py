@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from kgdx.answer.evidence_pack import language_of
 from kgdx.answer.option_questions import OptionQuestion, read_option
-from kgdx.learn.preference_pairs import Kind, Pair
-from kgdx.learn.sample_journal import Sample
 from kgdx.llm.chat import Message
+from kgdx_train.preference_pairs import Kind, Pair
+from kgdx_train.sample_journal import Sample
 
 WHY = ("pairs", "no gold", "all right", "all wrong", "mixed alone", "no answer readable", "no text usable")
 """What can become of a question, for each kind; the counts add up to the questions."""

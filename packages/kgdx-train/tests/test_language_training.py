@@ -20,16 +20,16 @@ from typing import Any
 
 import pytest
 import yaml
+from learn.test_trl_faces import TOOLS
 
 from conftest import ROOT, require_module
 from kgdx.api import Graph
 from kgdx.errors import StoreError, UsageError
-from kgdx.learn.language_run import CURVE, EVALUATIONS, FINAL, SAMPLES, VERSIONS, RunFolder
-from kgdx.learn.language_settings import Adapter, GrpoSettings, WarmUp
-from kgdx.learn.language_training import LanguageTraining, graph_training
-from kgdx.learn.rewards import EVEN, least
+from kgdx_train.language_run import CURVE, EVALUATIONS, FINAL, SAMPLES, VERSIONS, RunFolder
+from kgdx_train.language_settings import Adapter, GrpoSettings, WarmUp
+from kgdx_train.language_training import LanguageTraining, graph_training
+from kgdx_train.rewards import EVEN, least
 from learn.conftest import PATIENTS, packet
-from learn.test_trl_faces import TOOLS
 
 pytestmark = [
     pytest.mark.heavy,

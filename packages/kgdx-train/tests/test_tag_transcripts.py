@@ -12,7 +12,8 @@ from kgdx.episode.policy import make_policy
 from kgdx.episode.tag_protocol import Rules, Span, read
 from kgdx.errors import StoreError, UsageError
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.tag_transcripts import (
+from kgdx.policies.tags import TagsPolicy
+from kgdx_train.tag_transcripts import (
     Transcripts,
     read_transcripts,
     verl_rows,
@@ -20,7 +21,6 @@ from kgdx.learn.tag_transcripts import (
     write_verl,
     written,
 )
-from kgdx.policies.tags import TagsPolicy
 from learn.conftest import EPILEPSY, EPILEPSY_NAME, SEIZURE
 
 POLICY = TagsPolicy(top=0, explain=0)

@@ -16,9 +16,10 @@ from conftest import ROOT, examples
 from kgdx.episode import Author, Episode, Kind, dump, load, run
 from kgdx.episode.conversation import spans
 from kgdx.errors import UsageError
-from kgdx.learn.adversaries import BASELINES, SCRIPTS, Known, Writer
 from kgdx.learn.recorded_cases import RecordedCases, Truth
-from kgdx.learn.rewards import (
+from kgdx.policies.tags import TagsPolicy
+from kgdx_train.adversaries import BASELINES, SCRIPTS, Known, Writer
+from kgdx_train.rewards import (
     EVEN,
     Reward,
     Scoring,
@@ -33,7 +34,6 @@ from kgdx.learn.rewards import (
     search_reward,
     weights,
 )
-from kgdx.policies.tags import TagsPolicy
 from learn.conftest import EPILEPSY_NAME, STATURE_NAME
 
 KNOWN = Known(EPILEPSY_NAME, STATURE_NAME, ("Seizure", "Status epilepticus"))
@@ -186,7 +186,7 @@ def test_a_finished_transcript_is_worth_what_its_log_is(ward: RecordedCases) -> 
 
 def test_functions_for_other_trainers_are_three_lines_each() -> None:
     page = (ROOT / "docs" / "how-to" / "train.md").read_text("utf-8")
-    block = re.search(r"```python\n(from kgdx.learn.rewards.*?)```", page, re.DOTALL)
+    block = re.search(r"```python\n(from kgdx_train.rewards.*?)```", page, re.DOTALL)
     assert block is not None
     told: dict[str, Any] = {}
     exec(block[1], told)

@@ -19,13 +19,13 @@ from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import State
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.files.private import private_file
-from kgdx.learn.adversaries import Writer
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.learn.rewards import Scoring, declared, reward
-from kgdx.learn.rollouts import Row, TagRollouts
 from kgdx.llm.chat import prompt
 from kgdx.policies.tag_answers import presented
 from kgdx.policies.tags import PROMPTS, Notation, TagsPolicy
+from kgdx_train.adversaries import Writer
+from kgdx_train.rewards import Scoring, declared, reward
+from kgdx_train.rollouts import Row, TagRollouts
 
 Act = tuple[str, tuple[str, ...]]
 """What is done, and the names that it is done with."""

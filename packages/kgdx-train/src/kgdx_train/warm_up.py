@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kgdx.errors import UsageError
-from kgdx.learn.language_settings import WarmUp
-from kgdx.learn.rollouts import Row
 from kgdx.llm.chat import Message, Request
 from kgdx.llm.local_model import prompt_ids
+from kgdx_train.language_settings import WarmUp
+from kgdx_train.rollouts import Row
 
 
 def sample_of(tokenizer: Any, row: Row) -> tuple[list[int], list[bool]]:

@@ -14,10 +14,10 @@ from kgdx.episode.tag_protocol import Block, Item, Rules
 from kgdx.episode.wish import Remark, Wish
 from kgdx.errors import UsageError
 from kgdx.learn.recorded_cases import RecordedCases, wished
-from kgdx.learn.rewards import REFUSED, Scoring, reward
 from kgdx.llm.chat import prompt
 from kgdx.policies.tag_answers import ShowFound, presented
 from kgdx.policies.tags import declared_in
+from kgdx_train.rewards import REFUSED, Scoring, reward
 
 ROOM = 4_000
 """Characters of a result at most."""

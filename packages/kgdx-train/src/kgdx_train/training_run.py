@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kgdx.errors import MissingExtraError, UsageError
-from kgdx.learn.language_run import EVALUATIONS, FINAL, UNUSED, RunFolder, writing
-from kgdx.learn.language_settings import RunSettings
+from kgdx.errors import MissingPackageError, UsageError
+from kgdx_train.language_run import EVALUATIONS, FINAL, UNUSED, RunFolder, writing
+from kgdx_train.language_settings import RunSettings
 
 NEEDED = ("torch", "transformers", "trl", "accelerate", "datasets")
 Tell = Callable[[str], object]
@@ -90,7 +90,7 @@ def check_machine(settings: RunSettings) -> None:
     """Refuse settings that this machine cannot do."""
     needed = (*NEEDED, "peft") if settings.adapter is not None else NEEDED
     if any(find_spec(name) is None for name in needed):
-        raise MissingExtraError("training a language model", "train")
+        raise MissingPackageError("training a language model", "kgdx-train")
     import torch
 
     there, processes = torch.cuda.device_count(), int(os.environ.get("WORLD_SIZE", "1"))

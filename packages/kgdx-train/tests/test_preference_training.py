@@ -21,10 +21,10 @@ import yaml
 
 from conftest import ROOT, require_module
 from kgdx.errors import ConfigError, MissingExtraError, StoreError, UsageError
-from kgdx.learn.language_run import CURVE, EVALUATIONS, FINAL, SAMPLES, RunFolder
-from kgdx.learn.language_settings import Adapter, DpoSettings
-from kgdx.learn.preference_pairs import Pair, write_pairs
-from kgdx.learn.preference_training import PreferenceTraining, pair_training
+from kgdx_train.language_run import CURVE, EVALUATIONS, FINAL, SAMPLES, RunFolder
+from kgdx_train.language_settings import Adapter, DpoSettings
+from kgdx_train.preference_pairs import Pair, write_pairs
+from kgdx_train.preference_training import PreferenceTraining, pair_training
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of trl, transformers and torch
 
@@ -115,7 +115,7 @@ def test_pairs_that_do_not_do_are_one_line_before_anything_is_loaded(
 
 
 def test_a_missing_extra_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.learn.training_run.find_spec", lambda name: None)
+    monkeypatch.setattr("kgdx_train.training_run.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[train\]"'):
         pair_training(DpoSettings.read(configured(tmp_path, [pair(1)])), tmp_path / "run")
 
@@ -255,7 +255,7 @@ def test_a_tokenizer_without_a_template_and_pairs_that_do_not_fit_are_one_line(
 def test_marks_of_the_template_in_a_text_begin_no_turn(toy: ModuleType, model: Path) -> None:
     from transformers import AutoTokenizer
 
-    from kgdx.learn.preference_training import _row
+    from kgdx_train.preference_training import _row
 
     tokenizer = AutoTokenizer.from_pretrained(model)
     hostile = Pair("q", "answer", ({"role": "user", "content": "a </s>"},), "b </s> c", "d", (0, 1), "q")

@@ -1,0 +1,1 @@
+"""Training of language models on kgdx's graph: GRPO, DPO, pairs of samples, transcripts, rewards."""
