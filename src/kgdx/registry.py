@@ -77,7 +77,6 @@ class Registry(Generic[T]):
         return self._classes[name]
 
     def names(self) -> tuple[str, ...]:
-        """Return all names, in the order of the alphabet."""
         return tuple(sorted({*self.builtin, *self._own, *self._scan()}))
 
     def __getitem__(self, name: str) -> type[T]:
@@ -101,7 +100,6 @@ class Registry(Generic[T]):
         return len(self.names())
 
     def __contains__(self, name: object) -> bool:
-        """Return whether something has the name."""
         return name in self.builtin or name in self._own or name in self._scan()
 
     def _built_in(self, name: str) -> type[T]:

@@ -86,7 +86,6 @@ class Respond(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """The question, and all that was found."""
         return ("question", "evidence", Retrieved, Fitted, Ranked, Explained, Described, Cited, Named, Understood)
 
     def run(self, graph: Operations, view: State) -> Answered:
@@ -156,7 +155,6 @@ class Cite(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """What was found so far."""
         return (Retrieved, Ranked, Explained)
 
     def run(self, graph: Operations, view: State) -> Cited:
@@ -197,7 +195,6 @@ class Cite(Action):
 
 
 def _carried(state: State) -> dict[str, tuple[str, ...]]:
-    """Publications that what was found carries, with the diseases that they are about, in the order found."""
     found: dict[str, dict[str, None]] = {}
     for reference, about in _references(state):
         match = _PMID.match(reference)
@@ -229,7 +226,6 @@ def _names(rows: Iterable[Row]) -> dict[str, Sequence[str]]:
 
 
 def _merge(known: dict[str, Citation], found: Found) -> None:
-    """Complete the publications that are known, and add new ones."""
     for disease, publications in found.by_disease.items():
         for each in publications:
             id = f"PMID:{each.pmid}"

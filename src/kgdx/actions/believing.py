@@ -38,11 +38,9 @@ class Shares(Artifact):
     shares: tuple[Share, ...] = ()
 
     def digest(self) -> str:
-        """Return a digest of ids and shares."""
         return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
 
     def summary(self) -> dict[str, Any]:
-        """Return the first leaders."""
         return {"leaders": [[each.id, each.name, round(each.share, 6)] for each in self.shares[:SHOWN]]}
 
 
@@ -55,7 +53,6 @@ class Questions(Artifact):
     questions: tuple[Question, ...] = ()
 
     def digest(self) -> str:
-        """Return a digest of ids and values."""
         return digest_of("\n".join(f"{each.id} {each.value:.6f}" for each in self.questions))
 
 

@@ -55,7 +55,6 @@ class Describe(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """What was found so far, where no diseases are given."""
         return (Retrieved, Ranked) if self.diseases is None else ()
 
     def run(self, graph: Operations, view: State) -> Described | None:
@@ -168,7 +167,6 @@ def _looked_up(decision: MeshDecision, details: Mapping[str, Row]) -> MeshHeadin
 
 
 def _record(text: str | None) -> dict[str, Any]:
-    """The record of a decision as the graph holds it."""
     try:
         found = json.loads(text or "{}")
     except ValueError:
@@ -277,7 +275,6 @@ class NameFound(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """What was found so far."""
         return (Retrieved, Understood)
 
     def run(self, graph: Operations, view: State) -> Named:
@@ -301,7 +298,6 @@ class NameFound(Action):
 
 
 def _ids_found(state: State) -> tuple[dict[str, None], dict[str, None], dict[str, None]]:
-    """The phenotypes, symptoms and diseases of what was found."""
     phenotypes, symptoms, diseases = dict[str, None](), dict[str, None](), dict[str, None]()
     for found in state.all(Retrieved):
         template, rows = found.template, found.rows
@@ -318,7 +314,6 @@ def _ids_found(state: State) -> tuple[dict[str, None], dict[str, None], dict[str
 
 
 def _in_both(*names: str | None) -> dict[str, str]:
-    """The first English and the first Chinese name."""
     found: dict[str, str] = {}
     for name in names:
         if name:

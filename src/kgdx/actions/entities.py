@@ -26,17 +26,11 @@ NEAR = 3
 class Names(Protocol):
     """Looks names up; :class:`kgdx.terms.names.name_index.NameIndex` does."""
 
-    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
-        """Return the entries that a name, or an id, means."""
-        ...
+    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision: ...
 
-    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
-        """Return the entries whose names begin with what was typed."""
-        ...
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]: ...
 
-    def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]:
-        """Return the parts of a text that name entries."""
-        ...
+    def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]: ...
 
 
 def _once(names: tuple[str, ...]) -> tuple[str, ...]:

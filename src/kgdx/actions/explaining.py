@@ -110,7 +110,6 @@ class Explain(Action):
         return Explained(found, candidates)
 
     def _told(self, graph: Operations, view: State, members: Mapping[str, str]) -> tuple[Candidate, ...]:
-        """The candidates that are explained, with what each finding adds to their scores."""
         ranking = ranking_of(view)
         chosen = [] if ranking is None else [each for each in ranking.candidates if each.id in members]
         if all(each.contributions for each in chosen):
@@ -122,7 +121,6 @@ class Explain(Action):
         return told
 
     def _members(self, state: State) -> dict[str, str]:
-        """Disease id → id of the candidate that it is shown under."""
         ranking = ranking_of(state)
         candidates = () if ranking is None else ranking.candidates
         if self.diseases is None:
@@ -157,7 +155,6 @@ def _in_words(graph: Operations, diseases: Sequence[str], findings: Sequence[str
 def _phrases(
     graph: Operations, case: Case, candidates: Sequence[Candidate], members: Mapping[str, str]
 ) -> dict[str, list[EvidencePath]]:
-    """Return paths from words of the patient to those of a disease's symptoms that they were compared with."""
     told = {
         (each.id, part.words): part
         for each in candidates

@@ -68,7 +68,6 @@ class GraphContext:
 
     @property
     def url(self) -> str:
-        """Folder or Bolt address, without credentials."""
         return self._source.url
 
     @property
@@ -128,12 +127,10 @@ class GraphContext:
 
     @property
     def in_words(self) -> bool:
-        """Whether the graph has symptoms in words, which a patient's own words can be compared with."""
         return self.snapshot.rows("has_symptom") > 0
 
     @property
     def in_texts(self) -> bool:
-        """Whether the graph has texts, which name phenotypes of diseases."""
         return self.snapshot.rows("document") > 0
 
     @property
@@ -335,7 +332,6 @@ class GraphContext:
         return rows
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template."""
         return self.store.run(template, **parameters)
 
     def sources(self) -> tuple[Row, ...]:
@@ -363,11 +359,9 @@ class GraphContext:
         return self.reader.extract(text, language, patient)
 
     def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
-        """Return the findings that measured values come to, for the patient's age and sex."""
         return self.reader.judge(measurements, patient)
 
     def resolve(self, term: str) -> Resolution:
-        """Find the current term for an HPO id, a label or a phrase."""
         return self.reader.resolve(term)
 
     @contextmanager
@@ -400,13 +394,11 @@ class GraphContext:
             self._source.release()
 
     def __enter__(self) -> Self:
-        """Return the graph itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the graph."""
         self.close()
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:

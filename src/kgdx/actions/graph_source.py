@@ -46,29 +46,19 @@ class GraphSource(Protocol):
         """What others need to read what was saved here on any member of a cluster; empty where there is none."""
         ...
 
-    def hold(self) -> None:
-        """Keep writers out."""
-        ...
+    def hold(self) -> None: ...
 
-    def release(self) -> None:
-        """Let writers in."""
-        ...
+    def release(self) -> None: ...
 
-    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
-        """Whether another graph is there than the one that was opened."""
-        ...
+    def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool: ...
 
     def store(self) -> Store:
         """Open the store, read-only."""
         ...
 
-    def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
-        """Open the compiled snapshot, making it first where there is none yet."""
-        ...
+    def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot: ...
 
-    def writing(self) -> AbstractContextManager[Store]:
-        """Give the store for writing, alone."""
-        ...
+    def writing(self) -> AbstractContextManager[Store]: ...
 
 
 class FolderSource:
@@ -86,7 +76,6 @@ class FolderSource:
 
     @property
     def build(self) -> str:
-        """Which build is held."""
         return self._current().id
 
     @property
@@ -113,7 +102,6 @@ class FolderSource:
         self._held.close()
 
     def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
-        """Whether another build has been put in its place."""
         return self._folder.current() != self._build
 
     def store(self) -> Store:
@@ -173,7 +161,6 @@ class ServerSource:
 
     @property
     def bookmarks(self) -> tuple[str, ...]:
-        """What others need to read what was saved here."""
         return () if self._bookmarks is None else tuple(sorted(self._bookmarks.get_bookmarks()))
 
     def hold(self) -> None:
@@ -189,7 +176,6 @@ class ServerSource:
         return self._seen is None or not self._seen.holds(own.state(), own)
 
     def store(self) -> Store:
-        """Connect, for reading."""
         return self._connect(read_only=True)
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
@@ -233,7 +219,6 @@ def server_name(access: Neo4jAccess) -> str:
 
 
 def snapshots_of(home: Path) -> Path:
-    """Return the folder of the snapshots of servers' graphs."""
     return home / "snapshots"
 
 
@@ -284,7 +269,6 @@ class NothingCompiled:
     """Templates without a compiled form: each runs on the store."""
 
     def has(self, template: str) -> bool:
-        """Return that there is none."""
         return False
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
@@ -297,9 +281,7 @@ class MappedSource(GraphSource, Protocol):
 
     def __init__(self, settings: Settings) -> None: ...
 
-    def names(self, store: Store, tell: Tell) -> NameIndex:
-        """Open the index of its names."""
-        ...
+    def names(self, store: Store, tell: Tell) -> NameIndex: ...
 
 
 MAPPED: Registry[MappedSource] = Registry("graph source", "kgdx.graphs", {}, apart={"mapping": "kgdx-foreign"})

@@ -130,5 +130,4 @@ class InferByPhenotype(DiseasesBy):
     """Findings in Chinese or English, or ids of the Human Phenotype Ontology."""
 
     def matched(self, found: Sequence[Resolved]) -> list[Any]:
-        """Return the best term of each name."""
         return list(dict.fromkeys(each.ids[0] for each in found))

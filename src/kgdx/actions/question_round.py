@@ -38,16 +38,13 @@ class QuestionRound(Artifact):
     questions: tuple[RoundQuestion, ...] = ()
 
     def digest(self) -> str:
-        """Return a digest of the ids."""
         return digest_of("\n".join(each.id for each in self.questions))
 
     def to_data(self) -> dict[str, Any]:
-        """Return the questions as plain JSON values."""
         return {"questions": [[each.id, each.label, list(each.below)] for each in self.questions]}
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> QuestionRound:
-        """Read the questions back."""
         return cls(tuple(RoundQuestion(id, label, tuple(below)) for id, label, below in data["questions"]))
 
 

@@ -85,7 +85,6 @@ class _Later:
         return replace(found, findings=tuple(moved), issues=issues, unread=tuple(unread))
 
     def resolve(self, term: str) -> Resolution:
-        """Find the current term for an id, a label or a phrase."""
         return self._reader.resolve(term)
 
 
@@ -240,5 +239,4 @@ class Diagnose(Action):
         return "there is no ranking to declare: run the action rank first"
 
     def run(self, graph: Operations, view: State) -> Declared:
-        """Return the declaration."""
         return Declared(self.diseases)

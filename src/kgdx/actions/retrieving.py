@@ -75,7 +75,6 @@ class Infer(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """The findings, where no phenotypes are given."""
         return ("evidence",) if self.phenotypes is None else ()
 
     def run(self, graph: Operations, view: State) -> Retrieved:

@@ -137,7 +137,6 @@ class ServerSnapshots:
         return None
 
     def _brought(self, store: Neo4jStore, stored: Stored, tell: Tell) -> Snapshot:
-        """Bring a stored snapshot to this machine, unless an equal one is here."""
         from kgdx.graph.neo4j.stored_snapshot import fetch
 
         if _content(self._folder / stored.snapshot) == stored.content:
@@ -204,7 +203,6 @@ class ServerSnapshots:
         raise StoreError(f"the graph at {store.url} is replaced again and again", hint="try again when that is done")
 
     def _placed(self, made: Path, fingerprint: str, tell: Tell) -> Snapshot:
-        """Put a snapshot in its place, unless an equal one that is sound is there."""
         path = self._folder / fingerprint
         if _content(path) != _content(made):
             aside = made.with_name(f"{made.name}.aside")
@@ -290,7 +288,6 @@ def _counts(store: Neo4jStore) -> dict[str, int]:
 
 
 def _differences(before: Path, made: Snapshot) -> str:
-    """In which tables a snapshot has another number of rows than the one before, in words."""
     try:
         known = Snapshot.open(before)
     except StoreError:

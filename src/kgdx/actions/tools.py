@@ -123,7 +123,6 @@ class Match(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """The whole case, which is left out of what is found."""
         return ("case",)
 
     def run(self, graph: Operations, view: State) -> Retrieved:
@@ -261,7 +260,6 @@ class Summarise(Action):
     """A model's answer to :func:`kgdx.answer.summaries.request`; sentences are chosen where absent."""
 
     def refused(self, state: State) -> str | None:
-        """Refuse where nothing was searched."""
         return None if state.all(Searched) else "nothing was searched yet: run the action search first"
 
     def run(self, graph: Operations, view: State) -> Summarised:

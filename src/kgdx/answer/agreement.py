@@ -41,7 +41,6 @@ class _Cues:
     han: tuple[str, ...]
 
     def said(self, text: str) -> bool:
-        """Whether a folded text has one of the words."""
         return bool(self.latin.search(text)) or any(word in text for word in self.han)
 
 
@@ -100,7 +99,6 @@ class Agreement:
         ]
 
     def _relation_holds(self, plain: str, cited: Sequence[EvidenceItem]) -> bool:
-        """Whether a relation that the sentence names, or denies, is one that its evidence states."""
         text = self._without_names(plain)
         said = [cues for cues in _relations() if cues.said(text)]
         stated = {item.relation for item in cited if item.kind in STATED}
@@ -113,7 +111,6 @@ class Agreement:
         return denied or not any(_denies(text, cues) for cues in known)
 
     def _subject_holds(self, plain: str, cited: Sequence[EvidenceItem]) -> bool:
-        """Whether a sentence about one disease of the evidence cites what is stated of that one."""
         text = _Text(plain)
         own = [item for item in cited if item.kind == "relation" and item.subject is not None]
         named = {id for item in own for id in (item.subject.id if item.subject else "", *(o.id for o in item.objects))}
@@ -135,7 +132,6 @@ class Agreement:
         return [*self._given.get(id, ()), *self._called.get(id, ())]
 
     def _entities_hold(self, claim: str, plain: str, items: Sequence[EvidenceItem]) -> bool:
-        """Whether the words before a mark name what its evidence is about, and nothing beside it."""
         text = _Text(claim)
         if not text.words - _plain() and not text.han:
             text = _Text(plain)
@@ -149,7 +145,6 @@ class Agreement:
         return all(item.kind not in STATED for item in items) or self._list_holds(text, items)
 
     def _list_holds(self, text: _Text, items: Sequence[EvidenceItem]) -> bool:
-        """Whether each further element of a list is known from the evidence, the question or everyday words."""
         known: set[str] = set()
         for each in (self._pack.question, *(name for item in self._pack.items for name in self._said(item))):
             known |= _words(each)
@@ -175,7 +170,6 @@ class Agreement:
         return [*names, *map(str, item.details.get("given", ()))]
 
     def _without_names(self, text: str) -> str:
-        """A folded text without the names of entities, whose words say nothing of a relation."""
         found = _folded(text)
         for name in self._all_names:
             if name in found:
@@ -198,19 +192,16 @@ class _Text:
         self._line = f" {' '.join(_LATIN.findall(self.folded))} "
 
     def comparable(self, name: str) -> bool:
-        """Whether a name is written as the text is."""
         han = bool(_HAN.search(name))
         return bool(self.han) if han else bool(self.words) and (not self.han or bool(self.words - _plain()))
 
     def names(self, name: str) -> bool:
-        """Whether the text holds a name."""
         if _HAN.search(name):
             return _folded(name).replace(" ", "") in self.folded.replace(" ", "")
         words = _LATIN.findall(_folded(name))
         return bool(words) and f" {' '.join(words)} " in self._line
 
     def shares(self, name: str) -> bool:
-        """Whether the text holds a telling word of a name, or two Chinese characters that stand together in it."""
         if self.names(name) or any(_alike(mine, said) for said in _words(name) - _plain() for mine in self.words):
             return True
         han = "".join(_HAN.findall(_folded(name)))

@@ -70,11 +70,9 @@ class Ranked(Artifact):
     ranking: Ranking
 
     def digest(self) -> str:
-        """Return a digest of ids and scores."""
         return digest_of([(each.id, each.rank, each.score) for each in self.ranking.candidates])
 
     def summary(self) -> dict[str, Any]:
-        """Return the ids of the first candidates."""
         return {"ranked": [each.id for each in self.ranking.candidates[:NAMED]]}
 
 
@@ -117,7 +115,6 @@ class DiseasesNamed(Artifact):
     reasons: Mapping[str, MoveReason] = field(default_factory=dict, repr=False, hash=False)
 
     def summary(self) -> dict[str, Any]:
-        """Return the ids, and how many names are unknown."""
         return {"declared": list(self.declared), "unknown": len(self.unknown), "invented": self.invented}
 
 
@@ -134,7 +131,6 @@ class Reranked(Artifact):
     told: Reranking = field(default_factory=Reranking)
 
     def summary(self) -> dict[str, Any]:
-        """Return what was counted."""
         return self.told.to_dict()
 
 
@@ -153,7 +149,6 @@ class Retrieved(Artifact):
     rows_digest: str = ""
 
     def digest(self) -> str:
-        """Return a digest of the request and of the rows, in any order."""
         return digest_of([self.template, self.parameters, self.rows_digest, [each.ids for each in self.resolved]])
 
     def summary(self) -> dict[str, Any]:
@@ -199,11 +194,9 @@ class Searched(Artifact):
     passages: tuple[Passage, ...] = ()
 
     def digest(self) -> str:
-        """Return a digest of what was found, and how well it fits."""
         return digest_of([(each.id, each.score, each.irrelevant) for each in self.passages])
 
     def summary(self) -> dict[str, Any]:
-        """Return the ids of what was found, and of what was put in."""
         return _ids_found(self.passages)
 
 
@@ -258,7 +251,6 @@ class OptionChosen(Artifact):
     answers: int = 0
 
     def summary(self) -> dict[str, Any]:
-        """Return the letter and the votes."""
         return {"letter": self.letter, "votes": dict(self.votes), "answers": self.answers}
 
 
@@ -305,7 +297,6 @@ class Cited(Artifact):
     citations: tuple[Citation, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """Return the citations as plain JSON values."""
         return {"citations": [each.to_dict() for each in self.citations]}
 
     @classmethod
@@ -343,7 +334,6 @@ def ranking_of(state: State, *, stale: bool = False) -> Ranking | None:
 
 
 def evidence_of(state: State) -> dict[str, tuple[EvidencePath, ...]]:
-    """Return the evidence paths by candidate."""
     return {id: paths for each in state.all(Explained) for id, paths in each.paths.items()}
 
 

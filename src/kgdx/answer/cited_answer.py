@@ -236,11 +236,7 @@ THINGS = 60
 
 
 def answer_query(answer: Answer) -> str:
-    """Return the query for an answer: the relations between the diseases and the other nodes of its evidence.
-
-    Raises:
-        UsageError: Its evidence names no disease.
-    """
+    """Return the query for an answer: the relations between the diseases and the other nodes of its evidence."""
     cited = frozenset(answer.text.cited)
     diseases: dict[str, None] = {}
     things: dict[str, None] = {}

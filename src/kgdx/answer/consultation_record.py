@@ -159,7 +159,6 @@ class _Known:
         self._number = 0
 
     def hear(self, segment: Segment) -> None:
-        """Take in one segment."""
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
             self._asked = AskPatient.model_validate({**segment.data, **segment.words})
             self._number += not self._asked.which

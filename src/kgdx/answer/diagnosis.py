@@ -362,7 +362,6 @@ class Diagnosis:
 
 
 def _without_unread(candidate: Candidate) -> Candidate:
-    """Return a candidate without the patient's words that meet no words of the disease."""
     parts = candidate.contributions
     if not any(part.rule == "phrase" and part.text and not part.words for part in parts):
         return candidate
@@ -402,9 +401,6 @@ def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 1)
         diagnosis: The diagnosis.
         ids: Candidates whose evidence is drawn; the first ``top`` when there are none.
         top: How many candidates.
-
-    Raises:
-        UsageError: A disease is not among the candidates, or there are none.
     """
     ranks = [diagnosis.candidate(id).rank for id in ids] or [each.rank for each in diagnosis.candidates[:top]]
     asked = not ids and any(each.name == AskPatient.name for each in diagnosis.trace)

@@ -99,7 +99,6 @@ def _gathered(state: State) -> EvidencePack:
 
 
 def _names(state: State) -> dict[str, str]:
-    """Names of diseases by id, from whatever says them."""
     names: dict[str, str] = {}
     for found in state.all(Retrieved):
         for row in found.rows:
@@ -121,7 +120,6 @@ def _names(state: State) -> dict[str, str]:
 def _add(
     items: dict[tuple[object, ...], EvidenceItem], left: dict[str, int], found: Retrieved, stated: Iterable[Fact]
 ) -> None:
-    """Add what one retrieval found."""
     action = found.action or found.template
     rows = found.rows_digest or digest(found.rows)
     added = 0
@@ -168,7 +166,6 @@ def _item(fact: Fact, action: str, template: str, rows: str, id: str = "") -> Ev
 
 
 def _joined(one: EvidenceItem, other: EvidenceItem) -> EvidenceItem:
-    """Return one item that both sources state."""
     return replace(
         one,
         sources=tuple(dict.fromkeys((*one.sources, *other.sources))),
@@ -408,7 +405,6 @@ def _said(item: EvidenceItem) -> str:
 
 
 def _line(group: list[EvidenceItem], said: Mapping[str, str]) -> str:
-    """The line of a group, with what of it is shown."""
     first = group[0]
     line: dict[str, Any] = {"kind": first.kind}
     if first.kind == "relation" and first.action != "explain":

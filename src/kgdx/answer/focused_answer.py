@@ -71,7 +71,6 @@ class _Writer:
 
     @cached_property
     def subjects(self) -> list[_Subject]:
-        """The diseases that are asked about."""
         found: list[_Subject] = []
         for given in self.asked.subjects:
             known = [
@@ -86,7 +85,6 @@ class _Writer:
         return found
 
     def said(self) -> Iterator[_Said]:
-        """The sentences, the asked one first."""
         if Want.SAFETY in self.asked.wants:
             yield self.words.safety, ()
             return
@@ -135,7 +133,6 @@ class _Writer:
             yield self.words.caution, ()
 
     def _taken(self) -> Iterator[_Said]:
-        """What a name was taken for that is written otherwise."""
         for given in (*self.asked.subjects, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
             if each is not None and each.method in ("edit", "short", "encoder"):
@@ -143,7 +140,6 @@ class _Writer:
                 yield self.words.taken.format(given=clean(given), name=label), ()
 
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
-        """What is said of one thing that is wanted of one disease."""
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
         passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
@@ -172,7 +168,6 @@ class _Writer:
         yield from self._quotes(native if beside else quoted, room)
 
     def _stating(self, want: Want) -> Sequence[str]:
-        """The relations that answer what is wanted, but for those that answer something else that is."""
         if want is Want.DESCRIPTION and Want.SYMPTOM in self.asked.wants:
             return ()
         if want is Want.CURE and Want.DRUG in self.asked.wants:
@@ -180,7 +175,6 @@ class _Writer:
         return STATED.get(want, ())
 
     def _listing(self, stated: Sequence[EvidenceItem], subject: _Subject, want: Want, room: int) -> Iterator[_Said]:
-        """One sentence for all that sources state."""
         if not stated:
             return
         things = self._things(stated)
@@ -193,7 +187,6 @@ class _Writer:
         yield begin + (text[0].lower() + text[1:] if begin and text[:4] == "The " else text), cites
 
     def _items(self, listed: Sequence[EvidenceItem], subject: _Subject, want: Want) -> Iterator[_Said]:
-        """Texts that are items of a list, such as departments."""
         groups: dict[str, list[Thing]] = {}
         for each in listed:
             shown = clean(self._in_language("", each.text))
@@ -204,7 +197,6 @@ class _Writer:
             yield self.words.listed.format(subject=subject.label, noun=noun, list=text), cites
 
     def _quotes(self, passages: Sequence[EvidenceItem], room: int) -> Iterator[_Said]:
-        """The words of the sources, those in the language of the answer first."""
         native = [each for each in passages if each.language == self.words.language]
         shown = native[:QUOTED] or passages[:1]
         left = max(room, LEAST_ROOM * 2)
@@ -218,7 +210,6 @@ class _Writer:
             yield self.words.quoted[foreign].format(text=text, source=source, mark=f"[{each.id}]"), (each.id,)
 
     def _weighed(self, stated: Sequence[EvidenceItem]) -> _Said:
-        """How much the sources of a treatment weigh, and how many there are."""
         sources = list(dict.fromkeys(source for each in stated for source in each.sources))
         weighed = [
             self.words.worth.format(name=name, worth=worth)
@@ -231,7 +222,6 @@ class _Writer:
         return self.words.weighed[len(sources) > 1].format(n=len(sources), sources=listed, mark=marks_of(cites)), cites
 
     def _whether(self) -> Iterator[_Said]:
-        """Whether something is stated of a disease."""
         subject = self.subjects[0] if self.subjects else _Subject("", frozenset())
         other = self.words.list([clean(each) for each in self.asked.others], 5)
         about = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
@@ -256,7 +246,6 @@ class _Writer:
             yield self.words.unstated.format(subject=subject.label, other=other), ()
 
     def _compared(self) -> Iterator[_Said]:
-        """What two diseases have in common, and what each has alone."""
         one, other = self.subjects[:2]
         found = []
         for subject in (one, other):
@@ -319,7 +308,6 @@ class _Writer:
             yield (self.words.nothing if self.pack.nothing else self.words.unnamed), ()
 
     def _family(self, members: Sequence[EvidenceItem]) -> Thing:
-        """A disease, or the forms of one as one thing."""
         cites = [each.id for each in members]
         if len(members) == 1:
             bare = self._named(members[0], original=False)
@@ -354,7 +342,6 @@ class _Writer:
         return in_turns(ordered)
 
     def _list(self, things: Sequence[Thing], room: int) -> _Said:
-        """Names up to a length with the marks of their evidence, and how many are left."""
         if len(things) > _MARKS_ALONE and self.words.language == "zh":
             things = [replace(each, shown=each.bare) for each in things]
         shown: list[Thing] = []

@@ -78,7 +78,6 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _telling(row: Mapping[str, Any], about: str) -> Iterator[tuple[int, str]]:
-    """The passages of one text, each with what it is worth."""
     own = row["kind"] in TEXTS[about]
     if not own and row["kind"] not in _WIDE:
         return

@@ -36,9 +36,7 @@ QUESTION = "question"
 class Writable(Protocol):
     """A graph that can be taken over for writing."""
 
-    def writing(self) -> AbstractContextManager[Store]:
-        """Give the store for writing, alone, for one block."""
-        ...
+    def writing(self) -> AbstractContextManager[Store]: ...
 
 
 def case_key(case: Case) -> str:

@@ -124,7 +124,6 @@ def _ids(content: str, *, square: bool) -> tuple[str, ...]:
 
 
 def _of_line(line: str, start: int) -> Iterator[Piece]:
-    """The sentences of one line."""
     found = {mark.start: mark for mark in marks(line)}
     inside = {place for mark in found.values() for place in range(mark.start, mark.end)}
     leading = start in found  # marks stand before what they belong to, all through the line
@@ -147,7 +146,6 @@ def _of_line(line: str, start: int) -> Iterator[Piece]:
 
 
 def _ends(line: str, at: int, past: int) -> bool:
-    """Whether a full stop ends a sentence, rather than an abbreviation, an initial or a number."""
     before = line[:at].rpartition(" ")[2].lstrip("([\"'（").lower()
     rest = line[past:].lstrip("\"'”’)")
     following = rest.lstrip()
@@ -264,7 +262,6 @@ def _without_inventions(text: str, pack: EvidencePack, removed: list[str]) -> st
 
 
 def _marked(piece: Piece, known: frozenset[str], removed: list[str]) -> Sentence:
-    """The sentence with its marks in one form, those of evidence that does not exist taken out."""
     parts: list[str] = []
     cites: list[str] = []
     at = 0

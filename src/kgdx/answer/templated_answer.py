@@ -92,7 +92,6 @@ def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
 
 
 def _publications(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
-    """One sentence for all publications on a disease."""
     citations = {each.id: each for each in pack.citations}
     groups: dict[str, list[_Named]] = {}
     for item in pack.items:
@@ -105,7 +104,6 @@ def _publications(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
 
 
 def _missing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
-    """What was looked for in vain, unless it was found by another name."""
     found = {_SAME_QUESTION.get(item.relation, item.relation) for item in pack.items if item.kind == "relation"}
     lacking: dict[tuple[str, ...], dict[str, None]] = {}
     for missing in pack.nothing:
@@ -134,7 +132,6 @@ def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]
 
 
 def _inferences(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
-    """One sentence for all diseases that match the same of what was given, those that match most first."""
     groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
     for item in items:
         if item.kind == "inference":
@@ -178,7 +175,6 @@ def _of_kind(items: Iterable[EvidenceItem], kind: str) -> list[EvidenceItem]:
 
 
 def _objects(group: Iterable[EvidenceItem]) -> list[_Named]:
-    """What is at the other end, entries of one name together, the most frequent first."""
     every = sorted(group, key=lambda item: -weight_of(item))
     often: dict[str, str] = {}
     for item in every:

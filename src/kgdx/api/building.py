@@ -373,7 +373,6 @@ def pull(
 
 
 def _embedded(store: str | Path | None) -> Settings:
-    """Return the settings for a graph in a folder."""
     settings = Settings.load(store)
     if settings.is_neo4j:
         raise UsageError(f"{settings.store} is a server", hint="build in a folder, then copy it with `kgdx push`")
@@ -399,7 +398,6 @@ def _index_names(chinese: bool, snapshot: Snapshot, tables: Callable[[], Exports
 
 
 def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
-    """Make the indexes of the graph that is there."""
     from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.ingest.pipeline.build_stages import index
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -413,7 +411,6 @@ def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
-    """Return what a build infers from its tables, and what it compiles from its snapshot."""
     from kgdx.ingest.alignment import mappings, same_names
     from kgdx.ingest.alignment.decisions import Decisions
     from kgdx.ingest.alignment.equivalence import SOURCE, infer
@@ -455,7 +452,6 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
 
 
 def _making(settings: Settings, *, engine: bool = True) -> dict[str, Any]:
-    """Return what every way to make a graph has in common."""
     if engine:
         from kgdx.graph.arcade import arcade_engine
 

@@ -53,11 +53,7 @@ def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
 
 
 def asking(policy: Policy) -> Policy:
-    """Return a policy that asks patients.
-
-    Raises:
-        UsageError: It asks none.
-    """
+    """Return a policy that asks patients."""
     if not (policy.capabilities.asks or policy.capabilities.may_ask):
         can = ((name, kind.capabilities) for name, kind in POLICIES.items())
         able = ", ".join(name for name, each in can if each.asks or each.may_ask)
@@ -80,11 +76,7 @@ def begun(graph: GraphContext, world: World, policy: Policy, case: Case, seed: i
 
 
 def resumed(world: World, policy: Policy, log: Sequence[Segment]) -> Episode:
-    """Return the episode of a log that nobody could change, until it waits.
-
-    Raises:
-        UsageError: The log cannot be gone on with on this graph.
-    """
+    """Return the episode of a log that nobody could change, until it waits."""
     return run_episode(world, resume(world, log), policy)
 
 
@@ -98,9 +90,6 @@ def verified(graph: GraphContext, world: World, policy: Policy, log: Sequence[Se
         world: What the episode acts on; without models.
         policy: That of the log.
         log: A log, or the beginning of one.
-
-    Raises:
-        UsageError: The log was changed, or is of another graph or version.
     """
     given = resume(World(), log[:1])
     episode = begun(graph, world, policy, given.case, given.seed)
@@ -126,7 +115,6 @@ def _said(segment: Segment) -> Reply:
 
 
 def finished(state: State) -> State:
-    """Return the state after a person has said that it is enough."""
     return state.add(Segment(Author.USER, Kind.LIMIT, "finished"))
 
 

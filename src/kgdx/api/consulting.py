@@ -106,7 +106,6 @@ class Consultation:
 
     @property
     def known(self) -> bool:
-        """Whether anything is known of the patient that the graph could compare."""
         return bool(self._episode.state.case.observed)
 
     @property
@@ -184,7 +183,6 @@ class Consultation:
         )
 
     def _dangerous(self) -> tuple[ToSettle, ...]:
-        """The dangerous diseases among those that are believed, the likeliest first."""
         ranker = self._graph.ranker
         numbers = ranker.beliefs(self._episode.state.case, MISSED).numbers.tolist()
         place = {number: at for at, number in enumerate(numbers)}
@@ -198,11 +196,7 @@ class Consultation:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """The diseases as they are ranked with what is known now; the consultation itself goes on unchanged.
-
-        Raises:
-            CaseError: Nothing is known that the graph could compare.
-        """
+        """The diseases as they are ranked with what is known now; the consultation itself goes on unchanged."""
         episode = self._episode
         if episode.waiting:
             episode = run_episode(self._world, finished(episode.state), self._policy)
@@ -248,9 +242,6 @@ class Consultation:
             said: Words in English or Chinese ("yes, in both hands", ``?``, ``三天前开始``), also "skip", "back" and
                 "finish"; ``True``, ``False``, ``None`` for not known; or a reply.
             number: Number of the question that is meant, where it may be another one by now.
-
-        Raises:
-            UsageError: No question waits, or another one than is meant; or the words are too long.
         """
         asked = self._pending(number)
         if isinstance(said, Reply):
@@ -281,9 +272,6 @@ class Consultation:
             status: ``present``, ``absent`` or ``unknown``.
             named: Ids of options of the question.
             text: Words, which are read where there is neither.
-
-        Raises:
-            UsageError: An option is none of the question's, or nothing is answered.
         """
         options = dict(self._pending(None).options)
         for id in named:
@@ -299,20 +287,12 @@ class Consultation:
         return text
 
     def skip(self) -> QuestionDocument | None:
-        """Pass over the question; it is not asked again.
-
-        Raises:
-            UsageError: No question waits.
-        """
+        """Pass over the question; it is not asked again."""
         self._pending(None)
         return self._take(Reply(skipped=True))
 
     def back(self) -> QuestionDocument | None:
-        """Take the last answer back, as if it had never been given, and ask its question again.
-
-        Raises:
-            UsageError: It is the first question.
-        """
+        """Take the last answer back, as if it had never been given, and ask its question again."""
         before = turns(self.log)
         given = [each for each in before if each.reply is not None]
         if not given:
@@ -322,11 +302,7 @@ class Consultation:
         return self.question
 
     def finish(self) -> QuestionDocument | None:
-        """Ask no more, and rank the diseases; there is no next question.
-
-        Raises:
-            UsageError: It has ended already.
-        """
+        """Ask no more, and rank the diseases; there is no next question."""
         self._pending(None)
         self._go_on(finished(self._episode.state))
         self.unread = False
@@ -391,7 +367,6 @@ class Consultation:
         )
 
     def _worded(self, asked: AskPatient) -> str:
-        """The question as a person would put it, where the table of questions has it."""
         words = None if asked.which or asked.order else wordings().get(asked.term or "")
         return "" if words is None else words.zh if self.language == "zh" else words.en
 

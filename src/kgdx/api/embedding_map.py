@@ -148,7 +148,6 @@ def _summed(values: Floats, rows: Ints, size: int) -> Floats:
 
 
 def _by_source(learned: Learned, kind: str) -> tuple[list[str], Ints]:
-    """Return the most common sources, and of each node which is its."""
     table = learned.snapshot.table(kind)
     if "source" not in table.column_names:
         raise UsageError(f"the snapshot keeps no source of a {kind}", hint="choose groups by links")

@@ -67,7 +67,6 @@ def open(
 
 
 def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
-    """Return what tells in words which stage of a build begins."""
     seen: set[str] = set()
 
     def told(event: Progress) -> None:

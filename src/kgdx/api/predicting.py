@@ -100,7 +100,6 @@ class Learned:
         )
 
     def _meant(self, text: str, kinds: Sequence[str]) -> Iterator[tuple[str, int]]:
-        """Yield kind and row of what an id or a name stands for."""
         exact = [(kind, self._ids(kind).index(text)) for kind in kinds if text in self._ids(kind)]
         if exact:
             yield from exact
@@ -212,7 +211,6 @@ def _ends(one: Node, other: Node) -> tuple[str, str]:
 
 
 def _relation(name: str) -> str:
-    """Return the table of the relation of diseases that a name of the ontology stands for, in lower or upper case."""
     wanted = str(name).strip().upper().replace("-", "_")
     tables = {EDGES[table].type: table for table in EDGES if table not in _NO_LINKS and _of_diseases(table)}
     if wanted not in tables:

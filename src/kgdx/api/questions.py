@@ -233,10 +233,6 @@ def connected(
         model: A model that is ready, the name of one at the endpoint, or ``None`` for the one that is set.
         limits: What it may cost.
         cached: Whether answers are kept for the next time.
-
-    Raises:
-        ConfigError: No model or endpoint is set.
-        UsageError: A cost is limited, and no prices are set.
     """
     if model is not None and not isinstance(model, str):
         return model, (0.0, 0.0)
@@ -368,7 +364,6 @@ def faults(state: State) -> Iterator[Issue]:
 
 
 def _unfit(told: Mapping[str, Any]) -> Iterator[Issue]:
-    """Say how many of the passages found have no room in the prompt."""
     if told["fit"] < told["of"] or told.get("cut"):
         fit = "the best one, cut," if told.get("cut") else f"{told['fit']}"
         message = f"{fit} of {told['of']} passages found fit into {told['budget']:,} tokens"

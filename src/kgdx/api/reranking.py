@@ -100,7 +100,6 @@ class Reranker:
 
     @property
     def prices(self) -> Prices:
-        """Of a million tokens read and written."""
         return self.world.prices
 
     @property
@@ -137,11 +136,7 @@ class Reranker:
         return found
 
     def listed(self, ids: Sequence[str], scores: Sequence[float]) -> Ranking:
-        """Return a ranking of these diseases in this order, such as another method has retrieved.
-
-        Raises:
-            UsageError: A disease is not among those that are ranked.
-        """
+        """Return a ranking of these diseases in this order, such as another method has retrieved."""
         ranker = self.graph.ranker
         named = (ranker.names.candidate(ranker.numbered(id))._asdict() for id in ids)
         pairs = enumerate(zip(named, scores, strict=True), 1)

@@ -19,11 +19,7 @@ MOST = 1000
 
 
 def search(graph: GraphContext, text: str, kinds: Sequence[str], limit: int) -> polars.DataFrame:
-    """Return what a name means, then what is called by names that begin with it, hold it, or come near.
-
-    Raises:
-        UsageError: The text is empty, a kind has no names, or the limit cannot be right.
-    """
+    """Return what a name means, then what is called by names that begin with it, hold it, or come near."""
     import polars
 
     if not text.strip():
@@ -44,11 +40,7 @@ def search(graph: GraphContext, text: str, kinds: Sequence[str], limit: int) -> 
 
 
 def ranked_disease(graph: GraphContext, name: str) -> str:
-    """Return the id of the ranked disease that an id or a name stands for.
-
-    Raises:
-        UsageError: None of the ranked diseases is called so, or several are.
-    """
+    """Return the id of the ranked disease that an id or a name stands for."""
     ranker = graph.ranker
     if ranker.number_of(name) >= 0:
         return name

@@ -39,12 +39,7 @@ def places(file: Path) -> tuple[dict[str, Any], int]:
 
 
 def mapped_columns(file: Path, rows: int | None = None, placed: Places | None = None) -> dict[str, Column]:
-    """Map a file's columns; without their places, and their number of rows, Arrow is asked for them.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is damaged.
-    """
+    """Map a file's columns; without their places, and their number of rows, Arrow is asked for them."""
     if placed is None or rows is None:
         placed, rows = places(file)
     raw = np.memmap(file, np.uint8, "r").view(np.ndarray)

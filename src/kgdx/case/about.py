@@ -130,7 +130,6 @@ class GeneNames:
         return self._known.get(_plain(gene))
 
     def nearest(self, gene: str) -> list[str]:
-        """Return the symbols that are most like an unknown one."""
         return get_close_matches(gene.upper(), self._symbols, n=3, cutoff=0.6)
 
     def known(self, case: Case) -> Case:

@@ -36,7 +36,6 @@ Row = dict[str, str]
 
 
 def is_admissions(folder: Path) -> bool:
-    """Say whether a folder holds such tables."""
     return _table(folder, STAYS) is not None
 
 

@@ -200,7 +200,6 @@ def _file(file: Path, known: Known) -> Iterator[Case | Failure]:
 
 
 def _parse(stream: io.TextIOWrapper, where: str, known: Known) -> Iterator[Case | Failure]:
-    """Tell JSON lines, one JSON document and plain text apart by the first line that holds anything."""
     lines = enumerate(_lines(stream, where), start=1)
     number, line = next(((at, text) for at, text in lines if text.strip()), (0, ""))
     if not line:

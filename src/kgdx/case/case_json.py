@@ -103,7 +103,6 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
 
 
 def _person(case: Case) -> dict[str, Any]:
-    """What is known of onset, family and candidate genes, where anything is."""
     said = {
         "onset": case.onset,
         "inheritance": list(case.family.inheritance),

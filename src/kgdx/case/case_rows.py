@@ -136,7 +136,6 @@ def _text(value: Any, key: str, where: str) -> str:
 
 
 def _terms(value: Any, key: str, where: str, *, hpo: bool = True) -> list[tuple[str, str]]:
-    """Terms and the words that were given for them."""
     if value is None:
         return []
     items = value if isinstance(value, list) else _split(_text(value, key, where))

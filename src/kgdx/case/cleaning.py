@@ -101,7 +101,6 @@ def unknown(term: str, resolution: Resolution) -> CaseError:
 
 
 def _with_values(given: tuple[Finding, ...], judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Findings as given, each with the value that comes to it, and those of the other values."""
     values = {(finding.id, finding.status): finding for finding in judged}
     joined = []
     for finding in given:
@@ -269,7 +268,6 @@ def read_text(
 
 
 def _unread(mentioned: Iterable[Mention], extraction: Extraction) -> tuple[Unread, ...]:
-    """What was not read of a text, without what says who the patient is."""
     said = [each.span for each in mentioned]
     return tuple(
         part

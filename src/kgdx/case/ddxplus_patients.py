@@ -124,7 +124,6 @@ class _Reading:
         self.issues.append(Issue("warning", f"{self.where}: {part}", message, remedy))
 
     def answer(self, said: str) -> None:
-        """Add what one evidence, with its value, says."""
         code, mark, value = said.partition(VALUE)
         evidence = evidences().get(code)
         if evidence is None:

@@ -60,7 +60,6 @@ class Evidence:
 
     @property
     def id(self) -> str:
-        """Its CURIE."""
         return f"{PREFIX}{self.code}"
 
     def answered(self, value: str) -> bool | None:
@@ -98,7 +97,6 @@ class Condition:
 
     @property
     def id(self) -> str:
-        """Its CURIE."""
         return condition_id(self.name)
 
 

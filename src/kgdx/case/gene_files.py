@@ -303,7 +303,6 @@ def _highest(values: Iterable[str]) -> float | None:
 def _annotated(
     info: Mapping[str, str], formats: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, str, str, str, float | None]]:
-    """Yield gene, symbol, consequence, impact and frequency of each annotation of a variant."""
     for key, usual in (("ANN", _ANN), ("CSQ", ()), ("BCSQ", _BCSQ)):
         names = formats.get(key, usual) if key != "ANN" else usual
         for entry in info.get(key, "").split(",") if key in info and names else ():

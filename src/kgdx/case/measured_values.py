@@ -65,17 +65,11 @@ class JsonReader(Protocol):
     def get(self, parent: Mapping[str, Any], key: str) -> Any:
         """Return a value, ``None`` where there is none."""
 
-    def child(self, parent: Mapping[str, Any], key: str, path: str = "") -> Mapping[str, Any]:
-        """Return an object, empty where there is none."""
-        ...
+    def child(self, parent: Mapping[str, Any], key: str, path: str = "") -> Mapping[str, Any]: ...
 
-    def objects(self, parent: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the objects of a list with their paths."""
-        ...
+    def objects(self, parent: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]: ...
 
-    def string(self, parent: Mapping[str, Any], key: str) -> str:
-        """Return a string, empty where there is none."""
-        ...
+    def string(self, parent: Mapping[str, Any], key: str) -> str: ...
 
 
 _UCUM = (("[iU]", "IU"), ("[IU]", "IU"), ("mm[Hg]", "mmHg"), ("Cel", "°C"), ("[degF]", "°F"), ("10*", "10^"))

@@ -39,7 +39,6 @@ class Family:
 
     @property
     def known(self) -> bool:
-        """Whether anything is known of it that can rank diseases."""
         return bool(self.consanguineous is not None or self.affected or self.inheritance)
 
 

@@ -133,7 +133,6 @@ def _age(value: Any) -> str | None:
 
 
 def _pmid(value: Any) -> str | None:
-    """A publication, of its number or of a patient's id that begins with it."""
     text = str(value).strip()
     found = _UID.fullmatch(text)
     number = found[1] if found else text.removesuffix(".0")

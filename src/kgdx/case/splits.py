@@ -116,7 +116,6 @@ class Split:
             raise CaseError(f"{path} cannot be written ({reason})", hint="choose another -o") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
         return {"schema": SCHEMA, "digest": self.digest, **self._content()}
 
     def _content(self) -> dict[str, Any]:

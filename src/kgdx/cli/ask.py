@@ -22,7 +22,6 @@ LONGEST = 1_000_000
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command()(ask)
 
 
@@ -118,7 +117,6 @@ def ask(
 
 
 def _told(segment: Segment) -> None:
-    """Say what is looked up while the answer is awaited."""
     plan = segment.data.get("artifact") if segment.name == "read_plan" else None
     if plan:
         names = ", ".join(each["action"] for each in plan["actions"])
@@ -158,7 +156,6 @@ def _language(given: str | None) -> Literal["en", "zh"] | None:
 
 
 def _present(found: Answer, result: AnswerOutput, store: str | None) -> None:
-    """Print the answer, and write the page where one is wanted."""
     if result.as_json:
         options.write_json(found.to_dict(private=result.trace))
     else:

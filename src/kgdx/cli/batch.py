@@ -28,7 +28,6 @@ FAILED_CASES = 7
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command()(batch)
 
 
@@ -107,7 +106,6 @@ class Diagnosing:
     options: Mapping[str, Any]
 
     def on(self, graph: Graph) -> Callable[[Case | Failure], Result]:
-        """Return what gives a case's line."""
         return lambda case: result(graph, case, self.options)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command()(consult)
 
 
@@ -183,7 +182,6 @@ class _Transcript:
         self.path = path
 
     def write(self, log: tuple[Segment, ...]) -> None:
-        """Put the log in the place of what the file had, whole or not at all."""
         if self.path is None:
             return
         from kgdx.episode import dump
@@ -199,7 +197,6 @@ class _Transcript:
 
 
 def _ask(consultation: Consultation) -> None:
-    """Ask until the consultation ends or nobody answers any more."""
     from kgdx.errors import UsageError
     from kgdx.results.consulted import say
     from kgdx.terms.replies import read_reply
@@ -231,7 +228,6 @@ def _lines() -> Iterator[str]:
 
 
 def _shown(question: QuestionDocument, consultation: Consultation) -> str:
-    """Return a question as the terminal shows it, with what can be chosen and the leading disease."""
     from kgdx.results.consulted import percent, say
 
     official = (
@@ -246,7 +242,6 @@ def _shown(question: QuestionDocument, consultation: Consultation) -> str:
 
 
 def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
-    """Say what was read in words, and what contradicts what was said before."""
     from kgdx.results.consulted import say
 
     language = consultation.language
@@ -264,7 +259,6 @@ def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
 
 
 def _close(consultation: Consultation) -> None:
-    """Say how it ended, what must not be missed, and what to examine."""
     from kgdx.results.consulted import say
 
     closing, language = consultation.closing, consultation.language

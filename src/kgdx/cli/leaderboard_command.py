@@ -134,7 +134,6 @@ def _leaderboard(
     budget: BudgetOptions,
     split: str = "",
 ) -> Leaderboard:
-    """Return who meets whom."""
     from kgdx.evaluate.contenders import choose
     from kgdx.evaluate.leaderboard import Leaderboard
 
@@ -149,7 +148,6 @@ def _board(
     patients: ContestOptions,
     budget: BudgetOptions,
 ) -> Board:
-    """What all methods share."""
     from kgdx.evaluate.contenders import Board
     from kgdx.evaluate.labels import Labels
     from kgdx.learn.recorded_cases import LIMITS, RecordedCases

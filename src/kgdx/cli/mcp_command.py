@@ -13,7 +13,6 @@ from kgdx.cli.options import Encoder, Store
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command()(mcp)
 
 

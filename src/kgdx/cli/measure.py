@@ -116,7 +116,6 @@ class PlanOptions:
     ] = None
 
     def at_once(self, access: LlmAccess | None) -> int:
-        """Return how many questions are asked at the same time."""
         return self.jobs or (1 if access is None else access.concurrency)
 
 

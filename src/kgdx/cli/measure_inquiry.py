@@ -105,7 +105,6 @@ def inquiry(
 
 
 def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str], list[Answers], Setting]:
-    """Selectors, kinds of answers and the setting that the options name."""
     from kgdx.episode.recorded_patient import Noise
     from kgdx.errors import UsageError
     from kgdx.evaluate.inquiries import ABLATIONS, ANSWERS, Setting
@@ -121,7 +120,6 @@ def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str]
 
 
 def _draw(written: InquiryFiles, result: dict[str, Any]) -> None:
-    """Write the picture and the page that are wanted."""
     from kgdx.cli import page_files
 
     if written.plot is not None:

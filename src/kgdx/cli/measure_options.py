@@ -123,7 +123,6 @@ def _models(
     asked: Sequence[OptionQuestion],
     asking: QuestionOptions,
 ) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
-    """The models by name, the one of --llm first, with their prices, and how many questions are asked at a time."""
     from kgdx.errors import UsageError
     from kgdx.evaluate.runner import CACHE
     from kgdx.evaluate.scripted_models import PREFIX

@@ -147,7 +147,6 @@ class RetrievalTask:
 
 
 def _measured(wanted: ArmOptions, chosen: Sequence[Arm], graph: Graph) -> RetrievedCases:
-    """Return what ranks cases by arms."""
     from kgdx.evaluate.labels import Labels
     from kgdx.evaluate.retrieval_accuracy import RetrievedCases, of_source
     from kgdx.evaluate.words_reader import words_reader
@@ -167,7 +166,6 @@ def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
 
 
 def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
-    """What is measured, and why the rest of all methods is not."""
     from kgdx.errors import UsageError
     from kgdx.evaluate.retrieval_accuracy import Arm
     from kgdx.evaluate.runner import able
@@ -197,7 +195,6 @@ def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
 
 
 def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: BudgetOptions, graph: Graph) -> list[Arm]:
-    """The first arm with each model, prompt and number of candidates."""
     models = listed(how.rerank)
     if not models:
         return []
@@ -223,7 +220,6 @@ def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Bu
 
 
 def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
-    """Say what the models will take at most, before any is asked."""
     from kgdx.case import Failure
     from kgdx.evaluate.model_order import ModelOrder
 
@@ -234,7 +230,6 @@ def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
 
 
 def _numbers(given: str) -> list[int]:
-    """Numbers of candidates that are re-ordered."""
     from kgdx.errors import UsageError
 
     parts = listed(given)

@@ -112,7 +112,6 @@ class TermOptions:
 
     @property
     def given(self) -> bool:
-        """Whether there is any."""
         return bool(self.hpo or self.exclude_hpo or self.withdrawn)
 
 
@@ -219,9 +218,7 @@ class PackageCommands(Protocol):
     """Commands that a package of its own brings."""
 
     @staticmethod
-    def register(group: typer.Typer) -> None:
-        """Add them to their group."""
-        ...
+    def register(group: typer.Typer) -> None: ...
 
 
 COMMANDS: Registry[PackageCommands] = Registry(
@@ -301,12 +298,10 @@ def plain(value: Any) -> Any:
 
 
 def writes_all(stream: TextIO) -> bool:
-    """Tell whether a stream can write every character, which it cannot in the encodings of old terminals."""
     return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def remark(message: str) -> None:
-    """Write a line that is not the result."""
     print(message, file=sys.stderr)
 
 

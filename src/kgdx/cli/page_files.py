@@ -108,7 +108,6 @@ def report(
 
 
 def _document(source: str) -> dict[str, object]:
-    """Read a JSON object."""
     import json
 
     from kgdx.errors import UsageError

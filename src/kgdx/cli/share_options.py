@@ -37,7 +37,6 @@ class Sharing:
 
     @property
     def shares(self) -> bool:
-        """Whether anybody but this process is wanted."""
         return self.ray is not None or (self.jobs or 1) > 1
 
     def out(

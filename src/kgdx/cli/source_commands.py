@@ -128,7 +128,6 @@ def check(
 def accept(
     name: Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source, or its manifest's file.")],
 ) -> None:
-    """Accept a source's licence, which is remembered with the date."""
     accept_licence(name)
 
 

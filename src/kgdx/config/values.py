@@ -18,7 +18,6 @@ LONGEST_WAIT_S = 86_400
 
 
 def first(env: Mapping[str, str], *names: str, default: str | None = None) -> str | None:
-    """Return the first variable that is set, and otherwise the default."""
     return next((env[name] for name in names if name in env), default)
 
 
@@ -72,7 +71,6 @@ def languages(text: str) -> tuple[str, ...]:
 
 
 def path_of(value: str | None) -> Path | None:
-    """Return a path in full."""
     return Path(value).expanduser().absolute() if value else None
 
 

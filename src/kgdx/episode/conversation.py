@@ -129,7 +129,6 @@ def requested(state: State, wish: AskModel) -> Request:
 
 
 def _covered(log: Sequence[Segment], messages: Sequence[Message]) -> tuple[tuple[int, ...], int]:
-    """Return the tokens of the conversation so far, and how much of the text to continue they cover."""
     *before, pending = exchanges(log)
     begun = [number for number, each in enumerate(before) if not each.wish.data["continues"]]
     if not begun or not all(each.result is not None and each.result.tokens for each in before[begun[-1] :]):
@@ -206,7 +205,6 @@ def training_sample(log: Sequence[Segment]) -> tuple[list[int], list[bool], list
 
 
 def _ended(sample: Completion, stops: Sequence[str]) -> Completion:
-    """Return a sample that ends before the first stop string, also of an endpoint that knows none."""
     places = [(place, each) for each in stops if (place := sample.text.find(each)) >= 0]
     if not places:
         return sample

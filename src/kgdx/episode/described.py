@@ -63,7 +63,6 @@ def line(kind: type[Action]) -> str:
 
 
 def purpose(kind: type[Action]) -> str:
-    """Return the first paragraph of an action's docstring."""
     return " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].split())
 
 
@@ -114,7 +113,6 @@ def _facts(kind: type[Action]) -> Iterator[str]:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """A field's type in words, from its JSON schema."""
     if "anyOf" in schema:
         return " or ".join("nothing" if one.get("type") == "null" else _type(one) for one in schema["anyOf"])
     if "enum" in schema:

@@ -115,7 +115,6 @@ def rounds_of(log: Iterable[Segment]) -> tuple[Round, ...]:
 
 
 def _came(step: Step, segment: Segment) -> Step:
-    """The step with what came of it."""
     if segment.kind is Kind.ERROR:
         return replace(step, error=message_of(segment), milliseconds=segment.milliseconds)
     kind = "tool" if step.action in ("recognise", "extract", "rank", "search") else "query"

@@ -52,7 +52,6 @@ class Episode:
 
     @property
     def log(self) -> tuple[Segment, ...]:
-        """The record of the whole episode."""
         return self.state.log
 
     @property
@@ -426,5 +425,4 @@ def _episode(state: State, policy: Policy) -> Episode:
 
 @cache
 def kgdx_version() -> str:
-    """Return the version of the installed package, which takes a while to find out."""
     return version("kgdx")

@@ -22,17 +22,13 @@ Result = TypeVar("Result")
 class Queries(Protocol):
     """Runs read templates; every store does, and so does a graph."""
 
-    def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template by name."""
-        ...
+    def run(self, template: str, /, **parameters: Any) -> list[Row]: ...
 
 
 class Compiled(Queries, Protocol):
     """Templates in their compiled form: the same rows as a store gives, sooner."""
 
-    def has(self, template: str, /) -> bool:
-        """Tell whether a template has a compiled form."""
-        ...
+    def has(self, template: str, /) -> bool: ...
 
     def answered(self, template: str, /, **parameters: Any) -> Any:
         """Return the rows with their digest (:class:`kgdx.graph.compiled_templates.Answered`)."""
@@ -43,69 +39,43 @@ class GraphLike(Queries, Protocol):
     """What an action may use of a graph: templates, and the tools compiled from it."""
 
     @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the graph."""
-        ...
+    def fingerprint(self) -> str: ...
 
     @property
-    def reader(self) -> FindingReader:
-        """Reads words into findings."""
-        ...
+    def reader(self) -> FindingReader: ...
 
     @property
-    def in_words(self) -> bool:
-        """Whether the graph has symptoms in words, which a patient's own words can be compared with."""
-        ...
+    def in_words(self) -> bool: ...
 
     @property
-    def in_texts(self) -> bool:
-        """Whether the graph has texts, which name phenotypes of diseases."""
-        ...
+    def in_texts(self) -> bool: ...
 
     @property
-    def ranker(self) -> Any:
-        """Ranks diseases."""
-        ...
+    def ranker(self) -> Any: ...
 
     @property
-    def bank(self) -> Any:
-        """Other patients of the graph, for the ranker to match with."""
-        ...
+    def bank(self) -> Any: ...
 
     @property
-    def ancestry(self) -> Ancestry:
-        """Knows the is-a hierarchy of phenotypes."""
-        ...
+    def ancestry(self) -> Ancestry: ...
 
     @property
-    def compiled(self) -> Any:
-        """Runs what has a compiled form."""
-        ...
+    def compiled(self) -> Any: ...
 
     @property
-    def names(self) -> Any:
-        """Looks up the names of entities."""
-        ...
+    def names(self) -> Any: ...
 
     @property
-    def belief_tracker(self) -> Any:
-        """Says where the diseases stand for a patient, and what could be done next."""
-        ...
+    def belief_tracker(self) -> Any: ...
 
     @property
-    def nearness(self) -> Any:
-        """Knows which findings are similar."""
-        ...
+    def nearness(self) -> Any: ...
 
     @property
-    def disease_words(self) -> Any:
-        """Finds diseases by the words of their names."""
-        ...
+    def disease_words(self) -> Any: ...
 
     @property
-    def texts(self) -> Any:
-        """Searches texts."""
-        ...
+    def texts(self) -> Any: ...
 
     @property
     def literature(self) -> Literature | None:
@@ -113,9 +83,7 @@ class GraphLike(Queries, Protocol):
         ...
 
     @property
-    def headings(self) -> Headings:
-        """Decides which MeSH heading a disease has."""
-        ...
+    def headings(self) -> Headings: ...
 
 
 class Operations:

@@ -23,9 +23,6 @@ def resume(world: World, log: Iterable[Segment]) -> State:
     Args:
         world: What the episode acts on; it needs a graph where artifacts are to be made again.
         log: The log from its start, with its words, up to any segment.
-
-    Raises:
-        UsageError: The log is not whole, is redacted, or was begun on another graph.
     """
     segments = iter(log)
     first = next(segments, None)
@@ -55,9 +52,6 @@ def policy_of(log: Iterable[Segment], **settings: Any) -> Policy:
     Args:
         log: The log.
         settings: In place of those that the log gives.
-
-    Raises:
-        UsageError: The log has no beginning, or no such policy is installed.
     """
     first = next(iter(log), None)
     if first is None or first.kind is not Kind.START:
@@ -121,7 +115,6 @@ def _made_again(world: World, state: State) -> State:
 
 
 def _same(state: State, wish: Wish, outcome: Outcome, digest: str | None = None) -> State:
-    """Return the state if an action found what the log says."""
     expected = state.log[-1].data.get("digest", "") if digest is None else digest
     if (outcome.artifact.digest() if outcome.artifact is not None else "") != expected:
         hint = "resume it on the graph and with the version of kgdx that began it"

@@ -101,23 +101,15 @@ class Wished(Protocol):
     """What a state has to know of a wish; :class:`kgdx.episode.wish.Wish` is one."""
 
     @property
-    def name(self) -> str:
-        """What is wished."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def effect(self) -> Any:
-        """Who does it."""
-        ...
+    def effect(self) -> Any: ...
 
     @property
-    def key(self) -> str:
-        """Equal for equal wishes."""
-        ...
+    def key(self) -> str: ...
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the fields that hold nobody's words."""
-        ...
+    def parameters(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +263,6 @@ class State:
         return False
 
     def fresh(self, entry: Entry) -> bool:
-        """Tell whether what an artifact was made from holds still."""
         return all(self.known(each) == was for each, was in zip(entry.reads, entry.stamp, strict=True))
 
     def known(self, what: Reads) -> Hashable:
@@ -283,7 +274,6 @@ class State:
         return self._known[what]
 
     def stamp(self, reads: Iterable[Reads]) -> tuple[Hashable, ...]:
-        """Return what an artifact that reads this is bound to."""
         return tuple(self.known(each) for each in reads)
 
     def view(self, reads: Iterable[Reads], previous: type[Artifact] | None = None) -> State:

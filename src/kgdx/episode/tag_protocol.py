@@ -152,7 +152,6 @@ class Reading:
 
     @property
     def acts(self) -> tuple[Block, ...]:
-        """The agent's acts, in order, refused ones among them."""
         return tuple(each for each in self.blocks if each.own and each.tag in ACTS)
 
 
@@ -220,7 +219,6 @@ class _Reader:
         self._diagnosed = False
 
     def add(self, span: Span) -> None:
-        """Read one more span."""
         if span.own:
             self._own(span.text)
         else:
@@ -228,7 +226,6 @@ class _Reader:
         self._at += len(span.text)
 
     def done(self, ended: bool) -> Reading:
-        """Return what was read."""
         if ended and not self._diagnosed:
             self._violated("undiagnosed", self._at, "there is no diagnosis")
         return Reading(tuple(self.blocks), tuple(sorted(self.violations, key=lambda each: each.place)))
@@ -360,7 +357,6 @@ def _queries(text: str) -> tuple[Item, ...]:
 
 
 def _call(text: str) -> tuple[str, tuple[Item, ...], str]:
-    """Return the act of a call in JSON, what it names, and what is wrong with it."""
     try:
         found = json.loads(text) if len(text) < 20_000 else None
     except (ValueError, RecursionError):

@@ -45,16 +45,13 @@ class Wish(BaseModel, ABC):
         return None
 
     def parameters(self) -> dict[str, Any]:
-        """Return the fields that hold nobody's words as plain JSON values."""
         return self.model_dump(mode="json", exclude=set(self.private) or None)
 
     def words(self) -> dict[str, Any]:
-        """Return the fields that may hold somebody's words as plain JSON values."""
         return self.model_dump(mode="json", include=set(self.private)) if self.private else {}
 
     @property
     def key(self) -> str:
-        """Equal for equal wishes."""
         return f"{self.name}{self.model_dump_json()}"
 
 
@@ -373,7 +370,6 @@ def parsed(kind: type[W], name: Any, fields: Mapping[str, Any]) -> W:
 
 
 def _named(name: str, registry: Actions) -> type[Action] | None:
-    """The action of a name or alias, in any case."""
     wanted = name.strip().lower()
     if wanted in registry:
         return registry[wanted]

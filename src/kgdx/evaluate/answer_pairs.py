@@ -122,7 +122,6 @@ class PairedEvaluation:
         return "" if self.judge is None else self.judge.id
 
     def _order(self, id: str, arms: tuple[str, ...]) -> tuple[str, ...]:
-        """The answers, then their judgements in an order drawn by the question."""
         turned = hashlib.sha256(f"{self.seed}/{id}".encode("utf-8", "surrogatepass")).digest()[0] % 2
         judging = [arm for arm in arms if arm not in ARMS]
         return (*(arm for arm in arms if arm in ARMS), *(judging[::-1] if turned else judging))

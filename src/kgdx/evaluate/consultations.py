@@ -193,7 +193,6 @@ class ConsultEvaluation:
         return Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
 
     def _encounter(self, osce: Osce) -> Encounter:
-        """The patient, who by rules knows of findings what is read in the story, and whoever measures."""
         try:
             told = read_text(osce.told, self.graph.reader, self.graph.ancestry, words=True)
         except CaseError:

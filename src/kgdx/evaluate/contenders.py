@@ -66,7 +66,6 @@ class Board:
     split: str = ""
 
     def right(self, id: str) -> tuple[int, ...]:
-        """Return the numbers of the candidates that are right for a patient."""
         return self.labels.of(self.ward.cases[id]).right
 
     def told(self, id: str) -> Case:

@@ -203,7 +203,6 @@ class OptionMaker:
         return Labels(self._graph.ranker, self._graph.snapshot, lambda: self._graph.names)
 
     def _question(self, asked: _Subject, language: str, rests: Iterable[str]) -> OptionQuestion | None:
-        """The first right option that others resemble and that is held as wanted, those in documents first."""
         name, entities = asked.names.get(language), asked.entities
         if name is None:
             return None
@@ -231,7 +230,6 @@ class OptionMaker:
         return None
 
     def _others(self, asked: _Subject, row: int, true: set[str], language: str) -> list[str]:
-        """Options beside a right one that nothing says to be true of the subject."""
         found: dict[str, str] = {}
         plain = {folded(each) for each in true}
         for other in asked.others(row):
@@ -244,7 +242,6 @@ class OptionMaker:
         return [*found.values()]
 
     def _placed(self, id: str, gold: str, others: Sequence[str]) -> tuple[dict[str, str], str]:
-        """The options in an order by chance, and the letter of the right one."""
         plain = {folded(gold): gold}
         for each in others:
             if len(plain) < OPTIONS:
@@ -265,7 +262,6 @@ class OptionMaker:
 
     @cached_property
     def _texts(self) -> dict[str, list[Piece]]:
-        """The graph's texts by the id of what they are about."""
         mentions = self._graph.snapshot.table("mentions").to_pydict()
         documents = self._graph.snapshot.table("document").column("id").to_pylist()
         pairs = zip(mentions["document"], mentions["disease"], strict=True)
@@ -307,7 +303,6 @@ class OptionMaker:
     def _beside(
         self, kind: str, disease: int, known: set[int], relations: Mapping[int, Sequence[int]]
     ) -> Callable[[int], Iterable[int]]:
-        """What gives the options beside a right one, those nearest to it first."""
         seed, like = f"{self._wanted.seed}/{kind}/{self._diseases.ids[disease]}", self._like
         if kind == "finding":
             true = {row for each in known for row in like.above(each)}
@@ -321,7 +316,6 @@ class OptionMaker:
         having = self._having(kind, relations)
 
         def beside(row: int) -> Iterator[int]:
-            """What stands beside an entity in other diseases, then what stands beside that."""
             ring, seen = [row], {row, *known}
             for _ in range(_RINGS):
                 owners = sorted({each for one in ring for each in having[one]}, key=lambda each: digest(seed, each))
@@ -333,7 +327,6 @@ class OptionMaker:
         return beside
 
     def _having(self, kind: str, relations: Mapping[int, Sequence[int]]) -> Mapping[int, Sequence[int]]:
-        """What has each entity."""
         if kind not in self._owners:
             found: dict[int, list[int]] = defaultdict(list)
             for disease, rows in relations.items():
@@ -347,7 +340,6 @@ class OptionMaker:
         return {}
 
     def _headings(self) -> Iterator[_Subject]:
-        """The findings with one term directly above them, whose siblings are the other options."""
         like, terms = self._like, NodeNames(self._graph, "phenotype")
         for row in sorted(like.abnormal, key=lambda row: digest(self._wanted.seed, "heading", terms.ids[row])):
             id, above = terms.ids[row], like.parents[row]

@@ -121,7 +121,6 @@ class _QuestionMaker:
     splits: tuple[Split, ...]
 
     def related(self, kind: str, order: Sequence[_Disease]) -> Iterator[tuple[_Disease, tuple[Gold, ...]]]:
-        """The diseases that have relations of a kind, with their other ends."""
         for begin in range(0, len(order), _BATCH):
             batch = order[begin : begin + _BATCH]
             found: dict[str, dict[str, Gold]] = {}
@@ -132,7 +131,6 @@ class _QuestionMaker:
                     yield disease, tuple(found[disease.id].values())
 
     def get(self, kind: str, disease: _Disease, entities: tuple[Gold, ...]) -> Iterator[BenchmarkQuestion]:
-        """The questions for what a disease is related to."""
         for wording in self._wordings(f"get_{kind}", disease.id):
             name = disease.names[wording.language]
             yield self._question(wording, disease, (name,), entities, (disease.id,))

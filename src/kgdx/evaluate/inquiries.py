@@ -176,7 +176,6 @@ class Inquiries:
         return SimulatedPatient(case, self.graph.ancestry, answers == "named", complete, setting.noise, setting.seed)
 
     def _stands(self, case: Case, right: Sequence[int]) -> tuple[float | None, float, float]:
-        """Rank and share of the right disease, and the share of the leading one."""
         ranker = self.graph.ranker
         scored = ranker.score_query(ranker.query(case.evidence)[0])  # what is unknown changes no score
         share = ranker.posterior(scored)
@@ -208,7 +207,6 @@ def _forgotten(state: State, first: Case, turns: Sequence[tuple[Finding, ...]]) 
 
 
 def arm_of(selector: str, answers: Answers) -> str:
-    """Return what the runner calls a selector that is answered so."""
     return f"{selector} {answers}"
 
 
@@ -333,7 +331,6 @@ def _curve(records: Sequence[Record], length: int, *, by_disease: bool = False) 
 
 
 def _ended(records: Sequence[Record], share: float) -> dict[str, Any]:
-    """How consultations would end when the leading disease reaches a share."""
     ends = [next((q for q, led in enumerate(each.get("leading", ())) if led >= share), None) for each in records]
     reached = [((each["ranks"][q] or MISS) <= 1, q) for each, q in zip(records, ends, strict=True) if q is not None]
     return {
@@ -344,7 +341,6 @@ def _ended(records: Sequence[Record], share: float) -> dict[str, Any]:
 
 
 def _paired(ours: Sequence[Record], others: Sequence[Record], length: int) -> dict[str, Any]:
-    """Differences of the figures after the last question, with their intervals over publications."""
     each = values(_ranks(ours, length)[:, -1]) - values(_ranks(others, length)[:, -1])
     low, high = bootstrap(each, _clusters(ours))
     return {

@@ -77,7 +77,6 @@ class Kinship:
         return _joined([*start[alike], *end[alike]], [*end[alike], *start[alike]])
 
     def _above(self, rows: set[int]) -> set[int]:
-        """Rows of all groups, also through others, that hold one of some diseases."""
         found: set[int] = set()
         reached = rows
         while reached := {above for row in reached for above in self._groups.get(row, ())} - found:

@@ -121,7 +121,6 @@ class Labels:
         return ()
 
     def _within(self, ids: list[str]) -> tuple[int, ...]:
-        """The candidates that a relation says to be narrower than one of some diseases."""
         rows = self._ranker.names.diseases
         wanted = [rows[id] for id in ids if id in rows]
         broad, narrow = self._broader

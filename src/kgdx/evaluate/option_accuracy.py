@@ -192,7 +192,6 @@ class OptionEvaluation:
             raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
 
     def _ready(self, name: str) -> str:
-        """Return an arm that has what it needs."""
         arm = next(each for each in self.arms if each.name == name)
         if arm.model and arm.model not in self.models:
             raise UsageError(f"the arm {arm.name[:60]!r} asks a model that is not connected")

@@ -133,7 +133,6 @@ def lettered(given: object) -> dict[str, str]:
 
 
 def letters(given: object) -> str | None:
-    """Return the letter of the right option, if one is given."""
     return None if given is None or given == "" else words(given, "the right option").strip().upper()
 
 
@@ -321,7 +320,6 @@ def _table(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:
 
 
 def _is_first_row(cells: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether the first line of a table is a row with these columns, not their names."""
     told = any(cell.casefold() == columns[0] for cell in cells)
     return not told and len(cells) == len(columns) and cells[-1] in columns[1:-1]
 

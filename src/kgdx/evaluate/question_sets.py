@@ -87,7 +87,6 @@ class BenchmarkQuestion(_Form):
         return [{"name": each} if isinstance(each, str) else each for each in gold]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object, without what is empty."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @property
@@ -149,7 +148,6 @@ def write_questions(questions: Iterable[BenchmarkQuestion]) -> str:
 
 
 def set_digest(questions: Iterable[BenchmarkQuestion]) -> str:
-    """Return a digest of a whole set, whatever its order."""
     return hashlib.sha256("".join(sorted(each.digest for each in questions)).encode()).hexdigest()[:16]
 
 

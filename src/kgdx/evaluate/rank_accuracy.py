@@ -116,7 +116,6 @@ class RankedCases:
             record |= self._ranks("withheld", self._withheld.score(scored, columns).total, tuple(columns))
 
     def _ranks(self, name: str, total: Floats, right: tuple[int, ...]) -> Record:
-        """The rank of the disease among diseases, and of its family among families."""
         if not right:
             return {}
         found = {name: mean_rank(total, right), f"{name} family": self._families.rank(total, right)}

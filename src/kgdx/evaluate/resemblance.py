@@ -123,7 +123,6 @@ class Resemblance:
         return found
 
     def subject(self, disease: int) -> str:
-        """Return the id that stands for a disease and its equivalents."""
         return min(self.diseases[row] for row in self.members(disease))
 
     def near(self, disease: int) -> list[int]:
@@ -172,5 +171,4 @@ class NodeNames:
 
 
 def digest(*parts: object) -> str:
-    """Return a number by chance, which is the same for the same parts, in hexadecimal digits."""
     return hashlib.sha256("/".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()

@@ -202,7 +202,6 @@ class RetrievedCases:
         return last
 
     def _scores(self, patient: _Patient, method: Retrieval) -> tuple[Floats, float]:
-        """The scores by a method, and the milliseconds that they took."""
         if id(method) not in patient.scores:
             begin = time.perf_counter()
             scores = method.scores(method.query(patient.case))
@@ -368,7 +367,6 @@ def _orders(told: Sequence[Record]) -> dict[str, Any]:
 
 
 def _shaped(values: Sequence[Any] | Floats, at: Sequence[int]) -> dict[str, dict[str, Any]]:
-    """Measure → K → value, of values in that order."""
     listed = [each.tolist() if isinstance(each, np.ndarray) else float(each) for each in values]
     return {
         name: dict(zip(map(str, at), listed[place * len(at) :], strict=False)) for place, name in enumerate(MEASURES)
@@ -382,7 +380,6 @@ def _interval(
 
 
 def _paired(found: Mapping[str, Sequence[Record]], at: Sequence[int]) -> dict[str, Any]:
-    """Differences of each arm from the first, with intervals over patients and over labels."""
     (base, first), *others = found.items() if found else [("", [])]
     shown: dict[str, Any] = {}
     for name, told in others:

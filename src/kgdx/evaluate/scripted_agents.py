@@ -185,7 +185,6 @@ def _prose(asked: AgentPrompt) -> str:
 
 
 def _malformed(asked: AgentPrompt) -> str:
-    """It gives JSON that is damaged, or says something else."""
     right = _right(asked)
     damaged = (
         "",

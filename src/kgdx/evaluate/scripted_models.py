@@ -57,7 +57,6 @@ class SectionedPrompt:
 
     @property
     def chance(self) -> int:
-        """A number that is the same for the same prompt."""
         return int(hashlib.sha256(self.words.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16)
 
     def section(self, title: str) -> str:
@@ -232,7 +231,6 @@ def _plan(*actions: dict[str, Any], thought: str = "This is what the question as
 
 
 def _cited(prompted: ScriptedPrompt) -> list[str]:
-    """Sentences that say what the evidence says, with its marks."""
     items = [(id, _STOPS.sub(",", " ".join(text.split())).rstrip(",")) for id, text in prompted.evidence.items()]
     groups = [items[at : at + _IN_A_SENTENCE] for at in range(0, len(items), _IN_A_SENTENCE)]
     comma, stop = ("、", "。") if prompted.language == "zh" else (", ", ".")
@@ -300,7 +298,6 @@ def _malformed(prompted: ScriptedPrompt) -> str:
 
 
 def _adversarial(prompted: ScriptedPrompt) -> str:
-    """It follows instructions that nobody gave, asks for far too much, and cites what does not exist."""
     if prompted.task == "plan":
         right = right_action(prompted.asked) if prompted.asked and prompted.asked.action else {"action": "rank"}
         attacks: tuple[Callable[[], str], ...] = (
@@ -330,7 +327,6 @@ def _adversarial(prompted: ScriptedPrompt) -> str:
 
 
 def _judge(prompted: ScriptedPrompt) -> str:
-    """It counts how many names of the reference stand in the answer."""
     if prompted.task != "judge":
         return _right(prompted)
     names = [name for name in re.split(r"、|, | and ", prompted.section("Reference answer")) if name]

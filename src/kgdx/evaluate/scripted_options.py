@@ -92,7 +92,6 @@ def _read(asked: str, options: Mapping[str, str], evidence: str) -> str | None:
 
 
 def _items(evidence: str) -> Iterable[str]:
-    """The items of a prompt's evidence, each with what its line says of all of them."""
     for line in evidence.split("\n"):
         try:
             group = json.loads(line)

@@ -92,7 +92,6 @@ class Synthesis:
             raise StoreError(message, hint="load annotations with `kgdx build`")
 
     def _annotations(self, snapshot: Snapshot) -> Sparse:
-        """Disease → its phenotypes with their frequencies, the highest that is stated."""
         disease, term = (snapshot.column("has_phenotype", name) for name in ("disease", "phenotype"))
         frequency = stated(snapshot, "has_phenotype").frequency
         frequency = np.where(np.isnan(frequency), UNSTATED, frequency)
@@ -159,7 +158,6 @@ class Synthesis:
         return term
 
     def _unrelated(self, terms: Ints, n: int, chance: np.random.Generator) -> list[int]:
-        """Terms that are no annotated one, and stand neither above nor below one."""
         if not n:
             return []
         own = set(terms.tolist())

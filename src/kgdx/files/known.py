@@ -97,7 +97,6 @@ def known(folder: Path, names: Iterable[str], before: Files | None = None) -> di
 
 
 def _told_apart(folder: Path, found: dict[str, Known]) -> dict[str, Known]:
-    """Give files of one size and one time of change times that differ by nanoseconds, unless they are equal."""
     taken: dict[tuple[int, int], str] = {}
     for name, each in found.items():
         changed = each.changed
@@ -155,7 +154,6 @@ def touched(folder: Path, files: Files) -> bool:
 
 
 def as_document(files: Files) -> dict[str, list[object]]:
-    """Return a list as JSON values."""
     return {name: [was.size, was.changed, was.sha256] for name, was in sorted(files.items())}
 
 
@@ -174,7 +172,6 @@ def from_document(document: object) -> dict[str, Known]:
 
 
 def digest_of(document: object) -> str:
-    """Return the digest of JSON values."""
     return hashlib.sha256(json.dumps(document, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -153,7 +153,6 @@ class CaseIndex:
         return [*self._synthetic.tolist(), *named, *reported]
 
     def _told(self, near: Sequence[Near], total: Ints, best: Ints, asked: int) -> list[Row]:
-        """The rows of cases."""
         found = [{name: column[row] for name, column in self._shown.items()} for row in best.tolist()]
         scores = (total / (asked * UNIT)).tolist()
         matched = self._matched(near, best)
@@ -186,7 +185,6 @@ class CaseIndex:
         return found
 
     def _matched(self, near: Sequence[Near], cases: Ints) -> list[list[str]]:
-        """For each case its phenotypes that are nearest to the things, in their order."""
         found: list[list[str]] = [[] for _ in cases]
         size = len(self._phenotypes)
         position, owner = gather(self._start, cases)
@@ -220,7 +218,6 @@ class CaseIndex:
 
     @cached_property
     def _reported(self) -> dict[str, list[int]]:
-        """Rows of the cases that a publication reports."""
         found: defaultdict[str, list[int]] = defaultdict(list)
         for row, publications in enumerate(self._cases.column("publications").to_pylist()):
             for each in publications or ():
@@ -238,7 +235,6 @@ class CaseIndex:
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        """Rows of the cases by id, and by label."""
         found: defaultdict[str, list[int]] = defaultdict(list)
         for name in ("id", "label"):
             for row, each in enumerate(self._cases.column(name).to_pylist()):
@@ -251,14 +247,12 @@ class CaseIndex:
         return np.flatnonzero(np.array([bool(each) for each in self._cases.column("synthetic").to_pylist()], bool))
 
     def _of_source(self, source: str) -> Ints:
-        """For each observation, whether the source states it."""
         import pyarrow.compute as pc
 
         stated: Ints = pc.fill_null(pc.equal(self._sources, source), False).to_numpy()
         return stated
 
     def _replace(self, saved: Sequence[Row]) -> None:
-        """Put the saved cases in the place of those that the snapshot holds."""
         import pyarrow as pa
 
         old = [source == USER for source in self._cases.column("source").to_pylist()]

@@ -59,7 +59,6 @@ class Evidence:
     def _meeting(
         self, annotations: Iterable[tuple[int, Row]], findings: Sequence[str], order: Sequence[str]
     ) -> list[Row]:
-        """Return annotations at findings or above them, then those below them, each with the way there."""
         given = self._phenotypes(findings)
         exact, below = [], []
         for term, row in annotations:
@@ -161,7 +160,6 @@ class Evidence:
         return {f"{name}_ids": [self._ids[row] for row in way], f"{name}_names": [self._names[row] for row in way]}
 
     def _above(self, term: int) -> dict[int, Way]:
-        """The shortest way to a term itself and to all above it, of equally short ones the first by ids."""
         if term in self._ways:
             return self._ways[term]
         found: dict[int, Way] = {term: (term,)}

@@ -176,7 +176,6 @@ class CompiledQueries:
         self._lock = threading.RLock()
 
     def has(self, name: str) -> bool:
-        """Whether a template has a compiled form."""
         return name in COMPILED
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
@@ -264,7 +263,6 @@ class CompiledQueries:
         return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
 
     def _inferred(self, name: str, how: _Inferring, bound: Mapping[str, Any]) -> list[Row]:
-        """Diseases by how many of the given things they are linked with."""
         pairs = [(r["given"], r["id"]) if isinstance(r, Mapping) else (r, r) for r in bound[how.parameter]]
         known = self._numbers(how.nodes, [id_ for _, id_ in pairs])
         groups: defaultdict[str, set[int]] = defaultdict(set)
@@ -283,7 +281,6 @@ class CompiledQueries:
         return self._matches(how.nodes, linked, best, counts[best], sorted(set().union(*groups.values())))
 
     def _matches(self, table: str, linked: Links, best: Ints, counts: Ints, nodes: Iterable[int]) -> list[Row]:
-        """The rows of the best diseases, each with the nodes that it is linked with."""
         ids, names = (self._values("disease", column) for column in ("id", "name"))
         rows: list[Row] = [
             {"id": ids[disease], "name": names[disease], "matched": count, "matched_ids": [], "matched_names": []}
@@ -325,7 +322,6 @@ class CompiledQueries:
         ]
 
     def _typical(self, diseases: Sequence[str], limit: int) -> list[Row]:
-        """The most frequent phenotypes of diseases."""
         start, term, share = self._once(_TYPICAL, lambda: typical(self._snapshot, _UNSTATED))
         rows: list[Row] = []
         for id_, disease in sorted(self._numbers("disease", diseases).items()):
@@ -380,8 +376,6 @@ class CompiledQueries:
         return {name: self._values("phenotype", name)[row] for name in ("id", "name")}
 
     def _edges(self, name: str) -> tuple[Mapping[str, Column], Ints]:
-        """A relation's columns and where the rows of each disease begin."""
-
         def make() -> tuple[Mapping[str, Column], Ints]:
             either = name == "has_comorbidity"
             columns = stated_by_either(self._snapshot) if either else self._snapshot.columns(name)
@@ -396,7 +390,6 @@ class CompiledQueries:
         return {id_: known[id_] for id_ in ids if id_ in known}
 
     def _values(self, table: str, column: str) -> list[Any]:
-        """A column of a node table."""
         return self._snapshot.values(table, column).all
 
     def _once(self, key: str, make: Callable[[], Any]) -> Any:

@@ -315,12 +315,10 @@ def difference(
 
 
 def sampled(tables: Iterable[GraphTable]) -> bool:
-    """Whether there are relations among the tables that are large enough to be compared by samples."""
     return any(isinstance(table, RelationTable) and table.rows.num_rows > WHOLE_ROWS for table in tables)
 
 
 def _there(table: GraphTable, target: Neo4jStore) -> GraphTable:
-    """The same class or relation as the server has it."""
     columns = _properties(table)
     if isinstance(table, NodeTable):
         return replace(table, rows=target.export_nodes(table.label, columns))

@@ -236,12 +236,10 @@ class Snapshot:
 
     @property
     def path(self) -> Path:
-        """The snapshot's folder."""
         return self._path
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the build that it was compiled from."""
         return str(self._manifest["fingerprint"])
 
     @property
@@ -254,7 +252,6 @@ class Snapshot:
         return known.digest_of({name: was.sha256 for name, was in listed.items() if name not in _CASES})
 
     def rows(self, name: str) -> int:
-        """Return the number of rows of a table, without opening it."""
         return int(self._manifest["tables"][self._known(name)])
 
     def table(self, name: str) -> pa.Table:
@@ -311,7 +308,6 @@ class Snapshot:
         return self._columns[name]
 
     def _mapped(self, name: str) -> dict[str, Column]:
-        """A table's columns, which have to fit the manifest and the tables that its rows are numbers of."""
         rows, kinds = self.rows(name), TABLES[name]
         if not rows:
             return {column: Column.absent(kind, 0) for column, kind in kinds.items()}

@@ -38,7 +38,6 @@ class Links:
     linked: Ints
 
     def of(self, node: int) -> Ints:
-        """Return what a node is linked with."""
         return self.linked[self.start[node] : self.start[node + 1]]
 
     def has(self, node: int, wanted: Ints) -> Ints:
@@ -144,7 +143,6 @@ def typical(snapshot: Snapshot, unstated: float) -> tuple[Ints, Ints, Floats]:
 
 
 def _pairs(snapshot: Snapshot, edges: Sequence[str]) -> tuple[Ints, Ints]:
-    """Disease and node of each edge."""
     diseases, nodes = [], []
     for name in edges:
         first, second = tuple(TABLES[name])[:2]

@@ -112,7 +112,6 @@ def conformed(table: GraphTable, schema: Schema) -> pa.Table:
 
 
 def ordered(tables: Sequence[GraphTable]) -> list[GraphTable]:
-    """The tables, nodes before the edges that need them."""
     return sorted(tables, key=lambda table: isinstance(table, RelationTable))
 
 
@@ -122,7 +121,6 @@ def present(row: Row) -> Row:
 
 
 def misfit(what: str) -> StoreError:
-    """The error for a delta that was not made from the graph it is applied to."""
     return StoreError(f"the change does not fit the graph: {what}", hint="build the graph again with `kgdx build`")
 
 
@@ -169,7 +167,6 @@ class OwnStore(Closing):
             raise StoreError(f"the graph at {store.url} is open for reading only", hint="open it with read_only=False")
 
     def _lacking(self, built: Row, hint: str) -> bool:
-        """Return whether the ontology has gained something since the graph was built, which a writer has to make."""
         version = built["schema_version"]
         if fits(version, built["schema_checksum"]):
             return False

@@ -300,7 +300,6 @@ def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
 
 
 def _known(schema: Schema, placeholder: str) -> set[str]:
-    """Names of the ontology that may stand in a placeholder's place."""
     if placeholder != "property":
         return {*schema.nodes, *schema.relations}
     described = [each.properties for each in schema.nodes.values()]

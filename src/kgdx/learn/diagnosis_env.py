@@ -79,7 +79,6 @@ class _Dealt:
         return self.game.patients[id]
 
     def _shown(self, at: Progress, offered: Listing, row: int) -> str:
-        """Return what is known, which diseases lead, and what can be chosen, in words."""
         names, terms = self.game.tracker.ranker.names, self.game.tracker.ranker.terms
 
         def called(rows: Iterable[int]) -> str:

@@ -87,7 +87,6 @@ def learn_embeddings(
 
 
 def _described(graph: HeteroGraph, parts: LinkSplit, trained: Trained) -> dict[str, Any]:
-    """What a card says of the graph and of what came of the training."""
     return {
         "nodes": {kind: len(rows) for kind, rows in graph.rows.items()},
         "links": {name: edges.shape[1] for name, edges in graph.edges.items()},
@@ -106,7 +105,6 @@ def _versions() -> dict[str, str]:
 
 
 def _write(folder: Path, card: dict[str, Any], graph: HeteroGraph, trained: Trained) -> None:
-    """Write a folder of embeddings whole, then put it in the place of the one before."""
     import json
 
     arrays: dict[str, Any] = {f"links.{name}": edges.astype(np.int32) for name, edges in graph.edges.items()}

@@ -181,7 +181,6 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
 
     @property
     def offered(self) -> tuple[Wish, ...]:
-        """The wishes that can be chosen now, in the order of their places."""
         return self._offered
 
     @property
@@ -236,7 +235,6 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
 
 
 def _check(world: World, wish: Wish) -> None:
-    """Refuse a wish that an environment on this world cannot do."""
     there = {
         "graph": world.graph is not None or (isinstance(wish, Action) and wish.pure),
         "patient": world.patient is not None,

@@ -319,7 +319,6 @@ def _described(graph: HeteroGraph) -> csr_array:
 
 
 def _cooccurring(graph: HeteroGraph, least: int) -> list[Ints]:
-    """The pairs of symptoms that at least so many diseases share."""
     from scipy.sparse import csr_array, triu
 
     if not least or "has_symptom" not in graph.edges:

@@ -136,7 +136,6 @@ class _Run:
 
     @property
     def stopped(self) -> bool:
-        """Whether the held-out links have not been told better for long enough."""
         return bool(self.how.patience and self.parts.stopping and self.epoch - self.best >= self.how.patience)
 
     def step(self) -> float:
@@ -160,7 +159,6 @@ class _Run:
         return float(loss.detach())
 
     def look(self) -> None:
-        """Measure the links that say when to stop, and keep the weights that tell them best."""
         if not self.parts.stopping:
             self.best, self.kept = self.epoch, self._copied()
             return
@@ -171,7 +169,6 @@ class _Run:
             self.auc, self.best, self.kept = self.last, self.epoch, self._copied()
 
     def state(self, about: str) -> TrainingState:
-        """Return what it takes to go on from here."""
         arrays = {f"now.{name}": array for name, array in self._copied().items()}
         arrays |= {f"best.{name}": array for name, array in self.kept.items()}
         for name, parameter in self.network.parameters.items():
@@ -180,7 +177,6 @@ class _Run:
         return TrainingState(about, {"epoch": self.epoch, "best": self.best, "auc": self.auc}, arrays)
 
     def resume(self, state: TrainingState | None) -> None:
-        """Go on from a state."""
         if state is None:
             return
         torch = self.torch
@@ -193,7 +189,6 @@ class _Run:
         self.kept = {name: state.arrays[f"best.{name}"] for name in self.network.parameters}
 
     def result(self) -> Trained:
-        """Return the best weights and what they make of the graph."""
         torch = self.torch
         with torch.no_grad():
             for name, parameter in self.network.parameters.items():

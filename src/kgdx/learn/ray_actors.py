@@ -113,7 +113,6 @@ def _imported(address: str) -> Any:
 
 
 def _knock(address: str) -> None:
-    """See whether anybody answers, since Ray itself tries for minutes."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")

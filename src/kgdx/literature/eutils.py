@@ -165,7 +165,6 @@ def parse_ready(folder: Path) -> None:
 
 @cache
 def _reader() -> Any:
-    """Biopython's reader of NCBI's XML, without its way into the network."""
     from Bio.Entrez.Parser import DataHandler
 
     class Offline(DataHandler):
@@ -233,7 +232,6 @@ def _retry_after(text: str | None) -> float | None:
 
 
 def _reason(error: Exception) -> str:
-    """What failed, in words that hold nothing of the request."""
     if isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", None), TimeoutError):
         return "no answer in time"
     if isinstance(error, http.client.HTTPException | ConnectionResetError):
@@ -277,7 +275,6 @@ class RateLimiter:
         return True
 
     def _take(self, until: float) -> float | None:
-        """Write down the next turn as taken, and return when it is."""
         with self._lock, open(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+") as handle:
             take(handle.fileno())  # given back when the file is closed
             now = time.time()

@@ -55,7 +55,6 @@ class PubMed:
         return self._known(terms, pmids, limit, (problem,) if problem else ())
 
     def close(self) -> None:
-        """Close the shelf."""
         self._shelf.close()
 
     def _ask(self, terms: Mapping[str, str], pmids: Sequence[str], limit: int) -> str:
@@ -79,7 +78,6 @@ class PubMed:
         return problems[0] if problems else ""
 
     def _work(self, terms: Mapping[str, str], pmids: Sequence[str], limit: int, problems: list[str]) -> None:
-        """Fetch what is missing onto the shelf."""
         until = time.time() + BACKGROUND_S
         try:
             for term in terms.values():
@@ -109,7 +107,6 @@ class PubMed:
         return list(dict.fromkeys((*searched, *pmids)))
 
     def _known(self, terms: Mapping[str, str], pmids: Sequence[str], limit: int, problems: tuple[str, ...]) -> Found:
-        """What is on the shelf."""
         shelf = self._shelf.publications(self._wanted(terms, pmids, limit))
 
         def those(numbers: Iterable[str]) -> tuple[Publication, ...]:

@@ -68,7 +68,6 @@ class Budget:
 
     @classmethod
     def of(cls, access: LlmAccess) -> Budget:
-        """Return the limits that are set."""
         return cls(access.max_calls, access.max_tokens, access.max_cost, access.max_seconds)
 
 

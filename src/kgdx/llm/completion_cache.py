@@ -49,7 +49,6 @@ def to_dict(made: Completion) -> dict[str, Any]:
 
 
 def of_dict(plain: dict[str, Any]) -> Completion:
-    """Return the completion that a JSON object stands for, marked as cached."""
     return replace(_form().validate_python(plain), cached=True)
 
 
@@ -96,7 +95,6 @@ class AnswerCache:
             raise self._failed(error) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def _failed(self, error: Exception) -> StoreError:
@@ -209,7 +207,6 @@ class Cassette(ChatModel):
         return made
 
     def _write(self, key: str, request: Request, content: dict[str, Any]) -> None:
-        """Add a line, whole, whoever else writes."""
         asked = [{"role": each.role, "content": each.content} for each in request.messages]
         line = json.dumps({"key": key, "messages": asked, **content}, ensure_ascii=False) + "\n"
         try:
@@ -223,7 +220,6 @@ class Cassette(ChatModel):
             raise self._unwritten(error) from error
 
     def _create(self) -> None:
-        """Create the file before anything is asked that could not be kept then."""
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         except OSError as error:

@@ -132,7 +132,6 @@ class _Pool:
                 self.free.put_nowait(made)
 
     async def aclose(self) -> None:
-        """Close the connections."""
         for each in self._clients:
             await each.close()
 
@@ -224,7 +223,6 @@ class Endpoint(ChatModel):
         return self._pools[loop]
 
     async def _suited(self, client: openai.AsyncOpenAI, found: Response) -> Completion:
-        """Ask in the strictest way that the endpoint takes, and remember which that is."""
         first: LlmError | None = None
         schema = found.request.schema
         for mode in MODES[self._mode :] if schema is not None else MODES[-1:]:
@@ -240,7 +238,6 @@ class Endpoint(ChatModel):
         raise LlmError(first.message, hint=first.hint, kind=first.kind) from None
 
     async def _adjusted(self, client: openai.AsyncOpenAI, found: Response, mode: Mode) -> Completion:
-        """Ask with the fields that not every endpoint knows, and without them where it rejects that."""
         left_out: set[str] = set()
         while True:
             body = self._body(found.request, mode, found.streamed, left_out)
@@ -424,7 +421,6 @@ class Endpoint(ChatModel):
         return self._error(what, "unreachable", hint)
 
     def _said(self, error: openai.APIStatusError, request: Request) -> str:
-        """Return the endpoint's own words, unless they quote the request or the key."""
         body = error.body.get("message") if isinstance(error.body, dict) else None
         said = " ".join(str(body or "").split())[:_REASON]
         content = " ".join(" ".join(each.content for each in request.messages).split())
@@ -459,7 +455,6 @@ def _wait(error: openai.APIStatusError) -> float:
 
 
 def _kind(error: Exception) -> str:
-    """Return what failed, in words that cannot hold any of the text."""
     words = {
         "RemoteProtocolError": "connection cut",
         "ReadError": "connection cut",

@@ -46,7 +46,6 @@ class Bounded(httpx2.AsyncByteStream):
         self._first: bytes | None = None
 
     async def begin(self) -> None:
-        """Wait for the first bytes."""
         self._first = await anext(self._pieces, None)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

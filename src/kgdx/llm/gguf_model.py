@@ -69,7 +69,6 @@ class GgufModel(InProcessModel):
     def _written(
         self, turns: list[dict[str, str]], given: int, request: Request, seed: int, chosen: Mapping[str, Any]
     ) -> Iterator[tuple[str, str | None]]:
-        """Yield the pieces of the text, the last one with why it ended."""
         window = self.window()
         try:
             for chunk in self._llama.create_chat_completion(

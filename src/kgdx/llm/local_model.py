@@ -57,13 +57,11 @@ class _Written:
         self.stop: str | None = None
 
     def add(self, new: int) -> None:
-        """Take a token."""
         self.ids.append(new)
         if self._hear is not None or self._stops:
             self._read(ended=False)
 
     def end(self) -> str:
-        """Pass on what is left, and return the whole text."""
         self._read(ended=True)
         return self._text
 
@@ -96,7 +94,6 @@ class InProcessModel(ChatModel):
         return self.access.model
 
     def window(self) -> int | None:
-        """Return how many tokens the model reads and writes in all, where that is set."""
         return self.access.context
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -128,7 +125,6 @@ class InProcessModel(ChatModel):
         """Return one sample; end early where the caller was cancelled."""
 
     def _in_time(self, until: float, written: Callable[[], str]) -> None:
-        """Raise where the time or the budget is at its end."""
         try:
             self.meter.left()
         except LlmError as error:
@@ -140,7 +136,6 @@ class InProcessModel(ChatModel):
             raise self._error(what, "cut", hint, written())
 
     def _length(self, context: int | None, given: int, wanted: int) -> int:
-        """Return how many tokens it may write."""
         if context is None or context > _LONGEST_CONTEXT:
             return wanted
         if given >= context:
@@ -324,7 +319,6 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
 
 
 def _turns(tokenizer: Any, messages: Sequence[Message]) -> list[dict[str, str]]:
-    """The turns, if the template takes them."""
     made = [{"role": each.role, "content": _safe(tokenizer, each.role, each.content)} for each in messages]
     if any(each.role == "system" for each in messages):
         tokenizer.apply_chat_template(made, add_generation_prompt=True, tokenize=False)

@@ -54,12 +54,10 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(self.pieces)
 
     @property
     def streamed(self) -> bool:
-        """Whether it arrives in chunks."""
         return self.on_text is not None
 
     def read(self, made: Any, message: str) -> None:

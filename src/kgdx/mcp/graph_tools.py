@@ -232,7 +232,6 @@ class Tools:
         return json.dumps({**told, "sources": named}, ensure_ascii=False, indent=1, default=str)
 
     def actions(self) -> str:
-        """Return the actions of look_up with their fields."""
         return "\n".join(_described(name, kind) for name, kind in readable().items())
 
     def disease(self, disease: str) -> str:

@@ -83,7 +83,6 @@ def groundless(text: str, pack: EvidencePack, language: str) -> bool:
 
 
 def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Iterator[str]:
-    """What is wrong with an answer, in words for the model."""
     checked: CitedText = check(text, pack, strict=strict, language=language)
     if checked.removed:
         yield f"these do not exist in the evidence: {', '.join(dict.fromkeys(checked.removed))}"

@@ -58,7 +58,6 @@ class Briefed(Artifact):
     """Id of a candidate → its line of a prompt, but for the mark."""
 
     def digest(self) -> str:
-        """Return a digest of what a model is shown."""
         return digest_of([*self.lines.values()])
 
 
@@ -181,7 +180,6 @@ def line(candidate: Candidate, items: Iterable[EvidenceItem]) -> str:
 
 
 def marked(line: str, mark: str) -> str:
-    """Return a line with the mark by which the model names the candidate."""
     return f'{{"id": "{mark}", {line[1:]}'
 
 

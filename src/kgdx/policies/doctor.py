@@ -92,7 +92,6 @@ class DoctorPolicy(RulesDoctorPolicy):
         return self._acted(state) if step is None else step
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the consultation, with the differential that there is."""
         return self.inquiry.close(state) if self.way == "house" else self._declared(state)
 
     # -- the house's way: the graph chooses, the model speaks and listens
@@ -134,7 +133,6 @@ class DoctorPolicy(RulesDoctorPolicy):
     # -- MedKGI's way, and the baselines
 
     def _steps(self, state: State) -> Iterator[Wish]:
-        """What is left to do in this turn before the doctor speaks, in order."""
         turn, paper = state.counts.questions, self.way == "medkgi"
         if paper and self.record:
             shown = {"record": self._record(state), "turns": briefing.told(turns(state.log), 1)}
@@ -165,7 +163,6 @@ class DoctorPolicy(RulesDoctorPolicy):
             yield step
 
     def _told_apart(self, state: State) -> Iterator[Wish]:
-        """Look up the differential's diseases, and the questions that tell them apart."""
         ids = tuple(dict.fromkeys(id for each in self._thought_of(state) for id in each.ids))
         if ids and not state.tried(look := GetPhenotype(diseases=ids)):
             yield look
@@ -225,7 +222,6 @@ class DoctorPolicy(RulesDoctorPolicy):
         )
 
     def _known(self, state: State) -> dict[str, str]:
-        """What a model is shown of the consultation."""
         said = turns(state.log)
         paper = self.way == "medkgi"
         return {
@@ -311,7 +307,6 @@ def stalled(state: State) -> int:
 
 
 def _outcomes(state: State) -> Iterator[bool]:
-    """Whether what the model wrote could not be used, answer by answer."""
     for segment in state.log:
         if segment.kind is Kind.RESULT and "artifact" in segment.data and segment.name.startswith("read_"):
             yield bool(segment.data["artifact"].get("failed"))

@@ -67,7 +67,6 @@ class Recorded(_Kept):
         return cls(**{**data, "findings": findings}, record=record)
 
     def digest(self) -> str:
-        """Return a digest of the content."""
         return Artifact.digest(replace(self, record=None))
 
 

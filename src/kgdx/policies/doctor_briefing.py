@@ -105,7 +105,6 @@ def written(record: WrittenRecord) -> str:
 
 
 def differential(named: Sequence[Named]) -> str:
-    """Return a differential, a disease a line."""
     return "\n".join(f"{at}. {clean(each.name, 200)}" for at, each in enumerate(named, 1)) or NOTHING
 
 

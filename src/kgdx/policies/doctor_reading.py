@@ -52,7 +52,6 @@ class _Reads(Action):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What the model wrote."""
         return ("log",)
 
     @property
@@ -61,7 +60,6 @@ class _Reads(Action):
         return ()
 
     def text(self, view: State, prompt: str) -> str:
-        """Return what the model wrote to a prompt."""
         said = exchanges(since_reply(view.log), f"{prompt}@")
         if not said or not said[-1].text.strip():
             raise ValueError(f"the model gave no answer ({said[-1].failed or 'empty'})" if said else "it was not asked")
@@ -82,7 +80,6 @@ class ReadRecord(_Reads):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What the model wrote, and the case."""
         return ("log", "case")
 
     def run(self, graph: Operations, view: State) -> Outcome:
@@ -170,7 +167,6 @@ class ReadAnswer(_Reads):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What the model wrote, and the case."""
         return ("log", "case")
 
     def run(self, graph: Operations, view: State) -> Outcome:
@@ -237,7 +233,6 @@ def aligned(graph: Operations, names: Iterable[str], rule: Alignment = "index") 
 
 
 def _nearest(name: str, candidates: Iterable[Any]) -> tuple[str, ...]:
-    """The candidate that MedKGI's rule takes."""
     near = [(Levenshtein.distance(name.casefold(), each.matched.casefold()), each) for each in candidates]
     best = min((edits for edits, _ in near), default=EDITS + 1)
     if best <= EDITS:
@@ -251,7 +246,6 @@ def _shown(found: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
 
 
 def _terms(graph: Operations, phrases: Sequence[tuple[str, Status]]) -> tuple[list[Finding], int]:
-    """The findings that phrases name, and how many name none."""
     reader = graph.graph.reader
 
     def resolve() -> list[Finding | None]:

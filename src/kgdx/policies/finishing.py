@@ -87,7 +87,6 @@ class EndingPolicy(Policy):
         yield self.respond(state)
 
     def respond(self, state: State) -> Respond:
-        """Return the action that answers by template."""
         return Respond(strict=self.strict, language=self.language or asked_in(state))
 
     def reading(self, state: State) -> Iterator[Action]:
@@ -213,5 +212,4 @@ class WritingPolicy(EndingPolicy):
 
 
 def name_of(said: Sequence[Exchange]) -> str:
-    """Return the name of the model that was asked last."""
     return next((each.result.name for each in reversed(said) if each.result is not None), "")

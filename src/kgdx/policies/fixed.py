@@ -59,7 +59,6 @@ class FixedPolicy(Policy):
 
 
 def _explained(state: State) -> set[str]:
-    """Ids of the diseases that have their evidence, with the entries merged into them."""
     evidence, ranking = evidence_of(state), ranking_of(state)
     candidates = () if ranking is None else ranking.candidates
     merged = {member for candidate in candidates if candidate.id in evidence for member in candidate.members}

@@ -115,7 +115,6 @@ class InquiryPolicy(Policy):
         return Diagnose()
 
     def _kind(self, before: Sequence[Turn]) -> Wish | None:
-        """Ask which kind of the finding it is, where the last answer was a yes without saying so."""
         last = before[-1] if before else None
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
             return None
@@ -165,7 +164,6 @@ class InquiryPolicy(Policy):
 
 
 def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Question]:
-    """Yield what was not answered since it was proposed, and is not below what was not answered with yes."""
     answers = {finding.id: finding.status for finding in state.case.findings}
     denied = {id for id, status in answers.items() if status in (Status.ABSENT, Status.UNKNOWN)}
     below = {id for each in proposed.questions if each.id in denied for id in each.below}
@@ -189,13 +187,11 @@ def _passed(before: Sequence[Turn]) -> set[str]:
 
 
 def _asked_openly(before: Sequence[Turn]) -> bool:
-    """Whether somebody was asked for anything else after a question about a finding."""
     terms = [each.asked.term is not None for each in before]
     return True in terms and False in terms[terms.index(True) :]
 
 
 def _unchanged(before: Sequence[Turn]) -> int:
-    """Return how many questions in a row, the last ones, changed nothing in which diseases lead."""
     count = 0
     for each in reversed(before):
         if each.asked.term is None or [one.id for one in each.before] != [one.id for one in each.after]:

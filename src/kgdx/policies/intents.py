@@ -18,14 +18,10 @@ class Span(Protocol):
     """A part of a text."""
 
     @property
-    def start(self) -> int:
-        """Where it begins."""
-        ...
+    def start(self) -> int: ...
 
     @property
-    def end(self) -> int:
-        """Where it ends."""
-        ...
+    def end(self) -> int: ...
 
 
 GAP = "〇"

@@ -107,7 +107,6 @@ def _listed(document: Mapping[str, Any]) -> list[Any]:
 
 
 def _reasons(given: Any) -> dict[str, str]:
-    """Reasons by id, of an object or of a list of objects."""
     if isinstance(given, Mapping):
         return {str(id): words[:WHY] for id, words in given.items() if isinstance(words, str)}
     told = {}

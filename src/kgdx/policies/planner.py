@@ -59,7 +59,6 @@ class ReadPlan(Action):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What the model wrote, what was done before, and how names were understood."""
         return ("log", Retrieved)
 
     def run(self, graph: Operations, view: State) -> Planned:
@@ -154,7 +153,6 @@ class PlannerPolicy(WritingPolicy):
         return self.may_ask(state, kept=1 if state.question else 0)
 
     def _plan(self, state: State, registry: Mapping[str, type[Action]], number: int) -> AskModel:
-        """Ask for a plan."""
         template = prompt("plan")
         shown = briefing(state, registry, number=number, rounds=self.rounds, most=self.actions, room=self.found)
         return AskModel(
@@ -165,7 +163,6 @@ class PlannerPolicy(WritingPolicy):
         )
 
     def _by_rules(self, state: State) -> Action | None:
-        """Return the next look-up that the question's words ask for."""
         if not self.fallback or not state.question:
             return None
         return RulesPolicy(**self.model_dump(include=set(EndingPolicy.model_fields))).look_up(state)

@@ -82,22 +82,18 @@ class Reading:
 
     @property
     def diseases(self) -> tuple[str, ...]:
-        """The diseases among what is named, in its words."""
         return texts_of(each for each in self.named if each.kind == "Disease")
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """The findings among what is named."""
         return texts_of(each for each in self.named if each.kind in FINDINGS)
 
     @property
     def every(self) -> bool:
-        """Whether diseases are wanted that have all that is named."""
         return _EVERY.search(self.rest) is not None
 
     @property
     def asked(self) -> tuple[Want, ...]:
-        """What is wanted of a disease."""
         return tuple(want for want in self.wanted if want is not Want.DISEASE)
 
     @property
@@ -137,7 +133,6 @@ def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:
-    """What may be a disease's name, shortened or misspelt, where the question names none and wants something of one."""
     left = name_in(rest)
     asked = [want for want in wanted if want is not Want.DISEASE]
     findings = {each.text for each in named if each.kind in FINDINGS}
@@ -212,7 +207,6 @@ def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _lists(question: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
-    """Mentions of one class that stand in a list, one after the other."""
     for kind in dict.fromkeys(mention.kind for mention in mentions):
         listed: list[Mention] = []
         for mention in (each for each in mentions if each.kind == kind):

@@ -182,7 +182,6 @@ def _further(read: Reading) -> list[Want]:
 
 
 def _confirming(read: Reading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
-    """Yield what says whether things are stated of a disease."""
     subject = subject_of(read, (disease, *(text for text in read.diseases if text != disease)))
     named = texts_of(read.named)
     for kind, names in CONFIRMED.items():
@@ -197,7 +196,6 @@ def _confirming(read: Reading, disease: str, others: Sequence[str], state: State
 
 
 def _answered(read: Reading, state: State) -> dict[str, Any]:
-    """The fields of the action that answers."""
     about = subjects_of(read, state)
     whether = asks_whether(read.rest)
     if others := others_of(read, about):
@@ -258,7 +256,6 @@ def _meant(want: Want, named: Sequence[Mention]) -> bool:
 
 
 def _focus(state: State) -> tuple[str, ...]:
-    """The best diseases of the ranking, or of each inference."""
     if (ranking := ranking_of(state)) is not None:
         return tuple(candidate.id for candidate in ranking.candidates[:FOCUS])
     inferred = [found.rows for found in state.all(Retrieved) if found.action.startswith("infer") and found.rows]

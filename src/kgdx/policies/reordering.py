@@ -90,7 +90,6 @@ class ReadOrder(Action):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What the model wrote, and the order of retrieval."""
         return ("log", Ranked)
 
     @property
@@ -152,12 +151,10 @@ class Reorder(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """The ranking, its evidence, and what the model said of it."""
         return ("evidence", Ranked, Briefed, Ordered)
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """Who was asked."""
         return ("log",)
 
     def run(self, graph: Operations, view: State) -> Reranked:

@@ -117,7 +117,6 @@ class RerankPolicy(Policy):
         )
 
     def _ending(self, state: State) -> Wish | None:
-        """Explain the first of the order and declare it."""
         found = state.get(Reranked)
         order = () if found is None else found.order
         if self.explain and order and not state.all(Explained) and not state.limited:
@@ -125,7 +124,6 @@ class RerankPolicy(Policy):
         return Diagnose(diseases=order[: self.top])
 
     def _goes_on(self, state: State, made: Sequence[Ordered]) -> bool:
-        """Whether an answer is to be read, or another one asked for."""
         said = exchanges(state.log, f"{PROMPT}@")
         if len(said) > len(made):
             return True
@@ -183,7 +181,6 @@ class RerankPolicy(Policy):
         )
 
     def expected_answer(self, count: int) -> int:
-        """Return about how many tokens an order of so many candidates takes, with its reasons and thoughts."""
         return _ID_TOKENS * count + _REASON_TOKENS * (count // 3) + _THOUGHT_TOKENS * self.prompt.thought
 
     def _ask(self, state: State, shown: Sequence[Candidate]) -> AskModel:
@@ -197,7 +194,6 @@ class RerankPolicy(Policy):
 
 
 def _schema(marks: Sequence[str], *, thought: bool) -> dict[str, Any]:
-    """The form of an answer, for models that are held to one."""
     why = {
         "type": "object",
         "properties": {"id": {"type": "string"}, "because": {"type": "string"}},

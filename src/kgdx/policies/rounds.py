@@ -98,7 +98,6 @@ class RoundsPolicy(Policy):
 
 
 def _answered(since: Sequence[Segment], told: QuestionRound) -> tuple[set[str], bool]:
-    """Return which questions of a round are settled, and whether something was found."""
     below = {each.id: each.below for each in told.questions}
     settled, found, term = set[str](), False, ""
     for segment in since:

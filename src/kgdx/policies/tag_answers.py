@@ -109,7 +109,6 @@ class ShowFound(Action):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What was found."""
         return ("log", Retrieved, Searched, Summarised)
 
     def run(self, graph: Operations, view: State) -> Shown:
@@ -128,7 +127,6 @@ def since_read(log: Sequence[Segment]) -> Sequence[Segment]:
 
 
 def _found(graph: Operations, state: State) -> Iterator[str]:
-    """Yield what was found since the text was read, or why nothing was."""
     after = since_read(state.log)
     yield from (str(error_of(each)) for each in after if each.kind is Kind.ERROR)
     done = [each.name for each in after if each.kind is Kind.RESULT]

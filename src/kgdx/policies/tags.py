@@ -69,7 +69,6 @@ class TagsRead(Artifact):
         return {**told, "declared": list(self.declared), "broken": broken}
 
     def to_words(self) -> dict[str, Any]:
-        """Return what the model named, and why it is refused."""
         return {"items": [list(each) for each in self.items], "refused": self.refused}
 
     @classmethod
@@ -104,7 +103,6 @@ class ReadTags(Action):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What was written, and by whom."""
         return ("log",)
 
     def run(self, graph: Operations, view: State) -> TagsRead:
@@ -231,7 +229,6 @@ class TagsPolicy(Policy):
         )
 
     def _act(self, state: State, last: TagsRead) -> Wish | None:
-        """Return the next wish of an act that is not done and shown yet."""
         if not last.act or state.log[-1].name == "show_found":
             return None
         done = [each for each in since_read(state.log) if each.kind is Kind.WISH]
@@ -268,7 +265,6 @@ class TagsPolicy(Policy):
         return self._asked([Message("assistant", text)], True)
 
     def _end(self, state: State, last: TagsRead) -> Wish | None:
-        """Rank the case by the graph, explain what the model declares, and declare it."""
         if not last.declared:
             return self._undeclared(state)
         known = self.top > 0 and bool(state.case.observed)

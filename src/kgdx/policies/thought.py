@@ -110,11 +110,7 @@ class ThoughtPolicy(WritingPolicy):
         return self
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next wish: read the case, open the texts, think, search, fit, look up, answer.
-
-        Raises:
-            KgdxError: The documents cannot be searched.
-        """
+        """Return the next wish: read the case, open the texts, think, search, fit, look up, answer."""
         if failed := [each for each in state.log if each.kind is Kind.ERROR and each.name in _SEARCHING]:
             raise error_of(failed[-1])
         wish = next((action for action in self.reading(state) if not state.tried(action)), None)
@@ -133,13 +129,11 @@ class ThoughtPolicy(WritingPolicy):
 
     @property
     def thinks(self) -> bool:
-        """Whether thoughts are asked for."""
         return "thought" in self.query
 
     # -- think and retrieve
 
     def _retrieve(self, state: State) -> Wish | None:
-        """Return the next wish of the rounds of thought and search."""
         if self.query == "none":
             return None
         for number in range(1, self._rounds(state) + 1):
@@ -157,7 +151,6 @@ class ThoughtPolicy(WritingPolicy):
         return self.scale if self.may_ask(state, kept=1) else max(1, done)
 
     def _think(self, state: State, number: int) -> Wish | None:
-        """Ask for a thought, and say what is wrong with one."""
         said = exchanges(state.log, THOUGHT)
         if len(said) < number:
             if self.may_ask(state, kept=1):
@@ -178,7 +171,6 @@ class ThoughtPolicy(WritingPolicy):
         )
 
     def _search(self, state: State, number: int) -> Wish | None:
-        """Search by a round's query, take what fits, and look up what it names."""
         query = self.query_of(state, number)
         searched = sum(each.kind is Kind.WISH and each.name == "search" for each in state.log)
         if self.documents and searched < number:
@@ -228,7 +220,6 @@ class ThoughtPolicy(WritingPolicy):
         return self.finish(state, ask=ask)
 
     def _option(self, state: State, ask: bool) -> Wish | None:
-        """Ask for an option, read which one is chosen, and answer with it."""
         action = self.ending(state)
         if not isinstance(action, Respond):
             return action
@@ -255,7 +246,6 @@ class ThoughtPolicy(WritingPolicy):
         return answer_messages(asked_of(state), options, pack(state).prompt(FACT_CHARS), language)
 
     def _diagnosis(self, state: State, ask: bool) -> Wish | None:
-        """Ask for diseases, find them in the graph, rank the case beside them, and declare them."""
         said = _answers(state)
         if not said and ask:
             shown = patient(state.case, words=True)
@@ -336,7 +326,6 @@ def _answers(state: State) -> list[Exchange]:
 
 
 def _diagnosis_doubts(named: DiseasesNamed) -> Iterator[Remark]:
-    """Yield what of a diagnosis nothing carries."""
     if named.unknown:
         yield Remark(
             code=CODE, text=f"names of the model's diagnosis that no disease of the graph has: {len(named.unknown)}"
@@ -346,7 +335,6 @@ def _diagnosis_doubts(named: DiseasesNamed) -> Iterator[Remark]:
 
 
 def _doubts(said: Exchange, number: int) -> Iterator[Remark]:
-    """Yield what is wrong with a thought."""
     if not any(each.strip() for each in written(said)):
         yield Remark(code=CODE, text=f"thought {number} is empty: the question alone is searched for")
     elif said.failed or (said.result is not None and said.result.data.get("finish_reason") == "length"):

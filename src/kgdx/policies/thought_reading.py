@@ -69,7 +69,6 @@ class OpenSources(Action):
     """Tags of the sources to search; all without any."""
 
     def run(self, graph: Operations, view: State) -> SourcesOpened:
-        """Return how much there is to search."""
         return SourcesOpened(len(graph.graph.texts.ranking(self.sources)))
 
 
@@ -247,7 +246,6 @@ class ReadDiagnosis(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """The evidence that its reasons cite."""
         return (Retrieved, Fitted)
 
     def run(self, graph: Operations, view: State) -> DiseasesNamed:
@@ -317,7 +315,6 @@ def diseases_in(text: str) -> Iterator[str]:
 
 
 def _bare(line: str) -> str:
-    """The name that a line begins with, without marks and punctuation behind it."""
     name = line.strip()
     while (bare := _BEHIND.sub("", name)) != name:
         name = bare

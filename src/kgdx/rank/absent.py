@@ -42,7 +42,6 @@ class Excluded(ByFinding):
     most: ClassVar[float] = EXCLUDED_MOST
 
     def tells(self, query: Query) -> bool:
-        """Return whether any finding is absent."""
         return len(query.excluded) > 0
 
     def penalty(self, frequency: Floats) -> Floats:

@@ -45,7 +45,6 @@ class Rows:
     patients: Floats
 
     def take(self, which: Ints) -> Rows:
-        """Return some of the rows, by position or mask."""
         return Rows(self.disease[which], self.term[which], self.positive[which], self.patients[which])
 
 
@@ -86,7 +85,6 @@ def read_rows(snapshot: Snapshot) -> Rows:
 
 
 def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return the columns of rows in the order of their declaration."""
     return rows.disease, rows.term, rows.positive, rows.patients
 
 

@@ -150,7 +150,6 @@ class BeliefTracker:
         return belief
 
     def _shorter(self, key: Key, query: Query) -> Scored | None:
-        """A scored case that is kept and lacks few of the findings, the last ones."""
         present, absent = len(query.observed), len(query.excluded)
         for less in range(1, LESS + 1):
             for gone in range(max(less - absent, 0), min(less, present) + 1):
@@ -227,7 +226,6 @@ class BeliefTracker:
         return settled
 
     def telling(self, belief: Belief) -> Telling:
-        """Return the questions about typical terms of the leaders, those first that tell most of which leader it is."""
         return self._telling.get(belief.key, lambda: self._tell(belief))
 
     def _tell(self, belief: Belief) -> Telling:
@@ -268,7 +266,6 @@ class BeliefTracker:
 
     @cached_property
     def _terms(self) -> Ints:
-        """Rows of the terms that are typical of any candidate."""
         named = self.typical[0]
         return np.unique(named[named >= 0])
 

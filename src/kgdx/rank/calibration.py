@@ -99,7 +99,6 @@ def calibration_error(bins: tuple[tuple[float, float, float], ...]) -> float:
 
 
 def _crossed(links: Floats, others: Floats, half: int) -> tuple[Floats, Floats, Floats]:
-    """One half of a sample with its probabilities by the fit of the other half, both classes of the same weight."""
     fitted = Calibration(*_fitted(links[1 - half :: 2], others[1 - half :: 2], 0.5))
     own = links[half::2], others[half::2]
     counts = [len(part) for part in own]

@@ -158,7 +158,6 @@ def by_name(names: Sequence[str], candidate: Ints, size: int) -> Sparse:
 
 
 def by_gene(candidate: Ints, gene: Ints, shape: tuple[int, int]) -> Sparse:
-    """Return each candidate's most similar ones by the cosine of their genes, rare genes weighing more."""
     return _nearest(_weighted(candidate, gene, shape), GENE_SHARE)
 
 

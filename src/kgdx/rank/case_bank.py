@@ -154,17 +154,14 @@ class CaseBank:
 
     @property
     def size(self) -> int:
-        """Number of patients."""
         return len(self.candidate)
 
     @cached_property
     def ids(self) -> list[str]:
-        """Id of each patient."""
         return [str(each) for each in self._column("id")]
 
     @cached_property
     def publications(self) -> list[tuple[str, ...]]:
-        """Where each patient is reported."""
         return [tuple(each) for each in self._column("publications")]
 
     def _column(self, name: str) -> list[Any]:
@@ -173,7 +170,6 @@ class CaseBank:
 
     @cached_property
     def _reported(self) -> dict[str, list[int]]:
-        """Publication, id or label → the patients that it names."""
         found: dict[str, list[int]] = defaultdict(list)
         for number, (id, label, papers) in enumerate(
             zip(self.ids, self._column("label"), self.publications, strict=True)
@@ -210,7 +206,6 @@ class CaseBank:
         return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update)
 
     def _stated_of(self, term: int) -> Floats:
-        """How often each disease of the bank is annotated to have a term."""
         stated: Floats = dense(*self._frequency.row(term), self._size)[self.diseases]
         return stated
 

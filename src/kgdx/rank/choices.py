@@ -81,12 +81,10 @@ class Progress:
 
     @classmethod
     def begun(cls, tracker: BeliefTracker, query: Query) -> Progress:
-        """Return an episode in which nothing is done yet."""
         return cls(tracker.of(query), tracker.settled(query))
 
     @property
     def steps(self) -> int:
-        """How much was done."""
         return self.asks + self.rounds + len(self.looked)
 
     def learn(self, tracker: BeliefTracker, present: Sequence[int], absent: Sequence[int]) -> None:
@@ -173,7 +171,6 @@ def listing(tracker: BeliefTracker, states: Sequence[Progress]) -> Listing:
 
 
 def _common(at: Progress) -> tuple[float, ...]:
-    """What is observed of a patient, but for the gain of the best questions."""
     known = at.belief.query
     counts = (len(known.observed) / 10, len(known.excluded) / 20, at.unknown / 50)
     done = (at.asks / 8, at.rounds / 8, len(at.looked) / 8, at.steps / STEPS)
@@ -181,7 +178,6 @@ def _common(at: Progress) -> tuple[float, ...]:
 
 
 def _questions(told: Sequence[Telling], order: Ints, free: Ints, features: Floats) -> None:
-    """Single questions, and the round of them."""
     gain, chance, first = (
         np.take_along_axis(np.array([getattr(each, name) for each in told]), order, axis=1) * free
         for name in ("gain", "chance", "first")
@@ -197,7 +193,6 @@ def _questions(told: Sequence[Telling], order: Ints, free: Ints, features: Float
 
 
 def _lookups(states: Sequence[Progress], told: Sequence[Telling], asked: Ints, features: Floats) -> None:
-    """Look-ups of the leading diseases."""
     chance = np.array([each.often for each in told]) * asked
     rows = features[:, _LOOKUP:]
     rows[:, :, _AT["lookup"]] = 1

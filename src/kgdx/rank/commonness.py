@@ -68,7 +68,6 @@ class Commonness(Scorer):
 
     @property
     def applies(self) -> bool:
-        """Whether the graph has symptoms in words, without which nothing tells how common a disease is."""
         return "prior" in self.arrays
 
     def speaks(self, query: Query) -> bool:
@@ -127,7 +126,6 @@ class Mentions(Scorer):
 
     @property
     def applies(self) -> bool:
-        """Whether any text names another disease."""
         return "counts" in self.arrays
 
     def knows(self, query: Query) -> bool:
@@ -146,7 +144,6 @@ def _scaled(count: Ints) -> Floats:
 
 
 def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
-    """Number of sources with symptoms in words, at most three, that describe each candidate."""
     found: dict[int, set[str]] = defaultdict(set)
     of = model.candidates.of
     columns = snapshot.column("has_symptom", "disease").tolist(), snapshot.column("has_symptom", "source").tolist()

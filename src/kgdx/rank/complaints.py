@@ -148,7 +148,6 @@ def said_complaints(text: str) -> tuple[str, ...]:
 
 @cache
 def _said(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Words of a complaint that nobody denies right before them."""
     return re.compile(rf"(?<!\bno )(?<!\bnot )(?<![无没否])(?<!没有)(?<!否认)(?:{'|'.join(map(re.escape, words))})")
 
 

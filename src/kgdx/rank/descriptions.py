@@ -140,7 +140,6 @@ def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[i
 
 
 def _mapped(snapshot: Snapshot, inside: Ints) -> tuple[dict[int, list[int]], set[str]]:
-    """The phenotypes that symptoms are mapped to, and the prefixes of the vocabularies that map theirs."""
     ids = snapshot.values("symptom", "id").values()
     found: dict[int, list[int]] = {}
     vocabularies: set[str] = set()

@@ -81,7 +81,6 @@ class EvidenceOdds:
         return np.array(rows, float).reshape(len(self._counts), len(names))
 
     def _incidence(self, whole: Ints) -> Floats:
-        """How much more common a condition is among the patients than the others, for those that were counted."""
         counted = whole & (self._patients > 0)
         if not counted.any():
             return np.zeros(len(self._patients))
@@ -90,7 +89,6 @@ class EvidenceOdds:
 
     @cached_property
     def learned(self) -> bool:
-        """Whether any patient was counted."""
         return bool(self._patients.sum() > 0)
 
     def values(self, code: str) -> tuple[list[str], Floats]:

@@ -73,7 +73,6 @@ class Evidences(Scorer):
 
     @property
     def applies(self) -> bool:
-        """Whether the graph has such lists."""
         return "index" in self.arrays
 
     @cached_property
@@ -89,11 +88,9 @@ class Evidences(Scorer):
         return Field(self._length > 0, self._length == 0)
 
     def field(self, query: Query) -> Field | None:
-        """Return the candidates with lists."""
         return self._field
 
     def knows(self, query: Query) -> bool:
-        """Return whether any symptom is given."""
         return bool(query.symptoms)
 
     @cached_property
@@ -108,7 +105,6 @@ class Evidences(Scorer):
 
     @cached_property
     def odds(self) -> EvidenceOdds:
-        """Likelihoods by the lists and the table that ships."""
         return self.odds_of(EvidenceTable.read())
 
     def odds_of(self, table: EvidenceTable | None) -> EvidenceOdds:
@@ -134,7 +130,6 @@ class Evidences(Scorer):
         return (tuple(told), denied, _at_first(case), person_of(case)) if told or denied else None
 
     def tells(self, query: Query) -> bool:
-        """Return whether any symptom is given, be it present or absent."""
         return self.knows(query) or (query.case is not None and bool(_denied(query.case)))
 
     def score(self, query: Query) -> Floats:
@@ -169,7 +164,6 @@ class Evidences(Scorer):
 
 @cache
 def _denials() -> Mapping[str, tuple[str, ...]]:
-    """Phenotype → the evidences that nobody has who does not have it."""
     found: dict[str, tuple[str, ...]] = {}
     for code, terms in evidence_terms().items():
         for each in terms:
@@ -190,7 +184,6 @@ def _denied(case: Case) -> tuple[str, ...]:
 
 
 def _at_first(case: Case) -> float:
-    """The share of what was known before anybody asked that is given as evidences."""
     first = [
         each.id for each in case.findings if each.status is Status.PRESENT and each.method not in (MAPPED, "asked")
     ]

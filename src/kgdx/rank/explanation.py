@@ -148,7 +148,6 @@ def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]
 
 
 def _common(basis: Basis, terms: Ints, others: Ints) -> tuple[Floats, Ints]:
-    """Return the information content of the most informative common ancestors of terms, and which they are."""
     entry, _ = gather(basis.up.start, others)
     ancestor = basis.up.index[entry]
     above = np.zeros((len(terms), len(basis.ic)), bool)
@@ -183,7 +182,6 @@ class _Meeting:
         self._lent: Floats | None = None
 
     def match(self, candidate: int, best: tuple[int, int, float] | None) -> Match:
-        """Return the match, given the most similar annotation, the common ancestor and the similarity."""
         if candidate in self._contrary:
             return self._against(candidate)
         if best is not None:
@@ -200,7 +198,6 @@ class _Meeting:
         return _BACKGROUND if neighbour < 0 else Match("neighbour", neighbour)
 
     def _against(self, candidate: int) -> Match:
-        """What the candidate is annotated not to have, or else the opposite that it has most often."""
         basis, columns = self._model.basis, self._model.columns
         lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term))
         if len(lacking):

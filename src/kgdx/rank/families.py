@@ -48,12 +48,10 @@ class Families:
     members: Sparse
 
     def standing(self, candidate: int) -> int:
-        """Return the candidate that stands for the family of one."""
         return int(self.members.columns(int(self.of[candidate]))[0])
 
     @property
     def sizes(self) -> Ints:
-        """Number of members of each family."""
         return np.diff(self.members.start)
 
 
@@ -128,7 +126,6 @@ class _Joined:
         self._size = [1] * size
 
     def join(self, members: Sequence[int]) -> None:
-        """Make one set of some candidates and a set that one of them is in, unless it gets too large."""
         tops = sorted({self._top(member) for member in members})
         sizes = [self._size[top] for top in tops]
         size = sum(sizes)
@@ -138,7 +135,6 @@ class _Joined:
             self._size[tops[0]] = size
 
     def families(self) -> Families:
-        """Return the sets, in the order of their first members."""
         tops = np.array([self._top(member) for member in range(len(self._first))], np.int32)
         _, of = np.unique(tops, return_inverse=True)
         number = np.arange(len(of), dtype=np.int32)
@@ -153,7 +149,6 @@ class _Joined:
 
 
 def _series(stems: Sequence[Stem]) -> Iterator[list[int]]:
-    """Candidates whose names are equal but for a number, a letter or the inheritance, where any is numbered."""
     named = [at for at, each in enumerate(stems) if each.words]
     for members in _grouped(named, lambda at: stems[at].words):
         parts = [members] if len(members) <= MOST_SERIES else _grouped(members, lambda at: stems[at].inheritance)
@@ -168,7 +163,6 @@ def _grouped(members: Iterable[int], key: Callable[[int], tuple[str, ...]]) -> l
 
 
 def _by_gene(snapshot: Snapshot, candidates: Candidates, stems: Sequence[Stem]) -> Iterator[tuple[int, int]]:
-    """Pairs of candidates with a common gene whose names have enough words in common, the general ones left out."""
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
     having: dict[int, set[int]] = defaultdict(set)

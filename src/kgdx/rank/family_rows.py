@@ -117,7 +117,6 @@ def _ordered(total: Floats, members: Ints) -> Ints:
 
 
 def _separation(one: int, other: int, model: RankModel, names: Names) -> Separation | None:
-    """The term whose frequency differs most between two candidates, weighted by its information content."""
     (terms, frequency), (others, lent) = (model.propagated.row(number) for number in (one, other))
     both = np.union1d(terms, others)
     if not len(both):

@@ -75,7 +75,6 @@ class Columns:
 
     @property
     def size(self) -> int:
-        """Number of candidates."""
         return len(self.breadth)
 
 

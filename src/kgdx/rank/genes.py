@@ -42,7 +42,6 @@ class Genes(ByPerson):
 
     @property
     def informed(self) -> bool:
-        """Whether the gene of any disease is known."""
         return bool(len(self.arrays["candidate"]))
 
     @classmethod
@@ -62,7 +61,6 @@ class Genes(ByPerson):
         }
 
     def person(self, case: Case) -> GeneEvidence | None:
-        """Return the candidate genes, where there are any."""
         return case.gene_evidence
 
     def odds(self, person: Hashable) -> Floats:
@@ -98,7 +96,6 @@ class Genes(ByPerson):
         )
 
     def _values(self, evidence: GeneEvidence) -> tuple[Floats, Ints]:
-        """Return what each gene's presence on the list says, −∞ where it is not, and whether one copy is changed."""
         value = np.full(len(self.arrays["ids"]), -np.inf)
         mono = np.zeros(len(value), bool)
         total = sum(gene.score for gene in evidence.genes)

@@ -54,7 +54,6 @@ class Withheld:
         self._known: dict[tuple[int, frozenset[str]], Columns | None] = {}
 
     def cites(self, candidate: int, publications: frozenset[str]) -> bool:
-        """Return whether an annotation of the candidate cites one of the publications."""
         return any(self._cited(row, publications) for row in self._rows_of(candidate))
 
     def without(self, candidate: int, publications: frozenset[str]) -> Columns | None:

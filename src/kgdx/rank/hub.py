@@ -71,11 +71,9 @@ class Hub(Scorer):
         return {"score": score.astype(np.float32)}
 
     def speaks(self, query: Query) -> bool:
-        """Return whether the patient has findings, whose scores are corrected."""
         return len(query.observed) > 0
 
     def score(self, query: Query) -> Floats:
-        """Return the same for every patient."""
         return self.arrays["score"]
 
 

@@ -91,7 +91,6 @@ class Sex(ByPerson):
 
     @cached_property
     def informed(self) -> bool:
-        """Whether the mode of inheritance of any disease is known, or its sex."""
         return bool(self.arrays["modes"].any() or self.arrays["one"].any())
 
     @classmethod
@@ -111,7 +110,6 @@ class Sex(ByPerson):
         return {"modes": modes_of(snapshot, model), "one": one}
 
     def person(self, case: Case) -> str | None:
-        """Return the sex, where it is female or male."""
         return case.sex if case.sex in SEXES else None
 
     def odds(self, person: Hashable) -> Floats:
@@ -146,12 +144,10 @@ class Inheritance(ByPerson):
 
     @cached_property
     def informed(self) -> bool:
-        """Whether the mode of inheritance of any disease is known."""
         return bool(self.arrays["modes"].any())
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the shares of modes."""
         return {"modes": modes_of(snapshot, model)}
 
     def person(self, case: Case) -> Family | None:

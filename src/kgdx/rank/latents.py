@@ -74,11 +74,9 @@ class Latent(Scorer):
 
     @property
     def heard(self) -> int:
-        """How many candidates are compared by symptoms in words."""
         return len(self._owners) if "symptom" in self.embeddings.kinds else 0
 
     def knows(self, query: Query) -> bool:
-        """Return whether the patient's words or findings stand for a node."""
         return len(self.nodes(query)) > 0
 
     def nodes(self, query: Query) -> Ints:

@@ -141,7 +141,6 @@ class Meaning(Encoded):
 
     @classmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        """Return the symptoms in words."""
         return symptoms_of(snapshot, model)
 
     def scaled(self, cosines: Floats) -> Floats:
@@ -196,7 +195,6 @@ class MeanMeaning(Encoded):
 
     @classmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        """Return the symptoms in words."""
         return Meaning.texts_of(snapshot, model)
 
     @classmethod
@@ -259,11 +257,9 @@ class Gist(Encoded):
         return nearest
 
     def kept(self, query: Query) -> Floats:
-        """Return one row, that of all phrases together."""
         return super().kept(_together(query))
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
-        """Return what all phrases together add, with the words of the disease that are nearest to them."""
         return super().told(_together(query), candidates)
 
     def nearest(self, at: int, query: Query, number: int) -> str:

@@ -64,7 +64,6 @@ class NearFindings:
         ]
 
     def name(self, id: str) -> str:
-        """Return what a finding is called, to compare it by meaning."""
         return self._ranker.names.label(id) if id in self._ranker.names.terms else id
 
     def _of(self, id: str) -> Near:

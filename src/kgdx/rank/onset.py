@@ -90,7 +90,6 @@ class Onset(ByPerson):
 
     @cached_property
     def informed(self) -> bool:
-        """Whether the onset of any disease is known."""
         return bool(self.arrays["share"].any())
 
     @classmethod

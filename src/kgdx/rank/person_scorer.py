@@ -79,7 +79,6 @@ class ByPerson(Scorer):
         ]  # the case is kept: no other has its id
 
     def speaks(self, query: Query) -> bool:
-        """Return whether the case says anything that the scorer reads."""
         return query.case is not None and self.reading(query.case) is not None
 
     def score(self, query: Query) -> Floats:

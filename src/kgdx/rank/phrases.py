@@ -97,12 +97,10 @@ class Worded(Scorer):
 
     @cached_property
     def heard(self) -> int:
-        """How many candidates the graph describes in words."""
         return int(np.count_nonzero(self.arrays["spoken"])) if "spoken" in self.arrays else 0
 
     @property
     def applies(self) -> bool:
-        """Whether the graph says anything in words."""
         return self.hears
 
     def field(self, query: Query) -> Field | None:
@@ -118,7 +116,6 @@ class Worded(Scorer):
         return self._fields[bits]
 
     def heeded(self, gate: float) -> float:
-        """Return how much words count beside findings that are as everyday as the gate is open."""
         return heeded(gate)
 
     @abstractmethod
@@ -126,11 +123,9 @@ class Worded(Scorer):
         """Compute the values of each phrase; shape (phrases, candidates)."""
 
     def kept(self, query: Query) -> Floats:
-        """Return the rows of the query's phrases, computed where they are not among those last used."""
         return self._rows.get(query.phrases, lambda: self.rows(query.phrases))
 
     def tells(self, query: Query) -> bool:
-        """Return whether the case has words, and the graph some to compare with."""
         return bool(query.phrases) and self.hears
 
     def score(self, query: Query) -> Floats:
@@ -181,12 +176,10 @@ class Listed(Worded):
     """
 
     def phrases_of(self, number: int) -> range:
-        """Return which texts are a candidate's."""
         return range(int(self.arrays["first"][number]), int(self.arrays["first"][number + 1]))
 
     @cached_property
     def texts(self) -> Texts:
-        """The phrases, in the order of the candidates."""
         return Texts(self.arrays["text"], self.arrays["offset"])
 
 
@@ -219,7 +212,6 @@ class Words(Listed):
         return WordIndex.read(self.arrays, self.size)
 
     def knows(self, query: Query) -> bool:
-        """Return whether a word of the phrases is a word of the graph's symptoms."""
         return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
 
     @cached_property
@@ -234,7 +226,6 @@ class Words(Listed):
         )
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
-        """Return what each phrase's words weigh in each candidate."""
         return _weights(self._index, phrases)
 
     def nearest(self, at: int, query: Query, number: int) -> str:
@@ -271,7 +262,6 @@ class Articles(Worded):
         return WordIndex.read(self.arrays, self.size)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
-        """Return what each phrase's words weigh in each candidate."""
         return _weights(self._index, phrases)
 
 

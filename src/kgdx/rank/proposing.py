@@ -128,31 +128,19 @@ class Believer(Protocol):
     """Says what is believed of a case; :class:`kgdx.rank.ranker.Ranker` does."""
 
     @property
-    def model(self) -> RankModel:
-        """The compiled model."""
-        ...
+    def model(self) -> RankModel: ...
 
     @property
-    def names(self) -> Names:
-        """What its numbers stand for."""
-        ...
+    def names(self) -> Names: ...
 
     @property
-    def scorers(self) -> Mapping[str, Scorer]:
-        """Scorer by name."""
-        ...
+    def scorers(self) -> Mapping[str, Scorer]: ...
 
-    def query(self, case: Case) -> tuple[Query, tuple[Issue, ...]]:
-        """Return a case's findings as rows, and what of it cannot be used."""
-        ...
+    def query(self, case: Case) -> tuple[Query, tuple[Issue, ...]]: ...
 
-    def score_query(self, query: Query) -> Scored:
-        """Score every candidate."""
-        ...
+    def score_query(self, query: Query) -> Scored: ...
 
-    def posterior(self, scored: Scored) -> Floats:
-        """Return the share of each candidate."""
-        ...
+    def posterior(self, scored: Scored) -> Floats: ...
 
     def number_of(self, disease: str) -> int:
         """Return the number of the candidate that a disease is, or -1."""
@@ -294,7 +282,6 @@ class Proposer:
         rest: Mapping[str, Stage],
         asked: Sequence[str],
     ) -> list[_Valued]:
-        """Return the best questions of one kind."""
         price = np.array([prices[way] for way in WAYS])[self._ways[at.pool.kind]]
         value = np.where(at.free, selector.value(at) / price, 0.0)
         for place, id in enumerate(rest):
@@ -308,7 +295,6 @@ class Proposer:
         return [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
 
     def _weigh_asked(self, at: Situation, value: Floats, asked: Iterable[str]) -> None:
-        """Take out what is the same question as one that was asked in vain, and halve what several like it were."""
         pool, up = at.pool, self._ranker.model.basis.up
         rows = [row for id in asked if (row := pool.rows.get(id, -1)) >= 0]
         kinds: Counter[int] = Counter()
@@ -337,7 +323,6 @@ class Proposer:
         return int(above[below.argmin()]) if len(above) and below.min() <= KIN else -1
 
     def _told(self, at: Situation, chosen: Sequence[_Valued], narrow: int) -> dict[int, Question]:
-        """Return questions of one kind in words."""
         pool, gain = at.pool, at.gain
         rows = np.array([each.row for each in chosen], np.int64)
         leaders = at.leaders(COMPARED)
@@ -358,7 +343,6 @@ class Proposer:
         }
 
     def _above(self, id: str) -> Iterable[str]:
-        """The ids that a phenotype implies, itself included."""
         pool = self.pools.get("phenotype")
         row = -1 if pool is None else pool.rows.get(id, -1)
         if pool is None or pool.up is None or row < 0:
@@ -367,7 +351,6 @@ class Proposer:
 
     @cached_property
     def _same(self) -> list[tuple[str, str, str, frozenset[str]]]:
-        """Evidences, with or without a value, with the phenotype that each relates to, how, and what that implies."""
         terms = self.pools["phenotype"].rows if "phenotype" in self.pools and "evidence" in self.pools else {}
         return [
             (f"{PREFIX}{code}", each.id, each.relation, frozenset(self._above(each.id)))
@@ -378,7 +361,6 @@ class Proposer:
 
     @cached_property
     def _twins(self) -> Ints:
-        """Evidences that are asked as the phenotype that is the same."""
         pool = self.pools["evidence"]
         mask = np.zeros(len(pool.ids), bool)
         mask[np.array([pool.rows.get(code, -1) for code, _, how, _ in self._same if how == "exact"], np.int64)] = True
@@ -386,7 +368,6 @@ class Proposer:
         return mask
 
     def _elsewhere(self, present: set[str], others: set[str]) -> tuple[set[str], set[str]]:
-        """Return what is present, and what else is settled, with what the same is called in other sources."""
         implied = {each for id in present for each in self._above(id)}
         others = others | {id for id, each in wordings().items() if not implied.isdisjoint(each.said_by)}
         given = {evidence_of(id) for id in present}
@@ -404,7 +385,6 @@ class Proposer:
         return present | more, others | (settled - more)
 
     def _unfit(self, kind: str, case: Case) -> Ints:
-        """Questions that a patient of that sex and age is not asked."""
         if (known := self._unfitting.get((kind, case.sex, case.age))) is not None:
             return known
         pool = self.pools[kind]
@@ -419,7 +399,6 @@ class Proposer:
         return mask
 
     def _why(self, leaders: Ints, share: Floats, likelihood: Floats) -> list[tuple[Moved, ...]]:
-        """How a yes and a no move the leaders, in the shares among all, for each question."""
         yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
         most = np.argsort(-np.maximum(abs(yes - share[:, None]), abs(no - share[:, None])), axis=0, kind="stable")
         first = most[:MOVED]
@@ -432,7 +411,6 @@ class Proposer:
 
     @cached_property
     def _ways(self) -> dict[str, Ints]:
-        """Number of the way of answering of each item, by kind."""
         roots = _read_ways()
         found = {}
         for kind, pool in self.pools.items():
@@ -479,7 +457,6 @@ def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
 
 
 def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
-    """Return the best questions without the second of two that are one above the other and say the same."""
     kept: list[_Valued] = []
     taken: dict[tuple[str, int], float] = {}
     above_taken: dict[tuple[str, int], list[int]] = {}
@@ -505,7 +482,6 @@ def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> l
 
 
 def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Question, ...]:
-    """Return the questions, each with those of the others that a no settles."""
     below: dict[str, list[str]] = {each.id: [] for each in questions}
     for each in questions:
         pool = known[each.kind]

@@ -78,7 +78,6 @@ class Pool:
 
     @cached_property
     def base_entropy(self) -> float:
-        """Bits of the answer of a candidate that has no entry."""
         return float(entropy(np.array([self.base]))[0])
 
     def _by_item(self, values: Floats) -> Any:
@@ -174,7 +173,6 @@ def _phenotypes(model: RankModel, names: Names) -> Pool:
 
 
 def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
-    """Pool of what diseases list, with the share of patients that have it where it is stated."""
     node, relation = ("test", "recommend_test") if kind == "test" else ("symptom", "has_symptom")
     if not snapshot.rows(relation):
         return None
@@ -204,7 +202,6 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
 
 
 def _likelier(pool: Pool, evidences: Evidences) -> Pool:
-    """Return the pool of evidences with the likelihoods that the ranking has."""
     odds, numbers, rows = evidences.odds, evidences.numbers, evidences.rows
     row, column = (each.ravel() for each in np.meshgrid(numbers, rows, indexing="ij"))
     values = odds.given.astype(np.float32).ravel()

@@ -188,7 +188,6 @@ class Ranker:
         explain: bool,
         by_family: bool,
     ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
-        """Return the best candidates, the share of the first among the annotated diseases, and what is dangerous."""
         scored = self.score_query(query)
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
@@ -221,7 +220,6 @@ class Ranker:
         )
 
     def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> list[float | None]:
-        """How much of the findings' information each candidate, or its nearest patient, covers, of what one may."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
             return [None] * len(numbers)
@@ -264,7 +262,6 @@ class Ranker:
         ]
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:
-        """Return the ids of all candidates, ascending by entry, and their scores."""
         return self.ids, self.score(case).total
 
     def score_many(self, cases: Iterable[Case | Findings]) -> Floats:
@@ -346,7 +343,6 @@ class Ranker:
         return believed(total, self.degrees(scored.query), fitted.plausible, fitted.most)
 
     def _possible(self, scored: Scored) -> Floats:
-        """Scores, with the least one for what sex or age rules out."""
         case = scored.query.case
         if case is None or (case.age is None and case.sex not in ("MALE", "FEMALE")):
             return scored.total
@@ -384,7 +380,6 @@ class Ranker:
 
     @cached_property
     def terms(self) -> list[str]:
-        """Id of each term."""
         return list(self.names.terms)
 
     def number_of(self, disease: str) -> int:
@@ -453,7 +448,6 @@ class Ranker:
 
 
 def _unrankable(query: Query) -> tuple[str, str]:
-    """Return why no scorer can rank a case, and what to give instead."""
     case = query.case
     worded = case is not None and (case.text or case.phrases)
     if len(query.observed):

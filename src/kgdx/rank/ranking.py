@@ -54,12 +54,10 @@ class Names:
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        """Phenotype id → row."""
         return {id: row for row, id in enumerate(self.snapshot.values("phenotype", "id").all)}
 
     @cached_property
     def diseases(self) -> dict[str, int]:
-        """Disease id → row."""
         return {id: row for row, id in enumerate(self.snapshot.values("disease", "id").all)}
 
     @cached_property
@@ -73,7 +71,6 @@ class Names:
 
     @cached_property
     def symptoms(self) -> dict[str, int]:
-        """Symptom id → row."""
         return {id: row for row, id in enumerate(self.snapshot.values("symptom", "id").all)}
 
     def symptom(self, id: str) -> int:
@@ -83,11 +80,9 @@ class Names:
         return self.symptoms.get(id, self.symptoms.get(evidence_of(id), -1))
 
     def term(self, row: int) -> str:
-        """Return a phenotype's id."""
         return self._term_ids[row]
 
     def label(self, term: str) -> str:
-        """Return a phenotype's name."""
         return self._labels[self.terms[term]] or term
 
     @cached_property
@@ -117,7 +112,6 @@ class Names:
 
     @cached_property
     def _nested(self) -> dict[int, list[int]]:
-        """Candidate → disease rows of the entries that are nested under it."""
         of, entry = self._candidates.of, self._candidates.entry
         found: dict[int, list[int]] = {}
         for row in np.flatnonzero(of != entry).tolist():
@@ -154,7 +148,6 @@ class Names:
         return ", ".join(frequencies), tuple(references)
 
     def _rows(self, number: int, term: int, lacking: bool) -> list[int]:
-        """Annotation rows of a candidate's own entries, or else of the broader groups that it inherits from."""
         own = self._by_term(number, lacking).get(term, [])
         if own or lacking:
             return own
@@ -162,7 +155,6 @@ class Names:
         return [row for group in groups.tolist() for row in self._by_term(group, lacking).get(term, ())]
 
     def _by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
-        """Term → annotation rows of a candidate's own entries."""
         if (number, lacking) not in self._stated:
             disease, phenotype = self._ends[lacking]
             members = self._candidates.members.columns(number)

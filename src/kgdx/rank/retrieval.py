@@ -63,11 +63,9 @@ class Retrieval:
 
     @classmethod
     def weights(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Weights:
-        """Return what the method's scorers weigh."""
         return Weights.read(given) if isinstance(given, Mapping) else Weights.read(given).of_method(cls.name)
 
     def query(self, case: Case | Findings) -> Query:
-        """Return what of a case the method reads."""
         return self.ranker.query(case)[0]
 
     def scores(self, query: Query) -> Floats:

@@ -129,16 +129,13 @@ class Scorer(ABC):
 
     @property
     def heard(self) -> int:
-        """How many candidates the graph describes in words that the scorer compares."""
         return 0
 
     @property
     def hears(self) -> bool:
-        """Whether there are any."""
         return self.heard > 0
 
     def knows(self, query: Query) -> bool:
-        """Return whether a query without phenotypes says something to the scorer."""
         return False
 
     def meets(self, phrase: str) -> bool:

@@ -173,7 +173,6 @@ class Degree(Selector):
     """Of how many candidates the findings are asked about."""
 
     def value(self, situation: Situation) -> Floats:
-        """Return the number of diseases that have each finding of the leaders."""
         return np.where(subgraph(situation, self.leaders), degrees(situation.pool), 0)
 
 

@@ -76,7 +76,6 @@ def _told_in_words(scorers: Iterable[Scorer], case: Case) -> bool:
 
 
 def _missing(case: Case) -> tuple[str, ...]:
-    """What would help."""
     person = " and ".join(
         name for name, known in (("age", case.age), ("sex", case.sex in ("MALE", "FEMALE"))) if not known
     )

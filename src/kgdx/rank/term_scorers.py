@@ -47,7 +47,6 @@ class ByFinding(Scorer):
         return undescribed
 
     def on(self, columns: Columns) -> Self:
-        """Return the scorer for other columns."""
         return type(self)(self.model, self.arrays, columns)
 
     @abstractmethod
@@ -63,7 +62,6 @@ class ByFinding(Scorer):
         return [self.finish(*each) for each in zip(combined, queries, strict=True)]
 
     def kept(self, term: int) -> Floats:
-        """Return a finding's row, computed where it is not among those last used."""
         return self.rows.get(term, lambda: self.row(term))
 
     def put(self, combined: Floats, row: Floats) -> None:
@@ -71,7 +69,6 @@ class ByFinding(Scorer):
         np.add(combined, row, out=combined)
 
     def width(self) -> int:
-        """Return the length of a row."""
         return self.columns.size
 
     def combined(self, query: Query, before: tuple[Query, Floats] | None = None) -> Floats:
@@ -145,7 +142,6 @@ class Likelihood(ByFinding):
         return score
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each finding's share of the mean."""
         return self.beyond_mean(query, candidates) / np.float32(max(len(query.observed), 1))
 
 
@@ -184,11 +180,9 @@ class Coverage(ByFinding):
         return best
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the weighted average."""
         return combined / self._weight(query)
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each finding's share of the average."""
         return self.beyond_mean(query, candidates) / self._weight(query)
 
     def _weight(self, query: Query) -> np.float32:
@@ -220,7 +214,6 @@ class Typicality(ByFinding):
         return other
 
     def width(self) -> int:
-        """Return the number of terms."""
         return len(self.basis.ic)
 
     def row(self, term: int) -> Floats:
@@ -232,11 +225,9 @@ class Typicality(ByFinding):
         np.maximum(combined, row, out=combined)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the weighted sum over each candidate's annotations."""
         return self._typical.dot(combined)
 
     def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
-        """Return the sums of several cases."""
         return [self._typical.dot(each) for each in combined]
 
     def explain(self, query: Query, candidates: Ints) -> Floats:

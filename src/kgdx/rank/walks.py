@@ -45,11 +45,9 @@ class Walk(Scorer):
 
     @property
     def heard(self) -> int:
-        """How many candidates the graph describes in English."""
         return int(np.count_nonzero(np.diff(self.arrays["first"]))) if "first" in self.arrays else 0
 
     def knows(self, query: Query) -> bool:
-        """Return whether a phrase can be compared."""
         return "vectors" in self.arrays and any(language(phrase) == ENGLISH for phrase in query.phrases)
 
     def score(self, query: Query) -> Floats:

@@ -87,11 +87,9 @@ class WordIndex:
         return cls(arrays["words"], arrays["start"], arrays["index"], arrays["weight"], size)
 
     def arrays(self) -> dict[str, Floats]:
-        """Return the arrays to keep."""
         return {"words": self.words, "start": self.start, "index": self.index, "weight": self.weight}
 
     def has(self, word: str) -> bool:
-        """Return whether any candidate has a word."""
         return self._place(word) >= 0
 
     def add(self, word: str, total: Floats) -> None:

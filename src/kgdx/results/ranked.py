@@ -325,7 +325,6 @@ class CaseSummary:
 
     @property
     def chinese(self) -> bool:
-        """Whether the patient is described in Chinese."""
         return self.language == "zh" or any(_CHINESE.search(finding.text) for finding in self.findings)
 
 
@@ -376,7 +375,6 @@ class Judgement(Plain):
 
     @property
     def ranked(self) -> bool:
-        """Whether there is enough to rank by."""
         return self.level not in ("nothing", "little")
 
 

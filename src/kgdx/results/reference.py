@@ -106,7 +106,6 @@ def markdown() -> str:
 
 
 def _section(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of one class."""
     yield from (f"## {name} {{ #{name.lower()} }}", "", " ".join(schema["description"].split()), "")
     yield from ("| field | type | meaning |", "| --- | --- | --- |")
     for field, form in schema["properties"].items():
@@ -117,7 +116,6 @@ def _section(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _type(form: Mapping[str, Any]) -> str:
-    """Return a type in words, with links to the classes that it is made of."""
     if "$ref" in form:
         name = form["$ref"].rpartition("/")[2]
         return "text" if name == "Status" else f"[{name}](#{name.lower()})"

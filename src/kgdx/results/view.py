@@ -100,22 +100,18 @@ class Listed:
 
     @property
     def anchor(self) -> str:
-        """Its name in links."""
         return f"c{self.candidate.rank}"
 
     @property
     def others(self) -> int:
-        """How many other diseases of its family the row stands for."""
         return self.candidate.family_size - 1 if self.candidate.in_family else 0
 
     @property
     def was(self) -> int | None:
-        """Its number by score, where the list is in another order."""
         return self.candidate.retrieved_rank
 
     @property
     def moved(self) -> bool:
-        """Whether it stands elsewhere than by score."""
         return self.was not in (None, self.rank)
 
     @property
@@ -206,7 +202,6 @@ class Piece:
 
 
 def names(findings: Iterable[Finding]) -> dict[str, str]:
-    """Return finding → what it is called."""
     return {finding.id: clean(finding.label or finding.id) for finding in findings}
 
 

@@ -233,7 +233,6 @@ def _wording(entity: Any, language: str) -> Wording:
 
 
 def _lineage(entity: Any) -> list[Any]:
-    """Return the entity and its named ancestors in the ontology, the most general first."""
     entities: list[Any] = []
     while entity is not None:
         entities.append(entity)

@@ -194,7 +194,6 @@ async def _watch(workers: Pool) -> None:
 
 
 def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
-    """Return the routes of the API that are no questions in words."""
     api = APIRouter(prefix=API, route_class=JsonRoute, responses=_PROBLEMS)
 
     async def ask(operation: str, request: Any) -> Response:
@@ -207,8 +206,6 @@ def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
 
 
 def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> None:
-    """Add the routes that rank diseases."""
-
     @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
     async def diagnose(request: http_models.Diagnose) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes.
@@ -248,8 +245,6 @@ def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> No
 
 
 def _lookups(api: APIRouter, ask: Asked) -> None:
-    """Add the routes that read words, show the graph, and make pages."""
-
     @api.post("/extract", response_model=http_models.Reading, tags=["words"])
     async def extract(request: http_models.Extract) -> Response:
         """Read a text, or a case in another form: findings and their places, who it is, and what was not read."""
@@ -282,8 +277,6 @@ def _lookups(api: APIRouter, ask: Asked) -> None:
 
 
 def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, literature: bool) -> None:
-    """Add the routes that answer questions."""
-
     def answering(request: http_models.Ask) -> tuple[Pool, float]:
         """Who answers: a question for which nobody outside is asked need not wait behind those that are."""
         outside = request.asks_model or literature
@@ -307,8 +300,6 @@ def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, li
 
 
 def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -> None:
-    """Add the routes that say how the server is."""
-
     @api.get("/about", response_model=http_models.About, tags=["server"])
     async def about() -> dict[str, Any]:
         """Say what this server is and can do."""
@@ -356,7 +347,6 @@ async def _report_style() -> Response:
 
 
 async def _workbench_style() -> Response:
-    """Return all that the workbench has to know before it is painted, in one answer."""
     from kgdx.render.pages.page import stylesheet
 
     own = ((WEB / "static" / name).read_text(encoding="utf-8") for name in ("app.css", "bench.css"))

@@ -87,7 +87,6 @@ class Book:
                 del self._all[connection.owner]
 
     def waits(self, connection: Connection) -> None:
-        """Note that a connection waits for a request from now on."""
         self._waiting.setdefault(connection.owner, OrderedDict())[connection] = None
 
     def works(self, connection: Connection) -> None:
@@ -117,7 +116,6 @@ class Connection(HttpToolsProtocol):
 
     @property
     def owner(self) -> str:
-        """The address of the client."""
         return self.client[0] if self.client else ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -200,7 +198,6 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _late(self) -> None:
-        """End a connection whose request does not come."""
         if self._received:
             detail = f"the head of the request did not arrive within {HEAD_S:g} s"
             self.refuse(Problem(408, "slow", detail, "send it again"))

@@ -179,7 +179,6 @@ class Guard:
         return True
 
     async def _whole(self, scope: Scope, receive: Receive) -> Receive:
-        """Read the whole request, within its limits, whatever length it claims or chunks it comes in."""
         limit, parts, size = self._options.max_body, [], 0
         too_large = Refused(
             Problem(413, "size", f"the request has more than {limit:,} bytes", "send less at once", headers=_CLOSE)
@@ -281,7 +280,6 @@ class _Answer:
         self._status, self._size = 0, 0
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             given = list(message.get("headers", ()))
@@ -293,7 +291,6 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, problem: Problem) -> None:
-        """Answer with a problem, if nothing was sent yet."""
         if self._status:
             return
         body = json.dumps(problem.to_dict(), ensure_ascii=False).encode()

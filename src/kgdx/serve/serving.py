@@ -158,7 +158,6 @@ def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    """Go on with a consultation that the client kept."""
     return consult_requests.answered(serving.graph, given)
 
 
@@ -213,12 +212,10 @@ class Heard:
         return self.found
 
     def resolve(self, term: str) -> Resolution:
-        """Find the current term for an id, a label or a phrase."""
         return self._reader.resolve(term)
 
 
 def names(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    """Name phenotypes in English and, where the graph has it, Chinese."""
     return {"names": serving.graph.run("phenotypes_by_ids", phenotypes=list(dict.fromkeys(given["ids"])))}
 
 
@@ -396,7 +393,6 @@ def read_case(case: Case, graph: Graph) -> Case:
 
 
 def _about(given: Given) -> About:
-    """Return what a request states of the patient beside the findings."""
     from kgdx.case.about import About
 
     said = {name: given.get(name) for name in About.__annotations__}

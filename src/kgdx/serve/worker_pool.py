@@ -173,7 +173,6 @@ class Pool:
 
     @property
     def alive(self) -> int:
-        """How many workers run."""
         return len(self._alive)
 
     def start(self) -> None:
@@ -292,8 +291,6 @@ class Pool:
             self._waiting -= 1
 
     def _recall(self, worker: Worker) -> None:
-        """Have a worker leave its request, and replace it if it does not."""
-
         async def leave() -> None:
             try:
                 await worker.leave()

@@ -115,7 +115,6 @@ def _ticked_behind(text: str, start: int, end: int) -> Answer | None:
 
 
 def _behind(text: str, end: int) -> Answer | None:
-    """The answer right behind a finding."""
     found = _pattern().match(text, end, min(len(text), end + _BEHIND))
     if not found:
         return None

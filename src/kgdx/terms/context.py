@@ -127,7 +127,6 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
 
 
 def _under(told: Status, answer: Status | None, kind: str) -> Status:
-    """What a finding's sentence, the answer beside it and the heading above it come to."""
     if answer is not None and answer is not Status.PRESENT:
         told = Status.UNKNOWN if told is Status.FAMILY else answer
     if kind == "family":

@@ -114,7 +114,6 @@ class Name(NamedTuple):
 
     @property
     def joined(self) -> bool:
-        """It holds a comma, slash or conjunction."""
         return any(parting >= SOFT for parting in self.partings[1:])
 
 
@@ -203,7 +202,6 @@ def version() -> str:
 
 
 def build_dictionary(snapshot: Snapshot) -> Path:
-    """Return the folder of the snapshot's dictionary, compiling it when it is not there yet."""
     return snapshot.derived("text", version(), lambda folder: compile_dictionary(snapshot, folder))
 
 
@@ -299,7 +297,6 @@ def descendants(pairs: Iterable[tuple[_T, _T]], root: _T) -> set[_T]:
 
 
 def _names(term: int, row: dict[str, Any]) -> Iterator[Name]:
-    """A term's names, best first."""
     scopes = row["synonym_scopes"] or ()
     for number, label in enumerate((row["name"], *(row["synonyms"] or ()))):
         folded, _, _, partings = scan(label or "")
@@ -309,7 +306,6 @@ def _names(term: int, row: dict[str, Any]) -> Iterator[Name]:
 
 
 def _english(names: list[Name]) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Entries of all names, of those rewritten and of those shortened."""
     taken = set()
     for name in names:
         if not 0 < len(name.folded) <= MAX_WORDS:
@@ -326,7 +322,6 @@ def _english(names: list[Name]) -> Iterator[tuple[int, int, int, int, bool]]:
 
 
 def _rewritten(hashes: list[int]) -> Iterator[tuple[list[int], int]]:
-    """Other ways to say that something is abnormal, with how much looser each is."""
     abnormal, morphology, malformation = (word_hash(w) for w in ("abnormal", "morphology", "malformation"))
     if abnormal not in hashes:
         return
@@ -377,7 +372,6 @@ def shortened(names: Sequence[Name], taken: Set[int]) -> Iterator[tuple[int, Nam
 
 
 def _spare(name: Name) -> Iterator[int]:
-    """Places of words that may be left out."""
     wrong = _wrong()
     parted = [place for place, parting in enumerate(name.partings) if place and parting > NONE]
     head = (parted[0] if parted else len(name.folded)) - 1

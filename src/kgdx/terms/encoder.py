@@ -185,7 +185,6 @@ class NameEncoder:
 
     @property
     def name(self) -> str:
-        """The encoder's name, and what it reads."""
         return f"{self.encoder.name}{'+zh' if self.chinese else ''}"
 
 
@@ -332,7 +331,6 @@ class CachedEncoder:
 
 
 def _size(database: sqlite3.Connection) -> int:
-    """Return how many bytes of a file are in use."""
     pages, free, each = (
         database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -178,7 +178,6 @@ class Extractor:
         return [*kept, *(each for each in said if each.id != FIGURE)]
 
     def _beside(self, text: str) -> list[Finding]:
-        """Return risks and symptoms that are no terms of HPO, with what the text says of each."""
         said = list(spoken(text, self.symptoms.__contains__))
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
@@ -214,7 +213,6 @@ class Extractor:
         return self._with_abbreviations(text, findings, {short for short, _ in explained})
 
     def _with_abbreviations(self, text: str, findings: list[Finding], explained: Set[str]) -> list[Finding]:
-        """Put what abbreviations mean that the text does not explain in place of what the dictionary takes them for."""
         used, open_ones = abbreviations.uses(text, explained)
         spans = {(use.start, use.end) for use in used}
         undecided = {issue.where for issue in open_ones}
@@ -289,7 +287,6 @@ def _symptoms(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _inside(finding: Finding, other: Finding) -> bool:
-    """Whether a finding stands within longer words that say something narrower, or within a figure of speech."""
     at, whole = finding.span, other.span
     if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
         return False
@@ -297,7 +294,6 @@ def _inside(finding: Finding, other: Finding) -> bool:
 
 
 def _says(finding: Finding, other: Finding) -> bool:
-    """Whether a finding that was read says the same as another whose words overlap."""
     if finding.span is None or other.span is None:
         return False
     apart = finding.span.end <= other.span.start or other.span.end <= finding.span.start
@@ -309,7 +305,6 @@ def _said(own: Status, told: Status) -> Status:
 
 
 def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:
-    """Give a finding inside a longer one what is said of that one, where it is a relative's or a mere possibility."""
     spans = [finding.span or Span(0, 0) for finding in found]
     outer, status = Span(0, 0), Status.PRESENT
     for number in sorted(range(len(told)), key=lambda n: (spans[n].start, -spans[n].end)):

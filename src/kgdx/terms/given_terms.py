@@ -36,18 +36,12 @@ class NameReader(Protocol):
     """What finds the names of a graph in a phrase."""
 
     @property
-    def terms(self) -> Terms:
-        """The graph's phenotypes."""
-        ...
+    def terms(self) -> Terms: ...
 
     @property
-    def meaning(self) -> Meaning | None:
-        """The names as vectors, where there is an encoder."""
-        ...
+    def meaning(self) -> Meaning | None: ...
 
-    def named(self, text: str, language: str | None = None) -> list[Finding]:
-        """Return the findings that a phrase names."""
-        ...
+    def named(self, text: str, language: str | None = None) -> list[Finding]: ...
 
 
 def resolved(term: str, reader: NameReader) -> Resolution:
@@ -90,7 +84,6 @@ def _by_number(given: str, digits: str, reader: NameReader) -> Resolution:
 
 
 def _one_digit_off(digits: str) -> Iterator[str]:
-    """Yield the numbers of seven digits that come of one digit put in, the last place first, or left out."""
     places = range(len(digits), -1, -1)
     if len(digits) == _DIGITS - 1:
         yield from (f"{digits[:at]}{digit}{digits[at:]}" for at in places for digit in "0123456789")
@@ -99,7 +92,6 @@ def _one_digit_off(digits: str) -> Iterator[str]:
 
 
 def _covers(given: str, finding: Finding) -> bool:
-    """Whether a finding takes up all words of a phrase, but for adjectives of degree and side."""
     assert finding.span is not None
     if has_chinese(given):
         return len(finding.text.strip()) == len(given)

@@ -65,7 +65,6 @@ class Match:
 
 
 def hashes_of(found: Words) -> npt.NDArray[np.int64]:
-    """Return the hash of each word's class."""
     return np.array([word_hash(word) for word in found.folded], np.int64)
 
 
@@ -185,7 +184,6 @@ def _shared_start(parting: list[int], place: int, low: int, high: int) -> Iterat
 
 
 def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int) -> bool:
-    """Whether a coordinated phrase takes a name apart, or leaves out a whole name that shares nothing with it."""
     for match in whole:
         if match.end <= start or match.start >= end:
             continue
@@ -344,7 +342,6 @@ def _said_by(name: str) -> list[str]:
 
 
 def _fits(text: str, said: list[str], name: str, crossing: bool) -> bool:
-    """Whether a name whose word classes agree may really be meant by these words."""
     parts = _said_by(name)
     if said in _CHROMOSOMAL:
         return False

@@ -236,7 +236,6 @@ class Form(NamedTuple):
 
 
 def rephrased(folded: str) -> bool:
-    """Tell whether a folded name has a phrase that is compared as another one."""
     return _PHRASE.search(f" {folded} ") is not None
 
 

@@ -52,15 +52,12 @@ class Terms:
         return children
 
     def id(self, row: int) -> str:
-        """Return a term's CURIE."""
         return self._ids[row]
 
     def name(self, row: int) -> str:
-        """Return a term's English name."""
         return self._columns["name"][row] or ""
 
     def name_zh(self, row: int) -> str:
-        """Return a term's Chinese name, or an empty string."""
         return self._columns["name_zh"][row] or ""
 
     def everyday(self, curie: str, language: str = "en") -> str:
@@ -114,7 +111,6 @@ class Terms:
         return at if at < len(self._ids) and self._ids[at] == curie else None
 
     def neighbours(self, row: int) -> list[int]:
-        """Return the rows of a term's parents and children."""
         return [*self._parents(row), *self._children.get(row, ())]
 
     def above(self, general: int, specific: int) -> bool:
@@ -144,7 +140,6 @@ class Terms:
         return self._replaced(row, curie)
 
     def _doubts(self, row: int) -> list[Issue]:
-        """A term that is current but no finding, such as a severity or a mode of inheritance."""
         root = self.row(ROOT)
         if root is None or row == root or self.above(root, row):
             return []

@@ -159,7 +159,6 @@ def _weigh(folder: Path, parameters: Parameters | None) -> None:
 
 
 def _make(work: Path, fingerprint: str, records: Records, say: Tell, sizes: Sizes) -> None:
-    """Make all segments, from where an earlier work ended."""
     started = json.dumps([SCHEMA, VERSION, fingerprint, sizes.shard, sizes.segment])
     if (work / CARD).exists() and (work / CARD).read_text() != started:
         shutil.rmtree(work)
@@ -287,5 +286,4 @@ class TextIndex:
 
     @property
     def tally(self) -> Tally:
-        """What became of the records that it was made from."""
         return Tally(**self.card["tally"])

@@ -132,13 +132,11 @@ class Ranking:
         return found
 
     def _telling(self, query: str) -> list[int]:
-        """In how many pieces each word stands that is no number and not frequent."""
         words = [word for word in dict.fromkeys(words_of(query)) if not word.isdecimal()]
         most = max(self._size // _COMMON, FEW)
         return [each for each in self._found_in(keys_of(words))[1].tolist() if each <= most]
 
     def _found_in(self, keys: Ints) -> tuple[list[Ints], Ints]:
-        """The numbers of words in each segment, and in how many pieces of all each stands."""
         numbers = [segment.find(keys) for segment in self.segments]
         df = np.zeros(len(keys), np.int64)
         for segment, number in zip(self.segments, numbers, strict=True):
@@ -147,7 +145,6 @@ class Ranking:
         return numbers, df
 
     def _asked(self, query: str) -> list[list[_Word]]:
-        """The words of a question in each segment, the rarest of the whole index first."""
         times = Counter(words_of(query))
         keys = keys_of(times)
         numbers, df = self._found_in(keys)
@@ -244,7 +241,6 @@ class Ranking:
     def _looked_up(
         self, at: int, words: Sequence[_Word], left: Floats, rows: Ints, scores: Floats, limit: int, least: float
     ) -> tuple[Ints, Floats]:
-        """The best of some pieces, whose scores the words that are left may raise."""
         for number, word in enumerate(words):
             keep = scores >= max(least, _last(scores, limit)) * _SURE - left[number]
             rows, scores = rows[keep], scores[keep]

@@ -160,7 +160,6 @@ class Texts:
 
     @property
     def sources(self) -> list[str]:
-        """Tags of the sources."""
         return sorted({source for index in self._indexes() for source in index.sources})
 
     @property

@@ -194,12 +194,10 @@ class Segment:
 
     @cached_property
     def table(self) -> pa.Table:
-        """Its pieces."""
         return pa.ipc.open_file(pa.memory_map(str(self._folder / TEXTS))).read_all()
 
     @cached_property
     def total(self) -> int:
-        """Number of words of all its pieces."""
         return int(self.length.sum(dtype=np.int64))
 
     def find(self, keys: Ints) -> Ints:
@@ -210,11 +208,9 @@ class Segment:
         return np.where(self.words[at] == keys, at, -1)
 
     def entries(self, word: int) -> slice:
-        """Return where the entries of a word lie."""
         return slice(int(self.start[word]), int(self.start[word + 1]))
 
     def pieces(self, rows: Iterable[int]) -> list[Piece]:
-        """Return pieces by their places in it."""
         return [Piece(**row) for at in rows for row in self.table.slice(at, 1).to_pylist()]
 
     def of(self, sources: Sequence[str]) -> Ints | None:

@@ -103,7 +103,6 @@ def _measures(text: str, unjudged: Sequence[Measure]) -> list[Measure]:
 def _taken(
     text: str, measure: Measure, spans: Sequence[tuple[int, int]], valued: set[tuple[int, float | None, str]]
 ) -> bool:
-    """Whether a finding holds a measured value, or stands right before it and has it as its own."""
     for start, end in reversed(spans):
         own = (start, measure.value, measure.unit) in valued and end <= measure.span.start
         if start <= measure.span.start < end or (own and _LINK.fullmatch(text[end : measure.span.start])):

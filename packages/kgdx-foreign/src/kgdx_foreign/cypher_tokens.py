@@ -32,7 +32,6 @@ class Token:
     text: str
 
     def is_word(self, word: str) -> bool:
-        """Whether it is a keyword."""
         return self.kind == "name" and self.text.upper() == word
 
 
@@ -171,7 +170,6 @@ class _Reader:
         return token.text
 
     def name(self) -> str:
-        """A name, if one comes."""
         return self.next().text if not self.ended and self.tokens[self.at].kind == "name" else ""
 
 

@@ -137,7 +137,6 @@ class ForeignMapping(_Model):
         return node.key if name == "name" else self._stated(name)
 
     def property_of_relation(self, name: str, property: str) -> str | Constant | None:
-        """Return what stands for a property of a relation."""
         return self.relations[name].properties.get(property) or self._stated(property)
 
     def _stated(self, name: str) -> Constant | None:
@@ -218,7 +217,6 @@ def _fault(error: ValidationError | RecursionError) -> str:
 
 
 def _faults(mapping: ForeignMapping, schema: Schema) -> Iterator[str]:
-    """What does not fit the ontology."""
     for kind, node in mapping.nodes.items():
         if kind not in schema.nodes:
             yield f"nodes.{kind}: the ontology has no such class"

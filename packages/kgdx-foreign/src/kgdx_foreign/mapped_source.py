@@ -48,11 +48,9 @@ class ForeignSource:
         """Nothing to release."""
 
     def replaced(self, store: Callable[[], Store], fingerprint: Callable[[], str]) -> bool:
-        """Whether the database holds another number of anything than when it was opened."""
         return store().fingerprint() != fingerprint()
 
     def store(self) -> Store:
-        """Open it."""
         return ForeignStore.connect(self._access, self.mapping)
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> NoReturn:

@@ -93,19 +93,15 @@ class ForeignDatabase(Closing):
                     raise TemplateError(f"the template {name} would not only read", hint="check the mapping")
 
     def labels(self) -> list[str]:
-        """Its labels."""
         return [row["name"] for row in self.ask("their_labels")]
 
     def types(self) -> list[str]:
-        """Its relation types."""
         return [row["name"] for row in self.ask("their_types")]
 
     def keys(self) -> list[str]:
-        """The names of its properties."""
         return [row["name"] for row in self.ask("their_keys")]
 
     def close(self) -> None:
-        """Close the connections."""
         self._driver.close()
 
     @contextmanager
@@ -148,12 +144,10 @@ class ForeignStore(Closing):
 
     @property
     def url(self) -> str:
-        """The Bolt address, without credentials."""
         return self._database.access.uri
 
     @property
     def read_only(self) -> bool:
-        """Always true."""
         return True
 
     def verify(self) -> None:
@@ -179,7 +173,6 @@ class ForeignStore(Closing):
         return [] if translated is None else self._rows(translated, bound)
 
     def answers(self, name: str) -> bool:
-        """Whether the mapping has what a read template asks for."""
         return name in self._translation.all()
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:

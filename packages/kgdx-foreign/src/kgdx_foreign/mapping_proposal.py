@@ -106,7 +106,6 @@ def _key(rows: Sequence[Row]) -> str | None:
 
 
 def _texts(rows: Sequence[Row], key: str, schema: Schema, kind: str) -> dict[str, str]:
-    """Our properties that are recognised among theirs."""
     found: dict[str, str] = {}
     for row in rows:
         ours = _named(row["name"], _TEXTS)
@@ -119,7 +118,6 @@ def _texts(rows: Sequence[Row], key: str, schema: Schema, kind: str) -> dict[str
 
 
 def _relate(found: _Found, type: str, ends: Sequence[Row], schema: Schema) -> None:
-    """Find what a type of theirs stands for, by what it joins and how it is called."""
     by_label = {label: kind for kind, (labels, _, _) in found.nodes.items() for label in labels}
     joined = (by_label.get(ends[0]["start"]), by_label.get(ends[0]["end"])) if ends else (None, None)
     shown = f"type {_said(type)}" + (f" ({ends[0]['start']!s:.40} to {ends[0]['end']!s:.40})" if ends else "")
@@ -144,7 +142,6 @@ def _relate(found: _Found, type: str, ends: Sequence[Row], schema: Schema) -> No
 
 
 def _list(found: _Found, kind: str, name: str, schema: Schema) -> None:
-    """Find whether a list on a node names what we know as nodes."""
     ours = _named(name, _RELATIONS)
     if ours is None or ours in found.relations or ours in found.lists:
         return
@@ -228,7 +225,6 @@ class Report:
 
     @property
     def faults(self) -> tuple[Checked, ...]:
-        """Lines with a fault."""
         return tuple(line for line in self.lines if line.fault)
 
     def to_dict(self) -> dict[str, object]:

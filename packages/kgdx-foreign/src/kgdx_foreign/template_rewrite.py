@@ -122,7 +122,6 @@ class _Rewriter:
         return lines + ([] if condition is None else [f"WHERE {written(self._expressions(condition.tokens))}"])
 
     def _declare(self, found: Iterable[Path]) -> None:
-        """Note what the variables stand for."""
         for path in found:
             for part in path:
                 if isinstance(part, NodePattern):
@@ -243,7 +242,6 @@ class _Rewriter:
         )
 
     def _item(self, kind: str) -> str:
-        """An item of a list as a map with the properties of its class."""
         pairs = ["id: kgdx_item", "name: kgdx_item"]
         for property in self.schema.nodes[kind].properties:
             if property not in _KEYS:
@@ -261,7 +259,6 @@ class _Rewriter:
     # --- expressions -------------------------------------------------------------------------------------------------
 
     def _expressions(self, given: Iterable[Token]) -> list[Token]:
-        """Expressions with the properties of nodes and relations in their names."""
         parts = list(given)
         out: list[Token] = []
         place = 0
@@ -283,7 +280,6 @@ class _Rewriter:
         return out
 
     def _tells_all(self, parts: list[Token], place: int) -> bool:
-        """Whether a function or a map is asked for what the mapping does not translate."""
         token, inner = parts[place], parts[place + 2].text if place + 2 < len(parts) else ""
         if parts[place + 1].text == "{":
             return token.text in {*self.nodes, *self.relations}
@@ -305,7 +301,6 @@ class _Rewriter:
         return [variable, Token("mark", "."), Token("name", quoted(found))]
 
     def _type(self, variable: str) -> list[Token]:
-        """Our name of a relation's type."""
         if variable not in self.relations:
             raise UnreadableError(f"the type of {variable}, which is of no relation or of a list")
         text = f"CASE type({variable})"
@@ -315,7 +310,6 @@ class _Rewriter:
         return tokens(f"{text} END")
 
     def _value(self, value: str) -> str:
-        """The parameter that holds a value."""
         for name, known in self.values.items():
             if known == value:
                 return f"${name}"
@@ -324,7 +318,6 @@ class _Rewriter:
         return f"${name}"
 
     def _check(self, part: Clause) -> None:
-        """Refuse what would return nodes as they are, or give a variable a second meaning."""
         variables = {*self.nodes, *self.relations, *self.made}
         collected = {
             parts[-1].text
@@ -352,7 +345,6 @@ def _nodes_of(path: Path) -> list[NodePattern]:
 
 
 def _items(parts: Iterable[Token]) -> list[list[Token]]:
-    """What commas set apart."""
     out: list[list[Token]] = [[]]
     depth = 0
     for token in parts:

@@ -26,7 +26,6 @@ class Writer(ChatModel):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.label
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -63,7 +62,6 @@ def _match(known: Known) -> str:
 
 
 def honest(known: Known) -> list[str]:
-    """Match, search and diagnose rightly."""
     return [_match(known), _said("search", known.right), _diagnosis(known.right)]
 
 
@@ -73,7 +71,6 @@ def wrong(known: Known) -> list[str]:
 
 
 def matched(known: Known) -> list[str]:
-    """Match, and diagnose wrongly."""
     return [_match(known), _diagnosis(known.wrong)]
 
 
@@ -89,12 +86,10 @@ def lone_tags(known: Known) -> list[str]:
 
 
 def same_match(known: Known) -> list[str]:
-    """Match with the same phenotypes three times."""
     return [_match(known)] * 3 + [_diagnosis(known.wrong)]
 
 
 def empty_query(known: Known) -> list[str]:
-    """Search for words that all names have."""
     return [_said("search", "syndrome type disease autosomal recessive 1 2 3"), _diagnosis(known.wrong)]
 
 
@@ -117,7 +112,6 @@ def obedient(known: Known) -> list[str]:
 
 
 def endless(known: Known) -> list[str]:
-    """Fill the length."""
     return [f"<think>{known.right} " * 400]
 
 

@@ -47,7 +47,6 @@ class BatchModel(ChatModel):
 
     @property
     def name(self) -> str:
-        """Always the same."""
         return "trained"
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
@@ -87,7 +86,6 @@ class BatchModel(ChatModel):
         return wanted if self._context is None else min(wanted, self._context - given)
 
     def _write(self, rows: Sequence[_Row]) -> None:
-        """Let all rows grow until each has ended."""
         import torch
 
         ends = ends_of(self._model, self._tokenizer)
@@ -150,7 +148,6 @@ class _Row:
         self._chance = torch.Generator().manual_seed(request.seed or 0)
 
     def add(self, scores: Any, ends: set[int]) -> int:
-        """Take the next token."""
         import torch
 
         new = chosen_token(scores, self.request, self._chance)

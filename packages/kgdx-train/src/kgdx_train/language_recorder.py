@@ -69,7 +69,6 @@ class Recorder(TrainerCallback, Generic[S, D]):
         self._since = time.monotonic()
 
     def due(self, state: Any) -> bool:
-        """Tell whether it is time for an evaluation."""
         return bool(self._every) and (state.global_step % self._every == 0 or state.global_step == state.max_steps)
 
     def evaluate(self, state: Any, control: Any) -> None:
@@ -103,11 +102,9 @@ class Recorder(TrainerCallback, Generic[S, D]):
         self.learned(state.global_step, row)
 
     def learned(self, step: int, row: Mapping[str, float]) -> None:
-        """Hear of a line of the curve."""
         return None
 
     def noted(self) -> dict[str, Any]:
-        """Return what has to be known besides a checkpoint, to go on from it."""
         return {}
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -138,7 +135,6 @@ class RolloutRecorder(Recorder[GrpoSettings, Task]):
             raise UsageError(what, hint="warm the model up, raise the temperature, or take harder cases")
 
     def noted(self) -> dict[str, Any]:
-        """Return the seed of the next rollout."""
         return {"rollouts": self._given.done}
 
     def evaluate(self, state: Any, control: Any) -> None:

@@ -117,11 +117,7 @@ class RunSettings(Checked):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file; its paths are relative to it.
-
-        Raises:
-            ConfigError: It cannot be read, has a key that is not known, or values that do not go together.
-        """
+        """Read a file; its paths are relative to it."""
         hint = "docs/how-to/train.md lists all keys"
         try:
             given = read_yaml(path)
@@ -228,7 +224,6 @@ class GrpoSettings(RunSettings):
 
     @property
     def written(self) -> Notation:
-        """The notation of transcripts and prompts."""
         return "tags" if self.notation == "tags" else "calls"
 
 

@@ -72,7 +72,6 @@ class GraphTask:
 
     @property
     def done(self) -> int:
-        """Rollouts so far."""
         return self.rollouts.done
 
     @done.setter
@@ -80,7 +79,6 @@ class GraphTask:
         self.rollouts.done = value
 
     def rows(self) -> list[Row]:
-        """Return a row for each case to train on."""
         return rows(self.rollouts.ward, self.train)
 
     def check(self, tokenizer: Any, context: int | None) -> None:
@@ -101,7 +99,6 @@ class GraphTask:
         return tool_environment(self.rollouts.ward, Scoring(rules=policy.rules), policy.result)
 
     def sampled(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
-        """Return rollouts with their rewards."""
         return self.rollouts(prompts, trainer)
 
     def evaluated(self, model: BatchModel, ids: Sequence[str]) -> list[Outcome]:

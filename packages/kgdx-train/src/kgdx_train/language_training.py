@@ -57,7 +57,6 @@ class LanguageTraining(TrainingRun):
         check_run(self.settings)
 
     def goes_on(self, noted: Mapping[str, Any]) -> None:
-        """Go on with the seed of the next rollout."""
         self.task.done = noted["rollouts"]
 
     def initial(self, run: RunFolder, state: Any) -> tuple[Any, Any]:

@@ -124,7 +124,6 @@ def pairs(
 def _made(
     graph: Any, questions: list[Any], names: tuple[str, Path], how: tuple[Drawn, PairSearch, PairFiles, BudgetOptions]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Ask what has not been asked, and return the pairs and what they were made from."""
     import asyncio
 
     from kgdx.api.questions import connected

@@ -78,11 +78,9 @@ class Retrieval:
         self._world = World(graph)
 
     def thought(self, question: OptionQuestion) -> tuple[Message, ...]:
-        """Return the request for a thought."""
         return self._request(question, None)
 
     def answer(self, question: OptionQuestion, thought: str) -> tuple[Message, ...]:
-        """Return the request for an answer with what a thought finds."""
         return self._request(question, thought)
 
     def _request(self, question: OptionQuestion, thought: str | None) -> tuple[Message, ...]:
@@ -193,7 +191,6 @@ class PairMaker:
     async def _followed(
         self, question: OptionQuestion, number: int, thought: str, retrieve: Callable[[str], tuple[Message, ...]]
     ) -> tuple[Sample, ...]:
-        """The answers right behind a thought, and with what it finds, greedily."""
         keys: list[Key] = [
             (question_digest(question), what, self.sampling.seed, number) for what in ("direct", "retrieved")
         ]
@@ -209,7 +206,6 @@ class PairMaker:
         return await _ended(map(self._sample, keys, requests))
 
     async def _sample(self, key: Key, request: Request) -> Sample:
-        """A sample of before, or a new one, which is in the journal when this returns."""
         if (known := self._journal.get(key)) is not None:
             return known
         async with self._requests:
@@ -297,12 +293,10 @@ def _best(thoughts: Sequence[Tried], question: OptionQuestion) -> str:
 
 
 def question_digest(question: OptionQuestion) -> str:
-    """Return the digest of a question's words, options and right option, whatever its id."""
     return digest_of([question.question, dict(question.options), question.gold])[:16]
 
 
 def distinct(questions: Iterable[OptionQuestion]) -> list[OptionQuestion]:
-    """Return the questions without those that are equal to one before."""
     return list({question_digest(each): each for each in reversed(list(questions))}.values())[::-1]
 
 

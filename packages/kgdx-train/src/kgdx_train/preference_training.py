@@ -102,7 +102,6 @@ def _written_by(trainer: Any, context: int | None) -> BatchModel:
 
 
 def _row(tokenizer: Any, pair: Pair) -> dict[str, Any]:
-    """Return a pair as TRL reads it, in exactly the turns that the model reads when it is used."""
     chosen, rejected = (turns(tokenizer, [Message("assistant", each)]) for each in (pair.chosen, pair.rejected))
     prompt = turns(tokenizer, pair.messages)
     how = {"enable_thinking": False}

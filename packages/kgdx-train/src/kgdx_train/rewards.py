@@ -82,7 +82,6 @@ class Reward:
     weights: Weights
 
     def __str__(self) -> str:
-        """Return all of it in a line."""
         return f"{self.value:.3f}: " + "; ".join(f"{each.name} {each.value:.3f} ({each.reason})" for each in self.parts)
 
 
@@ -212,7 +211,6 @@ def _searched(queries: Sequence[str], truth: Truth) -> Part:
 
 
 def _queries(log: Sequence[Segment]) -> Iterator[str]:
-    """The queries of searches that the environment has done."""
     for wish, result in pairwise(log):
         done = result.kind is Kind.RESULT and result.author is Author.GRAPH
         if wish.kind is Kind.WISH and wish.name == "search" and done:

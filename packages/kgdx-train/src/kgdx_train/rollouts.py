@@ -33,9 +33,6 @@ def rows(ward: RecordedCases, ids: Iterable[str] | None = None) -> list[Row]:
     Args:
         ward: The cases.
         ids: Those to train on; all of them where ``None``.
-
-    Raises:
-        UsageError: There is no such case.
     """
     chosen = ward.ids if ids is None else tuple(ids)
     for id in chosen:
@@ -113,11 +110,7 @@ def _case(prompt: Any) -> str:
 
 
 def sampled(logs: Iterable[Sequence[Segment]]) -> dict[str, list[Any]]:
-    """Return logs as a trainer takes them: ``prompt_ids``, ``completion_ids``, ``logprobs``, ``env_mask``.
-
-    Raises:
-        UsageError: A log has no tokens of a model.
-    """
+    """Return logs as a trainer takes them: ``prompt_ids``, ``completion_ids``, ``logprobs``, ``env_mask``."""
     found: dict[str, list[Any]] = {"prompt_ids": [], "completion_ids": [], "logprobs": [], "env_mask": []}
     for log in logs:
         ids, own, logprobs = training_sample(log)
@@ -137,5 +130,4 @@ def graph_reward(reward: Sequence[float], **_: Any) -> list[float]:
 
 
 def scored(ward: RecordedCases, state: State, scoring: Scoring | None = None) -> Reward:
-    """Return what an episode of a ward is worth."""
     return reward(state.log, ward.truth(state.case.id), scoring)

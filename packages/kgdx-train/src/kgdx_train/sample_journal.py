@@ -49,11 +49,9 @@ class SampleJournal:
         self._stream: TextIOWrapper | None = None
 
     def __len__(self) -> int:
-        """Return how many samples there are."""
         return len(self._samples)
 
     def get(self, key: Key) -> Sample | None:
-        """Return a sample of before."""
         return self._samples.get(key)
 
     @contextmanager

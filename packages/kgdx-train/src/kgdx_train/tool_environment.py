@@ -48,7 +48,6 @@ class DiagnosisTools:
 
     @property
     def log(self) -> tuple[Segment, ...]:
-        """The log of the episode."""
         return self._now.log
 
     def reset(self, **row: Any) -> str:
@@ -135,7 +134,6 @@ class DiagnosisTools:
         return self._state
 
     def _names(self, act: str, given: Any) -> tuple[str, ...]:
-        """Return what a call names."""
         if self._now.ended:
             raise UsageError("the episode has ended", hint="the diagnosis was given")
         if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
@@ -148,7 +146,6 @@ class DiagnosisTools:
         return names
 
     def _done(self, act: str, given: Any, wishes: Callable[[tuple[str, ...]], list[Wish]]) -> str:
-        """Do an act, and return what it found in words."""
         names = self._names(act, given)
         shown = sum(
             each.kind is Kind.WISH and each.name == "show_found" and each.data["act"] == act for each in self.log
@@ -162,7 +159,6 @@ class DiagnosisTools:
         return text.removeprefix("<tool_response>").removesuffix("</tool_response>")
 
     def _refuse(self, why: str) -> None:
-        """Write down that a call is refused, and say so."""
         self._state = wished(self._ward.world, self._now, Remark(code=REFUSED, text=why))
         message, _, hint = why.partition(": ")
         raise UsageError(message, hint=hint or "call it as its description says")

@@ -50,7 +50,6 @@ class TrainingRun(ABC):
         """Return TRL's trainer, which tells a recorder what happens."""
 
     def goes_on(self, noted: Mapping[str, Any]) -> None:
-        """Take up what was noted with the checkpoint from which the run goes on."""
         return None
 
     def run(self) -> dict[str, Any]:
@@ -175,7 +174,6 @@ def common_arguments(settings: RunSettings, folder: Path) -> dict[str, Any]:
 
 
 def accumulated(settings: RunSettings) -> int:
-    """Return from how many steps in memory an update is made."""
     return settings.batch // (settings.micro * int(os.environ.get("WORLD_SIZE", "1")))
 
 

@@ -200,7 +200,6 @@ def require() -> None:
 
 @contextmanager
 def _quiet_engine() -> Iterator[Any]:
-    """The package, with its library loaded in such a way that it logs nothing and makes no log folder."""
     require()
     import arcadedb
     from arcadedb._native import lib
@@ -218,7 +217,6 @@ def _quiet_engine() -> Iterator[Any]:
 
 @contextmanager
 def _ours(path: Path) -> Iterator[None]:
-    """Raise the engine's exceptions as ours, each on one line."""
     try:
         yield
     except StoreError:

@@ -67,7 +67,6 @@ class RecordIds:
         return at
 
     def records(self, label: str) -> pa.Array:
-        """Record ids of the nodes of a class that are known, in the order in which they were made or found."""
         return self._of(label)[1]
 
     def _of(self, label: str) -> tuple[pa.Array, pa.Array]:

@@ -32,7 +32,6 @@ class _Count(NamedTuple):
 
     @classmethod
     def records(cls, name: str) -> _Count:
-        """Nodes of a class, or edges of a type."""
         return cls(name, f"SELECT count(@rid) AS n FROM `{name}`")
 
     @classmethod
@@ -42,7 +41,6 @@ class _Count(NamedTuple):
         return cls(what, f"SELECT sum({direction}E().size()) AS n FROM `{label}`")
 
     def of(self, database: Database) -> int:
-        """Count it."""
         return int(database.query(self.statement, language="sql")[0]["n"] or 0)
 
 
@@ -114,7 +112,6 @@ class BulkLoad:
         return len(rows)
 
     def _load_edges(self, batch: Batch, table: RelationTable, rows: pa.Table) -> None:
-        """Load edges in the order of their starts, a part at a time."""
         starts = self._ids.positions(table, table.start_label, rows.column("start"))
         ends = self._ids.positions(table, table.end_label, rows.column("end"))
         at_start, at_end = self._ids.records(table.start_label), self._ids.records(table.end_label)
@@ -151,7 +148,6 @@ def change(database: Database, delta: Delta, schema: Schema) -> None:
 
 
 def _edges(database: Database, relation: RelationTable, ids: RecordIds, schema: Schema) -> list[str]:
-    """Record ids of the edges that the rows name."""
     names = [name for name in schema.relations[relation.type].identity if name in relation.rows.column_names]
     starts = ids.resolve(relation, relation.start_label, relation.rows.column("start")).to_pylist()
     ends = ids.resolve(relation, relation.end_label, relation.rows.column("end")).to_pylist()
@@ -189,7 +185,6 @@ def _candidates(
 
 
 def _lonely(database: Database, node: NodeTable) -> list[str]:
-    """Record ids of nodes that no edge touches."""
     found = []
     text = f"SELECT id, @rid.asString() AS record, bothE().size() AS edges FROM `{node.label}` WHERE id IN :ids"
     for ids in _parts(node.rows.column("id").to_pylist(), _PER_STATEMENT):

@@ -37,7 +37,6 @@ class _Transaction:
         self._database = database
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a template of either kind."""
         found = template(name)
         bound = found.bind(parameters)
         return [plain(row) for row in self._database.command(found.text, bound)]
@@ -90,12 +89,10 @@ class ArcadeStore(OwnStore):
 
     @property
     def url(self) -> str:
-        """The directory."""
         return str(self._database.path)
 
     @property
     def read_only(self) -> bool:
-        """Whether writes are refused."""
         return self._database.read_only
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
@@ -217,7 +214,6 @@ class ArcadeStore(OwnStore):
 
     @contextmanager
     def _marked(self) -> Iterator[None]:
-        """Keep the directory from being opened by anybody else until the block has ended normally."""
         marker = self._database.path / _MARKER
         marker.touch()
         yield
@@ -230,7 +226,6 @@ class ArcadeStore(OwnStore):
 
 
 def _definitions(schema: Schema, there: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield what makes the schema's types, keys and indexes, but those of the types that are there already."""
     for label, node in schema.nodes.items():
         if label in there:
             continue

@@ -54,7 +54,6 @@ def connect(access: Neo4jAccess) -> neo4j.Driver:
 
 
 def _encryption(access: Neo4jAccess) -> tuple[str, dict[str, Any]]:
-    """Return the address as the driver takes it beside certificates of our own, and how it is to use them."""
     scheme, _, place = access.uri.partition("://")
     if access.ca is None or not scheme.lower().endswith("+s"):
         return access.uri, {}

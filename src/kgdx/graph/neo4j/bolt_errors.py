@@ -126,7 +126,6 @@ def _untrusted(error: ssl.SSLCertVerificationError, address: str) -> StoreError:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and all that it was raised from, with the members of groups."""
     following: list[BaseException | None] = [error]
     seen: set[int] = set()
     while following:

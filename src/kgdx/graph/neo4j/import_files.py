@@ -220,7 +220,6 @@ def _told(tables: Sequence[GraphTable], progress: Progress) -> Iterator[GraphTab
 
 
 def _clean(target: Path) -> None:
-    """Remove what exports to the same folder left that were interrupted a day ago or longer."""
     for left in target.parent.glob(f".{target.name}.*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _UNFINISHED_S:
@@ -240,7 +239,6 @@ def _unfit(tables: Sequence[GraphTable]) -> str:
 
 
 def _texts(tables: Sequence[GraphTable]) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """The columns that hold lists of texts, each with what it is called."""
     for table in tables:
         for name in table.rows.column_names:
             column = table.rows.column(name)

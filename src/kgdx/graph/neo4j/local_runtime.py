@@ -223,7 +223,6 @@ def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int]
 
 
 def stop(docker: str, name: str) -> None:
-    """Stop the container and wait until it is gone."""
     _call(docker, ["stop", "--time", "60", name], {}, 90)
 
 
@@ -316,7 +315,6 @@ def end(pid: int, argument_file: Path, seconds: float) -> None:
 
 
 def _inherited() -> list[int]:
-    """Our open files, other than the standard ones, that a program would inherit."""
     found = []
     for name in os.listdir("/dev/fd"):
         with suppress(OSError):  # the listing's own, closed by now

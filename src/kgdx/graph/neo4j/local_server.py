@@ -82,7 +82,6 @@ class ServerInfo:
 
     @property
     def log(self) -> Path:
-        """What the server printed."""
         return self.home / _LOG
 
 
@@ -295,7 +294,6 @@ def _first_user(info: ServerInfo, database: str = "neo4j") -> Neo4jAccess:
 
 
 def _make_user(info: ServerInfo) -> None:
-    """Make the user that is set, with the password of the first one."""
     from kgdx.graph.neo4j.bolt import connect
     from kgdx.graph.neo4j.bolt_errors import translated
 

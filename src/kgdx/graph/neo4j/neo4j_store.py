@@ -55,7 +55,6 @@ class _Transaction:
         self._access = access
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a template of either kind."""
         found = template(name, None, "neo4j")
         bound = found.bind(parameters)
         with translated(self._access, writing=True):
@@ -69,7 +68,6 @@ class _Managed:
         self._running = running
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a template of either kind."""
         found = template(name, None, "neo4j")
         return rows_of(self._running, found.text, found.bind(parameters))
 
@@ -177,12 +175,10 @@ class Neo4jStore(OwnStore):
 
     @property
     def url(self) -> str:
-        """The Bolt address, without credentials."""
         return self._access.uri
 
     @property
     def read_only(self) -> bool:
-        """Whether writes are refused."""
         return self._read_only
 
     @property
@@ -345,7 +341,6 @@ class Neo4jStore(OwnStore):
         self._driver.close()
 
     def is_empty(self) -> bool:
-        """Whether the database holds no node at all, of ours or of anybody's."""
         return bool(self._read("empty")[0]["empty"])
 
     def clear(self) -> None:

@@ -152,13 +152,11 @@ class _Turns:
             return None
 
     def done(self, part: Part) -> None:
-        """Say that a part is written."""
         with self._turn:
             self._locked -= part.locks
             self._turn.notify_all()
 
     def fail(self, error: BaseException) -> None:
-        """Say that no more can be written, and why."""
         with self._turn:
             self.failed.append(error)
             self._turn.notify_all()

@@ -62,7 +62,6 @@ def naming_statements(schema: Schema) -> Iterator[tuple[str, dict[str, list[str]
 
 
 def snapshot_names() -> tuple[str, dict[str, list[str]]]:
-    """Return the statement, with parameters, that makes the names of stored snapshots known."""
     return statement("name_snapshots"), {"labels": list(SNAPSHOTS), "names": list(IN_SNAPSHOTS)}
 
 

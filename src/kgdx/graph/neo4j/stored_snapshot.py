@@ -95,12 +95,10 @@ class Stored:
 
     @property
     def document(self) -> str:
-        """The head as text."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def bytes(self) -> int:
-        """Size of all files."""
         return sum(size for size, _ in self.files.values())
 
 

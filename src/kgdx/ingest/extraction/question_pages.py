@@ -79,7 +79,6 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
 
 
 def _turns(turns: list[Any]) -> tuple[str, str]:
-    """Return what was asked and what was answered in a dialogue."""
     said: dict[bool, list[str]] = {True: [], False: []}
     for number, turn in enumerate(turns):
         if isinstance(turn, str):

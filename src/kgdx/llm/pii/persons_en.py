@@ -176,7 +176,6 @@ def english_names(text: str) -> list[Place]:
 
 
 def _stated(text: str) -> Iterator[Place]:
-    """Names that a title or a cue announces."""
     for pattern in (_TITLED, _CUED, _HEADED, _OF_PATIENT, _CREDENTIALS):
         for match in pattern.finditer(text):
             start, end = _trimmed(text, *match.span("name"))
@@ -241,7 +240,6 @@ def _people(tokens: list[re.Match[str]], run: str) -> Iterator[list[re.Match[str
 
 
 def _in_capitals(text: str) -> Iterator[Place]:
-    """Surname and given name in capitals with a comma between them."""
     for match in _CAPITALS.finditer(text):
         named = re.findall(r"\w+", match[0])
         if max(map(len, named)) > 4 and not any(_is_known(word.title()) or word in words("no_names") for word in named):
@@ -249,7 +247,6 @@ def _in_capitals(text: str) -> Iterator[Place]:
 
 
 def _filed(text: str) -> Iterator[Place]:
-    """Surname in capitals, and given names behind a comma."""
     for match in _FILED.finditer(text):
         last = [each.title() for each in re.findall(r"\w+", match["last"])]
         given = match["given"] in words("given_names")
@@ -308,7 +305,6 @@ def _is_strange(word: str) -> bool:
 
 
 def _again(text: str, parts: set[str]) -> Iterator[Place]:
-    """Names that were found, where they stand alone."""
     long = sorted((word for word in parts if len(word) > 2), key=len, reverse=True)
     if not long:
         return
@@ -323,7 +319,6 @@ def _medical(text: str, start: int, end: int) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Place:
-    """The words up to the first that is none of a name."""
     last = start
     for match in re.finditer(r"[^\s]+", text[start:end]):
         ends = match[0].rstrip(".") in words("no_names") and not re.fullmatch(r"[A-Z]\.", match[0])

@@ -111,7 +111,6 @@ _ETHNIC = "|".join(sorted(words("peoples_zh")))
 
 @cache
 def _cued() -> tuple[re.Pattern[str], ...]:
-    """Names after a word for a person, and those of a whole clause, with what may follow a name."""
     after = "|".join(sorted(words("words_after_names"), key=len, reverse=True))
     none = "|".join(sorted(words("no_chinese_names"), key=len, reverse=True))
     tibetan = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
@@ -218,7 +217,6 @@ def _tibetan() -> re.Pattern[str]:
 
 
 def _common(text: str, start: int, end: int, *, short: bool) -> bool:
-    """Whether these are other words that begin with a surname's character."""
     if re.match(rf"(?:{_COMPOUND})|[{_HAN}]某", text[start:end]):
         return False
     if _NOT_NAMES.match(text, start, end if end - start > 1 else end + 1):

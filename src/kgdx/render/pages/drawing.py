@@ -85,12 +85,10 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """Return the height of its middle."""
         return self.y + self.height / 2
 
     @property
     def right(self) -> float:
-        """Return its right edge."""
         return self.x + self.width
 
     def fit(self, width: float) -> None:

@@ -120,7 +120,6 @@ def _ordered(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float]) -> 
 
 
 def _shape(path: Way) -> tuple[int, int, int]:
-    """Return where a path's finding, the highest term that it rises to, and its disease stand."""
     last = len(path.nodes) - 1
     first = 1 if path.nodes[0].label == "PatientCase" and last > 1 else 0
     top = first
@@ -275,7 +274,6 @@ def _reading(boxes: Iterable[Box]) -> list[Box]:
 
 
 def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> None:
-    """Give each box its column's place and width, and so its height."""
     side = _left(geometry)
     room = geometry.width - side - (geometry.rail or (geometry.last + geometry.gap))
     width = (room - geometry.gap * (len(inner) - 1)) / len(inner)
@@ -334,7 +332,6 @@ def _block(graph: Graph, finding: Box, placed: set[str], y: float) -> float:
 
 
 def _ancestors(graph: Graph) -> None:
-    """Place shared ancestors between what they connect, none over another."""
     beside: dict[str, list[float]] = {}
     for line in graph.lines.values():
         for one, other in ((line.start, line.end), (line.end, line.start)):
@@ -350,7 +347,6 @@ def _ancestors(graph: Graph) -> None:
 
 
 def _beside_exact(graph: Graph, box: Box, y: float) -> float:
-    """Move an ancestor down past the boxes that lie across its column."""
     across = sorted(
         (each for each in graph.boxes.values() if each.role in ("exact", "typical")), key=lambda each: each.y
     )
@@ -370,7 +366,6 @@ def _stack(boxes: Iterable[Box], y: float) -> float:
 
 
 def _curve(start: Box, end: Box, geometry: Geometry) -> str:
-    """Return the line between two boxes as an SVG path."""
     if geometry.rail and start.column == PATIENT:
         x, y = geometry.rail / 2, end.middle
         return f"M{x:g} {start.y + start.height:g}V{y - 8:.1f}Q{x:g} {y:.1f} {x + 8:g} {y:.1f}H{end.x:g}"

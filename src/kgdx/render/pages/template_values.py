@@ -125,7 +125,6 @@ def answer(document: AnswerDocument) -> dict[str, Any]:
 
 
 def _ranked(document: Ranked) -> dict[str, Any]:
-    """Return what templates show of any result, and of ranked diseases."""
     shown, ranked = chosen(document), listed(document)
     findings = document.case.findings if document.case else ()
     labels = names(findings)
@@ -192,7 +191,6 @@ def facts(items: Iterable[EvidenceItem]) -> Figure | None:
 def _sources(
     document: Ranked, named: Iterable[str] = ()
 ) -> tuple[tuple[SourceVersion, ...], tuple[SourceVersion, ...]]:
-    """Return the sources that the evidence names, and the others of the graph."""
     paths = (path for id in chosen(document) for path in document.evidence[id])
     ids = {str(relation.properties.get("source")) for path in paths for relation in path.relations} | {*named}
     return (

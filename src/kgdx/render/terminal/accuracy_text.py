@@ -72,7 +72,6 @@ def _rank_row(figures: Figures) -> tuple[str, ...]:
 
 
 def _rank_facts(result: Figures) -> Iterator[str]:
-    """Yield what the figures rest on and leave out, a line each."""
     yield f"{100 * result['coverage']:.1f} % of the cases have a diagnosis that the graph describes"
     if result["ms_median"] is not None:
         yield f"{result['ms_median']:.1f} ms a case (median), {result['ms_p95']:.1f} ms (95th percentile)"
@@ -201,7 +200,6 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
 
 
 def _by_action(result: Figures) -> RenderableType:
-    """Return recall by action and split, and the other figures by action."""
     splits = list(result["split"])
     columns = ("recall by action", "n", *(splits or ["all"]), "MRR", "precision", "chose")
     rows = []
@@ -231,7 +229,6 @@ def _paired_row(figures: Figures) -> tuple[object, ...]:
 
 
 def _classic(figures: Figures) -> Iterator[Text]:
-    """The figures that assume a normal distribution."""
     parts = []
     if figures["deviations"] is not None:
         parts.append("standard deviation {:.3f} with, {:.3f} without".format(*figures["deviations"]))

@@ -24,9 +24,7 @@ from kgdx.results.words import clean, count, frequency
 class Answering(Protocol):
     """A result that can be shown: :class:`kgdx.Answer` is one."""
 
-    def document(self, *, private: bool = False) -> AnswerDocument:
-        """Return the document that is shown."""
-        ...
+    def document(self, *, private: bool = False) -> AnswerDocument: ...
 
 
 NOTE = "Decision support for research, to be judged by a clinician."
@@ -80,7 +78,6 @@ def answer(result: Answering, *, everything: bool = False) -> RenderableType:
 
 
 def _option(found: AnswerDocument) -> Iterator[RenderableType]:
-    """Yield the option that is chosen, and by how many of several answers."""
     if (chosen := found.option) is None:
         return
     if not chosen.letter:
@@ -95,7 +92,6 @@ def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType
 
 
 def _patient(case: CaseSummary) -> list[RenderableType]:
-    """Return what was read of the patient."""
     parts: list[RenderableType] = [patient(case), Text()]
     if case.findings:
         read = findings(case.findings, limit=SHOWN_FINDINGS, places=False)
@@ -104,7 +100,6 @@ def _patient(case: CaseSummary) -> list[RenderableType]:
 
 
 def _words(found: AnswerDocument) -> RenderableType:
-    """Return the answer's words with their marks, and what of them lacks evidence."""
     words = Text(clean(found.answer.text) if "\n" not in found.answer.text else _lines(found.answer.text))
     words.highlight_regex(_MARK, "cyan")
     if not words.plain.strip():
@@ -162,7 +157,6 @@ def lookups(rounds: Iterable[LookupRound]) -> Iterator[RenderableType]:
 
 
 def _given(step: LookupStep) -> Text:
-    """Return the entities that an action was given, shortened."""
     names = [name for value in step.parameters.values() if isinstance(value, list) for name in value]
     shown = ", ".join(clean(str(name)) for name in names[:SHOWN_NAMES])
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
@@ -185,7 +179,6 @@ def _candidates(found: AnswerDocument) -> RenderableType:
 
 
 def _marks(found: AnswerDocument, kind: str) -> dict[str, str]:
-    """Return the mark of the evidence of each disease, heading or publication, by its id."""
     marks: dict[str, str] = {}
     for item in found.pack.items:
         about = {"candidate": [item.subject] if item.subject else [], "mesh": item.objects}.get(kind)
@@ -196,7 +189,6 @@ def _marks(found: AnswerDocument, kind: str) -> dict[str, str]:
 
 
 def _evidence(found: AnswerDocument, *, everything: bool) -> list[RenderableType]:
-    """Return the evidence that the answer cites, or all of it, grouped by disease and relation."""
     here = [item for item in found.pack.items if item.kind not in ELSEWHERE]
     items = here if everything else [item for item in split(found)[0] if item.kind not in ELSEWHERE]
     parts: list[RenderableType] = []
@@ -261,7 +253,6 @@ def _references(found: AnswerDocument) -> RenderableType:
 
 
 def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
-    """Yield what language models were asked and said."""
     for model, row in exchanges(found.trace):
         told = "asked" if row.kind in ("prompt", "wish") else "said"
         about = {key: value for key, value in row.given.items() if value not in (None, "")}

@@ -152,7 +152,6 @@ def state(found: Mapping[str, Any]) -> RenderableType:
 
 
 def graph_path(built: BuildReport) -> Path:
-    """Return the graph folder that a build is in."""
     return Path(built.path).parent.parent
 
 

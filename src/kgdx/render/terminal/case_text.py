@@ -125,7 +125,6 @@ def _stated(person: Iterable[Mention]) -> RenderableType:
 
 
 def _origin(finding: Finding, places: bool) -> Text:
-    """Return the patient's words where they differ from the label, and the confidence of an uncertain match."""
     words = clean(" ".join(finding.text.split()))
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:

@@ -24,27 +24,17 @@ class Diagnosed(Protocol):
     """A result that can be shown: :class:`kgdx.Diagnosis` is one."""
 
     @property
-    def policy(self) -> str:
-        """Who chose the actions."""
-        ...
+    def policy(self) -> str: ...
 
     @property
-    def rounds(self) -> Sequence[Any]:
-        """What was looked up, round by round."""
-        ...
+    def rounds(self) -> Sequence[Any]: ...
 
     @property
-    def usage(self) -> Any:
-        """What language models were asked."""
-        ...
+    def usage(self) -> Any: ...
 
-    def paths(self, id: str, /) -> tuple[EvidencePath, ...]:
-        """Return the evidence paths of a candidate."""
-        ...
+    def paths(self, id: str, /) -> tuple[EvidencePath, ...]: ...
 
-    def document(self) -> DiagnosisDocument:
-        """Return the document that is shown."""
-        ...
+    def document(self) -> DiagnosisDocument: ...
 
 
 BAR = 8
@@ -94,7 +84,6 @@ def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> 
 
 
 def _judged(judgement: Judgement) -> list[RenderableType]:
-    """Return how far the list can be relied on, where the patient is seen, and what was left out."""
     lines = [f"{judgement.text} Setting: {judgement.setting}, {judgement.setting_rule}."]
     lines += [f"Left out: {', '.join(judgement.left_out)} (--no-gates ranks them, too)."] if judgement.left_out else []
     shown: list[RenderableType] = [Text(clean(line), style="dim") for line in lines]
@@ -109,7 +98,6 @@ def _judged(judgement: Judgement) -> list[RenderableType]:
 
 
 def _abstained(judgement: Judgement) -> list[RenderableType]:
-    """Return why nothing is ranked, and what would help."""
     return [Text(clean(judgement.text), style="bold"), *(Text(f"  {clean(each)}") for each in judgement.helps), Text()]
 
 
@@ -208,7 +196,6 @@ def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
 
 
 def _moved(row: Listed) -> list[RenderableType]:
-    """Return where the candidate stood by score, the model's reason, and what its marks stand for."""
     reason = row.candidate.reason
     if not row.moved and reason is None:
         return []
@@ -242,7 +229,6 @@ def _identifiers(row: Listed) -> str:
 
 
 def _family(row: Listed, *, members: bool) -> list[str]:
-    """Return what is said of the family that a row stands for, and the other diseases of it where they are wanted."""
     if not row.others:
         return []
     lines = [f"+{row.others} of its family" + (f"; separated by {row.apart}" if row.apart else "")]
@@ -254,7 +240,6 @@ def _family(row: Listed, *, members: bool) -> list[str]:
 
 
 def _understood(document: DiagnosisDocument) -> list[RenderableType]:
-    """Return the patient, the findings that were read, and what was doubtful about them."""
     case = document.case
     parts: list[RenderableType] = [patient(case), Text()]
     if case.findings:
@@ -281,7 +266,6 @@ def _section(kind: str, reasons: Iterable[Reason]) -> list[RenderableType]:
 
 
 def _words(found: Argument) -> list[RenderableType]:
-    """Return the patient's words that raise the score, each with the words of the disease that it meets."""
     lines: list[tuple[RenderableType, ...]] = [
         (Text(signed(each.score), style=STYLES["supports"]), Text(f"“{each.text}”"), Text(each.words, style="dim"))
         for each in found.words
@@ -291,7 +275,6 @@ def _words(found: Argument) -> list[RenderableType]:
 
 
 def _patients(document: DiagnosisDocument, candidate: Candidate) -> RenderableType:
-    """Return the patients of the graph that have the disease, with the findings they share with this one."""
     labels = names(document.case.findings)
     lines: list[tuple[RenderableType, ...]] = []
     for case in candidate.cases:

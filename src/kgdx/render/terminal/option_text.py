@@ -84,7 +84,6 @@ def facts_of(result: Figures) -> Iterator[str]:
 
 
 def _groups(result: Figures) -> Iterator[RenderableType]:
-    """The accuracy by each field whose values differ."""
     for field, values in result["groups"].items():
         if len(values) < 2:
             continue

@@ -79,7 +79,6 @@ def _share(share: float | None) -> str:
 
 
 def _facts(result: Figures) -> Iterator[str]:
-    """Yield what the figures rest on, a line each."""
     labels = result["labels"]
     yield f"{labels['in_graph']:,} of {count(labels['n'], 'label')} among {count(result['n_candidates'], 'candidate')}"
     if labels["unknown"]:

@@ -100,7 +100,6 @@ def _written(said: str) -> tuple[float | None, str]:
 
 
 def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
-    """A verdict by the text's own word of direction."""
     if direction in ("positive", "negative") and analyte.specimen == BODY and analyte.scale.unit:
         return Verdict()  # a pulse of 2+ is no fast one
     if direction in ("normal", "negative"):
@@ -125,7 +124,6 @@ def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[Term, ...]
 
 
 def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds: tuple[float, float]) -> Verdict:
-    """A verdict by a centile or a standard deviation score, which age and sex are in already."""
     if unit == "centile" and not 0 <= value <= 100:
         return Verdict(problem=f"there is no {value:g}th centile", remedy="check the number")
     if abs(value) > 15 and unit == "SD":
@@ -149,7 +147,6 @@ def _grade(analyte: Analyte, value: float, unit: str) -> Grade | None:
 
 
 def _measured(analyte: Analyte, said: Statement, value: float, person: Person) -> Verdict:
-    """A verdict on a number with or without its unit."""
     unit, problem = _unit(analyte, said, value)
     if problem:
         return problem

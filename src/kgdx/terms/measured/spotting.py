@@ -46,7 +46,6 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], dict[str, tuple[str, str]]]:
-    """Names by their first word, Chinese ones by their first character, and the words that name a specimen."""
     keys: dict[str, list[str]] = defaultdict(list)
     for analyte in analytes().values():
         for written in analyte.names:
@@ -139,7 +138,6 @@ def _first_signs() -> re.Pattern[str]:
 
 
 def _specimens(text: str) -> list[tuple[int, int, str]]:
-    """Where the text says which specimen is spoken of, and until where that holds."""
     _, _, kinds = _names()
     breaks = [match.start() for match in _BREAK.finditer(text)]
     found = []
@@ -171,7 +169,6 @@ def _not_analytes(when: str) -> frozenset[str]:
 
 
 def _of(keys: tuple[str, ...], said: list[tuple[int, int, str]], start: int, name: str) -> tuple[Analyte, ...]:
-    """The analytes of a name, in the specimen that the sentence speaks of."""
     itself = name in _names()[2]  # "blood" under a heading of urine is no other specimen
     held = (kind for begin, end, kind in reversed(said) if begin <= start <= end and not (itself and begin == start))
     specimen = next(held, BLOOD)

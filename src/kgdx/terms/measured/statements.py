@@ -126,7 +126,6 @@ def _wordings() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _directions() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Kinds of the phrases, and the pattern of one behind a name."""
     kinds = {phrase: kind for phrase, kind in _wordings().items() if kind != _BETWEEN}
     parts = []
     for phrase in sorted(kinds, key=len, reverse=True):
@@ -270,7 +269,6 @@ def _scored(text: str, at: int, limit: int) -> tuple[int, tuple[int, int], dict[
 
 
 def _range(text: str, at: int, limit: int, found: dict[str, str]) -> re.Match[str] | None:
-    """A printed range, which is called so, stands in brackets, or in a column of its own."""
     match = _RANGE.match(text, at, limit)
     if match and found["value"] and (match["called"] or (match["open"] and match["close"]) or match["low"]):
         return match

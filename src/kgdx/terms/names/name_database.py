@@ -68,7 +68,6 @@ def layout() -> str:
 
 
 def write_index(file: Path, tables: Sequence[GraphTable]) -> None:
-    """Write the index of a graph's names, in one step."""
     write_sides(file, sides(tables), tables)
 
 

@@ -136,7 +136,6 @@ class NameIndex:
 
     @repairing
     def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
-        """Return the entries whose names begin with what was typed, the shortest first, then those that hold it."""
         return complete(self._database, valid(prefix[:LONGEST]), kinds_of(kinds), limit)
 
     @repairing
