@@ -27,7 +27,7 @@ from benchmarks.equivalence import default_tables
 from kgdx.graph.protocol import GraphTable
 from kgdx.ingest.alignment.mappings import CURATED
 from kgdx.terms.encoder import CachedEncoder, NameEncoder, encoder
-from kgdx.terms.names.cascade import STAGES, Rules, candidates, decide
+from kgdx.terms.names.cascade import STAGES, AlignmentLimits, candidates, decide
 from kgdx.terms.names.entity_names import Side, diseases, phenotypes, side, with_forms
 from kgdx.terms.names.same_diseases import RULES as SAMENESS
 from kgdx.terms.names.typos import near
@@ -52,7 +52,7 @@ class Task:
     subjects: Side
     objects: Side
     truth: dict[str, set[str]]
-    rules: Rules
+    rules: AlignmentLimits
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,7 +124,7 @@ def shared_tasks(tables: list[GraphTable]) -> Iterator[Task]:
     both = {orpha: {o for o in omims if o in chinese} for orpha, omims in listed.items() if orpha in chinese}
     yield Task("Orphanet–OMIM, Chinese names", translated.of("ORPHA"), translated.of("OMIM"), both, SAMENESS)
     findings = phenotypes(tables, lay=False)
-    yield held_out("HPO synonyms held out", findings, Rules())
+    yield held_out("HPO synonyms held out", findings, AlignmentLimits())
     yield gsc(findings, tables)
     zh = ((row["subject_id"], row["translation_value"]) for row in rows_of("hp-zh.babelon.tsv.gz"))
     yield everyday(add_names(phenotypes(tables), zh))
@@ -146,7 +146,7 @@ def gsc(findings: Side, tables: list[GraphTable]) -> Task:
             for _, _, text, term in json.loads(line)["mentions"]:
                 truth.setdefault(f"gsc:{text.lower()}", set()).add(merged.get(term, term))
     subjects = named(((id, id.removeprefix("gsc:")) for id in truth), diseases=False)
-    return Task("phrases of abstracts (GSC+) → HPO", subjects, findings, truth, Rules())
+    return Task("phrases of abstracts (GSC+) → HPO", subjects, findings, truth, AlignmentLimits())
 
 
 def everyday(findings: Side) -> Task:
@@ -154,7 +154,9 @@ def everyday(findings: Side) -> Task:
     lines = (DATA / "dxy-normalised-symptoms.txt").read_text(encoding="utf-8").splitlines()
     phrases = {standard: said.split("/") for standard, said in (line.split("\t") for line in lines if "\t" in line)}
     heads = named(((f"dx:{standard}", standard) for standard in phrases), diseases=False)
-    found = decide(candidates(heads, findings, Rules()), Rules()).filter(pl.col("outcome") == "stated")
+    found = decide(candidates(heads, findings, AlignmentLimits()), AlignmentLimits()).filter(
+        pl.col("outcome") == "stated"
+    )
     terms = dict(found.select("subject", "object").iter_rows())
     truth = {
         f"dx:{phrase}": {terms[f"dx:{standard}"]}
@@ -163,7 +165,7 @@ def everyday(findings: Side) -> Task:
         if phrase != standard and f"dx:{standard}" in terms
     }
     subjects = named(((id, id.removeprefix("dx:")) for id in truth), diseases=False)
-    return Task("everyday Chinese phrases (DX list) → HPO", subjects, findings, truth, Rules())
+    return Task("everyday Chinese phrases (DX list) → HPO", subjects, findings, truth, AlignmentLimits())
 
 
 def bilingual(known: Side, translated: Side) -> Task:
@@ -177,7 +179,7 @@ def bilingual(known: Side, translated: Side) -> Task:
             chinese.append((id, record["name"]))
             bracket = re.search(r"[(（]([A-Za-z][^)）]{3,80})[)）]", (record.get("desc") or "")[:80])
             english += [(id, part.strip()) for part in re.split("[,，;；、]", bracket[1])] if bracket else []
-    judge = decide(candidates(named(english, diseases=True), known.of("ORPHA"), Rules()), Rules())
+    judge = decide(candidates(named(english, diseases=True), known.of("ORPHA"), AlignmentLimits()), AlignmentLimits())
     truth: dict[str, set[str]] = {}
     for subject, object in judge.filter(pl.col("outcome") == "stated").select("subject", "object").iter_rows():
         truth.setdefault(subject, set()).add(object)
@@ -201,13 +203,13 @@ def rows_of(name: str) -> Iterator[dict[str, str]]:
 def reference_tasks(tables: list[GraphTable], folder: Path) -> Iterator[Task]:
     """The alignments that cross-references between the real vocabularies judge."""
     mesh = read_mesh(folder, branches=("C", "F03"))
-    yield held_out("MeSH entry terms held out", read_mesh(folder, branches=()), Rules())
-    yield held_out("MeSH entry terms of diseases held out", mesh, Rules())
+    yield held_out("MeSH entry terms held out", read_mesh(folder, branches=()), AlignmentLimits())
+    yield held_out("MeSH entry terms of diseases held out", mesh, AlignmentLimits())
     mondo = json.loads((folder / "mondo.json").read_text(encoding="utf-8"))
     names = [(f"MONDO:{e['id']}", name) for e in mondo for name in (e["name"], *e.get("synonyms", ()))]
     entries = named((row for row in names if not row[1].startswith("obsolete")), diseases=True)
     inside = set(mesh.entities["id"])
-    yield Task("MONDO → MeSH", entries, mesh, xrefs(mondo, "MONDO:", "MESH", "MESH:", inside), Rules())
+    yield Task("MONDO → MeSH", entries, mesh, xrefs(mondo, "MONDO:", "MESH", "MESH:", inside), AlignmentLimits())
     known = diseases(tables)
     for space, prefix in (("OMIM", "OMIM"), ("Orphanet", "ORPHA")):
         there = known.of(prefix)
@@ -255,7 +257,7 @@ def add_names(one: Side, pairs: Iterable[tuple[str, str]]) -> Side:
     return Side(one.entities, pl.concat([one.names, more.names]))
 
 
-def held_out(name: str, one: Side, rules: Rules) -> Task:
+def held_out(name: str, one: Side, rules: AlignmentLimits) -> Task:
     """Take one synonym from every third entity that has some, and see whether it finds its entity by the others."""
     synonyms = one.names.filter((pl.col("weight") < 1) & (pl.col("weight") > 0.99) & ~pl.col("han"))
     chosen = synonyms.filter(pl.Series([zlib.crc32(id.encode()) % 3 == 0 for id in synonyms["entity"]]))

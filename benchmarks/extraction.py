@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.extraction_text import FIELDS, Known, diseases, held_out, records, unseen
 
 from kgdx.ingest.extraction.clinical_wording import FIELDS as CLASSES
-from kgdx.ingest.extraction.clinical_wording import Vocabulary
+from kgdx.ingest.extraction.clinical_wording import NameVocabulary
 from kgdx.ingest.extraction.filters import believe
 from kgdx.ingest.extraction.question_pages import clean, read_line
 from kgdx.ingest.extraction.rule_reader import RuleReader
@@ -26,14 +26,14 @@ ROOT = Path(__file__).resolve().parents[1]
 GRAPH = ROOT.parent / "shared" / "data" / "chinese-disease-kg.jsonl.gz"
 
 
-def vocabulary_of(rows: Sequence[dict[str, Any]]) -> Vocabulary:
+def vocabulary_of(rows: Sequence[dict[str, Any]]) -> NameVocabulary:
     """The names of these diseases' entries."""
     names: dict[str, set[str]] = {}
     for row in rows:
         for field, class_ in CLASSES.items():
             values = row.get(field) or []
             names.setdefault(class_, set()).update([values] if isinstance(values, str) else values)
-    return Vocabulary({class_: frozenset(known) for class_, known in names.items()})
+    return NameVocabulary({class_: frozenset(known) for class_, known in names.items()})
 
 
 def measured(reader: RuleReader, known: Sequence[Known], show: int = 0) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.commonness import Commonness
 from kgdx.rank.fusion import fused, leading, scale
-from kgdx.rank.meanings import Gist, Meaning, MeanMeaning, NameMeaning, vectors_of
-from kgdx.rank.phrases import Articles, Words
+from kgdx.rank.meanings import Gist, MeaningScorer, MeanMeaning, NameMeaning, vectors_of
+from kgdx.rank.phrases import Articles, WordsScorer
 from kgdx.rank.query import Query
 from kgdx.rank.retrieval import METHODS
 from kgdx.rank.scorers import Scorer
@@ -153,14 +153,14 @@ def copies(scorer: Scorer, *, own: bool) -> Scorer:
     times = -(-DISEASES // size)
     kept = dict(scorer.arrays)
     new = {"spoken": np.tile(kept["spoken"], times)[:DISEASES]} if "spoken" in kept else {}
-    if isinstance(scorer, (Meaning, MeanMeaning, NameMeaning)):
+    if isinstance(scorer, (MeaningScorer, MeanMeaning, NameMeaning)):
         count = np.tile(np.diff(kept["first"]), times)[:DISEASES]
         distinct = own or isinstance(scorer, MeanMeaning)
         shift = len(kept["vectors"]) if distinct else 0
         row = np.concatenate([kept["row"] + shift * number for number in range(times)])[: count.sum()]
         vectors = np.tile(kept["vectors"], (times if distinct else 1, 1))[: row.max() + 1]
         new |= {"first": np.r_[0, np.cumsum(count)].astype(np.int32), "row": row, "vectors": vectors}
-    elif isinstance(scorer, (Words, Articles)):
+    elif isinstance(scorer, (WordsScorer, Articles)):
         owner = np.repeat(np.arange(len(kept["words"])), np.diff(kept["start"]))
         index = (kept["index"][:, None].astype(np.int32) + size * np.arange(times, dtype=np.int32)).ravel()
         used = index < DISEASES

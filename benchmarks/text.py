@@ -105,12 +105,12 @@ def sizes(snapshot: Snapshot, extractor: Extractor, docs: list[dict[str, Any]]) 
 def with_encoder(snapshot: Snapshot, extractor: Extractor, docs: list[dict[str, Any]]) -> dict[str, Any]:
     """The abstracts read with the sentence encoder too, and lay phrases that the dictionary was not told."""
     from kgdx.terms.encoder import MiniLM
-    from kgdx.terms.phrase_vectors import Meaning
+    from kgdx.terms.phrase_vectors import PhraseVectors
 
     begin = time.perf_counter()
     encoder = MiniLM()
     loaded = time.perf_counter() - begin
-    meaning = Meaning.open(snapshot, encoder)
+    meaning = PhraseVectors.open(snapshot, encoder)
     return {
         "load_s": loaded,
         "abstracts": evaluate_text(replace(extractor, meaning=meaning), docs),

@@ -39,8 +39,8 @@ from kgdx.graph.snapshot import TABLES, Snapshot
 from kgdx.rank.near_findings import NearFindings
 from kgdx.terms.names.suggestions import DiseaseWords
 from kgdx.terms.text_index import SHARD, TextIndex, build, plain
-from kgdx.terms.text_ranking import Ranking
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_ranking import SegmentRanking
+from kgdx.terms.text_segment import TextPiece
 
 PARTS = ("match", "search", "names", "actions")
 RECORDS = {  # number of records, and mean number of findings of one: the mix is ours, the sum the paper's
@@ -185,7 +185,7 @@ def _plain(near: NearFindings, ids: list[str], starts: Any, terms: Any, records:
 # -- equation 20 over texts
 
 
-def pieces(count: int, seed: int) -> Iterator[Piece]:
+def pieces(count: int, seed: int) -> Iterator[TextPiece]:
     """Made-up texts whose words are as frequent as those of a language: by Zipf's law."""
     rng = np.random.default_rng(seed)
     weight = 1 / np.arange(10, WORDS + 10) ** 1.05
@@ -198,7 +198,7 @@ def pieces(count: int, seed: int) -> Iterator[Piece]:
         ends = np.cumsum(lengths)
         for number, end in enumerate(ends.tolist()):
             text = " ".join(drawn[end - int(lengths[number]) : end])
-            yield Piece(f"made:{start + number}", "", text, f"made{number % 3}")
+            yield TextPiece(f"made:{start + number}", "", text, f"made{number % 3}")
 
 
 def search(graph: GraphContext, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -216,7 +216,7 @@ def search(graph: GraphContext, options: argparse.Namespace) -> list[dict[str, A
         subprocess.run([*command, "--seed", str(options.seed)], check=True)
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
         made = time.monotonic() - begin
-        opening, index = timed(lambda: Ranking(TextIndex(folder).segments))
+        opening, index = timed(lambda: SegmentRanking(TextIndex(folder).segments))
         sizes = [(file.name, file.stat().st_size / 2**30) for file in folder.rglob("*") if file.is_file()]
         rng = np.random.default_rng(options.seed)
         six = [" ".join(f"w{int(each):x}" for each in 10 ** rng.uniform(1, 5, 6)) for _ in range(200)]
@@ -243,7 +243,7 @@ def search(graph: GraphContext, options: argparse.Namespace) -> list[dict[str, A
     ]
 
 
-def _exact(index: Ranking, query: str) -> bool:
+def _exact(index: SegmentRanking, query: str) -> bool:
     """Whether what is found is what a score of every piece finds."""
     scores = index.scores(query)
     best = np.argsort(-scores, kind="stable")[:32]

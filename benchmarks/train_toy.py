@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from kgdx.episode.tag_protocol import ANSWERS, CLOSING, RESPONSE, Rules, Span, read
+from kgdx.episode.tag_protocol import ANSWERS, CLOSING, RESPONSE, ProtocolRules, RolloutSpan, read
 from kgdx.llm.chat import Completion, Message, Request, seed_of
 from kgdx.policies.tags import Notation
 from kgdx_train.batch_model import BatchModel
@@ -34,7 +34,7 @@ TEMPLATE = (
     "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}"
     "{% if add_generation_prompt %}<agent>{% endif %}"
 )
-RULES = Rules(matches=1, lookups=0, searches=0)
+RULES = ProtocolRules(matches=1, lookups=0, searches=0)
 FORMAT, MATCHED, DIAGNOSED = 0.2, 0.4, 0.4
 """What a rollout that keeps to the protocol is worth, and what each right argument adds."""
 
@@ -90,7 +90,7 @@ class Toy:
 
     def rollouts(
         self, model: BatchModel, ids: Sequence[str], temperature: float, seeds: Sequence[int]
-    ) -> Iterator[tuple[list[Span], dict[str, Any]]]:
+    ) -> Iterator[tuple[list[RolloutSpan], dict[str, Any]]]:
         patients = [Patient.of(id) for id in ids]
         begun = [
             Request(each.messages, max_tokens=40, temperature=temperature, seed=seed, stop=CLOSING, logprobs=True)
@@ -101,9 +101,9 @@ class Toy:
         shown = {n: f"\n<{self._tag}>{patients[n].answer(act)}</{self._tag}>\n" for n, act in acted}
         second = dict(zip(shown, self._asked(model, [_next(begun[n], first[n], shown[n]) for n in shown]), strict=True))
         for n, patient in enumerate(patients):
-            spans = [Span(_text(first[n]), True)]
+            spans = [RolloutSpan(_text(first[n]), True)]
             if n in second:
-                spans += [Span(shown[n], False), Span(_text(second[n]), True)]
+                spans += [RolloutSpan(shown[n], False), RolloutSpan(_text(second[n]), True)]
             yield spans, {**_tokens(first[n], second.get(n)), "reward": worth(spans, patient)}
 
     @property
@@ -141,7 +141,7 @@ def _text(one: Completion) -> str:
 
 
 def _act(one: Completion) -> str | None:
-    acts = read([Span(_text(one), True)], RULES, ended=False).acts
+    acts = read([RolloutSpan(_text(one), True)], RULES, ended=False).acts
     return acts[0].items[0].text if len(acts) == 1 and acts[0].tag == "match" and acts[0].items else None
 
 
@@ -167,7 +167,7 @@ def _tokens(first: Completion, second: Completion | None) -> dict[str, list[Any]
     return {"prompt_ids": list(given), "completion_ids": ids, "logprobs": logprobs, "env_mask": mask}
 
 
-def worth(spans: Sequence[Span], patient: Patient) -> float:
+def worth(spans: Sequence[RolloutSpan], patient: Patient) -> float:
     """Nothing where the protocol is broken; otherwise a part for it, and one for each right argument."""
     found = read(spans, RULES)
     if found.violations or [each.tag for each in found.acts] != ["match", "diagnose"]:

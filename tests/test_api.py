@@ -26,7 +26,7 @@ from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.policies import FixedPolicy
 from kgdx.policies.rerank import RerankPolicy
 from kgdx.resources import resource
-from kgdx.terms.names.sssom import Statement
+from kgdx.terms.names.sssom import MappingStatement
 
 DISEASE = "OMIM:100001"
 
@@ -553,7 +553,7 @@ def test_other_patients_are_asked_of_a_graph_that_has_them(graph: kgdx.Graph) ->
 
 def test_a_decision_needs_a_graph(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no graph"):
-        api.decide([Statement("OMIM:1", "exact", "MESH:D000001")], store=tmp_path / "none")
+        api.decide([MappingStatement("OMIM:1", "exact", "MESH:D000001")], store=tmp_path / "none")
 
 
 @pytest.mark.parametrize("loaded", ["", "torch"])

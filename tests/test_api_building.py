@@ -9,7 +9,7 @@ import pytest
 import kgdx
 from kgdx import api
 from kgdx.api.opening import verify
-from kgdx.ingest.pipeline.build_report import Progress
+from kgdx.ingest.pipeline.build_report import BuildProgress
 from kgdx.ingest.pipeline.build_stages import snapshot_key
 from kgdx.ingest.pipeline.built_graph import BuiltTable
 from kgdx.terms.names.name_database import FILE
@@ -20,13 +20,13 @@ FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Progress]:
+def told() -> list[BuildProgress]:
     """What the build said."""
     return []
 
 
 @pytest.fixture(scope="module")
-def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory, told: list[Progress]) -> Path:
+def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory, told: list[BuildProgress]) -> Path:
     made = tmp_path_factory.mktemp("graph")
     kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=made, progress=told.append)
     return made
@@ -36,7 +36,7 @@ def indexes(folder: Path) -> list[Path]:
     return list(folder.glob(f"**/snapshot/derived/*/{FILE}"))
 
 
-def test_a_build_ends_with_an_index_of_names(folder: Path, told: list[Progress]) -> None:
+def test_a_build_ends_with_an_index_of_names(folder: Path, told: list[BuildProgress]) -> None:
     assert len(indexes(folder)) == 1
     assert any(each.detail == INDEXING for each in told)
     assert told[-1].detail == "done" and told[-1].done == 1.0
@@ -59,7 +59,7 @@ def test_a_build_indexes_texts_where_they_say_something_of_diseases(folder: Path
 
 
 def test_an_update_that_changes_no_name_takes_the_index_along(folder: Path, tiny: Path, tmp_path: Path) -> None:
-    again: list[Progress] = []
+    again: list[BuildProgress] = []
     kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=tmp_path)
     api.update({"hpoa": str(tiny / "phenotype.hpoa")}, store=tmp_path, progress=again.append)
     assert again[-1].detail == "done" and INDEXING not in {one.detail for one in again}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kgdx.case import Case, Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import CaseError, TemplateError
 from kgdx.rank import Candidate, Contribution, Ranking
-from kgdx.terms.names.name_decision import Entry, Mention, NameDecision
+from kgdx.terms.names.name_decision import Mention, NameDecision, NameEntry
 
 SEIZURE, FOCAL, NERVOUS = "HP:0001250", "HP:0007359", "HP:0000707"
 DISEASE, MEMBER = "OMIM:100001", "ORPHA:900001"
@@ -46,14 +46,14 @@ class FakeNames:
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision:
         entries = tuple(
-            Entry(id, kind, name, id[5:6], name, "exact", "exact", 1.0)
+            NameEntry(id, kind, name, id[5:6], name, "exact", "exact", 1.0)
             for kind in kinds
             for id in self.known.get((kind, name), ())
         )
-        near = () if entries else (Entry("OMIM:9", "Disease", "gout", "o", "gout", "words", "exact", 0.7),)
+        near = () if entries else (NameEntry("OMIM:9", "Disease", "gout", "o", "gout", "words", "exact", 0.7),)
         return NameDecision(name, tuple(kinds), entries, f"{name!r} is …", near)
 
-    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[NameEntry]:
         return []
 
     def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]:

@@ -23,7 +23,7 @@ from kgdx.case import Case, Finding, Status
 from kgdx.episode import Reply, Segment, dump, load
 from kgdx.episode.world import Memo
 from kgdx.errors import CaseError, KgdxError, UsageError
-from kgdx.results.consulted import QuestionDocument, Record
+from kgdx.results.consulted import ConsultationRecord, QuestionDocument
 
 SEIZURE, STATUS, FOCAL, HYPOTONIA = "HP:0001250", "HP:0002133", "HP:0007359", "HP:0001252"
 GROWTH, SHORT, DELAY = "HP:0001507", "HP:0004322", "HP:0001510"
@@ -331,7 +331,7 @@ def test_the_record_is_a_fold_of_the_log_and_reads_back(talk: Consultation) -> N
     assert all(each.differential for each in record.turns if each.answer)
     assert record.findings[0].source == "given"
     assert {each.source for each in record.findings[1:]} == {"asked"}
-    assert Record.model_validate(record.to_dict()) == record
+    assert ConsultationRecord.model_validate(record.to_dict()) == record
     plain = record_of(load(dump(talk.log)))
     assert [each.id for each in plain.findings] == [each.id for each in record.findings]
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from kgdx.answer.artifacts import Answered, Cited, Described, Explained, Mentioned, Ranked, Read, Retrieved
 from kgdx.case import Case
 from kgdx.episode.operations import Operations
-from kgdx.episode.state import Artifact, Entry, State
+from kgdx.episode.state import Artifact, ArtifactEntry, State
 from kgdx.episode.wish import Action
 from kgdx.results.cited import CitedText, Resolved
 
@@ -32,7 +32,7 @@ def holding(state: State, *artifacts: Artifact) -> State:
     for each in artifacts:
         reads = type(each).depends
         wish = Given(number=next(_numbers))
-        state = state.found(Entry(each, each.digest(), reads, state.stamp(reads), wish), each)
+        state = state.found(ArtifactEntry(each, each.digest(), reads, state.stamp(reads), wish), each)
     return state
 
 

@@ -21,7 +21,7 @@ from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Label
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
-from kgdx.policies.doctor_artifacts import Named
+from kgdx.policies.doctor_artifacts import NamedDisease
 from llm.server import Fail, Reply, answering
 from osce_cases import DOCUMENTS, EPILEPSY, osces
 from policies.conftest import behind
@@ -156,15 +156,15 @@ class Numbers:
 @pytest.mark.parametrize(
     ("named", "same"),
     [
-        (Named("anything", ("ORPHA:1",)), True),
-        (Named("anything", ("OMIM:2",)), False),
-        (Named("HIRSCHSPRUNG DISEASE"), True),
-        (Named("Hirschsprung"), False),
-        (Named("HD"), True),
-        (Named(""), False),
+        (NamedDisease("anything", ("ORPHA:1",)), True),
+        (NamedDisease("anything", ("OMIM:2",)), False),
+        (NamedDisease("HIRSCHSPRUNG DISEASE"), True),
+        (NamedDisease("Hirschsprung"), False),
+        (NamedDisease("HD"), True),
+        (NamedDisease(""), False),
     ],
 )
-def test_the_graph_judges_by_cross_references_and_by_the_very_name(named: Named, same: bool) -> None:
+def test_the_graph_judges_by_cross_references_and_by_the_very_name(named: NamedDisease, same: bool) -> None:
     assert same_by_graph(named, "Hirschsprung disease (HD)", Label(("x",), (1,)), Numbers()) is same
 
 

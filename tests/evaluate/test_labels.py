@@ -12,7 +12,7 @@ from kgdx.case import Case
 from kgdx.evaluate.labels import Labels
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.terms.names.name_decision import Entry, NameDecision
+from kgdx.terms.names.name_decision import NameDecision, NameEntry
 
 
 class Index:
@@ -23,7 +23,7 @@ class Index:
 
     def resolve(self, name: str, kinds: Any) -> NameDecision:
         found = (
-            Entry(id, "Disease", name, "source", name, method, relation, score, via)
+            NameEntry(id, "Disease", name, "source", name, method, relation, score, via)
             for id, method, score, relation, via in self.entries
         )
         return NameDecision(name, tuple(kinds), tuple(found), "because")

@@ -29,7 +29,7 @@ from kgdx.learn.training_state import save_arrays
 from kgdx.render.pages.page import MARK
 from kgdx.render.pages.page import write as write_page
 from kgdx.terms import text_index
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_segment import TextPiece
 from kgdx_train.sample_journal import Sample, SampleJournal
 
 
@@ -128,7 +128,7 @@ def test_a_linked_snapshot_and_what_is_derived(graph: Path, tmp_path: Path, disk
 def test_indexes_of_names_and_texts(tmp_path: Path, disk: Disk) -> None:
     with known.whole_file(tmp_path / "names.sqlite") as temporary:
         sqlite3.connect(temporary).execute("CREATE TABLE name (id)").connection.close()
-    pieces = [Piece(f"t{number}", "title", f"ataxia of kind {number}", "own") for number in range(40)]
+    pieces = [TextPiece(f"t{number}", "title", f"ataxia of kind {number}", "own") for number in range(40)]
     sizes = text_index.Sizes(shard=10, segment=20)
     text_index.build(tmp_path / "texts", "f", text_index.plain(lambda: iter(pieces)), sizes=sizes)
     disk.check("names.sqlite", "texts", "card.json")

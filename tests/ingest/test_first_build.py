@@ -13,7 +13,7 @@ import pytest
 
 import kgdx
 from kgdx import api
-from kgdx.ingest.pipeline.build_report import Progress
+from kgdx.ingest.pipeline.build_report import BuildProgress
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
 SCRIPT = """
@@ -107,7 +107,7 @@ def test_a_graph_that_is_there_is_left_alone(
     monkeypatch.setenv("KGDX_STORE", str(tmp_path / "mine"))
     kgdx.build(core_sources)
     before = GraphFolder(tmp_path / "mine").current()
-    told: list[Progress] = []
+    told: list[BuildProgress] = []
     assert api.ensure_default_graph(told.append) is None
     assert not told
     assert GraphFolder(tmp_path / "mine").current() == before

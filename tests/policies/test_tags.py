@@ -14,7 +14,7 @@ from kgdx.case import Case, Finding
 from kgdx.cli import main
 from kgdx.episode import Author, Kind, begin, dump, load, resume, run
 from kgdx.episode.conversation import spans
-from kgdx.episode.tag_protocol import Rules, read
+from kgdx.episode.tag_protocol import ProtocolRules, read
 from kgdx.policies.tags import Notation, TagsPolicy
 from kgdx.terms.corpora import Corpus
 from kgdx.terms.text_search import index_corpus
@@ -96,7 +96,7 @@ def test_a_result_that_does_not_fit_is_cut_and_marked_and_the_length_ends_it(gra
     found, _ = roll(graph, PARTS, TagsPolicy(top=5, result=40))
     cut = [each.text for each in found.rollout if each.author == "graph"]
     assert all(len(each) < 80 for each in cut) and any("[cut]" in each for each in cut)
-    short, server = roll(graph, PARTS[:1] * 9, TagsPolicy(top=0, length=400, rules=Rules(lookups=9)))
+    short, server = roll(graph, PARTS[:1] * 9, TagsPolicy(top=0, length=400, rules=ProtocolRules(lookups=9)))
     assert short.reason == "policy ended" and len(server.requests) < 9
     assert sum(len(each.text) for each in short.rollout) <= 500
 

@@ -16,7 +16,7 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.belief import LEAST, TELLING, BeliefTracker
 from kgdx.rank.case_bank import CaseBank
-from kgdx.rank.choices import FEATURES, PLACES, STEPS, Progress, listing
+from kgdx.rank.choices import FEATURES, PLACES, STEPS, EpisodeProgress, listing
 from kgdx.rank.fusion import leading
 from kgdx.rank.query import Query
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
@@ -146,9 +146,9 @@ def test_the_gain_of_a_question_is_what_its_answer_tells_of_the_leaders(ranker: 
 
 def test_what_is_listed_is_open_and_what_is_settled_is_not(ranker: Ranker, tracker: BeliefTracker) -> None:
     known = query(ranker, SEIZURE, absent=(HYPOTONIA,))
-    offered = listing(tracker, [Progress.begun(tracker, known)])
+    offered = listing(tracker, [EpisodeProgress.begun(tracker, known)])
     assert offered.features.shape == (1, PLACES, len(FEATURES)) and np.isfinite(offered.features).all()
-    settled = Progress.begun(tracker, known).settled
+    settled = EpisodeProgress.begun(tracker, known).settled
     for place in np.flatnonzero(offered.listed[0]).tolist():
         choice = offered.choice(0, place)
         if choice.kind in ("ask", "round", "lookup"):
@@ -157,13 +157,15 @@ def test_what_is_listed_is_open_and_what_is_settled_is_not(ranker: Ranker, track
 
 
 def test_after_the_last_step_only_a_diagnosis_is_listed(ranker: Ranker, tracker: BeliefTracker) -> None:
-    at = Progress.begun(tracker, query(ranker, SEIZURE))
+    at = EpisodeProgress.begun(tracker, query(ranker, SEIZURE))
     at.asks = STEPS
     assert np.flatnonzero(listing(tracker, [at]).listed[0]).tolist() == [0]
 
 
 def test_several_episodes_are_listed_as_each_alone(ranker: Ranker, tracker: BeliefTracker) -> None:
-    states = [Progress.begun(tracker, query(ranker, *each)) for each in ((SEIZURE,), (FOCAL, SHORT), (HYPOTONIA,))]
+    states = [
+        EpisodeProgress.begun(tracker, query(ranker, *each)) for each in ((SEIZURE,), (FOCAL, SHORT), (HYPOTONIA,))
+    ]
     states[1].looked.append(int(states[1].belief.leaders[0]))
     together = listing(tracker, states)
     for number, state in enumerate(states):

@@ -13,7 +13,7 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker, meanings
 from kgdx.rank.meanings import FAR, NEAR, NameMeaning
-from kgdx.rank.phrases import Texts
+from kgdx.rank.phrases import MappedTexts
 from kgdx.rank.query import Query
 from small_graph import SEIZURE, Topics
 
@@ -108,7 +108,7 @@ def test_letters_without_sense_are_no_words_of_a_patient(near: Ranker) -> None:
     assert not meaning.knows(Query(nothing, nothing, phrases=("zzzqx",)))
     gout = Query(nothing, nothing, phrases=("gout",))
     assert names.knows(gout)
-    short = {**names.arrays, **Texts.arrays(["VZV"] * len(names.texts))}
+    short = {**names.arrays, **MappedTexts.arrays(["VZV"] * len(names.texts))}
     assert not NameMeaning(near.model, short).knows(gout), "abbreviations are near to any letters"
 
 

@@ -16,7 +16,7 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
 from kgdx.rank.clauses import said, with_phrases
 from kgdx.rank.commonness import OPEN, Commonness, mention_counts
-from kgdx.rank.wording import WordIndex, units
+from kgdx.rank.wording import CandidateWords, units
 from small_graph import FEVER, SEIZURE, SHORT
 
 BY_WORD = {"likelihood": 1.0, "coverage": 0.6, "words": 1.0, "articles": 1.0, "evidences": 3.0, "commonness": 0.1}
@@ -143,7 +143,7 @@ def test_chinese_is_counted_in_pairs_of_characters_and_english_in_words() -> Non
 
 
 def test_a_rarer_word_weighs_more_and_a_language_is_weighed_by_itself() -> None:
-    index = WordIndex.of([(0, ["fever", "toe"]), (1, ["fever", "cough"]), (1, ["发热"])], 2)
+    index = CandidateWords.of([(0, ["fever", "toe"]), (1, ["fever", "cough"]), (1, ["发热"])], 2)
     weights = {word: np.zeros(2, np.float32) for word in ("fever", "toe", "发热", "absent")}
     for word, total in weights.items():
         index.add(word, total)

@@ -16,7 +16,7 @@ import httpx2  # noqa: E402
 
 from kgdx.serve import request_guard  # noqa: E402
 from kgdx.serve.app import create_app  # noqa: E402
-from kgdx.serve.problems import Problem, Refused, busy  # noqa: E402
+from kgdx.serve.problems import Problem, RequestRefused, busy  # noqa: E402
 from kgdx.serve.request_guard import Rates  # noqa: E402
 from kgdx.serve.server_options import Options  # noqa: E402
 
@@ -244,7 +244,7 @@ def test_a_fault_tells_nobody_what_was_asked(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_busy_server_says_when_to_come_back() -> None:
-    response = call(Options(), "POST", "/api/v1/extract", Answers(Refused(busy("busy"))), json={"text": "x"})
+    response = call(Options(), "POST", "/api/v1/extract", Answers(RequestRefused(busy("busy"))), json={"text": "x"})
     assert problem(response)["status"] == 503
     assert response.headers["retry-after"] == "1"
 
@@ -272,6 +272,6 @@ def test_a_question_is_answered_in_events() -> None:
 
 
 def test_a_question_that_fails_ends_in_a_problem() -> None:
-    refused = Refused(Problem(502, "language-model", "the endpoint is down"))
+    refused = RequestRefused(Problem(502, "language-model", "the endpoint is down"))
     response = call(Options(), "POST", "/api/v1/ask/events", Answers(refused), json={"question": "what?"})
     assert response.text.split("\n\n")[-2].startswith("event: problem\ndata: {")

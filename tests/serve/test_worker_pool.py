@@ -16,17 +16,19 @@ from conftest import require_module
 require_module("orjson", "serve")
 
 from kgdx.serve import worker_pool  # noqa: E402
-from kgdx.serve.problems import Refused  # noqa: E402
-from kgdx.serve.worker_pool import CLIENT, Pool, request  # noqa: E402
+from kgdx.serve.problems import RequestRefused  # noqa: E402
+from kgdx.serve.worker_pool import CLIENT, WorkerPool, request  # noqa: E402
 
 STUB = (sys.executable, str(Path(__file__).with_name("stub_worker.py")))
 
 
-def with_pool(work: Callable[[Pool], Awaitable[Any]], size: int = 1, waiting: int = 4, **opening: Any) -> list[str]:
+def with_pool(
+    work: Callable[[WorkerPool], Awaitable[Any]], size: int = 1, waiting: int = 4, **opening: Any
+) -> list[str]:
     lines: list[str] = []
 
     async def run() -> None:
-        pool = Pool(opening, size, waiting, lines.append, command=STUB)
+        pool = WorkerPool(opening, size, waiting, lines.append, command=STUB)
         pool.start()
         try:
             await work(pool)
@@ -37,19 +39,19 @@ def with_pool(work: Callable[[Pool], Awaitable[Any]], size: int = 1, waiting: in
     return lines
 
 
-async def ask(pool: Pool, operation: str, seconds: float = 30, **given: Any) -> dict[str, Any]:
+async def ask(pool: WorkerPool, operation: str, seconds: float = 30, **given: Any) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(await pool.ask(operation, given, seconds=seconds))
     return found
 
 
-async def refused(pool: Pool, operation: str, seconds: float = 30, **given: Any) -> Refused:
-    with pytest.raises(Refused) as caught:
+async def refused(pool: WorkerPool, operation: str, seconds: float = 30, **given: Any) -> RequestRefused:
+    with pytest.raises(RequestRefused) as caught:
         await ask(pool, operation, seconds, **given)
     return caught.value
 
 
 def test_a_worker_answers_one_request_after_the_other() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         first, second = await asyncio.gather(ask(pool, "one"), ask(pool, "two"))
         assert (first["operation"], second["operation"]) == ("one", "two")
         assert first["process"] == second["process"]
@@ -58,7 +60,7 @@ def test_a_worker_answers_one_request_after_the_other() -> None:
 
 
 def test_workers_that_were_killed_while_they_had_nothing_to_do_are_passed_over() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         while pool.alive < 2:
             await asyncio.sleep(0.05)
         first, second = await asyncio.gather(ask(pool, "one"), ask(pool, "two"))
@@ -73,7 +75,7 @@ def test_workers_that_were_killed_while_they_had_nothing_to_do_are_passed_over()
 
 
 def test_two_workers_answer_at_the_same_time() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         while pool.alive < 2:
             await asyncio.sleep(0.05)
         found = await asyncio.gather(*(ask(pool, "sleep", lasting=0.5) for _ in range(2)))
@@ -83,11 +85,11 @@ def test_two_workers_answer_at_the_same_time() -> None:
 
 
 def test_one_client_holds_no_more_than_half_of_the_workers() -> None:
-    async def of(client: str, pool: Pool, operation: str, **given: Any) -> dict[str, Any]:
+    async def of(client: str, pool: WorkerPool, operation: str, **given: Any) -> dict[str, Any]:
         CLIENT.set(client)
         return await ask(pool, operation, **given)
 
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         while pool.alive < 2:
             await asyncio.sleep(0.05)
         greedy = [asyncio.create_task(of("greedy", pool, "sleep", lasting=1.0)) for _ in range(3)]
@@ -99,15 +101,15 @@ def test_one_client_holds_no_more_than_half_of_the_workers() -> None:
     with_pool(work, size=2)
 
 
-async def _slow(pool: Pool) -> None:
-    with pytest.raises(Refused) as caught:
+async def _slow(pool: WorkerPool) -> None:
+    with pytest.raises(RequestRefused) as caught:
         await pool.ask("sleep", {"lasting": 60}, seconds=0.5)
     problem = caught.value.problem
     assert (problem.status, problem.kind) == (503, "time-out") and "Retry-After" in problem.headers
 
 
 def test_a_request_that_takes_too_long_is_ended_and_its_worker_replaced() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         before = await ask(pool, "one")
         await _slow(pool)
         after = await ask(pool, "two")
@@ -118,7 +120,7 @@ def test_a_request_that_takes_too_long_is_ended_and_its_worker_replaced() -> Non
 
 @pytest.mark.parametrize("operation", ["die", "break"])
 def test_a_worker_that_ends_or_goes_mad_is_replaced(operation: str) -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         problem = (await refused(pool, operation)).problem
         assert problem.status == 503 and problem.headers["Retry-After"]
         assert (await ask(pool, "again"))["operation"] == "again"
@@ -127,18 +129,18 @@ def test_a_worker_that_ends_or_goes_mad_is_replaced(operation: str) -> None:
 
 
 def test_more_requests_than_may_wait_are_refused_at_once() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         await ask(pool, "one")
         tasks = [asyncio.create_task(pool.ask("sleep", {"lasting": 0.3}, seconds=30)) for _ in range(6)]
         done = await asyncio.gather(*tasks, return_exceptions=True)
-        refusals = [each for each in done if isinstance(each, Refused)]
+        refusals = [each for each in done if isinstance(each, RequestRefused)]
         assert [each.problem.kind for each in refusals] == ["busy"] * 3
 
     with_pool(work, waiting=2)
 
 
 def test_a_problem_of_a_request_leaves_its_worker_alone() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         before = await ask(pool, "one")
         assert (await refused(pool, "refuse")).problem.status == 422
         assert (await ask(pool, "two"))["process"] == before["process"]
@@ -147,7 +149,7 @@ def test_a_problem_of_a_request_leaves_its_worker_alone() -> None:
 
 
 def test_events_come_before_the_answer() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         told: list[dict[str, Any]] = []
         await pool.ask("tell", {}, seconds=30, event=told.append)
         assert told == [{"event": "text", "data": "one"}]
@@ -158,7 +160,7 @@ def test_events_come_before_the_answer() -> None:
 def test_work_that_nobody_waits_for_and_that_goes_on_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_pool, "CANCEL_S", 0.2)
 
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         before = await ask(pool, "one")
         task = asyncio.create_task(pool.ask("sleep", {"lasting": 60}, seconds=120))
         await asyncio.sleep(0.1)
@@ -169,7 +171,7 @@ def test_work_that_nobody_waits_for_and_that_goes_on_is_ended(monkeypatch: pytes
 
 
 def test_work_that_nobody_waits_for_and_that_ends_soon_leaves_its_worker_alone() -> None:
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         before = await ask(pool, "one")
         for _ in range(5):
             task = asyncio.create_task(pool.ask("sleep", {"lasting": 0.1}, seconds=120))
@@ -184,7 +186,7 @@ def test_work_that_nobody_waits_for_and_that_ends_soon_leaves_its_worker_alone()
 def test_workers_without_a_graph_are_tried_again_until_there_is_one(tmp_path: Path) -> None:
     graph = tmp_path / "graph"
 
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         while pool.trouble is None or pool.trouble.detail != "no graph":
             await asyncio.sleep(0.05)
         problem = (await refused(pool, "one", seconds=3600)).problem  # nobody waits for what does not come
@@ -204,7 +206,7 @@ def test_requests_do_not_wait_for_a_store_that_no_worker_reaches(tmp_path: Path)
     graph, hangs = tmp_path / "graph", tmp_path / "hangs"
     graph.touch()
 
-    async def work(pool: Pool) -> None:
+    async def work(pool: WorkerPool) -> None:
         await ask(pool, "one")
         hangs.touch()
         graph.unlink()
@@ -221,7 +223,7 @@ def test_requests_do_not_wait_for_a_store_that_no_worker_reaches(tmp_path: Path)
 
 def test_a_lazy_pool_starts_with_the_first_request() -> None:
     async def run() -> None:
-        pool = Pool({}, 1, 4, print, lazy=True, command=STUB)
+        pool = WorkerPool({}, 1, 4, print, lazy=True, command=STUB)
         assert pool.alive == 0
         await ask(pool, "one")
         assert pool.alive == 1
@@ -232,7 +234,7 @@ def test_a_lazy_pool_starts_with_the_first_request() -> None:
 
 @pytest.mark.parametrize("value", ["\ud800", 1 << 70])
 def test_what_no_json_can_hold_is_refused(value: Any) -> None:
-    with pytest.raises(Refused, match="cannot be used"):
+    with pytest.raises(RequestRefused, match="cannot be used"):
         request("one", {"value": value})
 
 
@@ -240,5 +242,5 @@ def test_nesting_without_end_is_refused() -> None:
     deep: list[Any] = []
     for _ in range(2000):
         deep = [deep]
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         request("one", {"value": deep})

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from kgdx.errors import MissingExtraError, UsageError
 from kgdx.literature.publications import Publication, PublicationCache
-from kgdx.terms.corpora import MAX_CHUNK, Corpus, Refused, chunk, kind_of
+from kgdx.terms.corpora import MAX_CHUNK, Corpus, RefusedLine, chunk, kind_of
 from kgdx.terms.documents import clean
-from kgdx.terms.text_index import Record, TextIndex
-from kgdx.terms.text_search import Texts, index_corpus, index_fetched
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_index import TextIndex, TextRecord
+from kgdx.terms.text_search import SearchableTexts, index_corpus, index_fetched
+from kgdx.terms.text_segment import TextPiece
 
 PUBLISHED = {
     "PubMed abstracts": {
@@ -58,7 +58,7 @@ def lines(rows: Sequence[object]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def read(folder: Path, start: tuple[int, int] = (0, 0)) -> list[Record]:
+def read(folder: Path, start: tuple[int, int] = (0, 0)) -> list[TextRecord]:
     return list(Corpus.of(folder, "t").records(start))
 
 
@@ -88,7 +88,7 @@ FIELDS = st.sampled_from(["id", "title", "content", "contents", "PMID"])
 def test_any_json_is_pieces_that_can_be_kept_or_refused(row: object) -> None:
     try:
         pieces = chunk(json.dumps(row).encode(), "t")
-    except Refused as error:
+    except RefusedLine as error:
         assert 0 < len(str(error)) < 80
         return
     assert isinstance(row, dict)
@@ -102,7 +102,7 @@ def test_any_json_is_pieces_that_can_be_kept_or_refused(row: object) -> None:
 def test_any_bytes_are_pieces_or_refused(line: bytes) -> None:
     try:
         chunk(line, "t")
-    except Refused:
+    except RefusedLine:
         return
 
 
@@ -266,7 +266,7 @@ def test_pdf_is_read_page_by_page_and_what_cannot_be_read_is_counted(
         "only pictures of pages, as of a scan": 1,
         "a damaged PDF": 1,
     }
-    assert index.segments[0][0].pieces([0]) == [Piece("t:gout.pdf#page=1", "gout", "Gout hurts.", "t")]
+    assert index.segments[0][0].pieces([0]) == [TextPiece("t:gout.pdf#page=1", "gout", "Gout hurts.", "t")]
 
 
 def test_a_pdf_without_the_extra_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +297,7 @@ def test_abstracts_that_were_fetched_are_searched_with_their_ids(tmp_path: Path)
     home = tmp_path / "home"
     assert index_fetched(tmp_path / "none.sqlite", home) == 0
     assert index_fetched(tmp_path / "pubmed.sqlite", home) == 1
-    assert Texts(None, home).search("uric")[0][:4] == ("PMID:1", "Gout", "Uric acid.", "abstracts")
+    assert SearchableTexts(None, home).search("uric")[0][:4] == ("PMID:1", "Gout", "Uric acid.", "abstracts")
     shelf.put_publications((), [Publication("4", "Fever", abstract="Chills.")])
     shelf.close()
     assert index_fetched(tmp_path / "pubmed.sqlite", home) == 2

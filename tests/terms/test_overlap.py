@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from conftest import examples
 from kgdx.terms.overlap import contained_in
 from kgdx.terms.text_index import Sizes, TextIndex, build, plain
-from kgdx.terms.text_ranking import Ranking
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_ranking import SegmentRanking
+from kgdx.terms.text_segment import TextPiece
 
 QUESTION = (
     "A 23-year-old woman at 22 weeks gestation presents with burning upon urination. She states it started one day ago"
@@ -22,9 +22,9 @@ QUESTION = (
 CHINESE = "患者男性四十五岁突发胸痛伴大汗淋漓两小时心电图示导联抬高"
 
 
-def made(folder: Path, texts: list[str], sizes: Sizes = Sizes()) -> Ranking:  # noqa: B008
-    pieces = [Piece(f"d:{at}", "", text, f"s{at % 2}") for at, text in enumerate(texts)]
-    return Ranking(TextIndex(build(folder, "f", plain(lambda: iter(pieces)), sizes=sizes)).segments)
+def made(folder: Path, texts: list[str], sizes: Sizes = Sizes()) -> SegmentRanking:  # noqa: B008
+    pieces = [TextPiece(f"d:{at}", "", text, f"s{at % 2}") for at, text in enumerate(texts)]
+    return SegmentRanking(TextIndex(build(folder, "f", plain(lambda: iter(pieces)), sizes=sizes)).segments)
 
 
 def test_a_question_in_other_case_and_punctuation_is_found_with_its_piece(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kgdx.errors import MissingExtraError, UsageError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.terms.encoder import Encoder, MiniLM
 from kgdx.terms.extractor import Extractor
-from kgdx.terms.phrase_vectors import Meaning, contrary, silent_parts
+from kgdx.terms.phrase_vectors import PhraseVectors, contrary, silent_parts
 
 ALIKE = {"passing out": "Seizure", "blown up liver": "Hepatomegaly", "unwell in general": "All"}
 
@@ -46,8 +46,8 @@ def test_names_are_encoded_once_for_a_snapshot(snapshot: Snapshot) -> None:
         name = "counting"
 
     first, second, told = Counting(), Counting(), []
-    meaning = Meaning.open(snapshot, first, told.append)
-    Meaning.open(snapshot, second, told.append)
+    meaning = PhraseVectors.open(snapshot, first, told.append)
+    PhraseVectors.open(snapshot, second, told.append)
     names = snapshot.table("phenotype").column("name").to_pylist()
     assert first.encoded == [names[row] for row in meaning.terms]
     assert "Severe" not in first.encoded, "only findings are encoded"
@@ -112,7 +112,7 @@ def test_contrary_name_gives_way_to_the_next_nearest(snapshot: Snapshot, reader:
             ]
             return np.array(rows, np.float32)
 
-    meaning = Meaning.open(snapshot, OneDirection())
+    meaning = PhraseVectors.open(snapshot, OneDirection())
     found = meaning.find("large nails", reader.terms)
     assert found is not None
     assert (found.label, found.score) == ("Anonychia", 0.9)
@@ -122,7 +122,7 @@ def test_encoder_with_a_name_that_is_no_folder_is_refused(snapshot: Snapshot) ->
     encoder = Dictionary()
     encoder.name = "../elsewhere"
     with pytest.raises(UsageError, match="cannot be called"):
-        Meaning.open(snapshot, encoder)
+        PhraseVectors.open(snapshot, encoder)
 
 
 def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,10 @@ from kgdx.arrays.sparse import greatest
 from kgdx.errors import MissingExtraError, StaleSnapshotError, StoreError, UsageError
 from kgdx.terms.corpora import Corpus, cut, pieces_of
 from kgdx.terms.encoder import Vectors
-from kgdx.terms.text_index import CARD, Place, Record, Sizes, TextIndex, build, plain
-from kgdx.terms.text_ranking import Parameters, Ranking
-from kgdx.terms.text_search import Texts, index_corpus
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_index import CARD, Place, Sizes, TextIndex, TextRecord, build, plain
+from kgdx.terms.text_ranking import Parameters, SegmentRanking
+from kgdx.terms.text_search import SearchableTexts, index_corpus
+from kgdx.terms.text_segment import TextPiece
 from kgdx.terms.word_index import K1, B, WordIndex, words_of
 
 TEXTS = [
@@ -37,8 +37,8 @@ TEXTS = [
 ]
 
 
-def pieces(count: int = len(TEXTS)) -> list[Piece]:
-    return [Piece(f"d:{at}", "", TEXTS[at % len(TEXTS)], f"s{at % 2}") for at in range(count)]
+def pieces(count: int = len(TEXTS)) -> list[TextPiece]:
+    return [TextPiece(f"d:{at}", "", TEXTS[at % len(TEXTS)], f"s{at % 2}") for at in range(count)]
 
 
 def test_scores_are_those_of_equation_20() -> None:
@@ -61,8 +61,8 @@ WORD = st.sampled_from("ab cd ef gh ij kl".split())  # noqa: SIM905
 TEXT = st.lists(WORD, min_size=1, max_size=12).map(" ".join)
 
 
-def made(folder: Path, pieces: list[Piece], sizes: Sizes = Sizes(), **given: Any) -> Ranking:  # noqa: B008
-    return Ranking(TextIndex(build(folder, "f", plain(lambda: iter(pieces)), sizes=sizes, **given)).segments)
+def made(folder: Path, pieces: list[TextPiece], sizes: Sizes = Sizes(), **given: Any) -> SegmentRanking:  # noqa: B008
+    return SegmentRanking(TextIndex(build(folder, "f", plain(lambda: iter(pieces)), sizes=sizes, **given)).segments)
 
 
 @examples(25)
@@ -71,7 +71,7 @@ def test_shards_and_segments_of_any_size_answer_as_one_index(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], shard: int, segment: int, query: str, limit: int
 ) -> None:
     folder = tmp_path_factory.mktemp("texts")
-    pieces = [Piece(str(at), "", text, f"s{at % 3}") for at, text in enumerate(texts)]
+    pieces = [TextPiece(str(at), "", text, f"s{at % 3}") for at, text in enumerate(texts)]
     parted = made(folder / "parted", pieces, Sizes(shard, segment))
     whole = made(folder / "whole", pieces)
     assert len(parted.segments) == -(-len(texts) // (shard * segment)) and len(whole.segments) == 1
@@ -93,16 +93,16 @@ def test_what_is_skipped_changes_no_result(
         return " ".join(f"w{each:x}" for each in rng.choice(2000, words, p=weight / weight.sum()))
 
     index = made(
-        tmp_path / "i", [Piece(str(at), "", text(40), f"s{at % 4}") for at in range(3000)], Sizes(500, segment)
+        tmp_path / "i", [TextPiece(str(at), "", text(40), f"s{at % 4}") for at in range(3000)], Sizes(500, segment)
     )
     looked_up: list[int] = []
-    real = Ranking._looked_up
+    real = SegmentRanking._looked_up
 
-    def counted(self: Ranking, at: int, *given: Any) -> Any:
+    def counted(self: SegmentRanking, at: int, *given: Any) -> Any:
         looked_up.append(at)
         return real(self, at, *given)
 
-    monkeypatch.setattr(Ranking, "_looked_up", counted)
+    monkeypatch.setattr(SegmentRanking, "_looked_up", counted)
     for _ in range(30):
         query = " ".join([text(20), *(f"w{each:x}" for each in rng.integers(50, 2000, 10))])
         scores = index.scores(query)
@@ -122,7 +122,7 @@ def test_threads_share_an_index_and_what_is_remembered_is_bounded(
     monkeypatch.setattr("kgdx.terms.text_ranking._REMEMBERED", 1000)
     rng = np.random.default_rng(0)
     told = [" ".join(f"w{each:x}" for each in rng.geometric(0.05, 20)) for _ in range(800)]
-    index = made(tmp_path / "i", [Piece(str(at), "", text, "s") for at, text in enumerate(told)])
+    index = made(tmp_path / "i", [TextPiece(str(at), "", text, "s") for at, text in enumerate(told)])
     expected = [index.search(query, (), 5) for query in told[:100]]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda query: index.search(query, (), 5), told[:100])) == expected
@@ -139,7 +139,7 @@ def test_pieces_without_a_common_word_are_not_found(tmp_path: Path) -> None:
 
 def test_a_number_is_no_subject_and_words_that_all_texts_have_are_no_answer(tmp_path: Path) -> None:
     said = ["Deletion 2 syndrome", "Noonan syndrome 4", "Noonan syndrome 2", *["A syndrome of it"] * 60]
-    index = made(tmp_path / "i", [Piece(str(at), "", text, "s") for at, text in enumerate(said)])
+    index = made(tmp_path / "i", [TextPiece(str(at), "", text, "s") for at, text in enumerate(said)])
     assert [piece.id for piece, _ in index.search("Noonan syndrome 2", (), 3)] == ["2", "1", "0"]
     assert index.search("Kabuki syndrome 2", (), 3) == []
     assert [piece.id for piece, _ in index.search("syndrome 4", (), 1)] == ["1"]
@@ -164,16 +164,16 @@ def test_other_parameters_weigh_the_same_files_anew_and_stand_in_the_card(tmp_pa
 
 def test_long_words_and_counts_beyond_a_byte_are_kept_apart(tmp_path: Path) -> None:
     words = ["x" * 24, "x" * 25, "x" * 25 + "y"]
-    index = made(tmp_path / "i", [Piece(word, "", word, "s") for word in words])
+    index = made(tmp_path / "i", [TextPiece(word, "", word, "s") for word in words])
     assert [index.search(word, (), 9)[0][0].id for word in words] == words
     assert len(index.search(words[1], (), 9)) == 1
-    many = made(tmp_path / "many", [Piece("a", "", "gout " * 999, "s"), Piece("b", "", "gout", "s")])
+    many = made(tmp_path / "many", [TextPiece("a", "", "gout " * 999, "s"), TextPiece("b", "", "gout", "s")])
     assert len(many.search("gout", (), 9)) == 2
 
 
 def _hang(folder: str) -> None:
-    def endless(start: Place) -> Iterator[Record]:
-        yield from (Record((0, row), (piece,)) for row, piece in enumerate(pieces(65)))
+    def endless(start: Place) -> Iterator[TextRecord]:
+        yield from (TextRecord((0, row), (piece,)) for row, piece in enumerate(pieces(65)))
         time.sleep(600)
 
     build(Path(folder), "f", endless, sizes=Sizes(10, 3))
@@ -193,12 +193,12 @@ def test_an_index_goes_on_after_its_maker_was_killed_and_reads_nothing_twice(tmp
     maker.join()
     read: list[int] = []
 
-    def records(start: Place) -> Iterator[Record]:
+    def records(start: Place) -> Iterator[TextRecord]:
         for row in range(start[1], 100):
             read.append(row)
-            yield Record((0, row), (pieces(100)[row],))
+            yield TextRecord((0, row), (pieces(100)[row],))
 
-    index = Ranking(TextIndex(build(folder, "f", records, sizes=Sizes(10, 3))).segments)
+    index = SegmentRanking(TextIndex(build(folder, "f", records, sizes=Sizes(10, 3))).segments)
     assert read == list(range(60, 100))
     whole = made(tmp_path / "whole", pieces(100))
     assert np.array_equal(index.scores("marfan lens"), whole.scores("marfan lens"))
@@ -231,7 +231,7 @@ def test_an_interruption_at_any_step_leaves_work_that_goes_on(
 
 
 def test_an_id_that_was_there_before_is_refused_across_shards_and_segments(tmp_path: Path) -> None:
-    given = [Piece(f"d:{at % 7}", "", f"word{at}", "s") for at in range(21)]
+    given = [TextPiece(f"d:{at % 7}", "", f"word{at}", "s") for at in range(21)]
     made(tmp_path / "i", given, Sizes(4, 2))
     tally = TextIndex(tmp_path / "i").tally
     assert (tally.records, tally.kept, tally.refused) == (21, 7, {"an id that was there before": 14})
@@ -278,16 +278,16 @@ def test_a_cut_text_loses_nothing_but_blanks(text: str, longest: int) -> None:
 
 
 @pytest.fixture
-def texts(tmp_path: Path) -> Texts:
+def texts(tmp_path: Path) -> SearchableTexts:
     own = tmp_path / "own"
     own.mkdir()
     (own / "one.txt").write_text("Nickel causes dermatitis. The lens is spared.", encoding="utf-8")
     index_corpus(tmp_path / "home", Corpus.of(own, "guides"))
     graph = TextIndex(build(tmp_path / "graph", "f", plain(lambda: iter(pieces()))))
-    return Texts(lambda: graph, tmp_path / "home")
+    return SearchableTexts(lambda: graph, tmp_path / "home")
 
 
-def test_the_graphs_texts_and_a_users_folder_are_searched_together_or_by_tag(texts: Texts) -> None:
+def test_the_graphs_texts_and_a_users_folder_are_searched_together_or_by_tag(texts: SearchableTexts) -> None:
     assert texts.sources == ["guides", "s0", "s1"]
     assert {found[3] for found in texts.search("lens")} == {"guides", "s0", "s1"}
     ((id, title, text, source, score),) = texts.search("lens", ["guides"])
@@ -303,19 +303,19 @@ def test_the_graphs_texts_and_a_users_folder_are_searched_together_or_by_tag(tex
     ],
 )
 def test_an_empty_query_and_an_unknown_source_are_one_line(
-    texts: Texts, query: str, sources: tuple[str, ...], said: str
+    texts: SearchableTexts, query: str, sources: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
         texts.search(query, sources)
 
 
-def test_irrelevant_pieces_share_no_word_and_are_drawn_by_the_seed(texts: Texts) -> None:
+def test_irrelevant_pieces_share_no_word_and_are_drawn_by_the_seed(texts: SearchableTexts) -> None:
     drawn = [texts.unlike("lens marfan", (), 2, seed) for seed in (1, 1, 2, 3, 4)]
     assert drawn[0] == drawn[1] and len({str(each) for each in drawn}) > 1
     assert {found[0] for each in drawn for found in each} <= {"d:2", "d:3"}
 
 
-def test_a_search_by_meaning_needs_the_encoder(texts: Texts) -> None:
+def test_a_search_by_meaning_needs_the_encoder(texts: SearchableTexts) -> None:
     with pytest.raises(MissingExtraError, match="kgdx\\[encoder\\]"):
         texts.search("lens", dense=True)
 
@@ -338,8 +338,8 @@ def test_vectors_of_pieces_are_kept_and_none_of_a_question(tmp_path: Path) -> No
     graph = TextIndex(build(tmp_path / "graph", "f", plain(lambda: iter(pieces()))))
     encoder, vectors = Letters(), tmp_path / "vectors"
 
-    def opened(kept: Path | None) -> Texts:
-        return Texts(lambda: graph, tmp_path / "home", encoder, kept)
+    def opened(kept: Path | None) -> SearchableTexts:
+        return SearchableTexts(lambda: graph, tmp_path / "home", encoder, kept)
 
     alone = opened(None).search("lens of marfan", dense=True)
     plainly = list(encoder.asked)
@@ -350,8 +350,11 @@ def test_vectors_of_pieces_are_kept_and_none_of_a_question(tmp_path: Path) -> No
     assert encoder.asked == ["lens of marfan"]
 
 
-def test_folders_and_the_graph_answer_as_one_index(texts: Texts, tmp_path: Path) -> None:
-    everything = [*pieces(), Piece("guides:one.txt", "one", "Nickel causes dermatitis. The lens is spared.", "guides")]
+def test_folders_and_the_graph_answer_as_one_index(texts: SearchableTexts, tmp_path: Path) -> None:
+    everything = [
+        *pieces(),
+        TextPiece("guides:one.txt", "one", "Nickel causes dermatitis. The lens is spared.", "guides"),
+    ]
     expected = made(tmp_path / "one", everything).search("lens of marfan", (), 9)
     found = texts.search("lens of marfan", limit=9)
     assert [(each[0], each[4]) for each in found] == [(piece.id, round(score, 4)) for piece, score in expected]
@@ -394,4 +397,4 @@ def test_a_card_says_what_the_index_was_made_from(tmp_path: Path) -> None:
     card = json.loads((tmp_path / "i" / CARD).read_text())
     assert (card["schema"], card["fingerprint"], card["pieces"]) == ("kgdx.texts/2", "f", len(TEXTS))
     assert (card["k1"], card["b"]) == (1.5, 0.75)
-    assert list(pieces_of("d", "Only a title", "", "s")) == [Piece("d", "Only a title", "", "s")]
+    assert list(pieces_of("d", "Only a title", "", "s")) == [TextPiece("d", "Only a title", "", "s")]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kgdx.episode.policy import make_policy
-from kgdx.episode.tag_protocol import Rules, Span, read
+from kgdx.episode.tag_protocol import ProtocolRules, RolloutSpan, read
 from kgdx.errors import StoreError, UsageError
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.policies.tags import TagsPolicy
@@ -33,7 +33,7 @@ def test_a_transcript_keeps_to_the_protocol_and_its_answers_are_the_graphs(
 ) -> None:
     model = POLICY.model_copy(update={"notation": notation})
     for row in Transcripts(ward, make_policy(policy), model).all(ward.ids):
-        text = [Span(each["text"], each["own"]) for each in row["completion"]]
+        text = [RolloutSpan(each["text"], each["own"]) for each in row["completion"]]
         found = read(text)
         assert found.violations == () and found.acts[-1].tag == "diagnose" and row["reward"] > 0
         assert not text[1].own and "</" in text[1].text
@@ -45,14 +45,14 @@ def test_a_transcript_is_as_good_as_what_its_policy_declares(ward: RecordedCases
     row = Transcripts(ward, make_policy("fixed"), POLICY).of("one")
     own = "".join(each["text"] for each in row["completion"] if each["own"])
     assert f"\\textbf{{{EPILEPSY_NAME}}}" in own and "<match>Seizure, Status epilepticus</match>" in own
-    few = POLICY.model_copy(update={"rules": Rules(matches=0, searches=0, declared=1)})
+    few = POLICY.model_copy(update={"rules": ProtocolRules(matches=0, searches=0, declared=1)})
     short = Transcripts(ward, make_policy("fixed"), few).of("one")
     assert len(short["completion"]) == 1 and short["reward"] < row["reward"]
 
 
 def test_names_with_commas_stay_names() -> None:
     for act in ("lookup", "match", "diagnose"):
-        [block] = read([Span(written(act, [EPILEPSY_NAME], "tags"), True)]).acts
+        [block] = read([RolloutSpan(written(act, [EPILEPSY_NAME], "tags"), True)]).acts
         assert [each.text for each in block.items] == [EPILEPSY_NAME]
 
 

@@ -13,7 +13,7 @@ from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.episode.operations import Operations
-    from kgdx.terms.names.name_decision import Entry, Mention, NameDecision
+    from kgdx.terms.names.name_decision import Mention, NameDecision, NameEntry
 
 MOST = 50
 """Most names that one action takes."""
@@ -23,12 +23,12 @@ NEAR = 3
 """Names that are suggested for one that means nothing."""
 
 
-class Names(Protocol):
+class NameLookup(Protocol):
     """Looks names up; :class:`kgdx.terms.names.name_index.NameIndex` does."""
 
     def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision: ...
 
-    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]: ...
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[NameEntry]: ...
 
     def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]: ...
 

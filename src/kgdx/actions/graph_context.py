@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgdx.terms.names.suggestions import DiseaseWords
     from kgdx.terms.phenotypes import Hierarchy, Terms
     from kgdx.terms.text_index import TextIndex
-    from kgdx.terms.text_search import Texts
+    from kgdx.terms.text_search import SearchableTexts
 
 
 class GraphContext:
@@ -190,12 +190,12 @@ class GraphContext:
         return words
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> SearchableTexts:
         """Searches the graph's texts and the folders that the user has indexed."""
 
-        def make() -> Texts:
+        def make() -> SearchableTexts:
             from kgdx.graph.snapshot import DERIVED
-            from kgdx.terms.text_search import FOLDER, Texts, graph_texts
+            from kgdx.terms.text_search import FOLDER, SearchableTexts, graph_texts
 
             def tell(done: str) -> None:
                 self._tell(f"indexing the texts of the graph, once: {done}")
@@ -205,10 +205,10 @@ class GraphContext:
 
             home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
             if self._foreign:
-                return Texts(None, home, self._encoder, vectors)
-            return Texts(graph, home, self._encoder, vectors, self.snapshot.path / DERIVED / FOLDER)
+                return SearchableTexts(None, home, self._encoder, vectors)
+            return SearchableTexts(graph, home, self._encoder, vectors, self.snapshot.path / DERIVED / FOLDER)
 
-        texts: Texts = self._once("texts", make)
+        texts: SearchableTexts = self._once("texts", make)
         return texts
 
     @property

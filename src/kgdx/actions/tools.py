@@ -18,7 +18,7 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action
 from kgdx.errors import CaseError, UsageError
-from kgdx.graph.case_index import UNIT, Near
+from kgdx.graph.case_index import UNIT, SimilarCases
 from kgdx.graph.protocol import Row
 from kgdx.rank.near_findings import NearFindings
 from kgdx.results.cited import Resolved
@@ -166,7 +166,7 @@ class Match(Action):
             raise CaseError(f"there is nothing to match patients with: {known}", hint="give names or ids of findings")
         return list(dict.fromkeys(asked)), resolved
 
-    def _near(self, graph: Operations, asked: Sequence[str]) -> list[Near] | None:
+    def _near(self, graph: Operations, asked: Sequence[str]) -> list[SimilarCases] | None:
         """What is similar to each thing; ``None`` in a database that others built, where a finding is but itself."""
         nearness: NearFindings | None = graph.graph.nearness
         if self.by == "ontology":

@@ -13,7 +13,7 @@ from kgdx.terms.normalise import has_chinese
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class SentencePatterns:
     """Patterns of sentences; what stands in braces is filled in.
 
     Attributes:
@@ -147,7 +147,7 @@ class Phrases:
         return self.comma[0].join(things[:-1]) + (self.either if len(things) > 1 else "") + "".join(things[-1:])
 
 
-ENGLISH = Phrases(
+ENGLISH = SentencePatterns(
     language="en",
     gap=" ",
     comma=(", ", " and "),
@@ -216,7 +216,7 @@ ENGLISH = Phrases(
     without="Diseases recorded with {list} were left out; what is not recorded is not excluded.",
 )
 
-CHINESE = Phrases(
+CHINESE = SentencePatterns(
     language="zh",
     gap="",
     comma=("、", "、"),
@@ -281,7 +281,7 @@ CHINESE = Phrases(
 )
 
 
-def unknown_name(name: Resolved, words: Phrases) -> str:
+def unknown_name(name: Resolved, words: SentencePatterns) -> str:
     """Say that the graph has nothing of a name, and what comes near, or where such names come from."""
     text, near = words.unknown
     listed = words.list([clean(each) for each in name.candidates], 5)

@@ -10,11 +10,11 @@ from kgdx.episode.turns import Leader, Turn, leaders_of, turns
 from kgdx.episode.wish import AskPatient, Reply
 from kgdx.results.consulted import (
     Answered,
+    ConsultationRecord,
     ContradictionDocument,
     ExaminationDocument,
     FindingDocument,
     Lead,
-    Record,
     TurnDocument,
 )
 
@@ -25,7 +25,7 @@ _OPPOSITE = {"present": "absent", "absent": "present"}
 Source = Literal["given", "read", "asked"]
 
 
-def record_of(log: Sequence[Segment]) -> Record:
+def record_of(log: Sequence[Segment]) -> ConsultationRecord:
     """Return the record of a consultation.
 
     Args:
@@ -66,7 +66,7 @@ def record_of(log: Sequence[Segment]) -> Record:
         "fingerprint": str(start.data.get("fingerprint", "")),
         "kgdx_version": str(start.data.get("kgdx", "")),
     }
-    return Record(**told)
+    return ConsultationRecord(**told)
 
 
 def _written(log: Sequence[Segment]) -> Segment | None:

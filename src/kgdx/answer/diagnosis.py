@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from kgdx.case import Finding
     from kgdx.graph.neo4j.browser_links import Place
-    from kgdx.results.view import Listed
+    from kgdx.results.view import ListedCandidate
 
 TABLE = ("rank", "id", "name", "score", "members", "best_supported_by", "findings_for", "findings_against")
 """Columns of a diagnosis as a table."""
@@ -369,7 +369,7 @@ def _without_unread(candidate: Candidate) -> Candidate:
     return replace(candidate, contributions=tuple(kept))
 
 
-def _row(row: Listed, candidate: Candidate) -> dict[str, Any]:
+def _row(row: ListedCandidate, candidate: Candidate) -> dict[str, Any]:
     return {
         "rank": row.rank,
         "id": row.id,

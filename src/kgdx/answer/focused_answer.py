@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases, unknown_name
+from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
 from kgdx.answer.term_tables import in_english, wanted, weights
@@ -65,7 +65,7 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
 
 
 class _Writer:
-    def __init__(self, pack: EvidencePack, asked: Asked, words: Phrases) -> None:
+    def __init__(self, pack: EvidencePack, asked: Asked, words: SentencePatterns) -> None:
         self.pack, self.asked, self.words = pack, asked, words
         self._treatments: list[EvidenceItem] = []
 

@@ -39,7 +39,7 @@ _WIDEST_SPAN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SentencePiece:
     """A sentence as it was written.
 
     Attributes:
@@ -64,7 +64,7 @@ class Mark:
     ids: tuple[str, ...]
 
 
-def split(text: str) -> list[Piece]:
+def split(text: str) -> list[SentencePiece]:
     """Split an answer into its sentences; marks that stand behind a sentence's end belong to it.
 
     Example:
@@ -73,7 +73,7 @@ def split(text: str) -> list[Piece]:
         >>> [piece.text for piece in split("常见发热【E1】。咳嗽也常见。［E2］")]
         ['常见发热【E1】。', '咳嗽也常见。［E2］']
     """
-    found: list[Piece] = []
+    found: list[SentencePiece] = []
     gap = ""
     for line in text.split("\n"):
         if not line.strip():
@@ -123,7 +123,7 @@ def _ids(content: str, *, square: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids)) if not _BETWEEN.sub("", _ID.sub("", rest)) else ()
 
 
-def _of_line(line: str, start: int) -> Iterator[Piece]:
+def _of_line(line: str, start: int) -> Iterator[SentencePiece]:
     found = {mark.start: mark for mark in marks(line)}
     inside = {place for mark in found.values() for place in range(mark.start, mark.end)}
     leading = start in found  # marks stand before what they belong to, all through the line
@@ -139,10 +139,10 @@ def _of_line(line: str, start: int) -> Iterator[Piece]:
             stop = mark.end
         if stop < len(line) and line[stop] in "。.!?！？" and stop > end.end():
             stop += 1
-        yield Piece(line[begin:stop].strip(), gap)
+        yield SentencePiece(line[begin:stop].strip(), gap)
         begin = _past(line, stop)
         gap = " " if begin > stop else ""
-    yield Piece(line[begin:].strip(), gap)
+    yield SentencePiece(line[begin:].strip(), gap)
 
 
 def _ends(line: str, at: int, past: int) -> bool:
@@ -261,7 +261,7 @@ def _without_inventions(text: str, pack: EvidencePack, removed: list[str]) -> st
     return text if cleaned == text else _LEFT.sub(r"\1", _EMPTY.sub("", cleaned))
 
 
-def _marked(piece: Piece, known: frozenset[str], removed: list[str]) -> Sentence:
+def _marked(piece: SentencePiece, known: frozenset[str], removed: list[str]) -> Sentence:
     parts: list[str] = []
     cites: list[str] = []
     at = 0
@@ -282,7 +282,7 @@ def _claims_nothing(text: str) -> bool:
     return bool(_LACKS.match(text)) or not any(each.isalnum() for each in text)
 
 
-def _led(sentences: Sequence[Sentence], pieces: Sequence[Piece]) -> Iterator[Sentence]:
+def _led(sentences: Sequence[Sentence], pieces: Sequence[SentencePiece]) -> Iterator[Sentence]:
     """The sentences; a heading, or a short line that leads to a list, is supported when all that it leads to is."""
     for number, (sentence, piece) in enumerate(zip(sentences, pieces, strict=True)):
         if sentence.supported or not piece.title or len(sentence.text) > _LONGEST_TITLE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, Phrases, unknown_name
+from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
@@ -63,7 +63,7 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
     return CitedText(tuple(sentences), insufficient=not pack.answers, strict=strict, language=words.language)
 
 
-def _nothing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+def _nothing(pack: EvidencePack, words: SentencePatterns) -> Iterator[_Said]:
     unknown = [each for each in pack.resolved if not each.ids]
     if not unknown:
         yield words.nothing if pack.nothing else words.unasked, ()
@@ -72,7 +72,7 @@ def _nothing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
         yield unknown_name(each, words), ()
 
 
-def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+def _said(pack: EvidencePack, words: SentencePatterns) -> Iterator[_Said]:
     yield from _relations(pack.items, words)
     yield from _inferences(pack.items, words)
     yield from _of_case(pack.items, words)
@@ -91,7 +91,7 @@ def _said(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
     yield from _missing(pack, words)
 
 
-def _publications(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+def _publications(pack: EvidencePack, words: SentencePatterns) -> Iterator[_Said]:
     citations = {each.id: each for each in pack.citations}
     groups: dict[str, list[_Named]] = {}
     for item in pack.items:
@@ -103,7 +103,7 @@ def _publications(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
         yield words.publication[len(named) > 1].format(subject=subject, list=shown), _ids(named[:MOST_PUBLICATIONS])
 
 
-def _missing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
+def _missing(pack: EvidencePack, words: SentencePatterns) -> Iterator[_Said]:
     found = {_SAME_QUESTION.get(item.relation, item.relation) for item in pack.items if item.kind == "relation"}
     lacking: dict[tuple[str, ...], dict[str, None]] = {}
     for missing in pack.nothing:
@@ -116,7 +116,7 @@ def _missing(pack: EvidencePack, words: Phrases) -> Iterator[_Said]:
         yield words.missing.format(things=words.alternatives(list(lacked)), names=listed), ()
 
 
-def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
+def _relations(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:
     """One sentence for each disease and relation; entries of one name are one disease here."""
     groups: dict[tuple[str, str], list[EvidenceItem]] = {}
     for item in items:
@@ -131,7 +131,7 @@ def _relations(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]
         yield text, _ids(named)
 
 
-def _inferences(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
+def _inferences(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:
     groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
     for item in items:
         if item.kind == "inference":
@@ -151,7 +151,7 @@ def _inferences(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said
         yield text, _ids(named)
 
 
-def _of_case(items: Iterable[EvidenceItem], words: Phrases) -> Iterator[_Said]:
+def _of_case(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:
     """The ranking of the case, and what speaks for and against its best candidates."""
     every = list(items)
     ranked = [
@@ -196,7 +196,7 @@ def _merged(named: Iterable[tuple[str, str]]) -> list[_Named]:
     return list(found.values())
 
 
-def _list(named: Iterable[_Named], words: Phrases, most: int = MOST) -> str:
+def _list(named: Iterable[_Named], words: SentencePatterns, most: int = MOST) -> str:
     space = "" if words.language == "zh" else " "
     return words.list([each.name + space + "".join(f"[{id}]" for id in each.ids) for each in named], most)
 
@@ -236,7 +236,7 @@ def _beginning(text: str, most: int) -> Iterator[str]:
         yield piece.text if len(piece.text) <= 2 * _DESCRIPTION_CHARS else piece.text[: 2 * _DESCRIPTION_CHARS] + "…"
 
 
-def _publication(citation: Citation, words: Phrases) -> str:
+def _publication(citation: Citation, words: SentencePatterns) -> str:
     """A publication within a sentence: its title, and in brackets where it stands."""
     authors = clean(citation.authors[0]) + words.others * (len(citation.authors) > 1) if citation.authors else ""
     place = " ".join(clean(part) for part in (citation.journal, citation.year) if part)

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from kgdx.graph.protocol import Exports
     from kgdx.graph.snapshot import Snapshot
     from kgdx.ingest.extraction.annotate import DocumentReader
-    from kgdx.ingest.pipeline.build_report import BuildReport, Progress
+    from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport
     from kgdx.ingest.pipeline.derive import Derive
     from kgdx.ingest.pipeline.freshness import Freshness
     from kgdx.ingest.pipeline.graph_diff import Comparison
     from kgdx.ingest.pipeline.quarantine import RetryResult
     from kgdx.ingest.pipeline.snapshot_hooks import Hook
     from kgdx.ingest.sources import Reader
-    from kgdx.terms.names.sssom import Statement
+    from kgdx.terms.names.sssom import MappingStatement
 
 
 def build(
     sources: Iterable[str] | Mapping[str, str | None] | None = None,
     *,
     store: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[BuildProgress], None] | None = None,
     keep_cases: bool = True,
     force: bool = False,
 ) -> BuildReport:
@@ -63,7 +63,7 @@ def build(
     from kgdx.graph.copies import Content, counts, write
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
     from kgdx.graph.tables import digests, merged
-    from kgdx.ingest.pipeline.build_report import Progress
+    from kgdx.ingest.pipeline.build_report import BuildProgress
     from kgdx.ingest.pipeline.built_graph import load_tables, read_graph
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
     from kgdx.ingest.pipeline.stages import Stages
@@ -73,7 +73,7 @@ def build(
 
     def tell(said: str) -> None:
         if progress is not None:
-            progress(Progress("load", said, 0.0, time.perf_counter() - begun))
+            progress(BuildProgress("load", said, 0.0, time.perf_counter() - begun))
 
     with Neo4jStore.unchecked(access) as server:
         if not server.is_empty() and not server.run("build") and not force:
@@ -127,7 +127,7 @@ def left_behind(
     return gone if "hpoa" in gone else {}
 
 
-def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> BuildReport | None:
+def ensure_default_graph(progress: Callable[[BuildProgress], None] | None = None) -> BuildReport | None:
     """Build the default graph from the standard sources if there is none yet; then :func:`kgdx.open` opens it.
 
     The default graph is the one in ``KGDX_HOME``. Where ``KGDX_STORE`` or the config file name another store, nothing
@@ -155,14 +155,14 @@ def ensure_default_graph(progress: Callable[[Progress], None] | None = None) -> 
     begin = time.perf_counter()
     while not folder.exists:
         from kgdx.ingest.pipeline.build import build as build_graph
-        from kgdx.ingest.pipeline.build_report import Progress
+        from kgdx.ingest.pipeline.build_report import BuildProgress
 
         try:
             return build_graph(None, folder, progress=progress, first=True, **_making(settings))
         except StoreLockedError:
             if progress is not None:
                 waited = time.perf_counter() - begin
-                progress(Progress("fetch", "waiting for another process that builds the graph", 0.0, waited))
+                progress(BuildProgress("fetch", "waiting for another process that builds the graph", 0.0, waited))
     return None
 
 
@@ -170,7 +170,7 @@ def update(
     sources: Iterable[str] | Mapping[str, str | None],
     *,
     store: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[BuildProgress], None] | None = None,
     force: bool = False,
 ) -> BuildReport:
     """Read some sources of the embedded graph again, or add further ones, without rebuilding the rest.
@@ -190,7 +190,7 @@ def update(
 
 
 def remove(
-    source: str, *, store: str | Path | None = None, progress: Callable[[Progress], None] | None = None
+    source: str, *, store: str | Path | None = None, progress: Callable[[BuildProgress], None] | None = None
 ) -> BuildReport:
     """Take one source out of the embedded graph, which is then what a build without it would give.
 
@@ -209,7 +209,7 @@ def retry(
     file: str | Path | None = None,
     *,
     store: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[BuildProgress], None] | None = None,
 ) -> RetryResult:
     """Load records that were refused again: those that were mended in a file, or all as they are.
 
@@ -230,11 +230,11 @@ def retry(
 
 
 def decide(
-    statements: Iterable[Statement],
+    statements: Iterable[MappingStatement],
     *,
     store: str | Path | None = None,
     now: bool = True,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[BuildProgress], None] | None = None,
 ) -> BuildReport | None:
     """Keep people's decisions about mappings in the graph folder, where they win over what kgdx decides by itself.
 

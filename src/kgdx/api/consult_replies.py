@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgdx.case import Finding, Status
 from kgdx.episode.wish import AskPatient, Reply
 from kgdx.lazy import lazy_pattern
-from kgdx.terms.replies import STATUSES, Said, read_reply
+from kgdx.terms.replies import STATUSES, ReplyMeaning, read_reply
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -39,7 +39,7 @@ def reply_to(graph: GraphContext, asked: AskPatient, words: str, names: Sequence
     return _read(graph, asked, words, said)
 
 
-def _read(graph: GraphContext, asked: AskPatient, words: str, said: Said) -> Reply:
+def _read(graph: GraphContext, asked: AskPatient, words: str, said: ReplyMeaning) -> Reply:
     """Return what words that are neither yes nor no say about the finding: read it in them, or only keep them."""
     above = graph.ancestry.ancestors(asked.term or "")
     found = graph.extract(words).findings
@@ -70,7 +70,7 @@ def _present(asked: AskPatient, below: Finding | None, words: str) -> Reply:
     return Reply(status=Status.PRESENT, term=below.id, label=below.label, text=words)
 
 
-def _chosen(graph: GraphContext, asked: AskPatient, words: str, names: Sequence[str], said: Said) -> Reply:
+def _chosen(graph: GraphContext, asked: AskPatient, words: str, names: Sequence[str], said: ReplyMeaning) -> Reply:
     """Return which options words name, by number or by name; or the narrower finding that is read in them."""
     if said.meaning in STATUSES and not said.rest:
         return Reply(status=Status.UNKNOWN)

@@ -29,13 +29,13 @@ from kgdx.rank.common_conditions import common_conditions
 from kgdx.rank.complaints import said_complaints, wordings
 from kgdx.results.consulted import (
     Choice,
-    Closing,
+    ConsultationClosing,
     ConsultationDocument,
+    ConsultationRecord,
     FindingDocument,
     Language,
     Lead,
     QuestionDocument,
-    Record,
     ToSettle,
     TurnDocument,
     percent,
@@ -145,7 +145,7 @@ class Consultation:
         )
 
     @property
-    def record(self) -> Record:
+    def record(self) -> ConsultationRecord:
         """The record: complaint, findings, examinations, questions with their answers, differential by turn."""
         record = record_of(self.log)
         named = {
@@ -157,7 +157,7 @@ class Consultation:
         return record.model_copy(update=named)
 
     @property
-    def closing(self) -> Closing | None:
+    def closing(self) -> ConsultationClosing | None:
         """How it ended, what must not be missed, and what to examine; ``None`` while a question waits."""
         if self.waiting:
             return None
@@ -175,7 +175,7 @@ class Consultation:
         said = {"name": first.name, "share": percent(first.share), "count": asked}
         case, ranker = self._episode.state.case, self._graph.ranker
         examined = ranker.proposer.left_to_examine(case, said_complaints(case.text))[:EXAMINED] if self.known else ()
-        return Closing(
+        return ConsultationClosing(
             ended=ended,
             text=say(f"end_{ended}", self.language, **said),
             not_to_miss=self._dangerous() if self.known else (),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.graph.neo4j.schema_statements import Misfit
     from kgdx.ingest.pipeline.build_files import Verified
-    from kgdx.ingest.pipeline.build_report import Progress
+    from kgdx.ingest.pipeline.build_report import BuildProgress
     from kgdx.terms.encoder import Encoder
 
 
@@ -66,10 +66,10 @@ def open(
     return Graph(settings, _encoder(encoder, settings), progress)
 
 
-def _stages(tell: Callable[[str], None]) -> Callable[[Progress], None]:
+def _stages(tell: Callable[[str], None]) -> Callable[[BuildProgress], None]:
     seen: set[str] = set()
 
-    def told(event: Progress) -> None:
+    def told(event: BuildProgress) -> None:
         if event.stage not in seen:
             seen.add(event.stage)
             tell(event.detail)

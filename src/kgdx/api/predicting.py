@@ -16,7 +16,7 @@ from kgdx.files.known import digest_of
 from kgdx.graph.protocol import USER
 from kgdx.graph.snapshot_compile import EDGES, NODES
 from kgdx.rank.embeddings import CARD, FOLDER, Embeddings
-from kgdx.rank.link_prediction import Expected, LinkPredictor, Near, nearest, shared, stated_ends
+from kgdx.rank.link_prediction import Expected, LinkPredictor, Neighbour, nearest, shared, stated_ends
 from kgdx.results.predicted import Neighbours, Node, Prediction, Predictions
 from kgdx.schema import load_schema
 from kgdx.schema.model import PREDICTED
@@ -58,9 +58,9 @@ class Learned:
         self.digest = digest_of(dict(self.embeddings.card))[:16]
         self._ids = lru_cache(maxsize=None)(lambda kind: self.snapshot.values(kind, "id").values())
 
-    def node(self, kind: str, near: Near | int) -> Node:
+    def node(self, kind: str, near: Neighbour | int) -> Node:
         """Return the node at a position among those of its kind."""
-        at, cosine = (near.at, near.cosine) if isinstance(near, Near) else (near, None)
+        at, cosine = (near.at, near.cosine) if isinstance(near, Neighbour) else (near, None)
         row = int(self.embeddings.rows(kind)[at])
         names = self.snapshot.table(kind).column("name")
         return Node(self._ids(kind)[row], CLASSES[kind], names[row].as_py() or self._ids(kind)[row], cosine)

@@ -14,7 +14,7 @@ from kgdx.answer.artifacts import Ranked, Reranked
 from kgdx.api.questions import within, world_of
 from kgdx.case import Case
 from kgdx.episode.loop import Episode, advance, begin, perform, run_many
-from kgdx.episode.state import Entry, Limits, State
+from kgdx.episode.state import ArtifactEntry, Limits, State
 from kgdx.episode.wish import AskModel
 from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import ChatModel, Prices, private_loop
@@ -200,4 +200,4 @@ class Reranker:
 def given_ranking(state: State, ranking: Ranking) -> State:
     """Return a state that has a ranking which was made outside of the episode."""
     wish, made = Rank(top=max(1, len(ranking.candidates))), Ranked(ranking)
-    return state.found(Entry(made, made.digest(), wish.reads, state.stamp(wish.reads), wish), made)
+    return state.found(ArtifactEntry(made, made.digest(), wish.reads, state.stamp(wish.reads), wish), made)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, get_type_hints
 
 from kgdx.errors import UsageError
-from kgdx.terms.names.name_decision import KINDS, Entry
+from kgdx.terms.names.name_decision import KINDS, NameEntry
 
 if TYPE_CHECKING:
     import polars
@@ -30,10 +30,10 @@ def search(graph: GraphContext, text: str, kinds: Sequence[str], limit: int) -> 
         raise UsageError(f"limit is {limit}", hint=f"ask for 1 to {MOST:,} entries")
     wanted = tuple(kinds) or KINDS
     decided = graph.names.resolve(text, wanted)
-    found: dict[tuple[str, str], Entry] = {}
+    found: dict[tuple[str, str], NameEntry] = {}
     for entry in chain(decided.entries, graph.names.complete(text, wanted, limit), decided.candidates):
         found.setdefault((entry.kind, entry.id), entry)
-    columns = [name for name in get_type_hints(Entry) if name != "via"]
+    columns = [name for name in get_type_hints(NameEntry) if name != "via"]
     rows = [[getattr(entry, name) for name in columns] for entry in list(found.values())[:limit]]
     types = [polars.Float64 if name == "score" else polars.String for name in columns]
     return polars.DataFrame(rows, schema=dict(zip(columns, types, strict=True)), orient="row")

@@ -148,7 +148,7 @@ _SEX_ZH = lazy_pattern(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PersonStatement:
     """A statement: ``age`` or ``sex``, its value, its place, and its rank (0 the surest)."""
 
     kind: str
@@ -240,22 +240,22 @@ def subject(text: str) -> re.Match[str] | None:
     return None if not found or _SELF.search(text) or _SELF_ZH.search(text) else found
 
 
-def about_relative(text: str) -> Iterator[Said]:
+def about_relative(text: str) -> Iterator[PersonStatement]:
     """Yield the sex, and the age beside it, of the relative whom a lay text is about."""
     found = subject(text)
     if found is None:
         return
     group = "kin" if found["kin"] else "zh"
     start, end = found.span(group)
-    yield Said("sex", "FEMALE" if _FEMALE_KIN.match(found[group]) else "MALE", start, end, 0)
+    yield PersonStatement("sex", "FEMALE" if _FEMALE_KIN.match(found[group]) else "MALE", start, end, 0)
     pattern = _RELATIVE_AGE if group == "kin" else _YEARS_ZH
     if age := pattern.match(text, end) if group == "kin" else pattern.search(text, end, end + 8):
         number = number_of(age["number"]) if group == "kin" else han_number(age["number"])
         if value := duration(number, "y"):
-            yield Said("age", value, age.start("number"), age.end("number"), 0)
+            yield PersonStatement("age", value, age.start("number"), age.end("number"), 0)
 
 
-def ages(text: str) -> Iterator[Said]:
+def ages(text: str) -> Iterator[PersonStatement]:
     """Yield the ages that an English text states of the patient, and the sexes beside them."""
     kinds = ((_NOW, 0), (_OLD, 1), (_BESIDE, 1), (_JOINED, 1), (_AFTER, 1), (_PERSON, 1), (_SHORT, 2), (_SLASH, 1))
     for pattern, rank in (*kinds, (_AGED, 2), (_LIFE, 2)):
@@ -263,7 +263,7 @@ def ages(text: str) -> Iterator[Said]:
             yield from _stated(text, match, rank, pattern)
 
 
-def _stated(text: str, match: re.Match[str], rank: int, pattern: re.Pattern[str]) -> Iterator[Said]:
+def _stated(text: str, match: re.Match[str], rank: int, pattern: re.Pattern[str]) -> Iterator[PersonStatement]:
     groups = match.groupdict()
     group = next(name for name in ("number", "part", "yo", "bare", "dol") if groups.get(name))
     start = match.start(group)
@@ -290,25 +290,25 @@ def _stated(text: str, match: re.Match[str], rank: int, pattern: re.Pattern[str]
     if said and pattern is not _OLD:
         at = match.start("sex") if groups.get("sex") else match.start("letter")
         stop = min(stop, at) if at > start else stop
-    yield Said("age", value, start, start + len(text[start:stop].rstrip(" ,(/-")), rank)
+    yield PersonStatement("age", value, start, start + len(text[start:stop].rstrip(" ,(/-")), rank)
     if said:
         name = "sex" if groups.get("sex") else "letter"
-        yield Said("sex", sex_of(said), *match.span(name), rank)
+        yield PersonStatement("sex", sex_of(said), *match.span(name), rank)
 
 
-def chinese(text: str) -> Iterator[Said]:
+def chinese(text: str) -> Iterator[PersonStatement]:
     """Yield the ages and sexes that a Chinese text states of the patient; after a relative they may be that one's."""
     kin = re.search("[父母兄弟姐妹哥]", text)
     head = text[: kin.start() if kin else None]
     for match in _SEX_ZH.finditer(head):
         word = match["sex"] or match["kin"]
         group = "sex" if match["sex"] else "kin"
-        yield Said("sex", "FEMALE" if "女" in word or word == "丫头" else "MALE", *match.span(group), 0)
+        yield PersonStatement("sex", "FEMALE" if "女" in word or word == "丫头" else "MALE", *match.span(group), 0)
     for rank, pattern in enumerate((_FIELD_ZH, _YEARS_ZH, _THIS_YEAR_ZH, _BARE_ZH, _MONTHS_ZH)):
         for match in pattern.finditer(head):
             value = _han_age(head, match)
             if value:
-                yield Said("age", value, match.start("number"), match.end(), rank)
+                yield PersonStatement("age", value, match.start("number"), match.end(), rank)
                 return
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from kgdx.case.ddxplus_release import PREFIX
-from kgdx.case.demographics import Mention, described, mentions
+from kgdx.case.demographics import PersonMention, described, mentions
 from kgdx.case.patient import (
     CORRECTED,
     Case,
@@ -267,7 +267,7 @@ def read_text(
     )
 
 
-def _unread(mentioned: Iterable[Mention], extraction: Extraction) -> tuple[Unread, ...]:
+def _unread(mentioned: Iterable[PersonMention], extraction: Extraction) -> tuple[Unread, ...]:
     said = [each.span for each in mentioned]
     return tuple(
         part

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from kgdx.case.ddxplus_release import (
     PREFIX,
     VALUE,
-    Evidence,
+    ReleasedEvidence,
     condition_words,
     conditions,
     evidence_terms,
@@ -138,7 +138,7 @@ class _Reading:
         else:
             self._valued(evidence, value, said)
 
-    def _valued(self, evidence: Evidence, value: str, said: str) -> None:
+    def _valued(self, evidence: ReleasedEvidence, value: str, said: str) -> None:
         present = evidence.answered(value)
         if present:
             self._add(Status.PRESENT, said, evidence.code, phrase(evidence.code, value))

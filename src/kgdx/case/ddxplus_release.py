@@ -35,7 +35,7 @@ _NO_ANSWER = "NA"
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ReleasedEvidence:
     """A question of DDXPlus.
 
     Attributes:
@@ -101,7 +101,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class EvidenceWording:
     """How people say something: a name or short phrase in English and Chinese, and others for it."""
 
     name: str
@@ -111,7 +111,7 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class RelatedTerm:
     """What an entry relates to in another vocabulary, and how (:data:`RELATIONS`)."""
 
     id: str
@@ -154,7 +154,7 @@ def values_of(identifier: str) -> tuple[tuple[str, str], ...]:
     return tuple((f"{identifier}{VALUE}{value}", meaning) for value, meaning in stated)
 
 
-def parse_evidence(code: str, given: Any) -> Evidence:
+def parse_evidence(code: str, given: Any) -> ReleasedEvidence:
     """Read one entry of the release's evidences."""
     fields = _object(given)
     if not _CODE.fullmatch(code) or fields.get("name") != code:
@@ -172,7 +172,7 @@ def parse_evidence(code: str, given: Any) -> Evidence:
     if values and default not in values:
         raise ValueError(f"its default_value {default[:40]!r} is none of its possible-values")
     question, french, parent = (_text(fields, key) for key in ("question_en", "question_fr", "code_question"))
-    return Evidence(
+    return ReleasedEvidence(
         code, KINDS[letter], fields["is_antecedent"], parent, question, french, default if values else None, values
     )
 
@@ -225,7 +225,7 @@ def shipped(name: str) -> Path:
 
 
 @cache
-def evidences() -> Mapping[str, Evidence]:
+def evidences() -> Mapping[str, ReleasedEvidence]:
     """Return the evidences of the release that ships, by code.
 
     Example:
@@ -247,7 +247,7 @@ def conditions() -> Mapping[str, Condition]:
 
 
 @cache
-def evidence_words() -> Mapping[str, Wording]:
+def evidence_words() -> Mapping[str, EvidenceWording]:
     """Return short phrases for evidences, by code.
 
     Example:
@@ -258,22 +258,22 @@ def evidence_words() -> Mapping[str, Wording]:
 
 
 @cache
-def evidence_terms() -> Mapping[str, tuple[Term, ...]]:
+def evidence_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
     """Return the HPO terms of evidences, by code or, for a value, by code and value (``E_55_@_V_89``).
 
     Example:
         >>> evidence_terms()["E_55_@_V_89"]
         (Term(id='HP:0002315', relation='narrower', label='Headache'),)
     """
-    found: dict[str, tuple[Term, ...]] = {}
+    found: dict[str, tuple[RelatedTerm, ...]] = {}
     for code, value, _, relation, identifier, label in _rows(TERMS):
         key = f"{code}{VALUE}{value}" if value else code
-        found[key] = (*found.get(key, ()), Term(identifier, relation, label))
+        found[key] = (*found.get(key, ()), RelatedTerm(identifier, relation, label))
     return found
 
 
 @cache
-def condition_words() -> Mapping[str, Wording]:
+def condition_words() -> Mapping[str, EvidenceWording]:
     """Return readable names of conditions, by the release's name.
 
     Example:
@@ -284,19 +284,19 @@ def condition_words() -> Mapping[str, Wording]:
 
 
 @cache
-def condition_terms() -> Mapping[str, tuple[Term, ...]]:
+def condition_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
     """Return entries of OMIM, Orphanet and MeSH for conditions, by the release's name.
 
     Example:
         >>> condition_terms()["Sarcoidosis"][0]
         Term(id='ORPHA:797', relation='exact', label='')
     """
-    return {name: tuple(Term(*each.split(" ")) for each in _listed(terms)) for name, *_, terms in _rows(NAMES)}
+    return {name: tuple(RelatedTerm(*each.split(" ")) for each in _listed(terms)) for name, *_, terms in _rows(NAMES)}
 
 
-def _wording(words: list[str]) -> Wording:
+def _wording(words: list[str]) -> EvidenceWording:
     name, name_zh, synonyms, synonyms_zh = words
-    return Wording(name, name_zh, _listed(synonyms), _listed(synonyms_zh))
+    return EvidenceWording(name, name_zh, _listed(synonyms), _listed(synonyms_zh))
 
 
 def _listed(cell: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from kgdx.case.ages import (
     MALE,
     NUMBER,
     UNIT,
-    Said,
+    PersonStatement,
     about_relative,
     ages,
     chinese,
@@ -35,7 +35,7 @@ LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class PersonMention:
     """A statement about the patient.
 
     Attributes:
@@ -99,7 +99,7 @@ _AFFECTED = lazy_pattern(
 _PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
 
 
-def mentions(text: str) -> tuple[Mention, ...]:
+def mentions(text: str) -> tuple[PersonMention, ...]:
     """Return what a text says of who the patient is, in its order.
 
     Example:
@@ -117,7 +117,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.span.start, each.kind)))
 
 
-def described(case: Case, found: tuple[Mention, ...] | None = None) -> Case:
+def described(case: Case, found: tuple[PersonMention, ...] | None = None) -> Case:
     """Return the case with what its text says of the patient, where the case itself does not say it.
 
     What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
@@ -156,7 +156,7 @@ def described(case: Case, found: tuple[Mention, ...] | None = None) -> Case:
     ).with_issues(issue for issue in issues if issue not in case.issues)
 
 
-def _one(found: tuple[Mention, ...], kind: str, issues: list[Issue]) -> Mention | None:
+def _one(found: tuple[PersonMention, ...], kind: str, issues: list[Issue]) -> PersonMention | None:
     """The one statement of a kind; where there are two, neither."""
     each = {mention.value: mention for mention in reversed(found) if mention.kind == kind}
     if len(each) > 1:
@@ -167,43 +167,45 @@ def _one(found: tuple[Mention, ...], kind: str, issues: list[Issue]) -> Mention 
     return next(iter(each.values()), None)
 
 
-def _contradicted(kind: str, given: str, mention: Mention, said: str) -> Issue:
+def _contradicted(kind: str, given: str, mention: PersonMention, said: str) -> Issue:
     where = f"characters {mention.span.start}-{mention.span.end}"
     return Issue("warning", where, f"the {kind} is given as {given}, the text says {said}", "the given one was used")
 
 
-def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) -> Mention:
-    return Mention(kind, value, Span(*match.span(group)), match[group])
+def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) -> PersonMention:
+    return PersonMention(kind, value, Span(*match.span(group)), match[group])
 
 
-def _person(text: str) -> list[Mention]:
+def _person(text: str) -> list[PersonMention]:
     """Age and sex: of what is said of each, the surest; a place is read once, as the longest that stands there."""
     said = [*about_relative(text), *ages(text), *(chinese(text) if has_han(text) else ())]
-    said += [Said("sex", sex_of(match["sex"]), *match.span("sex"), 0) for match in _FIELD.finditer(text)]
-    kept: list[Mention] = []
+    said += [PersonStatement("sex", sex_of(match["sex"]), *match.span("sex"), 0) for match in _FIELD.finditer(text)]
+    kept: list[PersonMention] = []
     for kind in ("age", "sex"):
         best = min((each.rank for each in said if each.kind == kind), default=0)
         ordered = sorted((each for each in said if each.kind == kind and each.rank == best), key=_longest_first)
-        taken: list[Said] = []
+        taken: list[PersonStatement] = []
         for each in ordered:
             if not taken or each.start >= taken[-1].end:
                 taken.append(each)
-        kept += [Mention(kind, each.value, Span(each.start, each.end), text[each.start : each.end]) for each in taken]
+        kept += [
+            PersonMention(kind, each.value, Span(each.start, each.end), text[each.start : each.end]) for each in taken
+        ]
     return kept
 
 
-def _longest_first(said: Said) -> tuple[int, int]:
+def _longest_first(said: PersonStatement) -> tuple[int, int]:
     return said.start, said.start - said.end
 
 
-def _nouns(text: str) -> Iterator[Mention]:
+def _nouns(text: str) -> Iterator[PersonMention]:
     first = re.split(r"(?<=[.!?])(?<!Mr\.)(?<!Mrs\.)(?<!Ms\.)\s", text, maxsplit=1)[0]
     for match in _NOUN.finditer(first):
         group = next(name for name in ("sex", "before", "letter", "title") if match[name])
         yield _mention("sex", sex_of(match[group]), match, group)
 
 
-def _pronouns(text: str) -> Iterator[Mention]:
+def _pronouns(text: str) -> Iterator[PersonMention]:
     relative = re.search(rf"\b(?:{KIN})\b", text, re.IGNORECASE)
     for match in _PRONOUN.finditer(text[: relative.start() if relative else None]):
         yield _mention("sex", sex_of(match["sex"]), match, "sex")
@@ -212,7 +214,7 @@ def _pronouns(text: str) -> Iterator[Mention]:
         yield _mention("sex", "FEMALE" if match.group() == "她" else "MALE", match)
 
 
-def _told(text: str) -> Iterator[Mention]:
+def _told(text: str) -> Iterator[PersonMention]:
     """The sex by what only one sex says of itself, or by pronouns that all are of one."""
     for match in _TOLD.finditer(text):
         yield _mention("sex", "FEMALE" if match["female"] else "MALE", match)
@@ -224,13 +226,13 @@ def _told(text: str) -> Iterator[Mention]:
         yield _mention("sex", "FEMALE" if word in ("she", "her") else "MALE", found[0])
 
 
-def _related(text: str) -> Iterator[Mention]:
+def _related(text: str) -> Iterator[PersonMention]:
     for match in _RELATED.finditer(text):
         denied = match["no"] or match["unrelated"] or match["否"]
         yield _mention("consanguineous", "false" if denied else "true", match)
 
 
-def _onsets(text: str) -> Iterator[Mention]:
+def _onsets(text: str) -> Iterator[PersonMention]:
     for match in _ONSET.finditer(text):
         if stage := match["stage"] or match["kind"]:
             yield _mention("onset", ONSETS[stage.lower()], match)
@@ -246,7 +248,7 @@ def _onsets(text: str) -> Iterator[Mention]:
                     continue
 
 
-def _relatives(text: str) -> Iterator[Mention]:
+def _relatives(text: str) -> Iterator[PersonMention]:
     for match in _AFFECTED.finditer(text):
         who = (match["who"] or match["同"] or match["亲"]).lower()
         yield _mention("affected", "PARENT" if who in _PARENTS else "SIBLING", match)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgdx.case.ddxplus_patients import Known
     from kgdx.cli.options import TermOptions
     from kgdx.config import LlmAccess
-    from kgdx.ingest.pipeline.build_report import Progress
+    from kgdx.ingest.pipeline.build_report import BuildProgress
     from kgdx.llm.chat import ChatModel
 
 
@@ -125,9 +125,9 @@ def build_default(store: str | None) -> None:
     from kgdx.cli.options import remark
 
     with ExitStack() as shown:
-        show: Callable[[Progress], None] | None = None
+        show: Callable[[BuildProgress], None] | None = None
 
-        def tell(event: Progress) -> None:
+        def tell(event: BuildProgress) -> None:
             nonlocal show
             if show is None:
                 from kgdx.render.terminal.build_text import build_progress

@@ -12,7 +12,7 @@ from kgdx.cli import inputs, options
 from kgdx.cli.options import Json, Store
 
 if TYPE_CHECKING:
-    from kgdx.terms.names.sssom import Statement
+    from kgdx.terms.names.sssom import MappingStatement
 
 Out = Annotated[
     Path | None,
@@ -150,7 +150,7 @@ def _classes(store: str | None) -> dict[str, str]:
         return names_and_classes(vocabulary_tables(graph.store))[1]
 
 
-def _take(statements: Sequence[Statement], store: str | None, *, update: bool) -> None:
+def _take(statements: Sequence[MappingStatement], store: str | None, *, update: bool) -> None:
     """Keep decisions, and let the graph be inferred again."""
     from kgdx import api
     from kgdx.errors import UsageError

@@ -277,10 +277,10 @@ def _reader(
     from kgdx.llm.budget import Meter
 
     if llm is None:
-        from kgdx.ingest.extraction.clinical_wording import Vocabulary, read_vocabulary
+        from kgdx.ingest.extraction.clinical_wording import NameVocabulary, read_vocabulary
         from kgdx.ingest.extraction.rule_reader import RuleReader
 
-        known = Vocabulary() if vocabulary is None else read_vocabulary(vocabulary)
+        known = NameVocabulary() if vocabulary is None else read_vocabulary(vocabulary)
         return RuleReader(known), Meter(), os.cpu_count() or 1
     if vocabulary is not None:
         raise UsageError("--vocabulary is for the rules", hint="leave out --vocabulary, or --llm")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgdx.episode.segment import Author, Kind, Segment
-from kgdx.episode.tag_protocol import Span, joined, left_open
+from kgdx.episode.tag_protocol import RolloutSpan, joined, left_open
 from kgdx.llm.chat import Completion, Message, Prices, Request, Tokens, seed_of, sound
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ def conversation(log: Sequence[Segment]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def spans(log: Sequence[Segment]) -> list[Span]:
+def spans(log: Sequence[Segment]) -> list[RolloutSpan]:
     """Return the text of the log's latest conversation after its prompt, with who wrote it.
 
     A stop string is the model's: it wrote that, although its answer ends before.
     """
-    found: list[Span] = []
+    found: list[RolloutSpan] = []
     stop = ""
     for each in exchanges(log):
         if not each.wish.data["continues"]:
@@ -85,9 +85,9 @@ def spans(log: Sequence[Segment]) -> list[Span]:
         given = "".join(one["content"] for one in each.wish.words["messages"] if one["role"] == "assistant")
         if stop and given.startswith(stop):
             given = given[len(stop) :]
-        found += [Span(stop, True), Span(given, False), Span(each.text, True)]
+        found += [RolloutSpan(stop, True), RolloutSpan(given, False), RolloutSpan(each.text, True)]
         stop = stopped(each)
-    return joined((*found, Span(stop, True)))
+    return joined((*found, RolloutSpan(stop, True)))
 
 
 def stopped(said: Exchange) -> str:

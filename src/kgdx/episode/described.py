@@ -22,7 +22,7 @@ _TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean":
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class FieldDescription:
     """A field of an action: its name, what it may be, its default (``None`` when it must be given)."""
 
     name: str
@@ -31,7 +31,7 @@ class Described:
 
 
 @cache
-def fields_of(kind: type[Action]) -> tuple[Described, ...]:
+def fields_of(kind: type[Action]) -> tuple[FieldDescription, ...]:
     """Return the fields of an action, the required ones first, with their bounds.
 
     Example:
@@ -40,7 +40,7 @@ def fields_of(kind: type[Action]) -> tuple[Described, ...]:
         '1 to 50 texts'
     """
     properties: Mapping[str, Any] = kind.model_json_schema().get("properties", {})
-    found = (Described(name, _type(schema), _default(kind, name)) for name, schema in properties.items())
+    found = (FieldDescription(name, _type(schema), _default(kind, name)) for name, schema in properties.items())
     return tuple(sorted(found, key=lambda field: field.default is not None))
 
 

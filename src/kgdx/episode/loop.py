@@ -20,7 +20,7 @@ from kgdx.episode.conversation import completed, requested
 from kgdx.episode.operations import GraphLike, Operations
 from kgdx.episode.policy import Policy
 from kgdx.episode.segment import VERSION, Author, Kind, Segment, error_of, error_segment
-from kgdx.episode.state import Artifact, Entry, Limits, State
+from kgdx.episode.state import Artifact, ArtifactEntry, Limits, State
 from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish
 from kgdx.episode.world import AwaitedPatient, Done, World
 from kgdx.errors import KgdxError, UsageError
@@ -194,7 +194,7 @@ def recorded(state: State, wish: Action, segment: Segment, case: Case | None, fo
     stamp = state.stamp(reads)
     state = state.add(segment, case=case, finished=wish.ends)
     if digest:
-        return state.found(Entry(found, digest, reads, stamp, wish), wish.makes if found is None else found)
+        return state.found(ArtifactEntry(found, digest, reads, stamp, wish), wish.makes if found is None else found)
     return replace(state, counts=state.counts._replace(stagnant=state.counts.stagnant + 1))
 
 

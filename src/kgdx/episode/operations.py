@@ -31,7 +31,7 @@ class Compiled(Queries, Protocol):
     def has(self, template: str, /) -> bool: ...
 
     def answered(self, template: str, /, **parameters: Any) -> Any:
-        """Return the rows with their digest (:class:`kgdx.graph.compiled_templates.Answered`)."""
+        """Return the rows with their digest (:class:`kgdx.graph.compiled_templates.CompiledRows`)."""
         ...
 
 

@@ -184,7 +184,7 @@ class Counts(NamedTuple):
     spent: Spent = Spent()
 
 
-class Entry(NamedTuple):
+class ArtifactEntry(NamedTuple):
     """An artifact with what it was made from; its value is ``None`` between a log's reading and its resume."""
 
     value: Artifact | None
@@ -194,7 +194,7 @@ class Entry(NamedTuple):
     wish: Wished
 
 
-Artifacts = Mapping[type[Artifact], dict[Any, Entry]]
+Artifacts = Mapping[type[Artifact], dict[Any, ArtifactEntry]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ class State:
                 return True
         return False
 
-    def fresh(self, entry: Entry) -> bool:
+    def fresh(self, entry: ArtifactEntry) -> bool:
         return all(self.known(each) == was for each, was in zip(entry.reads, entry.stamp, strict=True))
 
     def known(self, what: Reads) -> Hashable:
@@ -315,7 +315,7 @@ class State:
         """Return the generator of this step's random choices: equal seed and step, equal choices."""
         return random.Random(f"{self.seed}:{self.counts.steps}:{stream}")
 
-    def _latest(self, kind: type[Artifact]) -> Entry | None:
+    def _latest(self, kind: type[Artifact]) -> ArtifactEntry | None:
         entries = self.artifacts.get(kind)
         return next(reversed(entries.values())) if entries else None
 
@@ -361,7 +361,7 @@ class State:
             self._made,
         )
 
-    def found(self, entry: Entry, value: Artifact | type[Artifact]) -> State:
+    def found(self, entry: ArtifactEntry, value: Artifact | type[Artifact]) -> State:
         """Return the state with an artifact (or, of a log that is read, the class of one) beside or in place of others.
 
         It counts as progress unless an equal one was there.

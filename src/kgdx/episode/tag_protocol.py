@@ -45,7 +45,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RolloutSpan:
     """A stretch of a rollout, and whether the agent wrote it; the environment wrote all else."""
 
     text: str = field(repr=False)
@@ -53,7 +53,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ProtocolRules:
     """What an agent may do; the defaults are the paper's.
 
     Attributes:
@@ -80,7 +80,7 @@ class Rules:
         """Return how often an act may be done.
 
         Example:
-            >>> Rules().most("match"), Rules().most("diagnose")
+            >>> Rules().most("match"), ProtocolRules().most("diagnose")
             (3, 1)
         """
         return {"lookup": self.lookups, "match": self.matches, "search": self.searches}.get(act, 1)
@@ -90,7 +90,7 @@ class Rules:
         return {"lookup": self.names, "search": self.queries, "diagnose": self.declared}.get(act, 0)
 
 
-PAPER = Rules()
+PAPER = ProtocolRules()
 """Those of the paper."""
 
 
@@ -144,7 +144,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RolloutReading:
     """A rollout as the protocol reads it."""
 
     blocks: tuple[Block, ...] = ()
@@ -155,7 +155,7 @@ class Reading:
         return tuple(each for each in self.blocks if each.own and each.tag in ACTS)
 
 
-def read(spans: Iterable[Span], rules: Rules | None = None, *, ended: bool = True) -> Reading:
+def read(spans: Iterable[RolloutSpan], rules: ProtocolRules | None = None, *, ended: bool = True) -> RolloutReading:
     """Read a rollout; any text can be read.
 
     Args:
@@ -164,7 +164,7 @@ def read(spans: Iterable[Span], rules: Rules | None = None, *, ended: bool = Tru
         ended: Whether nothing follows; otherwise a missing end is no violation yet.
 
     Example:
-        >>> found = read([Span("<think>?</think><match>ataxia</match>", True), Span("<refer>…</refer>", False)])
+        >>> found = read([Span("<think>?</think><match>ataxia</match>", True), RolloutSpan("<refer>…</refer>", False)])
         >>> [each.tag for each in found.blocks], [each.code for each in found.violations]
         (['think', 'match', 'refer'], ['undiagnosed'])
     """
@@ -174,12 +174,12 @@ def read(spans: Iterable[Span], rules: Rules | None = None, *, ended: bool = Tru
     return reader.done(ended)
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
+def joined(spans: Iterable[RolloutSpan]) -> list[RolloutSpan]:
     """Return the spans with neighbours of one author made one."""
-    found: list[Span] = []
+    found: list[RolloutSpan] = []
     for span in spans:
         if span.text and found and found[-1].own == span.own:
-            found[-1] = Span(found[-1].text + span.text, span.own)
+            found[-1] = RolloutSpan(found[-1].text + span.text, span.own)
         elif span.text:
             found.append(span)
     return found
@@ -209,7 +209,7 @@ def inert(text: str) -> str:
 class _Reader:
     """Reads spans one after the other."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: ProtocolRules) -> None:
         self.rules = rules
         self.blocks: list[Block] = []
         self.violations: list[Violation] = []
@@ -218,17 +218,17 @@ class _Reader:
         self._done: dict[str, list[tuple[Item, ...]]] = {}
         self._diagnosed = False
 
-    def add(self, span: Span) -> None:
+    def add(self, span: RolloutSpan) -> None:
         if span.own:
             self._own(span.text)
         else:
             self._given(span.text)
         self._at += len(span.text)
 
-    def done(self, ended: bool) -> Reading:
+    def done(self, ended: bool) -> RolloutReading:
         if ended and not self._diagnosed:
             self._violated("undiagnosed", self._at, "there is no diagnosis")
-        return Reading(tuple(self.blocks), tuple(sorted(self.violations, key=lambda each: each.place)))
+        return RolloutReading(tuple(self.blocks), tuple(sorted(self.violations, key=lambda each: each.place)))
 
     def _violated(self, code: str, place: int, message: str) -> None:
         self.violations.append(Violation(code, place, message))

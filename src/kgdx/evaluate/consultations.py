@@ -32,7 +32,7 @@ from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.doctor import DoctorPolicy, diagnosis
-from kgdx.policies.doctor_artifacts import Named
+from kgdx.policies.doctor_artifacts import NamedDisease
 from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def osce_cases(cases: Iterable[Case | Failure]) -> tuple[list[Osce], list[dict[s
     return played, failed
 
 
-def stated(state: State) -> tuple[Named, ...]:
+def stated(state: State) -> tuple[NamedDisease, ...]:
     """Return the diseases that a consultation ended with, the diagnosis first.
 
     Those that a model has named count as it named them; otherwise those that were declared, or ranked.
@@ -280,7 +280,7 @@ def stated(state: State) -> tuple[Named, ...]:
     declared = state.last(Declared)
     ranked = {each.id: each.name for each in candidates_of(state)}
     ids = declared.diseases if declared is not None and declared.diseases else tuple(ranked)
-    return tuple(Named(ranked.get(id, id), (id,)) for id in ids)
+    return tuple(NamedDisease(ranked.get(id, id), (id,)) for id in ids)
 
 
 def faults(state: State) -> Counter[str]:

@@ -14,7 +14,7 @@ from kgdx.evaluate.labels import Label
 from kgdx.evaluate.osce_agents import names_of
 from kgdx.llm.chat import ChatModel, Request, prompt
 from kgdx.llm.structured import structured
-from kgdx.policies.doctor_artifacts import Named
+from kgdx.policies.doctor_artifacts import NamedDisease
 
 _OTHER = re.compile(r"[^\w]+")
 
@@ -58,7 +58,7 @@ class DiseaseJudge:
             raise
 
 
-def same_by_graph(named: Named, diagnosis: str, label: Label, ranker: Numbers) -> bool:
+def same_by_graph(named: NamedDisease, diagnosis: str, label: Label, ranker: Numbers) -> bool:
     """Tell whether a disease is the diagnosis: by an id or exact cross-reference of the graph, or by the very name.
 
     Args:

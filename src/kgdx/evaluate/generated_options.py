@@ -26,7 +26,7 @@ from kgdx.terms.text_search import graph_pieces
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
-    from kgdx.terms.text_segment import Piece
+    from kgdx.terms.text_segment import TextPiece
 
 OPTIONS = 4
 """Options of a question."""
@@ -138,7 +138,7 @@ class _Subject:
     right: Sequence[int]
     others: Callable[[int], Iterable[int]]
     entities: NodeNames
-    texts: Sequence[Piece] = ()
+    texts: Sequence[TextPiece] = ()
 
 
 class OptionMaker:
@@ -249,7 +249,7 @@ class OptionMaker:
         order = sorted(plain.values(), key=lambda words: digest(self._wanted.seed, id, words))
         return dict(zip(LETTERS, order, strict=False)), LETTERS[order.index(gold)]
 
-    def _says(self, piece: Piece, name: str, id: str = "") -> bool:
+    def _says(self, piece: TextPiece, name: str, id: str = "") -> bool:
         """Whether a piece of text names something: by its words or, by id, in other words that the graph knows."""
         if folded(name) in folded(f"{piece.title} {piece.text}"):
             return True
@@ -261,12 +261,12 @@ class OptionMaker:
         return id in self._said[piece.id]
 
     @cached_property
-    def _texts(self) -> dict[str, list[Piece]]:
+    def _texts(self) -> dict[str, list[TextPiece]]:
         mentions = self._graph.snapshot.table("mentions").to_pydict()
         documents = self._graph.snapshot.table("document").column("id").to_pylist()
         pairs = zip(mentions["document"], mentions["disease"], strict=True)
         about = {documents[document]: self._diseases.ids[disease] for document, disease in pairs}
-        found: dict[str, list[Piece]] = defaultdict(list)
+        found: dict[str, list[TextPiece]] = defaultdict(list)
         for piece in graph_pieces(self._graph.store):
             base = piece.id.partition("#")[0]
             found[about.get(base, base)].append(piece)

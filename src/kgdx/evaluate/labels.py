@@ -16,7 +16,7 @@ from kgdx.case.patient import Case
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranker import Ranker
-    from kgdx.terms.names.name_decision import Entry
+    from kgdx.terms.names.name_decision import NameEntry
     from kgdx.terms.names.name_index import NameIndex
 
 SURE = frozenset({"id", "exact", "normalised", "same"})
@@ -100,7 +100,7 @@ class Labels:
         right = self._best(entries)
         return Label((given,), right, () if right else self._within([given, *(entry.id for entry in entries)]))
 
-    def _entries(self, given: str) -> list[Entry]:
+    def _entries(self, given: str) -> list[NameEntry]:
         assert self._names is not None
         decision = self._names().resolve(given, ("Disease",))
         entries = [each for each in decision.entries if each.method in SURE and each.relation == "exact"]
@@ -108,7 +108,7 @@ class Labels:
             entries = [each for each in entries if each.method in ("id", "same")]
         return entries
 
-    def _best(self, entries: list[Entry]) -> tuple[int, ...]:
+    def _best(self, entries: list[NameEntry]) -> tuple[int, ...]:
         """The candidates of the best matching names, with what is exactly the same; of synonyms where no name fits."""
         numbers = {each.id: number for each in entries if (number := self._ranker.number_of(each.id)) >= 0}
         same = [(each.via, numbers[each.id]) for each in entries if each.method == "same" and each.id in numbers]

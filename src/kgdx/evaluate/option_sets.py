@@ -25,7 +25,7 @@ from kgdx.registry import Registry
 from kgdx.terms.overlap import contained_in
 
 if TYPE_CHECKING:
-    from kgdx.terms.text_search import Texts
+    from kgdx.terms.text_search import SearchableTexts
 
 LONGEST_LINE = 1_000_000
 """Characters of a line at most."""
@@ -258,7 +258,7 @@ def sampled(questions: Sequence[OptionQuestion], count: int | None, seed: int = 
     return tuple(questions[at] for at in chosen)
 
 
-def contamination(texts: Texts, questions: Sequence[OptionQuestion]) -> dict[str, Any]:
+def contamination(texts: SearchableTexts, questions: Sequence[OptionQuestion]) -> dict[str, Any]:
     """Return which questions stand word for word in the texts that are searched; see :mod:`kgdx.terms.overlap`.
 
     Returns:

@@ -31,7 +31,7 @@ SAMPLE = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class SimilarCases:
     """What is similar to one thing that is asked.
 
     Attributes:
@@ -45,7 +45,7 @@ class Near:
     similarity: Ints
 
     @classmethod
-    def of(cls, key: str, terms: Ints, similarity: Ints) -> Near:
+    def of(cls, key: str, terms: Ints, similarity: Ints) -> SimilarCases:
         """Return the list of phenotypes in any order."""
         order = np.argsort(-similarity.astype(np.int32), kind="stable")
         return cls(key, terms[order], similarity[order])
@@ -77,7 +77,7 @@ class CaseIndex:
         self._lock = threading.Lock()
 
     def similar(
-        self, near: Sequence[Near], without: Iterable[str], publications: Iterable[str], limit: int, asked: int
+        self, near: Sequence[SimilarCases], without: Iterable[str], publications: Iterable[str], limit: int, asked: int
     ) -> list[Row]:
         """Return the rows of ``similar_cases``: equation 21 of Deep-DxSearch, exact over all cases.
 
@@ -92,7 +92,7 @@ class CaseIndex:
         return self._told(near, total, best, asked)
 
     def unlike(
-        self, near: Sequence[Near], without: Iterable[str], publications: Iterable[str], count: int, seed: int
+        self, near: Sequence[SimilarCases], without: Iterable[str], publications: Iterable[str], count: int, seed: int
     ) -> list[Row]:
         """Return rows of cases that have as little as any in common with what is asked, drawn by a seed.
 
@@ -110,7 +110,7 @@ class CaseIndex:
         drawn = np.argsort(total, kind="stable")[:count]
         return self._told(near, total[drawn], order[drawn], max(len(near), 1))
 
-    def _best(self, near: Sequence[Near], left_out: Sequence[int], limit: int) -> tuple[Ints, Ints]:
+    def _best(self, near: Sequence[SimilarCases], left_out: Sequence[int], limit: int) -> tuple[Ints, Ints]:
         """The most similar cases and their sums of similarities, without comparing all cases in full.
 
         Of each thing the most similar phenotypes are looked at. A case without any of them has at most the similarity
@@ -135,7 +135,7 @@ class CaseIndex:
         place = greatest(total, limit)
         return chosen[place], total[place]
 
-    def _exact(self, near: Sequence[Near], cases: Ints) -> Ints:
+    def _exact(self, near: Sequence[SimilarCases], cases: Ints) -> Ints:
         """The sums of similarities of some cases; shape (cases,)."""
         total = np.zeros(len(cases), np.int32)
         position, owner = gather(self._start, cases)
@@ -152,7 +152,7 @@ class CaseIndex:
         reported = [row for each in publications for row in self._reported.get(each, ())]
         return [*self._synthetic.tolist(), *named, *reported]
 
-    def _told(self, near: Sequence[Near], total: Ints, best: Ints, asked: int) -> list[Row]:
+    def _told(self, near: Sequence[SimilarCases], total: Ints, best: Ints, asked: int) -> list[Row]:
         found = [{name: column[row] for name, column in self._shown.items()} for row in best.tolist()]
         scores = (total / (asked * UNIT)).tolist()
         matched = self._matched(near, best)
@@ -161,7 +161,7 @@ class CaseIndex:
             for row, score, ids in zip(found, scores, matched, strict=True)
         ]
 
-    def _nearest(self, near: Near) -> tuple[Ints, int]:
+    def _nearest(self, near: SimilarCases) -> tuple[Ints, int]:
         """How similar each case's nearest phenotype is to a thing, beyond what any other phenotype is; and that."""
         with self._lock:
             if near.key in self._columns:
@@ -184,7 +184,7 @@ class CaseIndex:
                     self._columns.popitem(last=False)
         return found
 
-    def _matched(self, near: Sequence[Near], cases: Ints) -> list[list[str]]:
+    def _matched(self, near: Sequence[SimilarCases], cases: Ints) -> list[list[str]]:
         found: list[list[str]] = [[] for _ in cases]
         size = len(self._phenotypes)
         position, owner = gather(self._start, cases)

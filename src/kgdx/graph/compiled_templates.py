@@ -25,7 +25,7 @@ from kgdx.graph.snapshot_links import Links, links, stated_by_either, typical
 from kgdx.graph.templates import Template, template
 
 if TYPE_CHECKING:
-    from kgdx.graph.case_index import CaseIndex, Near
+    from kgdx.graph.case_index import CaseIndex, SimilarCases
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ MOST_REMEMBERED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CompiledRows:
     """The rows of a template and their digest (:func:`kgdx.graph.protocol.digest`)."""
 
     rows: tuple[Row, ...]
@@ -171,7 +171,7 @@ class CompiledQueries:
         self._snapshot = snapshot
         self._saved = saved
         self._kept: dict[str, Any] = {}
-        self._answers: OrderedDict[Any, Answered] = OrderedDict()
+        self._answers: OrderedDict[Any, CompiledRows] = OrderedDict()
         self._remembered = 0
         self._lock = threading.RLock()
 
@@ -183,7 +183,7 @@ class CompiledQueries:
         found = template(name, "read")
         return self._rows(found, found.bind(parameters))
 
-    def answered(self, name: str, /, **parameters: Any) -> Answered:
+    def answered(self, name: str, /, **parameters: Any) -> CompiledRows:
         """Return the rows of a template with their digest, remembered for the next time that the same is asked.
 
         The rows are shared by all who ask: leave them as they are.
@@ -199,7 +199,7 @@ class CompiledQueries:
                 self._answers.move_to_end(key)
                 return known
         rows = tuple(self._rows(found, bound))
-        made = Answered(rows, digest(rows))
+        made = CompiledRows(rows, digest(rows))
         with self._lock:
             self._answers[key] = made
             self._remembered += len(rows) + 1
@@ -294,19 +294,19 @@ class CompiledQueries:
         return rows
 
     def similar(
-        self, near: Sequence[Near], without: Sequence[str], publications: Sequence[str], limit: int
+        self, near: Sequence[SimilarCases], without: Sequence[str], publications: Sequence[str], limit: int
     ) -> list[Row]:
         """Return the rows of ``similar_cases`` for things whose similar phenotypes are given as arrays."""
         rows = self._patients().similar(near, without, publications, limit, len(near))
         return [{column: row[column] for column in template("similar_cases", "read").columns} for row in rows]
 
     def unlike(
-        self, near: Sequence[Near], without: Sequence[str], publications: Sequence[str], count: int, seed: int
+        self, near: Sequence[SimilarCases], without: Sequence[str], publications: Sequence[str], count: int, seed: int
     ) -> list[Row]:
         """Return cases that have as little as any in common with what is asked (:meth:`CaseIndex.unlike`)."""
         return self._patients().unlike(near, without, publications, count, seed)
 
-    def _near(self, rows: Sequence[Row]) -> list[Near]:
+    def _near(self, rows: Sequence[Row]) -> list[SimilarCases]:
         """What is similar to each thing, of the template's rows; of a phenotype that is given twice, the most."""
         known = self._numbers("phenotype", [row["id"] for row in rows])
         given: defaultdict[int, dict[int, int]] = defaultdict(dict)
@@ -314,10 +314,10 @@ class CompiledQueries:
             if row["similarity"] > 0 and row["id"] in known:
                 of, term = given[row["asked"]], known[row["id"]]
                 of[term] = max(of.get(term, 0), row["similarity"])
-        from kgdx.graph.case_index import Near
+        from kgdx.graph.case_index import SimilarCases
 
         return [
-            Near.of("", np.fromiter(of, np.int64, len(of)), np.fromiter(of.values(), np.uint16, len(of)))
+            SimilarCases.of("", np.fromiter(of, np.int64, len(of)), np.fromiter(of.values(), np.uint16, len(of)))
             for _, of in sorted(given.items())
         ]
 

@@ -431,7 +431,7 @@ def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class AnnotationColumns:
     """What each row of an annotation table says; each of shape (rows,).
 
     Attributes:
@@ -452,7 +452,7 @@ class Stated:
         return np.where(self.patients > 0, counted, self.share)
 
 
-def stated(snapshot: Snapshot, table: str) -> Stated:
+def stated(snapshot: Snapshot, table: str) -> AnnotationColumns:
     """Return what the rows of ``has_phenotype`` or ``lacks_phenotype`` state."""
     share = np.full(snapshot.rows(table), np.nan)
     classes = snapshot.column(table, "frequency_class")
@@ -461,4 +461,4 @@ def stated(snapshot: Snapshot, table: str) -> Stated:
     percentage = snapshot.column(table, "percentage").astype(float)
     share = np.where(np.isnan(share), percentage / 100, share)
     positive, patients = (snapshot.column(table, name).astype(float) for name in ("numerator", "denominator"))
-    return Stated(share, positive, patients)
+    return AnnotationColumns(share, positive, patients)

@@ -16,7 +16,7 @@ from kgdx.ingest.check import check
 from kgdx.ingest.column_mapping import StagedTable, stage
 from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean, line_of
-from kgdx.ingest.pipeline.build_report import Reason
+from kgdx.ingest.pipeline.build_report import RefusalCount
 from kgdx.ingest.pipeline.build_summary import reasons
 from kgdx.ingest.pipeline.built_graph import read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -53,7 +53,7 @@ class Trial:
 
     counts: RecordCounts
     samples: tuple[TableSample, ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[RefusalCount, ...]
     quarantine: pl.DataFrame
     against: Path | None
     warnings: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from kgdx.case import Case, Failure, read_cases
 from kgdx.errors import MissingExtraError, UsageError
 from kgdx.learn.diagnosis_game import DECLARED, PRICE, DiagnosisGame, RecordedPatient
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.rank.choices import FEATURES, PLACES, Listing, Progress
+from kgdx.rank.choices import FEATURES, PLACES, EpisodeProgress, Listing
 
 try:
     import gymnasium
@@ -78,7 +78,7 @@ class _Dealt:
             raise UsageError(f"the environment has no case {str(id)[:40]!r}", hint=hint)
         return self.game.patients[id]
 
-    def _shown(self, at: Progress, offered: Listing, row: int) -> str:
+    def _shown(self, at: EpisodeProgress, offered: Listing, row: int) -> str:
         names, terms = self.game.tracker.ranker.names, self.game.tracker.ranker.terms
 
         def called(rows: Iterable[int]) -> str:
@@ -122,7 +122,7 @@ class DiagnosisEnv(_Dealt, gymnasium.Env[Floats, np.int64]):
     ) -> None:
         self.observation_space, self.action_space = self._deal(graph, cases, known, price)
         self.render_mode = render_mode
-        self._at: Progress | None = None
+        self._at: EpisodeProgress | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
         """Begin an episode; ``options={"case": id}`` says which one."""
@@ -155,12 +155,12 @@ class DiagnosisEnv(_Dealt, gymnasium.Env[Floats, np.int64]):
         return self._shown(self._now, self.offered, 0) if self.render_mode == "ansi" else None
 
     @property
-    def _now(self) -> Progress:
+    def _now(self) -> EpisodeProgress:
         if self._at is None:
             raise UsageError("no episode has begun", hint="call reset first")
         return self._at
 
-    def _observed(self, at: Progress) -> tuple[Floats, dict[str, Any]]:
+    def _observed(self, at: EpisodeProgress) -> tuple[Floats, dict[str, Any]]:
         self.offered = self.game.listing([at])
         observed: Floats = np.clip(self.offered.features[0], -BOUND, BOUND)
         reason = "diagnosed" if self._ended else ""
@@ -197,7 +197,7 @@ class DiagnosisVectorEnv(_Dealt, VectorEnv[Floats, NDArray[np.int64], Any]):
         self.num_envs, self.render_mode, self._most = num_envs, render_mode, max_episode_steps
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._states: list[Progress] = []
+        self._states: list[EpisodeProgress] = []
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None

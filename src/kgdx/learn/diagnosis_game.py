@@ -18,7 +18,7 @@ from kgdx.episode.recorded_patient import EXACT
 from kgdx.errors import CaseError
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.rank.belief import BeliefTracker
-from kgdx.rank.choices import Choice, Listing, Progress, listing
+from kgdx.rank.choices import EpisodeProgress, Listing, NextChoice, listing
 from kgdx.rank.fusion import leading
 from kgdx.rank.query import Query
 from kgdx.rank.ranking import leaving_out
@@ -140,13 +140,13 @@ class DiagnosisGame:
         group = self._groups[int(chance.integers(len(self._groups)))]
         return group[int(chance.integers(len(group)))]
 
-    def begin(self, patient: RecordedPatient) -> Progress:
-        return Progress.begun(self.tracker, patient.opening)
+    def begin(self, patient: RecordedPatient) -> EpisodeProgress:
+        return EpisodeProgress.begun(self.tracker, patient.opening)
 
-    def listing(self, states: Sequence[Progress]) -> Listing:
+    def listing(self, states: Sequence[EpisodeProgress]) -> Listing:
         return listing(self.tracker, states)
 
-    def do(self, at: Progress, choice: Choice, patient: RecordedPatient) -> float:
+    def do(self, at: EpisodeProgress, choice: NextChoice, patient: RecordedPatient) -> float:
         """Do a choice, by which ``at`` is changed in place, and return what it is worth."""
         if choice.kind == "diagnose":
             return outcome(self.place(at, patient))
@@ -177,7 +177,7 @@ class DiagnosisGame:
             at.learn(self.tracker, present, absent)
         return -self.price * (at.questions - before)
 
-    def place(self, at: Progress, patient: RecordedPatient) -> int:
+    def place(self, at: EpisodeProgress, patient: RecordedPatient) -> int:
         """Return the place of the right disease among those that are declared now, 0 where it is not."""
         best = leading(self.tracker.concluded(at.belief, patient.leave_out), DECLARED).tolist()
         return next((place for place, each in enumerate(best, 1) if each in patient.right), 0)

@@ -27,7 +27,7 @@ from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import Action, AskModel, AskPatient, Remark, Wish
 from kgdx.llm.chat import prompt
 from kgdx.policies import doctor_briefing as briefing
-from kgdx.policies.doctor_artifacts import Chosen, Differential, Named, Recorded
+from kgdx.policies.doctor_artifacts import Chosen, Differential, NamedDisease, Recorded
 from kgdx.policies.doctor_by_rules import OPENING, RulesDoctorPolicy
 from kgdx.policies.doctor_forms import ODDITIES, Hearing, WrittenRecord, WrittenTurn, oddities, read_question
 from kgdx.policies.doctor_reading import (
@@ -250,7 +250,7 @@ class DoctorPolicy(RulesDoctorPolicy):
             return briefing.findings(state.case)
         return briefing.written(last.record)
 
-    def _thought_of(self, state: State) -> tuple[Named, ...]:
+    def _thought_of(self, state: State) -> tuple[NamedDisease, ...]:
         return next((each.named for each in reversed(state.all(Differential)) if each.named), ())
 
     def _offered(self, state: State) -> list[tuple[str, str, float]]:
@@ -286,7 +286,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         return None
 
 
-def diagnosis(state: State) -> tuple[Named, ...]:
+def diagnosis(state: State) -> tuple[NamedDisease, ...]:
     """Return the diseases that a model has settled on, the diagnosis first; none where it has named none."""
     chosen = next((each for each in reversed(state.all(Chosen)) if each.named), None)
     thought = next((each for each in reversed(state.all(Differential)) if each.named), None)

@@ -10,7 +10,7 @@ from kgdx.episode.state import Artifact, Reads
 from kgdx.policies.doctor_forms import Doing, WrittenRecord
 
 
-class Named(NamedTuple):
+class NamedDisease(NamedTuple):
     """A disease as a model named it, with what it is in the graph; without ids where the graph lacks it."""
 
     name: str
@@ -74,7 +74,7 @@ class Recorded(_Kept):
 class Differential(_Kept):
     """The diseases that a model thinks of, the likeliest first."""
 
-    named: tuple[Named, ...] = ()
+    named: tuple[NamedDisease, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         return {"turn": self.turn, "failed": self.failed, "ids": [list(each.ids) for each in self.named]}
@@ -101,7 +101,7 @@ class Chosen(_Kept):
     doing: Doing = "question"
     asks: str = ""
     said: str = ""
-    named: tuple[Named, ...] = ()
+    named: tuple[NamedDisease, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         ids = [list(each.ids) for each in self.named]
@@ -140,5 +140,5 @@ class Forgotten(_Kept):
         return {"turn": self.turn, "failed": self.failed}
 
 
-def _named(ids: Sequence[Sequence[str]], names: Sequence[str]) -> tuple[Named, ...]:
-    return tuple(Named(name, tuple(each)) for each, name in zip(ids, names, strict=True))
+def _named(ids: Sequence[Sequence[str]], names: Sequence[str]) -> tuple[NamedDisease, ...]:
+    return tuple(NamedDisease(name, tuple(each)) for each, name in zip(ids, names, strict=True))

@@ -18,7 +18,7 @@ from kgdx.episode.turns import Turn
 from kgdx.policies.doctor_forms import WrittenRecord
 
 if TYPE_CHECKING:
-    from kgdx.policies.doctor_artifacts import Named
+    from kgdx.policies.doctor_artifacts import NamedDisease
 
 LAST = 3
 """Turns that a model is shown beside the record, as MedKGI does."""
@@ -104,7 +104,7 @@ def written(record: WrittenRecord) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def differential(named: Sequence[Named]) -> str:
+def differential(named: Sequence[NamedDisease]) -> str:
     return "\n".join(f"{at}. {clean(each.name, 200)}" for at, each in enumerate(named, 1)) or NOTHING
 
 

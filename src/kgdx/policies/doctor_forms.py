@@ -197,7 +197,7 @@ class Hearing(_Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DoctorTurn:
     """What a doctor does in one turn."""
 
     doing: Doing
@@ -243,7 +243,7 @@ def read_diseases(text: str) -> tuple[str, ...]:
     return tuple(found.values())[:MOST_DISEASES]
 
 
-def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> Said:
+def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> DoctorTurn:
     """Read a doctor's turn: JSON, the marks of AgentClinic, or a question in prose.
 
     A diagnosis is stated where it stands alone; beside a question it is the likeliest disease so far.
@@ -266,22 +266,22 @@ def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) ->
     thought_of = tuple(dict.fromkeys(filter(None, (written.diagnosis, *written.differential))))[:MOST_DISEASES]
     asks = written.asks if written.asks in offered else ""
     if written.question:
-        return Said("question", written.question, asks, thought_of)
+        return DoctorTurn("question", written.question, asks, thought_of)
     if written.examination:
-        return Said("examination", written.examination, "", thought_of)
+        return DoctorTurn("examination", written.examination, "", thought_of)
     if written.test:
-        return Said("test", written.test, "", thought_of)
+        return DoctorTurn("test", written.test, "", thought_of)
     if written.diagnosis:
-        return Said("diagnosis", written.diagnosis, "", thought_of)
+        return DoctorTurn("diagnosis", written.diagnosis, "", thought_of)
     raise ValueError("it asks nothing, orders nothing and states no diagnosis")
 
 
-def _prose(text: str, plain: bool) -> Said:
+def _prose(text: str, plain: bool) -> DoctorTurn:
     ready, order = _READY.search(text), _ORDER.search(text)
     if ready is not None and (named := _one(ready["text"].strip(" *.[]"))):
-        return Said("diagnosis", named)
+        return DoctorTurn("diagnosis", named)
     if order is not None and (named := _one(order["text"].strip(" *.[]"))):
-        return Said("test", named)
+        return DoctorTurn("test", named)
     if ready is not None or order is not None or _MARK.search(text):
         raise ValueError("it orders or states nothing after its mark")
     words = " ".join(text.split())
@@ -289,7 +289,7 @@ def _prose(text: str, plain: bool) -> Said:
         raise ValueError("it is no JSON object and no question")
     if not plain and not words.rstrip("\"'”」) ").endswith(("?", "？")):
         raise ValueError("it is no JSON object and no question")
-    return Said("question", words)
+    return DoctorTurn("question", words)
 
 
 def read_question(text: str) -> str:

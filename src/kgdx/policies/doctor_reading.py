@@ -19,7 +19,7 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.turns import turns
 from kgdx.episode.wish import Action, Outcome
-from kgdx.policies.doctor_artifacts import Chosen, Differential, Forgotten, Heard, Named, Recorded
+from kgdx.policies.doctor_artifacts import Chosen, Differential, Forgotten, Heard, NamedDisease, Recorded
 from kgdx.policies.doctor_briefing import LAST, since_reply
 from kgdx.policies.doctor_forms import (
     Hearing,
@@ -209,7 +209,7 @@ class Forget(_Reads):
         return Outcome(Forgotten(self.turn), case)
 
 
-def aligned(graph: Operations, names: Iterable[str], rule: Alignment = "index") -> tuple[Named, ...]:
+def aligned(graph: Operations, names: Iterable[str], rule: Alignment = "index") -> tuple[NamedDisease, ...]:
     """Return diseases with their ids in the graph; without ids where it has none of the name.
 
     Args:
@@ -221,12 +221,12 @@ def aligned(graph: Operations, names: Iterable[str], rule: Alignment = "index") 
     listed = list(names)
     index = graph.graph.names
 
-    def align() -> tuple[Named, ...]:
+    def align() -> tuple[NamedDisease, ...]:
         found = []
         for name in listed:
             decision = index.resolve(name, ("Disease",))
             ids = decision.ids or (_nearest(name, decision.candidates) if rule == "paper" else ())
-            found.append(Named(name, tuple(ids)))
+            found.append(NamedDisease(name, tuple(ids)))
         return tuple(found)
 
     return graph.tool("names", {"kinds": ["Disease"], "names": len(listed)}, align, lambda found: len(found))

@@ -14,7 +14,7 @@ from kgdx.answer.wants import UNSAID, Want
 from kgdx.lazy import lazy_pattern
 
 
-class Span(Protocol):
+class TextSpan(Protocol):
     """A part of a text."""
 
     @property
@@ -322,12 +322,12 @@ _FILLER = lazy_pattern(
 )
 
 
-def masked(question: str, spans: Sequence[Span]) -> str:
+def masked(question: str, spans: Sequence[TextSpan]) -> str:
     """Return the question with a gap for each entity that it names.
 
     Example:
-        >>> from kgdx.case import Span
-        >>> masked("百日咳吃什么药", [Span(0, 3)])
+        >>> from kgdx.case import TextSpan
+        >>> masked("百日咳吃什么药", [TextSpan(0, 3)])
         '〇吃什么药'
     """
     parts: list[str] = []
@@ -399,12 +399,12 @@ def of_causes(rest: str) -> bool:
     return _CAUSES.search(rest) is not None
 
 
-def negated(question: str, span: Span) -> bool:
+def negated(question: str, span: TextSpan) -> bool:
     """Tell whether a question says of an entity that it is not there.
 
     Example:
-        >>> from kgdx.case import Span
-        >>> negated("cough without fever", Span(14, 19))
+        >>> from kgdx.case import TextSpan
+        >>> negated("cough without fever", TextSpan(14, 19))
         True
     """
     return _NEGATED.search(question[max(0, span.start - 20) : span.start]) is not None

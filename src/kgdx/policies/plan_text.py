@@ -72,7 +72,7 @@ class Planned(Artifact):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PlanReading:
     """What a model's answer says.
 
     Attributes:
@@ -86,7 +86,7 @@ class Reading:
     mended: bool = False
 
 
-def read_plan(text: str) -> Reading:
+def read_plan(text: str) -> PlanReading:
     """Read a plan: an object with a list of actions, a bare list, or a single action; in prose or damaged if need be.
 
     Example:
@@ -101,7 +101,7 @@ def read_plan(text: str) -> Reading:
         items = _items(found)
         if items is not None:
             thought = found.get("thought", "") if isinstance(found, dict) else ""
-            return Reading(tuple(items), thought if isinstance(thought, str) else "", number > 0)
+            return PlanReading(tuple(items), thought if isinstance(thought, str) else "", number > 0)
     raise ValueError("it holds no JSON object with a list of actions")
 
 

@@ -61,7 +61,7 @@ _EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECA
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuestionReading:
     """How a question is read.
 
     Attributes:
@@ -111,7 +111,7 @@ class Reading:
         return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
 
 
-def read_question(state: State) -> Reading:
+def read_question(state: State) -> QuestionReading:
     """Return how a question is read whose entities were recognised."""
     question = state.question
     mentions = _telling(question, mentions_of(state))
@@ -120,7 +120,7 @@ def read_question(state: State) -> Reading:
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
-    return Reading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
+    return QuestionReading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
 
 
 def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
@@ -158,14 +158,14 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
     return left if asks_whether(rest) else ""
 
 
-def subjects_of(read: Reading, state: State) -> tuple[str, ...]:
+def subjects_of(read: QuestionReading, state: State) -> tuple[str, ...]:
     """The diseases that the question is about, in its words."""
     known = state.get(Understood)
     found = (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
     return (*found, *read.diseases)[:MOST_COMPARED]
 
 
-def others_of(read: Reading, about: Sequence[str]) -> tuple[str, ...]:
+def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
     """What may be stated of the disease that a question is about, where it asks whether it is."""
     other = {Want.DIFFERENCE, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
     often = Want.PREVALENCE in read.wanted and bool(read.findings)  # how often a finding is seen in a disease
@@ -180,7 +180,7 @@ def others_of(read: Reading, about: Sequence[str]) -> tuple[str, ...]:
     return (left,) if beside else ()
 
 
-def subject_of(read: Reading, about: Sequence[str]) -> str:
+def subject_of(read: QuestionReading, about: Sequence[str]) -> str:
     """The disease of a question that asks whether something is stated of it."""
     only = [text for text in about if text not in read.findings]
     if len(only) == 1:
@@ -240,7 +240,7 @@ def part_of(text: str) -> str:
     return _body().get(words[0], "") if len(words) == 1 else ""
 
 
-def part_asked(read: Reading) -> str:
+def part_asked(read: QuestionReading) -> str:
     """The part of the body of which a question wants the signs of a disease; empty where it names none."""
     if read.asked not in ((), (Want.SYMPTOM,)):
         return ""

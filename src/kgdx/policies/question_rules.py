@@ -20,7 +20,7 @@ from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.intents import asks_whether, of_causes
 from kgdx.policies.question_reading import (
     FINDINGS,
-    Reading,
+    QuestionReading,
     name_in,
     others_of,
     part_asked,
@@ -177,11 +177,11 @@ class RulesPolicy(EndingPolicy):
             yield from _inferring({kind: _parts(left) for kind in FINDINGS}, likeliest=True)
 
 
-def _further(read: Reading) -> list[Want]:
+def _further(read: QuestionReading) -> list[Want]:
     return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION, Want.COMORBIDITY)]
 
 
-def _confirming(read: Reading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
+def _confirming(read: QuestionReading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
     subject = subject_of(read, (disease, *(text for text in read.diseases if text != disease)))
     named = texts_of(read.named)
     for kind, names in CONFIRMED.items():
@@ -195,7 +195,7 @@ def _confirming(read: Reading, disease: str, others: Sequence[str], state: State
         yield _action("get_passage", diseases=[subject], about="symptoms", naming=list(others[:MOST]))
 
 
-def _answered(read: Reading, state: State) -> dict[str, Any]:
+def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
     about = subjects_of(read, state)
     whether = asks_whether(read.rest)
     if others := others_of(read, about):

@@ -14,7 +14,7 @@ from kgdx.case import Case, Finding, Status
 from kgdx.episode.operations import Operations
 from kgdx.episode.segment import Kind, Segment, error_of
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.tag_protocol import ANSWERS, RESPONSE, Rules, inert
+from kgdx.episode.tag_protocol import ANSWERS, RESPONSE, ProtocolRules, inert
 from kgdx.episode.wish import Action
 
 NOTHING = "no reference"
@@ -25,11 +25,11 @@ PHENOTYPES = 8
 """Of a matched patient that are shown."""
 
 
-def presented(case: Case, rules: Rules) -> dict[str, str]:
+def presented(case: Case, rules: ProtocolRules) -> dict[str, str]:
     """Return what the prompt says of a patient and of the rules; no id of the case, and no publication.
 
     Example:
-        >>> presented(Case("p", (Finding("HP:0001250", label="Seizure"),)), Rules())["present"]
+        >>> presented(Case("p", (Finding("HP:0001250", label="Seizure"),)), ProtocolRules())["present"]
         'Seizure'
     """
     person = ", ".join(filter(None, ["" if case.sex == "UNKNOWN" else case.sex.lower(), case.age or ""]))
@@ -45,11 +45,11 @@ def presented(case: Case, rules: Rules) -> dict[str, str]:
     return told | {name: str(getattr(rules, name)) for name in counts}
 
 
-def offered(told: str, rules: Rules) -> str:
+def offered(told: str, rules: ProtocolRules) -> str:
     r"""Return what the prompt says without the acts that may not be done at all.
 
     Example:
-        >>> offered("- <match> a </match>\n- <search> b\n  c\n- <diagnose>", Rules(searches=0))
+        >>> offered("- <match> a </match>\n- <search> b\n  c\n- <diagnose>", ProtocolRules(searches=0))
         '- <match> a </match>\n- <diagnose>'
     """
     for act in ANSWERS:

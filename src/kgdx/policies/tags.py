@@ -21,7 +21,7 @@ from kgdx.episode.operations import GraphLike, Operations
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.tag_protocol import CLOSING, PAPER, Block, Rules, read
+from kgdx.episode.tag_protocol import CLOSING, PAPER, Block, ProtocolRules, read
 from kgdx.episode.wish import Action, AskModel, Remark, Wish
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.doctor_reading import aligned
@@ -98,7 +98,7 @@ class ReadTags(Action):
 
     round: int
     """After how many answers."""
-    rules: Rules = PAPER
+    rules: ProtocolRules = PAPER
     """What is allowed."""
 
     @property
@@ -136,14 +136,14 @@ class TagsPolicy(Policy):
     """Let a language model look up, match, search and diagnose by writing tags.
 
     Example:
-        >>> TagsPolicy(rules=Rules(matches=1)).capabilities.models
+        >>> TagsPolicy(rules=ProtocolRules(matches=1)).capabilities.models
         True
     """
 
     name: ClassVar[str] = "tags"
     capabilities: ClassVar[Capabilities] = Capabilities(models=True)
 
-    rules: Rules = PAPER
+    rules: ProtocolRules = PAPER
     """What the model may do."""
     notation: Notation = "tags"
     """How it writes its acts."""

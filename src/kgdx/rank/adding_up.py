@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kgdx.arrays.sparse import Floats
-from kgdx.rank.fusion import Scale, Scored, Weights, added, scale
+from kgdx.rank.fusion import Scored, ScorerScale, Weights, added, scale
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.term_scorers import ByFinding
@@ -38,7 +38,7 @@ class Scorers:
 
     def forget(self) -> None:
         """Forget the parts that are kept."""
-        self._parts: Recent[tuple[int, Scale], tuple[Floats, Floats]] = Recent(PARTS)
+        self._parts: Recent[tuple[int, ScorerScale], tuple[Floats, Floats]] = Recent(PARTS)
 
     def score(self, cases: Sequence[tuple[Query, Scored | None]]) -> list[Scored]:
         """Score queries, each with what is known of it before; the results are those of one after the other."""
@@ -74,7 +74,7 @@ class Scorers:
             if scorer.hears:
                 weight /= 1 + query.answered / ANSWERED
             if value is self._nothing or (value.shape == (self.size,) and not value.any()):
-                scales[name] = Scale(0.0, 1.0, weight)
+                scales[name] = ScorerScale(0.0, 1.0, weight)
                 continue
             field = scorer.field(query)
             scales[name] = scale(scorer, value, weight, self.size, field)
@@ -85,7 +85,7 @@ class Scorers:
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
 
-    def _part(self, value: Floats, scale: Scale, *, steady: bool) -> Floats:
+    def _part(self, value: Floats, scale: ScorerScale, *, steady: bool) -> Floats:
         """Return a part of the fused score; that of an array which comes again and again is kept."""
         if not steady:
             return scale.part(value)

@@ -39,7 +39,7 @@ from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.fusion import Scale, Scored
+    from kgdx.rank.fusion import Scored, ScorerScale
 
 VERSION = 1
 """Changes when the compiled arrays do."""
@@ -209,7 +209,7 @@ class CaseBank:
         stated: Floats = dense(*self._frequency.row(term), self._size)[self.diseases]
         return stated
 
-    def scores(self, query: Query, scales: Mapping[str, Scale]) -> Floats:
+    def scores(self, query: Query, scales: Mapping[str, ScorerScale]) -> Floats:
         """Return each patient's score, as if it were a disease; shape (patients,).
 
         Args:

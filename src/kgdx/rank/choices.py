@@ -41,7 +41,7 @@ PLACES = _LOOKUP + LOOKED
 """Choices of a list."""
 
 
-class Choice(NamedTuple):
+class NextChoice(NamedTuple):
     """Something that can be done next.
 
     Attributes:
@@ -56,7 +56,7 @@ class Choice(NamedTuple):
 
 
 @dataclass
-class Progress:
+class EpisodeProgress:
     """How far an episode is.
 
     Attributes:
@@ -80,7 +80,7 @@ class Progress:
     questions: int = 0
 
     @classmethod
-    def begun(cls, tracker: BeliefTracker, query: Query) -> Progress:
+    def begun(cls, tracker: BeliefTracker, query: Query) -> EpisodeProgress:
         return cls(tracker.of(query), tracker.settled(query))
 
     @property
@@ -123,17 +123,17 @@ class Listing:
     asked: Ints
     told: Sequence[Telling]
 
-    def choice(self, episode: int, place: int) -> Choice:
+    def choice(self, episode: int, place: int) -> NextChoice:
         """Return the choice at a place."""
         if place == 0:
-            return Choice("diagnose")
+            return NextChoice("diagnose")
         if place < _ROUND:
-            return Choice("ask", (int(self.questions[episode, place - 1]),))
+            return NextChoice("ask", (int(self.questions[episode, place - 1]),))
         if place < _LOOKUP:
-            return Choice("round", tuple(self.questions[episode][self.open[episode]].tolist()))
+            return NextChoice("round", tuple(self.questions[episode][self.open[episode]].tolist()))
         which = place - _LOOKUP
         terms = self.typical[episode, which][self.asked[episode, which]]
-        return Choice("lookup", tuple(terms.tolist()), int(self.told[episode].diseases[which]))
+        return NextChoice("lookup", tuple(terms.tolist()), int(self.told[episode].diseases[which]))
 
 
 def telling_round(tracker: BeliefTracker, belief: Belief, settled: Ints) -> Ints:
@@ -143,7 +143,7 @@ def telling_round(tracker: BeliefTracker, belief: Belief, settled: Ints) -> Ints
     return terms[:ROUND]
 
 
-def listing(tracker: BeliefTracker, states: Sequence[Progress]) -> Listing:
+def listing(tracker: BeliefTracker, states: Sequence[EpisodeProgress]) -> Listing:
     """Return what can be done next in some episodes, at least one, and what an agent observes of it."""
     told = [tracker.telling(each.belief) for each in states]
     terms = np.array([each.terms for each in told])
@@ -170,7 +170,7 @@ def listing(tracker: BeliefTracker, states: Sequence[Progress]) -> Listing:
     return Listing(features, there, np.take_along_axis(terms, order, axis=1), free, typical, asked, told)
 
 
-def _common(at: Progress) -> tuple[float, ...]:
+def _common(at: EpisodeProgress) -> tuple[float, ...]:
     known = at.belief.query
     counts = (len(known.observed) / 10, len(known.excluded) / 20, at.unknown / 50)
     done = (at.asks / 8, at.rounds / 8, len(at.looked) / 8, at.steps / STEPS)
@@ -192,7 +192,7 @@ def _questions(told: Sequence[Telling], order: Ints, free: Ints, features: Float
     asks[:, :, _AT["of_leader"]], row[:, _AT["of_leader"]] = first[:, :ASKS], first.sum(axis=1) / count
 
 
-def _lookups(states: Sequence[Progress], told: Sequence[Telling], asked: Ints, features: Floats) -> None:
+def _lookups(states: Sequence[EpisodeProgress], told: Sequence[Telling], asked: Ints, features: Floats) -> None:
     chance = np.array([each.often for each in told]) * asked
     rows = features[:, _LOOKUP:]
     rows[:, :, _AT["lookup"]] = 1

@@ -69,7 +69,7 @@ def _told(snapshot: Snapshot) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class SymptomPhrases:
     """Symptoms in words of the candidates, each pair once, sorted by candidate and symptom.
 
     Attributes:
@@ -83,7 +83,7 @@ class Phrases:
     texts: list[tuple[str, ...]]
 
 
-def phrases(snapshot: Snapshot, candidates: Candidates) -> Phrases:
+def phrases(snapshot: Snapshot, candidates: Candidates) -> SymptomPhrases:
     """Return the candidates' symptoms in words."""
     disease, symptom = (snapshot.column("has_symptom", end).astype(np.int64) for end in ("disease", "symptom"))
     of = candidates.of[disease].astype(np.int64)
@@ -94,7 +94,7 @@ def phrases(snapshot: Snapshot, candidates: Candidates) -> Phrases:
         tuple(dict.fromkeys(filter(None, (name, chinese, *(synonyms or ())))))
         for name, chinese, synonyms in zip(*columns, strict=True)
     ]
-    return Phrases((keys // size).astype(np.int32), (keys % size).astype(np.int32), texts)
+    return SymptomPhrases((keys // size).astype(np.int32), (keys % size).astype(np.int32), texts)
 
 
 def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints) -> Annotations:

@@ -15,7 +15,7 @@ from kgdx.case.patient import Status
 from kgdx.rank.descriptions import stated
 from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds
 from kgdx.rank.evidence_table import EvidenceTable, person_of
-from kgdx.rank.phrases import Texts
+from kgdx.rank.phrases import MappedTexts
 from kgdx.rank.query import Field, Query, Told
 from kgdx.rank.scorers import Scorer
 
@@ -65,7 +65,7 @@ class Evidences(Scorer):
         conditions = np.full(len(model.curated), "", "U120")
         conditions[owner[use]] = snapshot.column("disease", "id")[disease[use]].astype("U120")
         codes = np.array([id if mine else "" for id, mine in zip(ids, known.tolist(), strict=True)], "U40")
-        texts = Texts.arrays(name if mine else "" for name, mine in zip(names, known.tolist(), strict=True))
+        texts = MappedTexts.arrays(name if mine else "" for name, mine in zip(names, known.tolist(), strict=True))
         whole = np.zeros(len(model.curated), bool)
         whole[owner[use & (snapshot.column("has_symptom", "source") == RELEASE)]] = True
         made = {"start": listed.start, "index": listed.index, "share": listed.values, "whole": whole}
@@ -148,7 +148,7 @@ class Evidences(Scorer):
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
         """Return what each symptom adds."""
-        texts = Texts(self.arrays["text"], self.arrays["offset"])
+        texts = MappedTexts(self.arrays["text"], self.arrays["offset"])
         found: list[list[Told]] = [[] for _ in candidates]
         compared, gain = max(int(self._field.compared.sum()), 1), float(np.log(LISTED / UNLISTED))
         for symptom in query.symptoms:

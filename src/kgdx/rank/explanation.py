@@ -19,7 +19,7 @@ from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Scored
-    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking import CandidateNames
 
 DIGITS = 4
 """Decimals of a finding's part of a score; what is rounded away belongs to no finding."""
@@ -30,7 +30,7 @@ UNLIKE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class AnnotationMatch:
     """How a finding and a candidate's annotations meet; ids are rows of the phenotype table, -1 for none."""
 
     rule: str
@@ -38,11 +38,11 @@ class Match:
     via: int = -1
 
 
-_BACKGROUND = Match("background")
+_BACKGROUND = AnnotationMatch("background")
 
 
 def explain(
-    model: RankModel, names: Names, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
+    model: RankModel, names: CandidateNames, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
 ) -> list[tuple[Contribution, ...]]:
     """Return the contributions of the candidates ``best``; each candidate's sum to its score.
 
@@ -91,7 +91,7 @@ def explain(
 
 
 def _rows(
-    model: RankModel, names: Names, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
+    model: RankModel, names: CandidateNames, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
 ) -> dict[Status, list[list[Contribution]]]:
     """Return for each candidate a row for each finding that a scorer reads: how they meet, and no score yet."""
     query, reads = scored.query, {scorers[name].reads for name in scored.values}
@@ -106,7 +106,7 @@ def _rows(
     return found
 
 
-def _row(names: Names, candidate: int, finding: str, status: Status, match: Match) -> Contribution:
+def _row(names: CandidateNames, candidate: int, finding: str, status: Status, match: AnnotationMatch) -> Contribution:
     row = Contribution(match.rule, 0.0, finding, status)
     if match.rule == "neighbour":
         row.matched = names.candidate(match.matched).id
@@ -118,7 +118,7 @@ def _row(names: Names, candidate: int, finding: str, status: Status, match: Matc
     return row
 
 
-def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]]:
+def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[AnnotationMatch]]:
     """Return for each finding and candidate the annotation most similar to the finding, and how they meet.
 
     Equally similar annotations: the more frequent one, then the first.
@@ -181,34 +181,34 @@ class _Meeting:
         self._contrary = set(model.columns.contrary.columns(term).tolist())
         self._lent: Floats | None = None
 
-    def match(self, candidate: int, best: tuple[int, int, float] | None) -> Match:
+    def match(self, candidate: int, best: tuple[int, int, float] | None) -> AnnotationMatch:
         if candidate in self._contrary:
             return self._against(candidate)
         if best is not None:
             matched, via, similar = best
             if matched == self._term:
-                return Match("exact", matched)
+                return AnnotationMatch("exact", matched)
             if via == self._term:
-                return Match("descendant", matched, self._term)
+                return AnnotationMatch("descendant", matched, self._term)
             if matched == via:
-                return Match("ancestor", matched, via)
+                return AnnotationMatch("ancestor", matched, via)
             if similar >= UNLIKE:
-                return Match("shared", matched, via)
+                return AnnotationMatch("shared", matched, via)
         neighbour = self._neighbour(candidate)
-        return _BACKGROUND if neighbour < 0 else Match("neighbour", neighbour)
+        return _BACKGROUND if neighbour < 0 else AnnotationMatch("neighbour", neighbour)
 
-    def _against(self, candidate: int) -> Match:
+    def _against(self, candidate: int) -> AnnotationMatch:
         basis, columns = self._model.basis, self._model.columns
         lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term))
         if len(lacking):
-            return Match("annotated_absent", int(lacking[-1]))
+            return AnnotationMatch("annotated_absent", int(lacking[-1]))
         annotated, frequency = columns.annotated.row(candidate)
         most = max(
             (float(frequency[at]), -at)
             for top in basis.opposite.columns(self._term).tolist()
             for at in np.flatnonzero(np.isin(annotated, basis.down.columns(top))).tolist()
         )
-        return Match("opposite", int(annotated[-most[1]]))
+        return AnnotationMatch("opposite", int(annotated[-most[1]]))
 
     def _neighbour(self, candidate: int) -> int:
         """The similar candidate that lends most to this one for the finding, -1 for none."""
@@ -227,7 +227,7 @@ class _Meeting:
         return best
 
 
-def exclusions(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Match]]:
+def exclusions(model: RankModel, terms: Ints, candidates: Ints) -> list[list[AnnotationMatch]]:
     """Return how each excluded finding meets each candidate: what it would have at or below the term."""
     annotated = model.columns.annotated
     position, owner = gather(annotated.start, candidates)
@@ -239,9 +239,9 @@ def exclusions(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Mat
         below[under] = True
         having = np.flatnonzero(below[index])
         below[under] = False
-        row = [Match("excluded")] * len(candidates)
+        row = [AnnotationMatch("excluded")] * len(candidates)
         for at in having[np.lexsort((-having, frequency[having]))].tolist():  # the most frequent comes last, and stays
             matched = int(index[at])
-            row[owner[at]] = Match("excluded_annotated", matched, -1 if matched == term else term)
+            row[owner[at]] = AnnotationMatch("excluded_annotated", matched, -1 if matched == term else term)
         found.append(row)
     return found

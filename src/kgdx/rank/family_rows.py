@@ -14,7 +14,7 @@ from kgdx.rank.fusion import leading
 from kgdx.results.ranked import Candidate, FamilyMember, Separation
 
 if TYPE_CHECKING:
-    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
 
 SHOWN = 20
@@ -22,7 +22,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListRow:
     """One row of a list.
 
     Attributes:
@@ -36,7 +36,7 @@ class Row:
     others: Ints
 
 
-def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[Row]:
+def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[ListRow]:
     """Return the best families, each by its best member; equal scores are in the order of the candidates.
 
     Args:
@@ -56,22 +56,22 @@ def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) 
     found = []
     for place, family in enumerate(leading(best, top).tolist(), start=1):
         ordered = _ordered(total, members.columns(family))
-        found.append(Row(int(ordered[0]), place, ordered[1:]))
+        found.append(ListRow(int(ordered[0]), place, ordered[1:]))
     shown = {row.candidate for row in found}
     for number in dict.fromkeys(also):
         if number not in shown:
             family = int(families.of[number])
             ahead = np.count_nonzero(best > best[family]) + np.count_nonzero(best[:family] == best[family])
             ordered = _ordered(total, members.columns(family))
-            found.append(Row(number, int(ahead) + 1, ordered[ordered != number]))
+            found.append(ListRow(number, int(ahead) + 1, ordered[ordered != number]))
     return sorted(found, key=lambda row: row.rank)
 
 
-def ranks_of(total: Floats, shown: Iterable[Row]) -> dict[int, int]:
+def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
     """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates.
 
     Example:
-        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [Row(3, 1, np.array([0])), Row(1, 2, np.array([], int))])
+        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [Row(3, 1, np.array([0])), ListRow(1, 2, np.array([], int))])
         {3: 2, 0: 4, 1: 1}
     """
     numbers = np.concatenate([[row.candidate, *row.others[:SHOWN]] for row in shown]).astype(np.int64)
@@ -84,7 +84,7 @@ def ranks_of(total: Floats, shown: Iterable[Row]) -> dict[int, int]:
 
 
 def with_family(
-    candidate: Candidate, row: Row, total: Floats, ranks: Mapping[int, int], model: RankModel, names: Names
+    candidate: Candidate, row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
 ) -> Candidate:
     """Return the candidate of a row with what is known of its family.
 
@@ -116,7 +116,7 @@ def _ordered(total: Floats, members: Ints) -> Ints:
     return ordered
 
 
-def _separation(one: int, other: int, model: RankModel, names: Names) -> Separation | None:
+def _separation(one: int, other: int, model: RankModel, names: CandidateNames) -> Separation | None:
     (terms, frequency), (others, lent) = (model.propagated.row(number) for number in (one, other))
     both = np.union1d(terms, others)
     if not len(both):

@@ -153,7 +153,7 @@ def _first(error: ValidationError) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScorerScale:
     """How one scorer's values become parts of the score: part = weight · (value − mean) / deviation."""
 
     mean: float
@@ -164,7 +164,7 @@ class Scale:
         """Return the parts of the fused score.
 
         Example:
-            >>> Scale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
+            >>> ScorerScale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
             [0.5, -4.0]
         """
         part: Floats = value - self.mean
@@ -174,7 +174,7 @@ class Scale:
         return part
 
 
-def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among | None = None) -> Scale:
+def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among | None = None) -> ScorerScale:
     """Return the scale of one scorer's values in this query.
 
     Args:
@@ -192,12 +192,12 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
     if not isfinite(mean):
         raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
     if not scorer.standardised:
-        return Scale(0.0, 1.0, weight)
+        return ScorerScale(0.0, 1.0, weight)
     deviation = sqrt(float(np.square(compared - np.float32(mean)).mean())) if len(compared) else 0.0
-    return Scale(mean, deviation if deviation > 1e-9 else 1.0, weight)
+    return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 
-def fused(values: Mapping[str, Floats], scales: Mapping[str, Scale]) -> Floats:
+def fused(values: Mapping[str, Floats], scales: Mapping[str, ScorerScale]) -> Floats:
     """Return the sum of all parts; shape (candidates,)."""
     size = len(next(iter(values.values()), ()))
     return added((scales[name].part(value) for name, value in values.items()), size)
@@ -225,7 +225,7 @@ class Scored:
 
     query: Query
     values: Mapping[str, Floats]
-    scales: Mapping[str, Scale]
+    scales: Mapping[str, ScorerScale]
     total: Floats
     combined: Mapping[str, Floats]
 

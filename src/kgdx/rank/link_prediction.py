@@ -25,7 +25,7 @@ SHOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Neighbour:
     """A node with its cosine to another one of its kind.
 
     Attributes:
@@ -56,8 +56,8 @@ class Expected:
     probability: float | None
     by_degree: int
     known: bool
-    similar: tuple[Near, ...]
-    shared: tuple[Near, ...]
+    similar: tuple[Neighbour, ...]
+    shared: tuple[Neighbour, ...]
 
 
 def stated_ends(relation: str) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ class LinkPredictor:
             for place, probability, hub, has in zip(best.tolist(), share, hubs, held, strict=True)
         ]
 
-    def _why(self, at: int, place: int, side: int, stated: Ints) -> tuple[tuple[Near, ...], tuple[Near, ...]]:
+    def _why(self, at: int, place: int, side: int, stated: Ints) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
         """What is known and nearest to a predicted link: at its other end, and at its own."""
         own, other = self.kinds[side], self.kinds[1 - side]
         holders = self.known(place, 1 - side)
@@ -175,7 +175,7 @@ def calibrate(
     return Calibration.fit(held_out, scores[unlinked], min(max(prior, 1e-9), 0.5))
 
 
-def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) -> tuple[Near, ...]:
+def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) -> tuple[Neighbour, ...]:
     """Return the rows whose cosine to a row is greatest, that row left out.
 
     Args:
@@ -193,7 +193,7 @@ def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) 
     lengths = np.linalg.norm(vectors[rows], axis=1) * np.linalg.norm(vectors[at])
     cosines = (vectors[rows] @ vectors[at]) / np.maximum(lengths, 1e-12)
     best = np.lexsort((rows, -cosines))[:top]
-    return tuple(Near(int(rows[place]), round(float(cosines[place]), 6)) for place in best)
+    return tuple(Neighbour(int(rows[place]), round(float(cosines[place]), 6)) for place in best)
 
 
 def shared(embeddings: Embeddings, kind: str, one: int, other: int) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.rank.phrases import ENGLISH, Listed, Texts, first_of, language, names_of, spoken, symptoms_of
+from kgdx.rank.phrases import ENGLISH, ListScorer, MappedTexts, first_of, language, names_of, spoken, symptoms_of
 from kgdx.rank.query import Query, Told
 from kgdx.rank.ranking_model import VERSION
 from kgdx.terms.encoder import MINILM, Encoder, chosen, usual
@@ -33,7 +33,7 @@ NAMES = 4
 """Names of a disease that are compared by meaning."""
 
 
-class Encoded(Listed):
+class Encoded(ListScorer):
     """A worded scorer by meaning: the candidates' English texts as vectors; deaf where the encoder is not installed.
 
     Further arrays: ``vectors``, one row of length 1 a distinct text, and ``row``, that of each text.
@@ -66,7 +66,7 @@ class Encoded(Listed):
             return {}
         texts = [text for number in sorted(listed) for text in listed[number]]
         distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        return Texts.arrays(texts) | {
+        return MappedTexts.arrays(texts) | {
             "first": first_of(listed, size),
             "row": np.array([distinct[text] for text in texts], np.int32),
             "vectors": _encoder().encode(list(distinct)).astype(np.float32),
@@ -130,7 +130,7 @@ class Encoded(Listed):
         return self.texts[own.start + int((vectors @ asked).argmax())]
 
 
-class Meaning(Encoded):
+class MeaningScorer(Encoded):
     """How near the patient's phrases come in meaning to the disease's symptoms: the mean of the best matches.
 
     s(d) = 1/|P| Σ_{p∈P} n(p) z(max_{u∈d} cos(p, u)), z over the candidates with phrases in English, which the encoder
@@ -187,7 +187,7 @@ class MeanMeaning(Encoded):
     """How near the patient's phrases come in meaning to the mean of the disease's symptoms.
 
     s(d) = 1/|P| Σ_{p∈P} cos(p, c_d), c_d the mean vector of the symptoms of d: GPT-RagAD's score with the vectors that
-    its network starts from. It tells what a disease is about as a whole, where :class:`Meaning` compares one by one.
+    its network starts from. It tells what a disease is about as a whole; :class:`MeaningScorer` compares one by one.
     """
 
     name: ClassVar[str] = "mean"
@@ -195,12 +195,12 @@ class MeanMeaning(Encoded):
 
     @classmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        return Meaning.texts_of(snapshot, model)
+        return MeaningScorer.texts_of(snapshot, model)
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Compute the mean vector of each disease, of length 1, from the vectors of its symptoms."""
-        known = Meaning.open(snapshot, model, str(VERSION)).arrays
+        known = MeaningScorer.open(snapshot, model, str(VERSION)).arrays
         if not known:
             return {}
         count = np.diff(known["first"])
@@ -231,7 +231,7 @@ class Gist(Encoded):
     """How near the patient's words as a whole come in meaning to a symptom or name of the disease.
 
     s(d) = max_{u∈d} cos(p₁, p₂ …, u) over English symptoms and names u: one vector of all phrases after another, which
-    holds together what single ones leave open. The vectors are those of :class:`Meaning` and :class:`NameMeaning`.
+    holds together what single ones leave open. The vectors are of :class:`MeaningScorer` and :class:`NameMeaning`.
     """
 
     name: ClassVar[str] = "gist"
@@ -244,12 +244,12 @@ class Gist(Encoded):
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
         """Return the scorer, with the vectors of the other two."""
         names = NameMeaning.open(snapshot, model, version)
-        return cls(model, Meaning.open(snapshot, model, version).arrays, names)
+        return cls(model, MeaningScorer.open(snapshot, model, version).arrays, names)
 
     @classmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
         """Return the symptoms in words; the names are those of the other scorer."""
-        return Meaning.texts_of(snapshot, model)
+        return MeaningScorer.texts_of(snapshot, model)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         """Return the cosine of each text with the nearest symptom or name of each candidate."""

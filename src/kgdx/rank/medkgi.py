@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.rank.question_pools import Pool
+from kgdx.rank.question_pools import QuestionPool
 from kgdx.rank.selectors import Selector, Situation
 
 OUTSIDE = 1e-3
@@ -69,7 +69,7 @@ class MedKGI(Selector):
         return found
 
 
-def prior(pool: Pool, numbers: Ints, known: Ints) -> Floats:
+def prior(pool: QuestionPool, numbers: Ints, known: Ints) -> Floats:
     """Return P(D): the mean cosine of the known findings and each disease, clipped and normalised; uniform for none."""
     if not len(known):
         return np.full(len(numbers), 1 / len(numbers))
@@ -86,7 +86,7 @@ def prior(pool: Pool, numbers: Ints, known: Ints) -> Floats:
     return shares
 
 
-def _neighbour(pool: Pool, numbers: Ints, items: Ints) -> Ints:
+def _neighbour(pool: QuestionPool, numbers: Ints, items: Ints) -> Ints:
     return np.array([np.isin(items, pool.neighbours.columns(number)) for number in numbers.tolist()])
 
 

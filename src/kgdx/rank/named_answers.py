@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, gather
-from kgdx.rank.question_pools import Pool
+from kgdx.rank.question_pools import QuestionPool
 
 TOLD = 0.4
 """Share of a patient's findings that come up when they are asked for: more than that is not recorded of anybody."""
 
 
-def named_information(pool: Pool, shares: Floats, leaders: Ints, free: Ints) -> Floats:
+def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: Ints) -> Floats:
     """Return the mutual information of each question's named answer and the disease, in bits; shape (items,).
 
     A patient with d has the findings below q that can still be named at the rates λ(t,d) = TOLD · f(t,d), and names the

@@ -14,13 +14,13 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import MissingExtraError
-from kgdx.graph.case_index import UNIT, Near
+from kgdx.graph.case_index import UNIT, SimilarCases
 from kgdx.graph.protocol import Row
 from kgdx.rank.term_scorers import similarity
 
 if TYPE_CHECKING:
     from kgdx.rank.ranker import Ranker
-    from kgdx.terms.phrase_vectors import Meaning
+    from kgdx.terms.phrase_vectors import PhraseVectors
 
 KEPT = 4096
 """Findings and phrases whose lists are remembered, those that were used last."""
@@ -34,11 +34,11 @@ class NearFindings:
         meaning: Names of the findings as vectors; ``None`` without an encoder.
     """
 
-    def __init__(self, ranker: Ranker, meaning: Meaning | None = None) -> None:
+    def __init__(self, ranker: Ranker, meaning: PhraseVectors | None = None) -> None:
         self._ranker, self._meaning = ranker, meaning
-        self._kept: OrderedDict[str, Near] = OrderedDict()
+        self._kept: OrderedDict[str, SimilarCases] = OrderedDict()
 
-    def by_ontology(self, findings: Sequence[str]) -> list[Near]:
+    def by_ontology(self, findings: Sequence[str]) -> list[SimilarCases]:
         """Return what is similar to each finding; a finding that ranking does not know has nothing.
 
         Args:
@@ -46,7 +46,7 @@ class NearFindings:
         """
         return [self._known(id) or self._keep(self._of(id)) for id in findings]
 
-    def by_meaning(self, phrases: Sequence[str]) -> list[Near]:
+    def by_meaning(self, phrases: Sequence[str]) -> list[SimilarCases]:
         """Return the findings by the cosine of their names with each phrase, negative ones left out."""
         if self._meaning is None:
             raise MissingExtraError("matching phrases by meaning", "encoder")
@@ -55,7 +55,7 @@ class NearFindings:
         made = iter(self._encoded(new) if new else ())
         return [near if near is not None else self._keep(next(made)) for near in known]
 
-    def rows(self, near: Sequence[Near]) -> list[Row]:
+    def rows(self, near: Sequence[SimilarCases]) -> list[Row]:
         """Return lists as the template ``similar_cases`` takes them."""
         return [
             {"asked": number, "id": self._ranker.names.term(term), "similarity": similarity}
@@ -66,31 +66,31 @@ class NearFindings:
     def name(self, id: str) -> str:
         return self._ranker.names.label(id) if id in self._ranker.names.terms else id
 
-    def _of(self, id: str) -> Near:
+    def _of(self, id: str) -> SimilarCases:
         row = self._ranker.names.terms.get(id, -1)
         if row < 0:
-            return Near(id, np.zeros(0, np.int64), np.zeros(0, np.uint16))
+            return SimilarCases(id, np.zeros(0, np.int64), np.zeros(0, np.uint16))
         return _near(id, similarity(self._ranker.model.basis, row), np.arange(len(self._ranker.names.terms)))
 
-    def _encoded(self, phrases: Sequence[str]) -> list[Near]:
+    def _encoded(self, phrases: Sequence[str]) -> list[SimilarCases]:
         assert self._meaning is not None
         cosines = self._meaning.encoder.encode(phrases) @ np.asarray(self._meaning.vectors).T
         return [_near(f"~{phrase}", row, self._meaning.terms) for phrase, row in zip(phrases, cosines, strict=True)]
 
-    def _known(self, key: str) -> Near | None:
+    def _known(self, key: str) -> SimilarCases | None:
         found = self._kept.get(key)
         if found is not None:
             self._kept.move_to_end(key)
         return found
 
-    def _keep(self, near: Near) -> Near:
+    def _keep(self, near: SimilarCases) -> SimilarCases:
         self._kept[near.key] = near
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return near
 
 
-def _near(key: str, values: Floats, terms: Ints) -> Near:
+def _near(key: str, values: Floats, terms: Ints) -> SimilarCases:
     whole = np.rint(np.clip(values, 0, 1) * UNIT).astype(np.uint16)
     there = np.flatnonzero(whole)
-    return Near.of(key, np.asarray(terms)[there].astype(np.int32), whole[there])
+    return SimilarCases.of(key, np.asarray(terms)[there].astype(np.int32), whole[there])

@@ -17,7 +17,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.descriptions import phrases
 from kgdx.rank.query import Field, Query, Recent, Told
 from kgdx.rank.scorers import Scorer
-from kgdx.rank.wording import WordIndex, units
+from kgdx.rank.wording import CandidateWords, units
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def language(text: str) -> int:
     return CHINESE if has_chinese(text) else ENGLISH
 
 
-class Texts:
+class MappedTexts:
     """Texts in one array of bytes, so that they are mapped and not read.
 
     Example:
-        >>> kept = Texts(**Texts.arrays(["fever", "咳嗽"]))
+        >>> kept = MappedTexts(**Texts.arrays(["fever", "咳嗽"]))
         >>> kept[1], len(kept)
         ('咳嗽', 2)
     """
@@ -81,7 +81,7 @@ class Texts:
         return {"text": np.frombuffer(b"".join(encoded), np.uint8), "offset": offset}
 
 
-class Worded(Scorer):
+class WordedScorer(Scorer):
     """A scorer that gives a row of values for each phrase of the patient; the score is their sum or mean.
 
     Arrays: ``spoken``, the languages of each candidate, and what :meth:`rows` reads.
@@ -168,22 +168,22 @@ class Worded(Scorer):
         return ""
 
 
-class Listed(Worded):
+class ListScorer(WordedScorer):
     """A worded scorer whose candidates have lists of phrases.
 
-    Further arrays: ``text`` and ``offset`` (:class:`Texts`) and ``first``, where each candidate's phrases begin in
-    them.
+    Further arrays: ``text`` and ``offset`` (:class:`MappedTexts`), and ``first``: where each candidate's phrases
+    begin.
     """
 
     def phrases_of(self, number: int) -> range:
         return range(int(self.arrays["first"][number]), int(self.arrays["first"][number + 1]))
 
     @cached_property
-    def texts(self) -> Texts:
-        return Texts(self.arrays["text"], self.arrays["offset"])
+    def texts(self) -> MappedTexts:
+        return MappedTexts(self.arrays["text"], self.arrays["offset"])
 
 
-class Words(Listed):
+class WordsScorer(ListScorer):
     """How many telling words of the patient's phrases stand in the disease's symptoms and names: BM25.
 
     s(d) = 1/|P| Σ_{p∈P} Σ_{w∈p} BM25(w, d), each word of the case once (Robertson and Zaragoza, FnTIR 2009).
@@ -203,13 +203,13 @@ class Words(Listed):
             (number, [unit for text in (*names[number], *listed.get(number, ())) for unit in units(text)])
             for number in sorted(listed)
         ]
-        texts = Texts.arrays(text for number in sorted(listed) for text in listed[number])
+        texts = MappedTexts.arrays(text for number in sorted(listed) for text in listed[number])
         places = {"first": first_of(listed, size), "spoken": spoken(listed, size)}
-        return WordIndex.of(documents, size).arrays() | texts | places
+        return CandidateWords.of(documents, size).arrays() | texts | places
 
     @cached_property
-    def _index(self) -> WordIndex:
-        return WordIndex.read(self.arrays, self.size)
+    def _index(self) -> CandidateWords:
+        return CandidateWords.read(self.arrays, self.size)
 
     def knows(self, query: Query) -> bool:
         return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
@@ -240,7 +240,7 @@ class Words(Listed):
         return best
 
 
-class Articles(Worded):
+class Articles(WordedScorer):
     """How many telling words of the patient's phrases stand in texts about the disease: BM25, as for words."""
 
     name: ClassVar[str] = "articles"
@@ -255,17 +255,17 @@ class Articles(Worded):
             return {}
         told = {number: [*texts.get(number, ()), *listed.get(number, ())] for number in {*texts, *listed}}
         documents = [(number, [unit for text in told[number] for unit in units(text)]) for number in sorted(told)]
-        return WordIndex.of(documents, size).arrays() | {"spoken": spoken(told, size)}
+        return CandidateWords.of(documents, size).arrays() | {"spoken": spoken(told, size)}
 
     @cached_property
-    def _index(self) -> WordIndex:
-        return WordIndex.read(self.arrays, self.size)
+    def _index(self) -> CandidateWords:
+        return CandidateWords.read(self.arrays, self.size)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         return _weights(self._index, phrases)
 
 
-def _weights(index: WordIndex, phrases: tuple[str, ...]) -> Floats:
+def _weights(index: CandidateWords, phrases: tuple[str, ...]) -> Floats:
     rows = np.zeros((len(phrases), index.size), np.float32)
     seen: set[str] = set()
     for row, phrase in zip(rows, phrases, strict=True):

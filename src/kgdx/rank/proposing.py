@@ -18,13 +18,13 @@ from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.complaints import STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
-from kgdx.rank.question_pools import KINDS, Pool, pools
+from kgdx.rank.question_pools import KINDS, QuestionPool, pools
 from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
 from kgdx.resources import resource
 
 if TYPE_CHECKING:
     from kgdx.rank.query import Query
-    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
     from kgdx.rank.scorers import Scorer
 
@@ -131,7 +131,7 @@ class Believer(Protocol):
     def model(self) -> RankModel: ...
 
     @property
-    def names(self) -> Names: ...
+    def names(self) -> CandidateNames: ...
 
     @property
     def scorers(self) -> Mapping[str, Scorer]: ...
@@ -168,7 +168,7 @@ class Proposer:
         self._unfitting: dict[tuple[str, str, str | None], Ints] = {}
 
     @cached_property
-    def pools(self) -> dict[str, Pool]:
+    def pools(self) -> dict[str, QuestionPool]:
         """What can be asked, by kind."""
         found = self._ranker.scorers.get("evidences")
         reviewed = [id for id, each in wordings().items() if not each.key]
@@ -481,7 +481,7 @@ def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> l
     return kept
 
 
-def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Question, ...]:
+def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) -> tuple[Question, ...]:
     below: dict[str, list[str]] = {each.id: [] for each in questions}
     for each in questions:
         pool = known[each.kind]
@@ -492,7 +492,7 @@ def _with_below(questions: list[Question], known: Mapping[str, Pool]) -> tuple[Q
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: Pool, rows: Ints, telling: Ints, narrow: int) -> list[tuple[Option, ...]]:
+def _options(pool: QuestionPool, rows: Ints, telling: Ints, narrow: int) -> list[tuple[Option, ...]]:
     """What a yes to each item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
         return [_values(pool.ids[row]) for row in rows.tolist()]

@@ -22,7 +22,7 @@ from kgdx.rank.fusion import entropy
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.evidences import Evidences
-    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
 
 KINDS = ("phenotype", "evidence", "symptom", "test")
@@ -30,7 +30,7 @@ KINDS = ("phenotype", "evidence", "symptom", "test")
 
 
 @dataclass(frozen=True)
-class Pool:
+class QuestionPool:
     """The questions of one kind.
 
     Attributes:
@@ -140,8 +140,8 @@ class Pool:
 
 
 def pools(
-    model: RankModel, names: Names, evidences: Evidences | None = None, reviewed: Iterable[str] = ()
-) -> dict[str, Pool]:
+    model: RankModel, names: CandidateNames, evidences: Evidences | None = None, reviewed: Iterable[str] = ()
+) -> dict[str, QuestionPool]:
     """Return the pools of a graph by kind; a kind of which the graph knows nothing is left out.
 
     Args:
@@ -150,7 +150,7 @@ def pools(
         evidences: Knows how likely evidences are.
         reviewed: Ids of the phenotypes that are asked about as a whole system.
     """
-    made: dict[str, Pool | None] = {"phenotype": _phenotypes(model, names)}
+    made: dict[str, QuestionPool | None] = {"phenotype": _phenotypes(model, names)}
     made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:]}
     pool = made["evidence"]
     if pool is not None and evidences is not None and evidences.applies:
@@ -162,17 +162,17 @@ def pools(
     return {kind: pool for kind, pool in made.items() if pool is not None and len(pool.likelihood.index)}
 
 
-def _phenotypes(model: RankModel, names: Names) -> Pool:
+def _phenotypes(model: RankModel, names: CandidateNames) -> QuestionPool:
     described = np.diff(model.propagated.start) > 0
     terms = list(names.terms)
     basis = model.basis
-    return Pool(
+    return QuestionPool(
         *("phenotype", terms, lambda row: names.label(terms[row]), model.propagated, 0.0, described),
         *(model.columns.annotated, basis.up, basis.down, names.terms),
     )
 
 
-def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
+def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> QuestionPool | None:
     node, relation = ("test", "recommend_test") if kind == "test" else ("symptom", "has_symptom")
     if not snapshot.rows(relation):
         return None
@@ -198,10 +198,10 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> Pool | None:
         return evidence_phrase(code) if kind == "evidence" and code in evidences() else str(names[row] or ids[row])
 
     rows = {id: row for row, id in enumerate(ids) if kind == "test" or coded[row] == (kind == "evidence")}
-    return Pool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows, after)
+    return QuestionPool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows, after)
 
 
-def _likelier(pool: Pool, evidences: Evidences) -> Pool:
+def _likelier(pool: QuestionPool, evidences: Evidences) -> QuestionPool:
     odds, numbers, rows = evidences.odds, evidences.numbers, evidences.rows
     row, column = (each.ravel() for each in np.meshgrid(numbers, rows, indexing="ij"))
     values = odds.given.astype(np.float32).ravel()

@@ -35,7 +35,7 @@ from kgdx.rank.gates import Gates
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, Names, Ranking, leaving_out
+from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import Dangerous, judged, too_little
@@ -67,7 +67,9 @@ class Ranker:
         weights: What each of them weighs.
     """
 
-    def __init__(self, model: RankModel, names: Names, scorers: Mapping[str, Scorer], weights: Weights) -> None:
+    def __init__(
+        self, model: RankModel, names: CandidateNames, scorers: Mapping[str, Scorer], weights: Weights
+    ) -> None:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self.scoring = Scorers(scorers, weights, model.columns.size)
         self._inside = np.diff(model.basis.up.start) > 0
@@ -113,7 +115,7 @@ class Ranker:
         kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
         opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}
         applying = {name: scorer for name, scorer in opened.items() if scorer.applies}
-        return cls(model, Names(snapshot, model.candidates), applying, weights)
+        return cls(model, CandidateNames(snapshot, model.candidates), applying, weights)
 
     @cached_property
     def digest(self) -> str:

@@ -24,7 +24,7 @@ _KEPT = 4096
 _KEPT_ANNOTATIONS = 65_536
 
 
-class Described(NamedTuple):
+class DescribedCandidate(NamedTuple):
     """A candidate in words.
 
     Attributes:
@@ -42,13 +42,13 @@ class Described(NamedTuple):
     nested: tuple[str, ...] = ()
 
 
-class Names:
+class CandidateNames:
     """Turns rows and candidates into what people read."""
 
     def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
         self.snapshot = snapshot
         self._candidates = candidates
-        self._described: dict[int, Described] = {}
+        self._described: dict[int, DescribedCandidate] = {}
         self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
         self._annotations: dict[tuple[int, int, bool], tuple[str, tuple[str, ...]]] = {}
 
@@ -93,7 +93,7 @@ class Names:
     def _term_ids(self) -> list[str]:
         return list(self.terms)
 
-    def candidate(self, number: int) -> Described:
+    def candidate(self, number: int) -> DescribedCandidate:
         """Return a candidate in words; each is read once.
 
         Its name is another entry's where the one that stands for it has only its id, or only a Chinese name; its
@@ -106,7 +106,7 @@ class Names:
             named = [name for name, id in zip(names, ids, strict=True) if name != id]
             name = next((name for name in named if not has_chinese(name)), (named or names)[0])
             nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
-            found = Described(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
+            found = DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
             self._described[number] = found
         return found
 

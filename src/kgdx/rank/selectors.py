@@ -18,7 +18,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import UsageError
 from kgdx.rank.fusion import Scored, entropy, leading
 from kgdx.rank.named_answers import named_information
-from kgdx.rank.question_pools import Pool
+from kgdx.rank.question_pools import QuestionPool
 from kgdx.registry import Registry
 
 DEFAULT = "infogain"
@@ -42,7 +42,7 @@ class Situation:
     """
 
     shares: Floats
-    pool: Pool
+    pool: QuestionPool
     free: Ints
     scored: Scored
     named: bool = False
@@ -115,7 +115,7 @@ class InfoGain(Selector):
         return np.where(asked if pool.reviewed is None else asked | pool.reviewed, gain, 0)
 
 
-def mutual_information(pool: Pool, shares: Floats) -> Floats:
+def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
     """Return the mutual information of the answer to each question and the disease, in bits; shape (items,).
 
     Args:
@@ -132,11 +132,11 @@ def mutual_information(pool: Pool, shares: Floats) -> Floats:
     return gain
 
 
-class Split(Selector):
+class SplitSelector(Selector):
     """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move.
 
     Example:
-        >>> Split(leaders=5).leaders
+        >>> SplitSelector(leaders=5).leaders
         5
     """
 
@@ -220,7 +220,7 @@ def subgraph(situation: Situation, count: int) -> Ints:
     return inside
 
 
-def degrees(pool: Pool) -> Ints:
+def degrees(pool: QuestionPool) -> Ints:
     """Return how many candidates are annotated with each item; shape (items,)."""
     return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
@@ -228,7 +228,7 @@ def degrees(pool: Pool) -> Ints:
 SELECTORS: Registry[Selector] = Registry(
     "selector",
     "kgdx.selectors",
-    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, Split, Degree, Common, Random)}
+    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, SplitSelector, Degree, Common, Random)}
     | {"medkgi": "kgdx.rank.medkgi:MedKGI"},
 )
 """Name → selector; installed packages add theirs by entry points of the group ``kgdx.selectors``."""

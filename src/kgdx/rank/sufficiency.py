@@ -15,7 +15,7 @@ from kgdx.results.ranked import DangerousDisease, Judgement
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.query import Query
-    from kgdx.rank.ranking import Names
+    from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
     from kgdx.rank.scorers import Scorer
 
@@ -29,7 +29,9 @@ NOTHING = "No finding is present in what is told, so no disease is ranked."
 LITTLE = "Too little to go on: {finding} alone is seen in {diseases} of the diseases. No disease is ranked."
 
 
-def too_little(model: RankModel, names: Names, scorers: Iterable[Scorer], case: Case, query: Query) -> Judgement | None:
+def too_little(
+    model: RankModel, names: CandidateNames, scorers: Iterable[Scorer], case: Case, query: Query
+) -> Judgement | None:
     """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone."""
     if not (case.text or case.phrases) or query.symptoms or model.columns.size < FEW_DISEASES:
         return None
@@ -111,7 +113,7 @@ class Dangerous:
         names: What its numbers stand for.
     """
 
-    def __init__(self, snapshot: Snapshot, model: RankModel, names: Names) -> None:
+    def __init__(self, snapshot: Snapshot, model: RankModel, names: CandidateNames) -> None:
         self._names = names
         severity, settled = snapshot.column("disease", "severity"), snapshot.values("disease", "settled_by")
         self._settled: dict[int, str] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from kgdx.arrays.sparse import Floats
-from kgdx.rank.meanings import Meaning, vectors_of
+from kgdx.rank.meanings import MeaningScorer, vectors_of
 from kgdx.rank.phrases import ENGLISH, language
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
@@ -40,8 +40,8 @@ class Walk(Scorer):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer, with the symptoms and vectors of :class:`~kgdx.rank.meanings.Meaning`."""
-        return cls(model, Meaning.open(snapshot, model, version).arrays)
+        """Return the scorer, with the symptoms and vectors of :class:`~kgdx.rank.meanings.MeaningScorer`."""
+        return cls(model, MeaningScorer.open(snapshot, model, version).arrays)
 
     @property
     def heard(self) -> int:

@@ -38,7 +38,7 @@ def units(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class WordIndex:
+class CandidateWords:
     """What each word weighs in each candidate.
 
     Attributes:
@@ -56,7 +56,7 @@ class WordIndex:
     size: int
 
     @classmethod
-    def of(cls, documents: Iterable[tuple[int, Sequence[str]]], size: int) -> WordIndex:
+    def of(cls, documents: Iterable[tuple[int, Sequence[str]]], size: int) -> CandidateWords:
         """Index documents, each a candidate and its words; a candidate may have one in each language.
 
         weight = ln(1 + (N − n + ½)/(n + ½)) · tf (k₁ + 1) / (tf + k₁ (1 − b + b |D| / mean |D|)), among the documents
@@ -82,7 +82,7 @@ class WordIndex:
         return cls(np.array(keys, np.int64), start, index, weight, size)
 
     @classmethod
-    def read(cls, arrays: Mapping[str, Floats], size: int) -> WordIndex:
+    def read(cls, arrays: Mapping[str, Floats], size: int) -> CandidateWords:
         """Return the index of the arrays that :meth:`arrays` gave."""
         return cls(arrays["words"], arrays["start"], arrays["index"], arrays["weight"], size)
 

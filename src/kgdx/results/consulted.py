@@ -51,13 +51,13 @@ def _sentences() -> dict[str, tuple[str, str]]:
     return {key: (english, chinese) for key, english, chinese in rows}
 
 
-class Part(BaseModel):
+class ConsultationPart(BaseModel):
     """A part of a consultation's documents."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class Choice(Part):
+class Choice(ConsultationPart):
     """A finding that can be chosen."""
 
     id: str
@@ -65,7 +65,7 @@ class Choice(Part):
     name: str = Field(description="The name in the consultation's language; a layperson's where there is one.")
 
 
-class Lead(Part):
+class Lead(ConsultationPart):
     """A leading disease."""
 
     id: str
@@ -73,7 +73,7 @@ class Lead(Part):
     share: float = Field(ge=0, le=1, description="Share among the diseases that the graph annotates; no probability.")
 
 
-class QuestionDocument(Part):
+class QuestionDocument(ConsultationPart):
     """A question that waits for its answer."""
 
     number: int = Field(description="Which one it is, from 1; a question which kind of a finding it is has the same.")
@@ -89,7 +89,7 @@ class QuestionDocument(Part):
     options: tuple[Choice, ...] = ()
 
 
-class TurnDocument(Part):
+class TurnDocument(ConsultationPart):
     """A question that was asked, with its answer and what it changed."""
 
     number: int
@@ -105,7 +105,7 @@ class TurnDocument(Part):
     differential: tuple[Lead, ...] = Field(default=(), description="The leading diseases after the answer.")
 
 
-class FindingDocument(Part):
+class FindingDocument(ConsultationPart):
     """What is known of one finding."""
 
     id: str
@@ -119,7 +119,7 @@ class FindingDocument(Part):
     words: str = ""
 
 
-class ExaminationDocument(Part):
+class ExaminationDocument(ConsultationPart):
     """An examination that was ordered."""
 
     id: str
@@ -129,7 +129,7 @@ class ExaminationDocument(Part):
     words: str = ""
 
 
-class ContradictionDocument(Part):
+class ContradictionDocument(ConsultationPart):
     """Two statements that cannot both be true."""
 
     where: str
@@ -137,11 +137,11 @@ class ContradictionDocument(Part):
     remedy: str
 
 
-class Record(Result):
+class ConsultationRecord(Result):
     """The record of a consultation.
 
     Example:
-        >>> Record(complaint="She has seizures.").to_dict()["schema"]
+        >>> ConsultationRecord(complaint="She has seizures.").to_dict()["schema"]
         'kgdx.consultation/1'
     """
 
@@ -164,7 +164,7 @@ class Record(Result):
         return self.model_dump(mode="json", by_alias=True, exclude={"trace", *without})
 
 
-class ToSettle(Part):
+class ToSettle(ConsultationPart):
     """A dangerous disease that the answers do not exclude."""
 
     id: str
@@ -172,7 +172,7 @@ class ToSettle(Part):
     settled_by: str = Field(description="What settles it, in English, as the table of common conditions says.")
 
 
-class Closing(Part):
+class ConsultationClosing(ConsultationPart):
     """How a consultation ended, and what is to be done at the bedside."""
 
     ended: Literal["certain", "settled", "limit", "finished", "nothing"]
@@ -181,7 +181,7 @@ class Closing(Part):
     to_examine: tuple[Choice, ...] = Field(default=(), description="What to examine and to test.")
 
 
-class ConsultationDocument(Part):
+class ConsultationDocument(ConsultationPart):
     """A consultation as it stands: what is asked now, what is known, and what to send back to go on with it."""
 
     question: QuestionDocument | None = Field(default=None, description="Absent where no question waits any more.")
@@ -190,6 +190,6 @@ class ConsultationDocument(Part):
     contradictions: tuple[str, ...] = Field(default=(), description="What the last answer contradicts.")
     unread: bool = Field(default=False, description="Whether nothing was read in the words of the last answer.")
     differential: tuple[Lead, ...] = ()
-    closing: Closing | None = Field(default=None, description="Absent while a question waits.")
-    record: Record
+    closing: ConsultationClosing | None = Field(default=None, description="Absent while a question waits.")
+    record: ConsultationRecord
     transcript: list[dict[str, Any]] = Field(description="The log, with the patient's words: to go on, send it back.")

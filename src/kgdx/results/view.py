@@ -72,7 +72,7 @@ _MARK = lazy_pattern(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；-]\s*E\d{1,9})*)\
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedCandidate:
     """A candidate in the ranked list.
 
     Attributes:
@@ -151,7 +151,7 @@ class PathRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StatedFact:
     """What an item states of a disease, in the form of a path that can be drawn."""
 
     kind: str
@@ -164,7 +164,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CandidateReason:
     """What one finding, or the person, says about one candidate, with the path that shows it best."""
 
     name: str
@@ -173,7 +173,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
+class WordedSupport:
     """What the patient's words add to a candidate's score, and the words of the disease that they meet."""
 
     text: str
@@ -185,15 +185,15 @@ class Worded:
 class Argument:
     """The findings of a case by what they say of a candidate, its words, and what is typical and not mentioned."""
 
-    supports: tuple[Reason, ...]
-    against: tuple[Reason, ...]
+    supports: tuple[CandidateReason, ...]
+    against: tuple[CandidateReason, ...]
     silent: tuple[str, ...]
     typical: tuple[EvidencePath, ...]
-    words: tuple[Worded, ...] = ()
+    words: tuple[WordedSupport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnswerPiece:
     """A run of an answer's text: words, or the mark of a piece of evidence; ``shown`` where that is there."""
 
     text: str
@@ -214,7 +214,7 @@ def weights(candidate: Candidate) -> dict[str, float]:
     return dict(total)
 
 
-def of_the_person(candidate: Candidate) -> tuple[Reason, ...]:
+def of_the_person(candidate: Candidate) -> tuple[CandidateReason, ...]:
     """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family.
 
     Example:
@@ -225,10 +225,10 @@ def of_the_person(candidate: Candidate) -> tuple[Reason, ...]:
         'its gene TTN is the candidate gene'
     """
     told = (part for part in candidate.contributions if part.text and part.rule != "phrase")
-    return tuple(Reason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
+    return tuple(CandidateReason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
 
 
-def worded(candidate: Candidate) -> tuple[Worded, ...]:
+def worded(candidate: Candidate) -> tuple[WordedSupport, ...]:
     """Return what each phrase of the patient adds to a candidate's score over all scorers, the weightiest first.
 
     Example:
@@ -244,10 +244,10 @@ def worded(candidate: Candidate) -> tuple[Worded, ...]:
             scores[part.text] += part.score
             met[part.text] = met.get(part.text) or part.words
     ordered = sorted(scores.items(), key=lambda item: -item[1])
-    return tuple(Worded(clean(text), clean(met[text]), score) for text, score in ordered)
+    return tuple(WordedSupport(clean(text), clean(met[text]), score) for text, score in ordered)
 
 
-def listed(document: DiagnosisDocument | AnswerDocument) -> list[Listed]:
+def listed(document: DiagnosisDocument | AnswerDocument) -> list[ListedCandidate]:
     """Return the ranked list.
 
     Example:
@@ -284,11 +284,11 @@ def supporting(findings: Iterable[Finding]) -> Callable[[Candidate], tuple[str, 
     return named_support
 
 
-def _listed(candidate: Candidate, support: tuple[str, ...], best: float, *, chinese: bool) -> Listed:
+def _listed(candidate: Candidate, support: tuple[str, ...], best: float, *, chinese: bool) -> ListedCandidate:
     name, also = candidate.name or candidate.id, candidate.name_zh or ""
     if chinese and also:
         name, also = also, name
-    return Listed(
+    return ListedCandidate(
         rank=candidate.place,
         id=candidate.id,
         name=clean(name),
@@ -315,8 +315,8 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
     by: dict[tuple[str, str], list[EvidencePath]] = defaultdict(list)
     for path in paths:
         by[path.kind, path.finding].append(path)
-    supports: list[Reason] = []
-    opposed: list[Reason] = []
+    supports: list[CandidateReason] = []
+    opposed: list[CandidateReason] = []
     silent: list[str] = []
     for finding in document.case.findings if document.case else ():
         if finding.status not in (Status.PRESENT, Status.ABSENT):
@@ -325,7 +325,7 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
         nearest = min(against or by["supports", finding.id], key=_nearness, default=None)
         name = clean(finding.label or finding.id)
         said = f"absent: {name}" if finding.status is Status.ABSENT else name
-        reason = Reason(said, scores.get(finding.id, 0.0), nearest)
+        reason = CandidateReason(said, scores.get(finding.id, 0.0), nearest)
         if against:
             opposed.append(reason)
         elif reason.score >= WEAK or (nearest is not None and not _merely_related(nearest)):
@@ -374,7 +374,7 @@ def between(path: EvidencePath) -> str:
     return f"annotated as {annotated}; both are kinds of {up[-1]}" if up else f"annotated as {annotated}, a kind of it"
 
 
-def path_row(number: int, path: EvidencePath | Fact) -> PathRow:
+def path_row(number: int, path: EvidencePath | StatedFact) -> PathRow:
     """Return a path in words.
 
     Example:
@@ -391,15 +391,15 @@ def path_row(number: int, path: EvidencePath | Fact) -> PathRow:
     return PathRow(number, path.kind, tuple(hops), frequency(path.frequency), references)
 
 
-def edge_words(edge: PathRelation, path: EvidencePath | Fact) -> str:
+def edge_words(edge: PathRelation, path: EvidencePath | StatedFact) -> str:
     """Return how a relation reads where its path goes."""
     if edge.properties.get("method") == "words" and edge.type == "OBSERVED":
         return clean(f"said “{edge.properties.get('text', '')}”, compared with")
-    language = path.language if isinstance(path, Fact) else "en"
+    language = path.language if isinstance(path, StatedFact) else "en"
     return clean(relation_words(edge.type, against=edge.reversed, language=language))
 
 
-def pieces(text: str, ids: frozenset[str]) -> Iterator[Piece]:
+def pieces(text: str, ids: frozenset[str]) -> Iterator[AnswerPiece]:
     """Split a sentence at its marks; only marks of evidence that is there are shown as such.
 
     Example:
@@ -411,13 +411,13 @@ def pieces(text: str, ids: frozenset[str]) -> Iterator[Piece]:
     last, text = 0, clean(text)
     for match in _MARK.finditer(text):
         if match.start() > last:
-            yield Piece(text[last : match.start()])
+            yield AnswerPiece(text[last : match.start()])
         for first, last_of in re.findall(r"E(\d+)(?:\s*-\s*E(\d+))?", match[1]):
             for number in range(int(first), min(int(last_of or first), int(first) + _WIDEST) + 1):
-                yield Piece(f"E{number}", f"E{number}", f"E{number}" in ids)
+                yield AnswerPiece(f"E{number}", f"E{number}", f"E{number}" in ids)
         last = match.end()
     if last < len(text):
-        yield Piece(text[last:])
+        yield AnswerPiece(text[last:])
 
 
 def named(node: PathNode | None) -> str:
@@ -457,7 +457,7 @@ def topic(item: EvidenceItem) -> str:
     return {"description": "Descriptions", "passage": "Documents"}.get(item.kind, item.kind.capitalize())
 
 
-def drawn(items: Iterable[EvidenceItem]) -> Iterator[tuple[str, Fact]]:
+def drawn(items: Iterable[EvidenceItem]) -> Iterator[tuple[str, StatedFact]]:
     """Yield the mark of each item that states something of a disease, with what can be drawn of it."""
     for item in items:
         if item.kind not in ("relation", "inference") or item.subject is None:
@@ -467,7 +467,7 @@ def drawn(items: Iterable[EvidenceItem]) -> Iterator[tuple[str, Fact]]:
             nodes = (each, item.subject)
             yield (
                 item.id,
-                Fact(item.relation, each.id, nodes, (edge,), item.frequency, item.references, item.language),
+                StatedFact(item.relation, each.id, nodes, (edge,), item.frequency, item.references, item.language),
             )
 
 

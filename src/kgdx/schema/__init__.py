@@ -6,15 +6,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from kgdx.resources import resource
-from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema, Wording
+from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, RelationWording, Schema
 
 __all__ = [
     "NodeClass",
     "Property",
     "PropertyType",
     "Relation",
+    "RelationWording",
     "Schema",
-    "Wording",
     "fits",
     "kin",
     "load_schema",
@@ -88,7 +88,7 @@ def kin(version: str | None) -> bool:
     return version is not None and version.partition(".")[0] == load_schema().version.partition(".")[0]
 
 
-def wording(relation: str, language: str = "en") -> Wording:
+def wording(relation: str, language: str = "en") -> RelationWording:
     """Return the words of a relation; English ones where there are none in the language, its name where there are none.
 
     Example:
@@ -97,7 +97,7 @@ def wording(relation: str, language: str = "en") -> Wording:
     """
     found = load_schema().relations.get(relation)
     known = found.wording if found is not None else {}
-    return known.get(language) or known.get("en") or Wording(relation, f"{relation} (reversed)")
+    return known.get(language) or known.get("en") or RelationWording(relation, f"{relation} (reversed)")
 
 
 def relation_words(relation: str, *, against: bool, language: str = "en") -> str:

@@ -73,7 +73,7 @@ class NodeClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class RelationWording:
     """How a relation reads in one language; empty where the ontology has no such words.
 
     Attributes:
@@ -104,7 +104,7 @@ class Relation:
     properties: Mapping[str, Property]
     biolink: str = ""
     identity: tuple[str, ...] = ("source",)
-    wording: Mapping[str, Wording] = field(default_factory=dict)
+    wording: Mapping[str, RelationWording] = field(default_factory=dict)
     inverse: str = ""
     characteristics: frozenset[Characteristic] = frozenset()
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kgdx.errors import SchemaError
-from kgdx.schema.model import Characteristic, NodeClass, Property, PropertyType, Relation, Schema, Wording
+from kgdx.schema.model import Characteristic, NodeClass, Property, PropertyType, Relation, RelationWording, Schema
 
 IRI = "urn:kgdx:ontology#"
 NODE = "Node"
@@ -215,7 +215,7 @@ def _languages(labels: Iterable[Any]) -> list[str]:
     return [label.lang for label in labels if getattr(label, "lang", "")]
 
 
-def _wording(entity: Any, language: str) -> Wording:
+def _wording(entity: Any, language: str) -> RelationWording:
     """Return the words of a relation; what has one form for one and several is written once."""
 
     def text(values: Iterable[Any]) -> str:
@@ -224,7 +224,7 @@ def _wording(entity: Any, language: str) -> Wording:
     def forms(one: Iterable[Any], several: Iterable[Any]) -> tuple[str, str]:
         return text(one), text(several) or text(one)
 
-    return Wording(
+    return RelationWording(
         label=text(entity.label),
         inverse=text(entity.inverseLabel),
         statement=forms(entity.statement, entity.statementOfSeveral),

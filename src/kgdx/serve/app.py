@@ -29,10 +29,10 @@ from kgdx.results.document import NOTICE
 from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.reference import documented
 from kgdx.serve import consult_models, http_models
-from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused, busy
+from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused, busy
 from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
 from kgdx.serve.server_options import Options
-from kgdx.serve.worker_pool import Pool
+from kgdx.serve.worker_pool import WorkerPool
 
 API = "/api/v1"
 WEB = Path(__file__).parent / "web"
@@ -96,11 +96,11 @@ class JsonRoute(APIRoute):
                 media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if media != "application/json":
                     hint = "send JSON with the header Content-Type: application/json"
-                    raise Refused(Problem(415, "media-type", "the request is not JSON", hint))
+                    raise RequestRefused(Problem(415, "media-type", "the request is not JSON", hint))
                 most = PAGE_VALUES if self.body_field.field_info.annotation is http_models.Page else VALUES
                 if values(await request.body()) > most:
                     detail = f"the request has more than {most:,} values"
-                    raise Refused(Problem(413, "members", detail, "send less at once"))
+                    raise RequestRefused(Problem(413, "members", detail, "send less at once"))
             answer: Response = await inner(request)
             return answer
 
@@ -118,7 +118,7 @@ class App(FastAPI):
         parts = document["components"]
         for name in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(name, None)
-        parts["schemas"]["Problem"] = http_models.Problem.model_json_schema()
+        parts["schemas"]["Problem"] = http_models.ProblemDetails.model_json_schema()
         documented(parts["schemas"])
         parts["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{}, {"token": []}]
@@ -127,8 +127,8 @@ class App(FastAPI):
 
 def create_app(
     options: Options,
-    workers: Pool,
-    askers: Pool,
+    workers: WorkerPool,
+    askers: WorkerPool,
     *,
     model: str | None = None,
     literature: bool = False,
@@ -166,14 +166,14 @@ def create_app(
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
     app.add_api_route("/", _page, include_in_schema=False)
     app.add_api_route("/consult", _consult_page, include_in_schema=False)
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestRefused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_middleware(Guard, options=options, log=log)
     return app
 
 
-def _lifespan(workers: Pool, askers: Pool) -> Callable[[FastAPI], Any]:
+def _lifespan(workers: WorkerPool, askers: WorkerPool) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         workers.start()
@@ -187,17 +187,17 @@ def _lifespan(workers: Pool, askers: Pool) -> Callable[[FastAPI], Any]:
     return lifespan
 
 
-async def _watch(workers: Pool) -> None:
+async def _watch(workers: WorkerPool) -> None:
     while True:
         await asyncio.sleep(LOOK_S)
         await workers.look(LOOK_S * 2)
 
 
-def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
+def _api(options: Options, workers: WorkerPool, askers: WorkerPool) -> APIRouter:
     api = APIRouter(prefix=API, route_class=JsonRoute, responses=_PROBLEMS)
 
     async def ask(operation: str, request: Any) -> Response:
-        given = request.model_dump() if isinstance(request, http_models.Request) else request
+        given = request.model_dump() if isinstance(request, http_models.RequestBody) else request
         return _json(await workers.ask(operation, given, seconds=options.seconds))
 
     _diagnosis(api, ask, options, askers)
@@ -205,9 +205,9 @@ def _api(options: Options, workers: Pool, askers: Pool) -> APIRouter:
     return api
 
 
-def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> None:
+def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: WorkerPool) -> None:
     @api.post("/diagnose", response_model=DiagnosisDocument, tags=["diagnosis"])
-    async def diagnose(request: http_models.Diagnose) -> Response:
+    async def diagnose(request: http_models.DiagnoseRequest) -> Response:
         """Rank the diseases that fit a patient, with what each finding contributes.
 
         Where a language model puts them in order, each has the number that it was retrieved with, and why it moved up;
@@ -219,13 +219,13 @@ def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> No
             return _json(await askers.ask(operation, request.model_dump(), seconds=options.ask_seconds))
         return await ask("diagnose", request)
 
-    @api.post("/consult", response_model=consult_models.Consultation, tags=["consultation"])
+    @api.post("/consult", response_model=consult_models.ConsultationState, tags=["consultation"])
     async def consult(request: consult_models.Consult) -> Response:
         """Begin a consultation: the question that tells most about which disease it is."""
         return await ask("consult", request)
 
-    @api.post("/consult/answer", response_model=consult_models.Consultation, tags=["consultation"])
-    async def consult_answer(request: consult_models.Answer) -> Response:
+    @api.post("/consult/answer", response_model=consult_models.ConsultationState, tags=["consultation"])
+    async def consult_answer(request: consult_models.ConsultationReply) -> Response:
         """Answer a question, and get the next one, or the ranked diseases.
 
         The server keeps nothing: the transcript comes with each question, and goes back with the answer. One that was
@@ -234,23 +234,23 @@ def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: Pool) -> No
         return await ask("consult_answer", request)
 
     @api.post("/explain", response_model=DiagnosisDocument, tags=["diagnosis"])
-    async def explain(request: http_models.Explain) -> Response:
+    async def explain(request: http_models.ExplainRequest) -> Response:
         """Show all that speaks for and against one disease, with the paths in the graph, wherever it stands."""
         return await ask("explain", request)
 
     @api.post("/questions", response_model=http_models.Proposals, tags=["diagnosis"])
-    async def questions(request: http_models.Questions) -> Response:
+    async def questions(request: http_models.QuestionsRequest) -> Response:
         """Name the findings whose presence or absence would separate the leading diseases most."""
         return await ask("questions", request)
 
 
 def _lookups(api: APIRouter, ask: Asked) -> None:
-    @api.post("/extract", response_model=http_models.Reading, tags=["words"])
-    async def extract(request: http_models.Extract) -> Response:
+    @api.post("/extract", response_model=http_models.TextReading, tags=["words"])
+    async def extract(request: http_models.ExtractRequest) -> Response:
         """Read a text, or a case in another form: findings and their places, who it is, and what was not read."""
         return await ask("extract", request)
 
-    @api.post("/names", response_model=http_models.Names, tags=["words"])
+    @api.post("/names", response_model=http_models.NamesRequest, tags=["words"])
     async def names(request: http_models.Ids) -> Response:
         """Name phenotypes in English and Chinese."""
         return await ask("names", request)
@@ -276,8 +276,8 @@ def _lookups(api: APIRouter, ask: Asked) -> None:
         return await ask("page", request)
 
 
-def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, literature: bool) -> None:
-    def answering(request: http_models.Ask) -> tuple[Pool, float]:
+def _questions(api: APIRouter, options: Options, workers: WorkerPool, askers: WorkerPool, literature: bool) -> None:
+    def answering(request: http_models.Ask) -> tuple[WorkerPool, float]:
         """Who answers: a question for which nobody outside is asked need not wait behind those that are."""
         outside = request.asks_model or literature
         return (askers, options.ask_seconds) if outside else (workers, options.seconds)
@@ -299,8 +299,8 @@ def _questions(api: APIRouter, options: Options, workers: Pool, askers: Pool, li
         return events(pool, "ask", request.model_dump(), seconds)
 
 
-def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -> None:
-    @api.get("/about", response_model=http_models.About, tags=["server"])
+def _state(api: APIRouter, options: Options, workers: WorkerPool, model: str | None) -> None:
+    @api.get("/about", response_model=http_models.ServerDescription, tags=["server"])
     async def about() -> dict[str, Any]:
         """Say what this server is and can do."""
         graph = workers.graph
@@ -322,9 +322,9 @@ def _state(api: APIRouter, options: Options, workers: Pool, model: str | None) -
     async def ready() -> dict[str, Any]:
         """Say whether requests can be answered: workers run, and the graph and its store are there."""
         if workers.trouble is not None:
-            raise Refused(busy("the graph is not available", after=2))
+            raise RequestRefused(busy("the graph is not available", after=2))
         if not workers.alive:
-            raise Refused(busy("no worker runs", after=2))
+            raise RequestRefused(busy("no worker runs", after=2))
         return {"status": "ready", "workers": workers.alive, "fingerprint": workers.graph.get("fingerprint", "")}
 
 
@@ -360,7 +360,7 @@ async def _report_script() -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
+    assert isinstance(error, RequestRefused)
     return _problem(error.problem)
 
 
@@ -387,7 +387,7 @@ def _problem(problem: Problem) -> Response:
     return Response(orjson.dumps(problem.to_dict()), problem.status, dict(problem.headers), MEDIA_TYPE)
 
 
-def events(workers: Pool, operation: str, given: Mapping[str, Any], seconds: float) -> StreamingResponse:
+def events(workers: WorkerPool, operation: str, given: Mapping[str, Any], seconds: float) -> StreamingResponse:
     """Return a response that tells what a worker does while it does it.
 
     A client that goes ends the work at its next step, so that no model is paid for what nobody reads.
@@ -406,7 +406,7 @@ def event(name: str, data: bytes) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-async def _told(workers: Pool, operation: str, given: Mapping[str, Any], seconds: float) -> AsyncIterator[bytes]:
+async def _told(workers: WorkerPool, operation: str, given: Mapping[str, Any], seconds: float) -> AsyncIterator[bytes]:
     told: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     work = asyncio.create_task(workers.ask(operation, given, seconds=seconds, event=told.put_nowait))
     work.add_done_callback(lambda _: told.put_nowait(None))
@@ -424,7 +424,7 @@ async def _told(workers: Pool, operation: str, given: Mapping[str, Any], seconds
             yield event(piece["event"], orjson.dumps(piece["data"]))
         try:
             yield event("answer", work.result())
-        except Refused as refused:
+        except RequestRefused as refused:
             yield event("problem", orjson.dumps(refused.problem.to_dict()))
     finally:
         work.cancel()
@@ -437,7 +437,7 @@ def description() -> dict[str, Any]:
         >>> description()["info"]["title"]
         'kgdx'
     """
-    pool = Pool({}, 1, 1, print)
+    pool = WorkerPool({}, 1, 1, print)
     return create_app(Options(), pool, pool).openapi()
 
 

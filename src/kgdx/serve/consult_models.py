@@ -8,10 +8,10 @@ from pydantic import ConfigDict, Field
 
 from kgdx.results.consulted import ConsultationDocument
 from kgdx.results.ranked import DiagnosisDocument
-from kgdx.serve.http_models import NUMBER, Id, Patient, Request
+from kgdx.serve.http_models import NUMBER, Id, PatientInput, RequestBody
 
 
-class Consult(Patient):
+class Consult(PatientInput):
     """A patient to begin a consultation with; nothing need be known."""
 
     questions: Annotated[int, Field(ge=0, le=100), NUMBER] = Field(20, description="Most questions.")
@@ -26,7 +26,7 @@ class Consult(Patient):
     )
 
 
-class Answer(Request):
+class ConsultationReply(RequestBody):
     """An answer to the question of a consultation, with all that was said before: the server keeps nothing."""
 
     transcript: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=2_000)] = Field(
@@ -51,7 +51,7 @@ class Answer(Request):
     )
 
 
-class Consultation(ConsultationDocument):
+class ConsultationState(ConsultationDocument):
     """A consultation as it stands, with the ranked diseases once it has ended."""
 
     diagnosis: DiagnosisDocument | None = Field(None, description="Once no question waits any more.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgdx.serve.problems import Problem, Refused
+from kgdx.serve.problems import Problem, RequestRefused
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -33,7 +33,7 @@ def answered(graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
     start = given["transcript"][0].get("data")
     if isinstance(start, dict) and start.get("fingerprint") != graph.fingerprint:
         hint = "begin the consultation again; what was said is in its record"
-        raise Refused(Problem(409, "graph-changed", "the graph has changed since the consultation began", hint))
+        raise RequestRefused(Problem(409, "graph-changed", "the graph has changed since the consultation began", hint))
     consultation = graph.consult(resume={"transcript": given["transcript"]}, trusted=False)
     consultation.speaks = given["speaks"]
     what = given["what"]

@@ -55,7 +55,7 @@ _PACKET: dict[str, Any] = {
 }
 
 
-class Request(BaseModel):
+class RequestBody(BaseModel):
     """A request; unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
@@ -74,7 +74,7 @@ class Request(BaseModel):
 Place = Annotated[int, Field(ge=0, le=200_000), NUMBER]
 
 
-class Correction(Request):
+class Correction(RequestBody):
     """A finding as somebody has corrected it."""
 
     id: Term = Field(description="HPO id, label or phrase.")
@@ -90,7 +90,7 @@ class Correction(Request):
     unit: Annotated[str, Field(max_length=40)] = Field("", description="Its unit.")
 
 
-class Patient(Request):
+class PatientInput(RequestBody):
     """A patient: in words, by terms, or both; by corrected findings; or as a GA4GH phenopacket v2."""
 
     title: Annotated[str, Field(max_length=200)] = Field(
@@ -129,7 +129,7 @@ class Patient(Request):
     )
 
 
-class Diagnose(Patient):
+class DiagnoseRequest(PatientInput):
     """A patient to diagnose."""
 
     top: Annotated[int, Field(ge=1, le=100), NUMBER] = Field(10, description="How many diseases.")
@@ -161,7 +161,7 @@ class Diagnose(Patient):
         return self
 
 
-class Explain(Patient):
+class ExplainRequest(PatientInput):
     """A patient, and the disease to explain."""
 
     disease: Id = Field(description="Id of a disease, or of an entry that is merged into one.")
@@ -172,7 +172,7 @@ class Explain(Patient):
     )
 
 
-class Questions(Patient):
+class QuestionsRequest(PatientInput):
     """A patient, and how many findings to propose that should be looked for next."""
 
     count: Annotated[int, Field(ge=1, le=50), NUMBER] = Field(5, description="How many findings.")
@@ -186,7 +186,7 @@ class Questions(Patient):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"observed": ["HP:0001250"]}]})
 
 
-class Extract(Request):
+class ExtractRequest(RequestBody):
     """A text to read; or a case in another form, such as a phenopacket."""
 
     text: Text = Field("", description="In words, English or Chinese. It is not kept and not logged.")
@@ -201,7 +201,7 @@ class Extract(Request):
     )
 
 
-class Ids(Request):
+class Ids(RequestBody):
     """Phenotypes to name."""
 
     ids: Annotated[list[Id], Field(max_length=500)]
@@ -209,7 +209,7 @@ class Ids(Request):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["HP:0001250"]}]})
 
 
-class Complete(Request):
+class Complete(RequestBody):
     """The beginning of a name. It is sent in a body, since addresses end up in logs."""
 
     prefix: Annotated[str, Field(min_length=1, max_length=100)]
@@ -229,7 +229,7 @@ def _enumerated(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string", "enum": _answering()}, {"type": "null"}]
 
 
-class Ask(Patient):
+class Ask(PatientInput):
     """A question, about medicine in general or about a patient."""
 
     question: Annotated[str, Field(min_length=1, max_length=4000)]
@@ -265,7 +265,7 @@ class Ask(Patient):
         return self.policy is not None and POLICIES.get(self.policy).capabilities.models
 
 
-class Page(Request):
+class Page(RequestBody):
     """A result to make a page of."""
 
     document: dict[str, Any] = Field(description="What diagnose, explain or ask answered.")
@@ -277,13 +277,13 @@ class Page(Request):
     )
 
 
-class Reply(BaseModel):
+class ResponseBody(BaseModel):
     """A response; later versions may add members. Diagnoses and answers are documents of :mod:`kgdx.results`."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class Reading(Reply):
+class TextReading(ResponseBody):
     """What was read: the case, each mention of a finding, what was not read, and what is doubtful."""
 
     case: CaseSummary = Field(description="The case as it would be ranked, with each finding once.")
@@ -293,7 +293,7 @@ class Reading(Reply):
     issues: tuple[Issue, ...]
 
 
-class Leader(Reply):
+class LeadingDisease(ResponseBody):
     """A leading disease."""
 
     id: str
@@ -302,7 +302,7 @@ class Leader(Reply):
     share: float = Field(description="Its share among all annotated diseases, 0 to 1.")
 
 
-class Proposed(Reply):
+class Proposed(ResponseBody):
     """A finding to look for."""
 
     id: str
@@ -311,14 +311,14 @@ class Proposed(Reply):
     often: list[float] = Field(description="How often each leader's patients have it, 0 to 1, in the leaders' order.")
 
 
-class Proposals(Reply):
+class Proposals(ResponseBody):
     """What to examine next: the findings that separate the leading diseases most, the best first."""
 
-    leaders: list[Leader]
+    leaders: list[LeadingDisease]
     questions: list[Proposed]
 
 
-class Named(Reply):
+class PhenotypeNames(ResponseBody):
     """A phenotype's names."""
 
     id: str
@@ -326,13 +326,13 @@ class Named(Reply):
     name_zh: str | None
 
 
-class Names(Reply):
+class NamesRequest(ResponseBody):
     """Names of phenotypes; ids that the graph lacks are left out."""
 
-    names: list[Named]
+    names: list[PhenotypeNames]
 
 
-class Completion(Reply):
+class NameCompletion(ResponseBody):
     """An entry whose name fits what was typed."""
 
     id: str
@@ -340,13 +340,13 @@ class Completion(Reply):
     name: str
 
 
-class Completions(Reply):
+class Completions(ResponseBody):
     """Entries, the best first."""
 
-    terms: list[Completion]
+    terms: list[NameCompletion]
 
 
-class Disease(Reply):
+class Disease(ResponseBody):
     """What the graph knows of a disease."""
 
     id: str
@@ -362,7 +362,7 @@ class Disease(Reply):
     relations: list[dict[str, Any]]
 
 
-class Sources(Reply):
+class Sources(ResponseBody):
     """What the graph holds and was made of, and what it lacks."""
 
     build: dict[str, Any] | None
@@ -374,7 +374,7 @@ class Sources(Reply):
     )
 
 
-class About(Reply):
+class ServerDescription(ResponseBody):
     """What this server is and can do."""
 
     version: str
@@ -385,13 +385,13 @@ class About(Reply):
     created: str | None
 
 
-class Health(Reply):
+class Health(ResponseBody):
     """The server runs."""
 
     status: Literal["ok"]
 
 
-class Ready(Reply):
+class Ready(ResponseBody):
     """The server can answer: workers run, and their graph is there."""
 
     status: Literal["ready"]
@@ -399,13 +399,13 @@ class Ready(Reply):
     fingerprint: str
 
 
-class Html(Reply):
+class Html(ResponseBody):
     """A page."""
 
     html: str
 
 
-class Problem(Reply):
+class ProblemDetails(ResponseBody):
     """RFC 9457 problem details."""
 
     type: str

@@ -72,7 +72,7 @@ class Problem:
         return {**document, **self.more}
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """Ends a request with a problem."""
 
     def __init__(self, problem: Problem) -> None:

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from kgdx.serve.problems import MEDIA_TYPE, Problem, Refused
+from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused
 from kgdx.serve.server_options import Options, same_token
 from kgdx.serve.worker_pool import CLIENT
 
@@ -136,7 +136,7 @@ class Guard:
         try:
             self._check(scope, Head(scope))
             await self._app(scope, await self._whole(scope, receive), answer.send)
-        except Refused as refused:
+        except RequestRefused as refused:
             await answer.refuse(refused.problem)
         except Exception as error:  # what it says may hold a patient's words
             print(f"kgdx serve: {type(error).__name__} while answering", file=sys.stderr, flush=True)
@@ -149,24 +149,28 @@ class Guard:
         """Raise where a request is not allowed; what costs least is looked at first."""
         if head.large(scope):
             hint = "send fewer and shorter headers"
-            raise Refused(Problem(431, "headers", "the headers of the request are too large", hint, headers=_CLOSE))
+            raise RequestRefused(
+                Problem(431, "headers", "the headers of the request are too large", hint, headers=_CLOSE)
+            )
         if not self._known(head.host):
             hint = "ask by its address, or allow the name with --allow-host"
-            raise Refused(Problem(421, "host", "this server does not answer by that name", hint))
+            raise RequestRefused(Problem(421, "host", "this server does not answer by that name", hint))
         client = scope["client"][0] if scope.get("client") else ""
         CLIENT.set(client)
         if wait := self._rates.wait(client):
             after = {"Retry-After": str(math.ceil(wait))}
-            raise Refused(Problem(429, "rate", "too many requests", "send fewer of them", headers=after))
+            raise RequestRefused(Problem(429, "rate", "too many requests", "send fewer of them", headers=after))
         if head.foreign():
-            raise Refused(Problem(403, "origin", "pages of other sites may not ask this server", "use its own page"))
+            raise RequestRefused(
+                Problem(403, "origin", "pages of other sites may not ask this server", "use its own page")
+            )
         path = scope["path"]
         if self._options.token is not None and path.startswith("/api/") and path not in OPEN:
             scheme, _, token = head.get("authorization").partition(" ")
             if scheme.lower() != "bearer" or not same_token(token.strip(), self._options.token):
                 challenge = {"WWW-Authenticate": 'Bearer realm="kgdx"'}
                 hint = "send it in the header Authorization: Bearer …"
-                raise Refused(Problem(401, "token", "a valid token is needed", hint, headers=challenge))
+                raise RequestRefused(Problem(401, "token", "a valid token is needed", hint, headers=challenge))
 
     def _known(self, host: str) -> bool:
         """Whether the name in the request is one of this server: another may be somebody's DNS that points here."""
@@ -180,7 +184,7 @@ class Guard:
 
     async def _whole(self, scope: Scope, receive: Receive) -> Receive:
         limit, parts, size = self._options.max_body, [], 0
-        too_large = Refused(
+        too_large = RequestRefused(
             Problem(413, "size", f"the request has more than {limit:,} bytes", "send less at once", headers=_CLOSE)
         )
         declared = Head(scope).get("content-length")
@@ -192,7 +196,7 @@ class Guard:
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(Problem(400, "cut-off", "the request was cut off", "send it again"))
+                        raise RequestRefused(Problem(400, "cut-off", "the request was cut off", "send it again"))
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > limit:
@@ -200,7 +204,7 @@ class Guard:
                     more = message.get("more_body", False)
         except TimeoutError:
             slow = Problem(408, "slow", f"the request did not arrive within {BODY_S:g} s", "send it again", {}, _CLOSE)
-            raise Refused(slow) from None
+            raise RequestRefused(slow) from None
         return _again(b"".join(parts), receive)
 
 

@@ -28,12 +28,12 @@ def serve(options: Options, started: Callable[[str], None]) -> None:
     try:
         from kgdx.serve.app import create_app
         from kgdx.serve.connections import http_server, places
-        from kgdx.serve.worker_pool import Pool
+        from kgdx.serve.worker_pool import WorkerPool
     except ImportError as error:
         raise MissingExtraError("kgdx serve", "serve") from error
     opening = {"store": options.store, "encoder": options.encoder}
-    workers = Pool({**opening, "task": "diagnose"}, options.workers, options.waiting, log)
-    askers = Pool({**opening, "task": "ask"}, options.askers, options.waiting, log, lazy=True)
+    workers = WorkerPool({**opening, "task": "diagnose"}, options.workers, options.waiting, log)
+    askers = WorkerPool({**opening, "task": "ask"}, options.askers, options.waiting, log, lazy=True)
     settings = Settings.load(options.store)
     literature = pubmed_access(settings)
     model, asked = model_name(settings), literature is not None and literature.ask

@@ -13,8 +13,8 @@ from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReade
 from kgdx.episode.policy import configure
 from kgdx.errors import CaseError, UsageError
 from kgdx.serve import consult_requests
-from kgdx.serve.http_models import Reading
-from kgdx.serve.problems import Problem, Refused
+from kgdx.serve.http_models import TextReading
+from kgdx.serve.problems import Problem, RequestRefused
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -184,10 +184,10 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     if document is None and not text.strip():
         raise CaseError("the text is empty", hint="describe the patient in words")
     case = case_from_text(text) if document is None else case_from_document(document)
-    reader = Heard(graph.reader)
+    reader = RememberingReader(graph.reader)
     # what nothing was read from is shown, not refused: a person may mend it
     read = read_text(case, reader, graph.ancestry, language=given.get("language"), words=True)
-    return Reading(
+    return TextReading(
         case=CaseSummary.of(read),
         text=case.text,
         findings=reader.found.findings,
@@ -196,7 +196,7 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     ).model_dump(mode="json")
 
 
-class Heard:
+class RememberingReader:
     """A reader that keeps what it read last: each mention, where a case has each finding once.
 
     Args:
@@ -281,7 +281,7 @@ def disease(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     rows = graph.run("disease_by_id", disease=id)
     if not rows:
         hint = "complete a name with /api/v1/terms to find its id"
-        raise Refused(Problem(404, "not-found", f"there is no disease {id[:60]}", hint))
+        raise RequestRefused(Problem(404, "not-found", f"there is no disease {id[:60]}", hint))
     phenotypes = graph.run("phenotypes_of_diseases", diseases=[id])
     return {
         **rows[0],

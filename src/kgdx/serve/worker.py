@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, TypeVar
 import orjson
 
 from kgdx.errors import KgdxError
-from kgdx.serve.problems import Problem, Refused, problem_of
+from kgdx.serve.problems import Problem, RequestRefused, problem_of
 from kgdx.serve.serving import OPERATIONS, Serving
 
 HEADER = struct.Struct(">IB")
@@ -195,7 +195,7 @@ def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any], inbo
         return frame(RESULT, orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS, default=str))
     except Abandoned:
         return _problem(Problem(503, "abandoned", "nobody waits for the answer"))
-    except Refused as refused:
+    except RequestRefused as refused:
         return _problem(refused.problem)
     except KgdxError as error:
         return _problem(problem_of(error))

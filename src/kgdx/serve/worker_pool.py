@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from kgdx.serve.problems import Problem, Refused, busy
+from kgdx.serve.problems import Problem, RequestRefused, busy
 from kgdx.serve.worker import CANCEL, EVENT, HEADER, MAX_FRAME, PROBLEM, READY, REQUEST, frame
 
 START_S = 120.0
@@ -76,7 +76,7 @@ class Worker:
             async with asyncio.timeout(START_S):
                 kind, content = await worker._frame()
             if kind != READY:
-                raise Refused(_problem(content))
+                raise RequestRefused(_problem(content))
         except BaseException:
             await worker.stop(at_once=True)
             raise
@@ -91,7 +91,7 @@ class Worker:
         """Have the worker leave its request, whose answer nobody waits for."""
         await self._send(b"", CANCEL)
         async with asyncio.timeout(CANCEL_S):
-            with suppress(Refused):
+            with suppress(RequestRefused):
                 await self._answer(None)
 
     async def _answer(self, event: EventHandler | None) -> bytes:
@@ -101,7 +101,7 @@ class Worker:
                 if event is not None:
                     event(orjson.loads(content))
             elif kind == PROBLEM:
-                raise Refused(_problem(content))
+                raise RequestRefused(_problem(content))
             else:
                 return content
 
@@ -138,7 +138,7 @@ class Worker:
         await self._to.drain()
 
 
-class Pool:
+class WorkerPool:
     """Some workers and the queue before them.
 
     Args:
@@ -225,7 +225,7 @@ class Pool:
                 answer = await worker.ask(content, event)
             after = self._idle.put_nowait
             return answer
-        except Refused:
+        except RequestRefused:
             after = self._idle.put_nowait
             raise
         except asyncio.CancelledError:
@@ -234,10 +234,10 @@ class Pool:
         except TimeoutError:
             hint = "ask for less at once, or raise the server's time-out"
             problem = Problem(503, "time-out", f"no answer within {seconds:g} s", hint, headers={"Retry-After": "5"})
-            raise Refused(problem) from None
+            raise RequestRefused(problem) from None
         except (ConnectionError, ValueError):
             self._log(f"a worker ended while it did {operation} (exit code {worker.process.returncode})")
-            raise Refused(busy("the worker that had this request has ended", after=2)) from None
+            raise RequestRefused(busy("the worker that had this request has ended", after=2)) from None
         finally:
             after(worker)
 
@@ -249,7 +249,7 @@ class Pool:
                 async with asyncio.timeout(seconds):
                     self.graph = orjson.loads(await worker.ask(request("ready", {}), None))
                 self.trouble = None
-            except Refused as refused:
+            except RequestRefused as refused:
                 self.trouble = refused.problem
             except (TimeoutError, ConnectionError, ValueError) as error:
                 self.trouble = busy("a worker does not answer", after=2)
@@ -274,19 +274,21 @@ class Pool:
                 self._replace(worker)
             return worker
         if self._failing and not self._alive and self.trouble is not None:
-            raise Refused(_away(self.trouble))
+            raise RequestRefused(_away(self.trouble))
         return await self._wait(self._idle.get(), seconds)
 
     async def _wait(self, turn: Coroutine[Any, Any, Found], seconds: float) -> Found:
         if self._waiting >= self._waiting_limit:
             turn.close()
-            raise Refused(busy("all workers are busy"))
+            raise RequestRefused(busy("all workers are busy"))
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds):
                 return await turn
         except TimeoutError:
-            raise Refused(_away(self.trouble) if self.trouble else busy("all workers are busy", after=2)) from None
+            raise RequestRefused(
+                _away(self.trouble) if self.trouble else busy("all workers are busy", after=2)
+            ) from None
         finally:
             self._waiting -= 1
 
@@ -322,7 +324,7 @@ class Pool:
             started = time.monotonic()
             try:
                 worker, self.graph = await Worker.start(self._opening, self._command)
-            except Refused as refused:
+            except RequestRefused as refused:
                 problem, self._failing = refused.problem, True
                 if self.trouble != problem:
                     self._log(": ".join(filter(None, ("a worker does not start", problem.detail, problem.hint))))
@@ -351,7 +353,7 @@ def request(operation: str, given: Mapping[str, Any]) -> bytes:
         return orjson.dumps({"operation": operation, "given": given})
     except (TypeError, RecursionError):
         hint = "mend the JSON: characters in Unicode, numbers up to 64 bits, nesting up to 200 levels"
-        raise Refused(Problem(422, "unusable", "the request holds values that cannot be used", hint)) from None
+        raise RequestRefused(Problem(422, "unusable", "the request holds values that cannot be used", hint)) from None
 
 
 def _away(trouble: Problem) -> Problem:

@@ -26,7 +26,7 @@ _WINDOW = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AbbreviationMeaning:
     """What an abbreviation may mean: an HPO id (or :data:`NONE`), its name, and the words that decide for it."""
 
     id: str
@@ -40,21 +40,21 @@ class Use:
 
     start: int
     end: int
-    reading: Reading
+    reading: AbbreviationMeaning
 
 
 @cache
-def readings() -> dict[str, tuple[Reading, ...]]:
+def readings() -> dict[str, tuple[AbbreviationMeaning, ...]]:
     """Return the readings of each abbreviation.
 
     Example:
         >>> [reading.name for reading in readings()["RP"]]
         ['Rod-cone dystrophy', 'Raynaud phenomenon']
     """
-    found: dict[str, list[Reading]] = {}
+    found: dict[str, list[AbbreviationMeaning]] = {}
     for short, id, name, words in read_table(Path(__file__).with_name("abbreviations.tsv")):
         cues = frozenset() if words == "-" else frozenset(words.split())
-        found.setdefault(short, []).append(Reading(id, name, cues))
+        found.setdefault(short, []).append(AbbreviationMeaning(id, name, cues))
     return {short: tuple(each) for short, each in found.items()}
 
 
@@ -85,7 +85,7 @@ def uses(text: str, introduced: Set[str] = frozenset()) -> tuple[list[Use], list
     return found, list(issues.values())
 
 
-def _decided(text: str, match: re.Match[str], known: Sequence[Reading]) -> Reading | None:
+def _decided(text: str, match: re.Match[str], known: Sequence[AbbreviationMeaning]) -> AbbreviationMeaning | None:
     """The reading that has most of its words near the abbreviation; one reading without words needs none."""
     if len(known) == 1 and not known[0].words:
         return known[0]
@@ -103,7 +103,7 @@ def _nearby(text: str, match: re.Match[str]) -> Iterator[str]:
         yield from word.split("-") if "-" in word else ()
 
 
-def _undecided(match: re.Match[str], known: Sequence[Reading]) -> Issue:
+def _undecided(match: re.Match[str], known: Sequence[AbbreviationMeaning]) -> Issue:
     named = " or ".join(reading.name for reading in known)
     where = f"characters {match.start()}-{match.end()}"
     return Issue("warning", where, f"{match.group()!r} may be {named}", "not read; write it out, or give the HPO id")

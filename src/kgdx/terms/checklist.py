@@ -33,7 +33,7 @@ _BEFORE, _BEHIND = 12, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChecklistAnswer:
     """What is answered of a finding.
 
     Attributes:
@@ -67,7 +67,7 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
-def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Answer]:
+def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, ChecklistAnswer]:
     """Return what is answered of findings, by the number of the span; those without an answer are left out.
 
     An empty box says that a finding is absent where another box is ticked.
@@ -76,9 +76,9 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Answer]
         >>> [str(each.status) for _, each in sorted(answers("Fever: no, [x] cough", [(0, 5), (15, 20)]).items())]
         ['absent', 'present']
     """
-    told: dict[int, Answer] = {}
+    told: dict[int, ChecklistAnswer] = {}
     empty: list[int] = []
-    following: tuple[int, Answer | None] = (len(text) + 1, None)
+    following: tuple[int, ChecklistAnswer | None] = (len(text) + 1, None)
     for number in sorted(range(len(spans)), key=lambda number: spans[number], reverse=True):
         start, end = spans[number]
         if end <= start:
@@ -94,31 +94,31 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Answer]
             continue
         before = text[max(0, start - _BEFORE) : start]
         if _TICKED.search(before):
-            told[number] = Answer(Status.PRESENT, start, start)
+            told[number] = ChecklistAnswer(Status.PRESENT, start, start)
         elif _CROSSED.search(before):
-            told[number] = Answer(Status.ABSENT, start, start)
+            told[number] = ChecklistAnswer(Status.ABSENT, start, start)
         elif _EMPTY.search(before):
             empty.append(number)
     if empty:
         status = Status.ABSENT if _TICK.search(text) else Status.UNKNOWN
-        told.update((number, Answer(status, spans[number][0], spans[number][0])) for number in empty)
+        told.update((number, ChecklistAnswer(status, spans[number][0], spans[number][0])) for number in empty)
     return told
 
 
-def _ticked_behind(text: str, start: int, end: int) -> Answer | None:
+def _ticked_behind(text: str, start: int, end: int) -> ChecklistAnswer | None:
     """A tick or cross behind a finding, in a line whose first one stands behind a word: "fits ✓ fever ✗"."""
     found = _SIGN.match(text, end)
     first = found and _SIGN_OR_WORD.search(text, text.rfind("\n", 0, start) + 1)
     if not found or not first or not first.group().isalnum():
         return None
-    return Answer(Status.PRESENT if found["tick"] else Status.ABSENT, found.start(), found.end())
+    return ChecklistAnswer(Status.PRESENT if found["tick"] else Status.ABSENT, found.start(), found.end())
 
 
-def _behind(text: str, end: int) -> Answer | None:
+def _behind(text: str, end: int) -> ChecklistAnswer | None:
     found = _pattern().match(text, end, min(len(text), end + _BEHIND))
     if not found:
         return None
     group = found.lastgroup or "said"
     said = found[group].lower()
     status = Status.ABSENT if group == "said" else _answers()[said]
-    return Answer(status, found.start(group), found.end(group), group != "beside")
+    return ChecklistAnswer(status, found.start(group), found.end(group), group != "beside")

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, cast
 from kgdx.errors import UsageError
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.documents import READERS, Unreadable, clean, parts_of
-from kgdx.terms.text_index import Place, Record
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_index import Place, TextRecord
+from kgdx.terms.text_segment import TextPiece
 
 MAX_CHARS = 1_000
 """Characters of a piece of a document at most."""
@@ -60,20 +60,20 @@ def cut(text: str, longest: int = MAX_CHARS) -> Iterator[str]:
         yield held
 
 
-def pieces_of(id: str, title: str, text: str, source: str, longest: int = MAX_CHARS) -> Iterator[Piece]:
+def pieces_of(id: str, title: str, text: str, source: str, longest: int = MAX_CHARS) -> Iterator[TextPiece]:
     """Return the pieces of one text; of one without text its title."""
     number = 0
     for number, part in enumerate(cut(text, longest), 1):
-        yield Piece(id if number == 1 else f"{id}#{number}", title, part, source)
+        yield TextPiece(id if number == 1 else f"{id}#{number}", title, part, source)
     if not number and title:
-        yield Piece(id, title, "", source)
+        yield TextPiece(id, title, "", source)
 
 
-class Refused(Exception):
+class RefusedLine(Exception):
     """A line that is no chunk; its words fit others too."""
 
 
-def chunk(line: bytes, source: str) -> tuple[Piece, ...]:
+def chunk(line: bytes, source: str) -> tuple[TextPiece, ...]:
     """Return the pieces of a line: one, unless the chunk is longer than any of a corpus should be.
 
     Args:
@@ -89,7 +89,7 @@ def chunk(line: bytes, source: str) -> tuple[Piece, ...]:
     if isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
     if not isinstance(id, str) or not id.strip():
-        raise Refused("no id")
+        raise RefusedLine("no id")
     title = row.get("title") or ""
     text = row.get("content")
     if text is None:
@@ -97,26 +97,26 @@ def chunk(line: bytes, source: str) -> tuple[Piece, ...]:
         if isinstance(text, str) and isinstance(title, str) and title and text.startswith(title):
             text = text[len(title) :].lstrip(". ")
     if text is None:
-        raise Refused("neither content nor contents")
+        raise RefusedLine("neither content nor contents")
     if not isinstance(text, str) or not isinstance(title, str):
-        raise Refused("a title or content that is no text")
+        raise RefusedLine("a title or content that is no text")
     id, title, text = clean(id), clean(title), clean(text).strip()
     if not text and not title:
-        raise Refused("no text")
+        raise RefusedLine("no text")
     if len(text) > MAX_CHUNK:
         return tuple(pieces_of(id, title, text, source, MAX_CHUNK))
-    return (Piece(id, title, text, source),)
+    return (TextPiece(id, title, text, source),)
 
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise Refused("no UTF-8") from None
+        raise RefusedLine("no UTF-8") from None
     except (ValueError, RecursionError):
-        raise Refused("no JSON") from None
+        raise RefusedLine("no JSON") from None
     if not isinstance(row, dict):
-        raise Refused("no object")
+        raise RefusedLine("no object")
     return row
 
 
@@ -190,7 +190,7 @@ class Corpus:
                 found[file.suffix.lower().lstrip(".").upper()] += 1
         return dict(found)
 
-    def records(self, start: Place) -> Iterator[Record]:
+    def records(self, start: Place) -> Iterator[TextRecord]:
         """Read from a place on; files before it are not opened."""
         for number in range(start[0], len(self.files)):
             file, first = self.files[number], start[1] if number == start[0] else 0
@@ -200,7 +200,7 @@ class Corpus:
             elif not first:
                 yield self._document(file, name, (number, 0))
 
-    def _lines(self, file: Path, name: str, number: int, first: int) -> Iterator[Record]:
+    def _lines(self, file: Path, name: str, number: int, first: int) -> Iterator[TextRecord]:
         row = -1
         try:
             with _opened(file) as stream:
@@ -209,28 +209,28 @@ class Corpus:
                         continue
                     try:
                         pieces = chunk(line, self.tag) if line is not None else _too_long()
-                        yield Record((number, row), pieces, where=f"{name}:{row + 1}")
-                    except Refused as error:
-                        yield Record((number, row), (), str(error), f"{name}:{row + 1}: {error}")
+                        yield TextRecord((number, row), pieces, where=f"{name}:{row + 1}")
+                    except RefusedLine as error:
+                        yield TextRecord((number, row), (), str(error), f"{name}:{row + 1}: {error}")
         except (OSError, EOFError, zlib.error) as error:
             what = "a damaged file" if file.suffix == ".gz" else "a file that cannot be read"
             reason = (getattr(error, "strerror", None) or str(error)).strip()
             if row + 1 >= first:
-                yield Record((number, row + 1), (), what, f"{name}:{row + 2}: {what} ({reason})")
+                yield TextRecord((number, row + 1), (), what, f"{name}:{row + 2}: {what} ({reason})")
 
-    def _document(self, file: Path, name: str, at: Place) -> Record:
+    def _document(self, file: Path, name: str, at: Place) -> TextRecord:
         try:
             parts = parts_of(file)
         except Unreadable as error:
-            return Record(at, (), str(error), f"{name}: {error}")
+            return TextRecord(at, (), str(error), f"{name}: {error}")
         except OSError as error:
             what = "a file that cannot be read"
-            return Record(at, (), what, f"{name}: {what} ({error.strerror})")
+            return TextRecord(at, (), what, f"{name}: {what} ({error.strerror})")
         title = clean(file.stem)
         pieces = [
             piece for part, text in parts for piece in pieces_of(f"{self.tag}:{name}{part}", title, text, self.tag)
         ]
-        return Record(at, tuple(piece for piece in pieces if piece.text), where=name)
+        return TextRecord(at, tuple(piece for piece in pieces if piece.text), where=name)
 
     def _name(self, file: Path) -> str:
         return clean(file.relative_to(self.folder).as_posix())
@@ -259,13 +259,13 @@ def _limited(stream: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def _too_long() -> tuple[Piece, ...]:
-    raise Refused(f"a line longer than {MAX_LINE >> 20} MiB")
+def _too_long() -> tuple[TextPiece, ...]:
+    raise RefusedLine(f"a line longer than {MAX_LINE >> 20} MiB")
 
 
 def _first_kind(file: Path) -> str:
     try:
         with _opened(file) as stream:
             return kind_of(_object(next(iter(_limited(stream))) or b""))
-    except (OSError, EOFError, zlib.error, StopIteration, Refused):
+    except (OSError, EOFError, zlib.error, StopIteration, RefusedLine):
         return "chunks"

@@ -18,7 +18,7 @@ from kgdx.terms.normalise import read_table
 _CHOICE = lazy_pattern(r"\(([^()]*)\)")
 
 
-class Wording(NamedTuple):
+class EverydayWording(NamedTuple):
     """A wording that HPO lacks.
 
     Attributes:
@@ -35,17 +35,17 @@ class Wording(NamedTuple):
 
 
 @cache
-def chinese_wordings() -> dict[str, Wording]:
+def chinese_wordings() -> dict[str, EverydayWording]:
     """Return wordings of everyday and clinical Chinese that translations lack, by phrase.
 
     Example:
         >>> chinese_wordings()["听力正常"].absent
         True
     """
-    found: dict[str, Wording] = {}
+    found: dict[str, EverydayWording] = {}
     for pattern, id, _, *note in read_table(Path(__file__).with_name("lay_zh.tsv")):
         for phrase in spelt_out(pattern):
-            found.setdefault(phrase, Wording(phrase, id, False, note == ["absent"]))
+            found.setdefault(phrase, EverydayWording(phrase, id, False, note == ["absent"]))
     return found
 
 
@@ -60,17 +60,17 @@ def lay_wordings() -> Iterator[tuple[str, str]]:
 
 
 @cache
-def english_wordings() -> dict[str, Wording]:
+def english_wordings() -> dict[str, EverydayWording]:
     """Return wordings of everyday and clinical English that HPO lacks, by phrase.
 
     Example:
         >>> english_wordings()["afebrile"].absent
         True
     """
-    found: dict[str, Wording] = {}
+    found: dict[str, EverydayWording] = {}
     for pattern, id, _, note in read_table(Path(__file__).with_name("lay_en.tsv")):
         for phrase in spelt_out(pattern):
-            found.setdefault(phrase, Wording(phrase, id, note == "alone", note == "absent"))
+            found.setdefault(phrase, EverydayWording(phrase, id, note == "alone", note == "absent"))
     return found
 
 

@@ -26,8 +26,8 @@ from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.given_terms import resolved
 from kgdx.terms.headings import patients
 from kgdx.terms.matcher import (
-    Choice,
     Lexicon,
+    TermChoice,
     choose,
     find_coordinated,
     find_modified,
@@ -44,7 +44,7 @@ from kgdx.terms.unread import unread, with_values
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.terms.encoder import Encoder
-    from kgdx.terms.phrase_vectors import Meaning
+    from kgdx.terms.phrase_vectors import PhraseVectors
 
 _ID = lazy_pattern(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _ACRONYM = lazy_pattern(r"\(([A-Z][A-Za-z]{1,6})\)")
@@ -87,7 +87,7 @@ class Extractor:
     lengths: tuple[int, ...]
     named_in_chinese: bool
     spelling: Spelling
-    meaning: Meaning | None = None
+    meaning: PhraseVectors | None = None
     symptoms: Set[str] = frozenset()
 
     @classmethod
@@ -118,9 +118,9 @@ class Extractor:
             raise StoreError(f"the text dictionary in {folder} is damaged ({error})", hint=hint) from error
         if encoder is None:
             return reader
-        from kgdx.terms.phrase_vectors import Meaning
+        from kgdx.terms.phrase_vectors import PhraseVectors
 
-        return replace(reader, meaning=Meaning.open(snapshot, encoder, progress))
+        return replace(reader, meaning=PhraseVectors.open(snapshot, encoder, progress))
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a text, in its order.
@@ -242,7 +242,7 @@ class Extractor:
             return _phrases()[-number - 1]
         return self.terms.label(int(self.english.terms[position]), number)
 
-    def _finding(self, text: str, choice: Choice) -> Finding:
+    def _finding(self, text: str, choice: TermChoice) -> Finding:
         exact = choice.exact and choice.rank < 2 and not choice.corrected
         score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
         wording = english_wordings().get(choice.label)

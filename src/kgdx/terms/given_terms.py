@@ -17,7 +17,7 @@ from kgdx.terms.tokens import words
 
 if TYPE_CHECKING:
     from kgdx.terms.phenotypes import Terms
-    from kgdx.terms.phrase_vectors import Meaning
+    from kgdx.terms.phrase_vectors import PhraseVectors
 
 _HPO_ID = lazy_pattern(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
 _DIGITS = 7
@@ -39,7 +39,7 @@ class NameReader(Protocol):
     def terms(self) -> Terms: ...
 
     @property
-    def meaning(self) -> Meaning | None: ...
+    def meaning(self) -> PhraseVectors | None: ...
 
     def named(self, text: str, language: str | None = None) -> list[Finding]: ...
 

@@ -56,7 +56,7 @@ _PHRASE_ENDS = "\x01"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NotePart:
     """A part of a note.
 
     Attributes:
@@ -93,7 +93,7 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[NotePart]:
     """Return the parts of a text that stand under headings, in its order; what stands before the first is none.
 
     Example:
@@ -108,11 +108,11 @@ def parts(text: str) -> list[Part]:
     result = []
     for number, (start, body, kind) in enumerate(found):
         after = found[number + 1][0] if number + 1 < len(found) else len(text)
-        result.append(Part(start, body, _end(plain, body, after, kind), kind))
+        result.append(NotePart(start, body, _end(plain, body, after, kind), kind))
     return result
 
 
-def kind_at(known: Sequence[Part], place: int) -> str:
+def kind_at(known: Sequence[NotePart], place: int) -> str:
     """Return the kind of the part that a place lies in; ``patient`` outside all."""
     at = bisect_right(known, place, key=lambda part: part.start) - 1
     return known[at].kind if at >= 0 and place < known[at].end else "patient"

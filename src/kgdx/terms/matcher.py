@@ -25,7 +25,7 @@ from kgdx.terms.dictionary import (
 )
 from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
-from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, Words, scan
+from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, ContentWords, scan
 
 _HEDGES = word_list("hedge")
 _AS_NOUN, _DETERMINERS = word_list("as_noun"), word_list("determiner")
@@ -45,7 +45,7 @@ _CHROMOSOMAL = (["short", "arm"], ["long", "arm"])
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TermMatch:
     """A name found in a text.
 
     Attributes:
@@ -64,11 +64,11 @@ class Match:
         return self.end - self.start
 
 
-def hashes_of(found: Words) -> npt.NDArray[np.int64]:
+def hashes_of(found: ContentWords) -> npt.NDArray[np.int64]:
     return np.array([word_hash(word) for word in found.folded], np.int64)
 
 
-def find_windows(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
+def find_windows(found: ContentWords, hashes: npt.NDArray[np.int64], entries: Entries) -> list[TermMatch]:
     """Return every run of words within a clause that is a name; runs over commas only where the name has one too."""
     count = len(found)
     if not count or not len(entries.joined):  # a graph without phenotypes has no names of any
@@ -86,11 +86,11 @@ def find_windows(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) 
         at = entries.find(keys)
         crossing = soft[end] > soft[start + 1]
         for index in np.flatnonzero((at >= 0) & (~crossing | entries.joined[at])).tolist():
-            matches.append(Match(int(start[index]), int(end[index]), int(at[index])))
+            matches.append(TermMatch(int(start[index]), int(end[index]), int(at[index])))
     return matches
 
 
-def find_modified(found: Words, hashes: npt.NDArray[np.int64], entries: Entries) -> list[Match]:
+def find_modified(found: ContentWords, hashes: npt.NDArray[np.int64], entries: Entries) -> list[TermMatch]:
     """Return names inside which an adjective of side or degree stands ("hypoplastic left thumb")."""
     kept = [index for index, word in enumerate(found.folded) if word not in MODIFIERS]
     if len(kept) == len(found) or len(kept) < 2:
@@ -105,11 +105,13 @@ def find_modified(found: Words, hashes: npt.NDArray[np.int64], entries: Entries)
         start, end = kept[match.start], kept[match.end - 1] + 1
         left_out = [index for index in range(start, end) if found.folded[index] in MODIFIERS]
         if left_out and left_out[-1] - left_out[0] < len(left_out):  # one run of them: "bruises really easily"
-            matches.append(Match(start, end, match.entry, (left_out[0], left_out[-1] + 1)))
+            matches.append(TermMatch(start, end, match.entry, (left_out[0], left_out[-1] + 1)))
     return matches
 
 
-def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entries, whole: list[Match]) -> list[Match]:
+def find_coordinated(
+    found: ContentWords, hashes: npt.NDArray[np.int64], entries: Entries, whole: list[TermMatch]
+) -> list[TermMatch]:
     """Return names of which conjuncts part the words.
 
     Args:
@@ -133,7 +135,7 @@ def find_coordinated(found: Words, hashes: npt.NDArray[np.int64], entries: Entri
         own = (start, gap_start) if parting[gap_start] == SOFT else (gap_end, end)
         sure = _HEDGES.isdisjoint(found.folded[gap_start:gap_end])
         if sure and own not in complete and not _cuts(whole, start, gap_start, gap_end, end):
-            matches.append(Match(start, end, int(at[index]), (gap_start, gap_end)))
+            matches.append(TermMatch(start, end, int(at[index]), (gap_start, gap_end)))
     return matches
 
 
@@ -183,7 +185,7 @@ def _shared_start(parting: list[int], place: int, low: int, high: int) -> Iterat
                 break
 
 
-def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int) -> bool:
+def _cuts(whole: list[TermMatch], start: int, gap_start: int, gap_end: int, end: int) -> bool:
     for match in whole:
         if match.end <= start or match.start >= end:
             continue
@@ -199,7 +201,7 @@ def _cuts(whole: list[Match], start: int, gap_start: int, gap_end: int, end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TermChoice:
     """A name in a text and the term it was taken for.
 
     Attributes:
@@ -240,7 +242,7 @@ class Lexicon:
     corrected: Set[int] = frozenset()
 
 
-def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexicon) -> list[Choice]:
+def choose(found: ContentWords, whole: list[TermMatch], split: list[TermMatch], lexicon: Lexicon) -> list[TermChoice]:
     """Return the choices in the order of the text.
 
     Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
@@ -254,7 +256,7 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexico
     """
     complete = {(match.start, match.end) for match in whole}
     owner = [-1] * len(found)
-    choices: list[Choice] = []
+    choices: list[TermChoice] = []
     for match in sorted(whole, key=lambda m: (-len(m), m.start)):
         owners = set(owner[match.start : match.end])
         if owners != {-1} and (len(owners) > 1 or -1 in owners):
@@ -271,7 +273,7 @@ def choose(found: Words, whole: list[Match], split: list[Match], lexicon: Lexico
     return sorted(set(choices), key=lambda c: (c.start, c.end, c.term, c.label))
 
 
-def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
+def _denied(found: ContentWords, match: TermMatch, complete: set[tuple[int, int]]) -> bool:
     """Whether a match is a whole finding and the word that says it is not there: "seizures (were) absent"."""
     last = match.end - 1
     linked = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
@@ -279,14 +281,14 @@ def _denied(found: Words, match: Match, complete: set[tuple[int, int]]) -> bool:
     return bool(linked or behind) and (match.start, last) in complete
 
 
-def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
+def _read(found: ContentWords, match: TermMatch, lexicon: Lexicon) -> TermChoice | None:
     entries = lexicon.entries
     start, end = int(found.starts[match.start]), int(found.ends[match.end - 1])
     kept = [i for i in range(match.start, match.end) if not match.gap[0] <= i < match.gap[1]]
     said = [found.folded[i] for i in kept]
     crossing = match.gap == (0, 0) and any(found.parting[i] >= SOFT for i in kept[1:])
     corrected = not lexicon.corrected.isdisjoint(kept)
-    best: tuple[float, Choice] | None = None
+    best: tuple[float, TermChoice] | None = None
     for position in entries.at(match.entry):
         name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
@@ -305,15 +307,15 @@ def _read(found: Words, match: Match, lexicon: Lexicon) -> Choice | None:
             continue
         value = rank - (0.5 if exact else 0.4 * _literal(said, parts))
         if best is None or value < best[0]:
-            best = value, Choice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
+            best = value, TermChoice(start, end, int(entries.terms[position]), name, exact, rank, corrected)
     return best[1] if best else None
 
 
-def _splits(found: Words, match: Match) -> bool:
+def _splits(found: ContentWords, match: TermMatch) -> bool:
     return any(found.folded[at] not in MODIFIERS for at in range(*match.gap))
 
 
-def _describes(found: Words, match: Match) -> bool:
+def _describes(found: ContentWords, match: TermMatch) -> bool:
     """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
     after = match.end
     if after >= len(found) or found.parting[after] in (LINKED, HARD):
@@ -328,7 +330,7 @@ def _describes(found: Words, match: Match) -> bool:
     return found.folded[after] not in _FOLLOWING
 
 
-def _is_no_noun(found: Words, match: Match) -> bool:
+def _is_no_noun(found: ContentWords, match: TermMatch) -> bool:
     """Whether a match is a word that names a finding behind a determiner alone, without one: "fit and well"."""
     if len(match) > 1 or found.folded[match.start] not in _AS_NOUN:
         return False
@@ -357,7 +359,7 @@ def _literal(said: list[str], parts: list[str]) -> float:
     return sum(inflection(word) in own for word in said) / len(said)
 
 
-def _runs_on(found: Words, match: Match, parts: list[str]) -> bool:
+def _runs_on(found: ContentWords, match: TermMatch, parts: list[str]) -> bool:
     """Whether the last word is an adjective of a noun that follows: "absence of retinal" before "hamartomas"."""
     after = match.end
     if len(match) < 2 or after >= len(found) or found.parting[after] != NONE:

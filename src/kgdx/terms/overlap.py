@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgdx.lazy import lazy_pattern
-from kgdx.terms.text_ranking import Ranking
+from kgdx.terms.text_ranking import SegmentRanking
 from kgdx.terms.word_index import words_of
 
 WORDS = 13
@@ -39,12 +39,12 @@ class Overlap:
 
 
 def contained_in(
-    ranking: Ranking, texts: Mapping[str, str], words: int = WORDS, sources: Sequence[str] = ()
+    ranking: SegmentRanking, texts: Mapping[str, str], words: int = WORDS, sources: Sequence[str] = ()
 ) -> dict[str, Overlap]:
     """Return which texts stand in the indexed ones, wholly or in part.
 
     Args:
-        ranking: The indexed texts, as :meth:`kgdx.terms.text_search.Texts.ranking` returns them.
+        ranking: The indexed texts, as :meth:`kgdx.terms.text_search.SearchableTexts.ranking` returns them.
         texts: Id of a text → the text, as questions by their ids.
         words: Words that must follow each other in both.
         sources: Tags of the sources to look in; all without any.
@@ -53,7 +53,7 @@ def contained_in(
         Id of each text that overlaps → the piece that shares the longest run with it, the first of equal ones.
 
     Example:
-        >>> contained_in(Ranking(()), {"q1": "Which of the following drugs causes gout in a patient with fever?"})
+        >>> contained_in(SegmentRanking(()), {"q1": "Which of the following drugs causes gout in a man with fever?"})
         {}
     """
     found = {}
@@ -68,7 +68,7 @@ def _tokens(text: str) -> list[str]:
     return words_of(_SPACED.sub(r" \1 ", text))
 
 
-def _longest(ranking: Ranking, told: list[str], words: int, sources: Sequence[str]) -> Overlap | None:
+def _longest(ranking: SegmentRanking, told: list[str], words: int, sources: Sequence[str]) -> Overlap | None:
     runs = {tuple(told[at : at + words]) for at in range(len(told) - words + 1)}
     best: Overlap | None = None
     seen: set[tuple[int, int]] = set()

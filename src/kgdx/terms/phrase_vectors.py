@@ -36,7 +36,7 @@ _OPPOSED = tuple(zip(_CONTRARY[::2], _CONTRARY[1::2], strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class PhraseVectors:
     """The terms' names as vectors; synonyms bring more wrong matches than right ones.
 
     Attributes:
@@ -50,7 +50,7 @@ class Meaning:
     terms: Rows
 
     @classmethod
-    def open(cls, snapshot: Snapshot, encoder: Encoder, progress: Callable[[str], None] | None = None) -> Meaning:
+    def open(cls, snapshot: Snapshot, encoder: Encoder, progress: Callable[[str], None] | None = None) -> PhraseVectors:
         """Open the vectors of a snapshot's names, encoding them first if that was not done yet.
 
         Args:

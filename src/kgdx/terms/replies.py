@@ -21,7 +21,7 @@ _BREAK = lazy_pattern(r"\s*(?:[,.;:!，。；：！、–—-]+|(?=\bbut\b)|(?=�
 _HAN = lazy_pattern(f"[{CJK}]")
 
 
-class Said(NamedTuple):
+class ReplyMeaning(NamedTuple):
     """What an answer says.
 
     Attributes:
@@ -35,7 +35,7 @@ class Said(NamedTuple):
     dated: bool = False
 
 
-def read_reply(text: str) -> Said:
+def read_reply(text: str) -> ReplyMeaning:
     """Read how an answer begins.
 
     Example:
@@ -47,19 +47,19 @@ def read_reply(text: str) -> Said:
     words = text.strip()
     folded = words.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").rstrip(".。!！ ")
     if not folded:
-        return Said("unknown" if not words else "")
+        return ReplyMeaning("unknown" if not words else "")
     for phrase, meaning, alone in _openings():
         if folded == phrase:
-            return Said(meaning)
+            return ReplyMeaning(meaning)
         if meaning in COMMANDS or not folded.startswith(phrase):
             continue
         behind = words[len(phrase) :]
         mark = _BREAK.match(behind)
         if mark is not None:
-            return Said(meaning, behind[mark.end() :], dated(behind))
+            return ReplyMeaning(meaning, behind[mark.end() :], dated(behind))
         if not alone and (behind[:1].isspace() or _HAN.match(phrase)):
-            return Said(meaning, behind.strip(), dated(behind))
-    return Said("", words, dated(words))
+            return ReplyMeaning(meaning, behind.strip(), dated(behind))
+    return ReplyMeaning("", words, dated(words))
 
 
 def dated(words: str) -> bool:

@@ -25,7 +25,7 @@ from kgdx.files import known
 from kgdx.files.locks import take
 from kgdx.files.private import private_file, private_folder
 from kgdx.terms.text_ranking import Parameters
-from kgdx.terms.text_segment import Piece, Segment, digests_of, merge, write
+from kgdx.terms.text_segment import TextPiece, TextSegment, digests_of, merge, write
 from kgdx.terms.word_index import VERSION
 
 SCHEMA = "kgdx.texts/2"
@@ -43,24 +43,24 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TextRecord:
     """What was read at a place: a line of a file or a whole document; one without pieces was refused for a reason."""
 
     at: Place
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[TextPiece, ...] = ()
     reason: str = ""
     where: str = ""
 
 
-Records = Callable[[Place], Iterator[Record]]
+Records = Callable[[Place], Iterator[TextRecord]]
 """Reads all records from a place on, in an order that never changes."""
 
 
-def plain(pieces: Callable[[], Iterator[Piece]]) -> Records:
+def plain(pieces: Callable[[], Iterator[TextPiece]]) -> Records:
     """Return a reader of pieces that are quickly made again, each a record of its own."""
 
-    def records(start: Place) -> Iterator[Record]:
-        return (Record((0, row), (piece,)) for row, piece in enumerate(pieces()) if row >= start[1])
+    def records(start: Place) -> Iterator[TextRecord]:
+        return (TextRecord((0, row), (piece,)) for row, piece in enumerate(pieces()) if row >= start[1])
 
     return records
 
@@ -167,14 +167,14 @@ def _make(work: Path, fingerprint: str, records: Records, say: Tell, sizes: Size
     for name in ("whole", "shards"):
         private_folder(work / name)
     shutil.rmtree(work / "whole" / "unfinished", ignore_errors=True)
-    segments = [Segment(each) for each in sorted((work / "whole").glob("0*"))]
+    segments = [TextSegment(each) for each in sorted((work / "whole").glob("0*"))]
     merged = segments[-1].about["shards"] if segments else 0
     shards = []
     for each in sorted((work / "shards").glob("0*")):
         if int(each.name) < merged:  # its segment was finished, and the removal not
             shutil.rmtree(each)
         else:
-            shards.append(Segment(each))
+            shards.append(TextSegment(each))
     last = shards[-1] if shards else segments[-1] if segments else None
     start: Place = tuple(last.about["after"]) if last else (0, 0)
     begin, read = time.monotonic(), 0
@@ -183,7 +183,7 @@ def _make(work: Path, fingerprint: str, records: Records, say: Tell, sizes: Size
         new, about = _unlike_before(batch, [*segments, *shards])
         digests = digests_of(record.pieces[0].id for record in new)
         write(work / "shards" / f"{number:06d}", [piece for record in new for piece in record.pieces], digests, about)
-        shards.append(Segment(work / "shards" / f"{number:06d}"))
+        shards.append(TextSegment(work / "shards" / f"{number:06d}"))
         read += len(batch)
         done, rate = sum(map(len, [*segments, *shards])), read / (time.monotonic() - begin)
         say(f"{done:,} pieces, {rate:,.0f} records a second")
@@ -195,7 +195,7 @@ def _make(work: Path, fingerprint: str, records: Records, say: Tell, sizes: Size
         _merge(work, len(segments), shards, merged + len(shards))
 
 
-def _merge(work: Path, number: int, shards: Sequence[Segment], last: int) -> Segment:
+def _merge(work: Path, number: int, shards: Sequence[TextSegment], last: int) -> TextSegment:
     tally = Tally()
     for shard in shards:
         tally.add(Tally(**shard.about["tally"]))
@@ -203,15 +203,15 @@ def _merge(work: Path, number: int, shards: Sequence[Segment], last: int) -> Seg
     merge(work / "whole" / f"{number:06d}", shards, about)
     shutil.rmtree(work / "shards")
     private_folder(work / "shards")
-    return Segment(work / "whole" / f"{number:06d}")
+    return TextSegment(work / "whole" / f"{number:06d}")
 
 
 def _document(tally: Tally) -> dict[str, Any]:
     return {name: getattr(tally, name) for name in Tally.__slots__}
 
 
-def _batches(records: Iterator[Record], size: int) -> Iterator[list[Record]]:
-    held: list[Record] = []
+def _batches(records: Iterator[TextRecord], size: int) -> Iterator[list[TextRecord]]:
+    held: list[TextRecord] = []
     pieces = 0
     for record in records:
         held.append(record)
@@ -223,7 +223,9 @@ def _batches(records: Iterator[Record], size: int) -> Iterator[list[Record]]:
         yield held
 
 
-def _unlike_before(batch: Sequence[Record], before: Sequence[Segment]) -> tuple[list[Record], dict[str, object]]:
+def _unlike_before(
+    batch: Sequence[TextRecord], before: Sequence[TextSegment]
+) -> tuple[list[TextRecord], dict[str, object]]:
     """The records of a batch that are kept, and what its shard's card says; an id that was there before is refused."""
     given = [record for record in batch if record.pieces]
     digests = digests_of(record.pieces[0].id for record in given)
@@ -251,7 +253,7 @@ def _finish(work: Path, fingerprint: str, parameters: Parameters) -> None:
     tally, pieces = Tally(), 0
     names = sorted(each.name for each in folder.glob("0*"))
     for name in names:
-        segment = Segment(folder / name)
+        segment = TextSegment(folder / name)
         tally.add(Tally(**segment.about["tally"]))
         pieces += len(segment)
     files = known.known(folder, [each for each in known.listed(folder) if each != CARD])
@@ -275,7 +277,7 @@ class TextIndex:
         self.card: dict[str, Any] = json.loads((folder / CARD).read_bytes())
         try:
             parameters = Parameters(self.card["k1"], self.card["b"])
-            self.segments = [(Segment(folder / name), parameters) for name in self.card["segments"]]
+            self.segments = [(TextSegment(folder / name), parameters) for name in self.card["segments"]]
         except (OSError, ValueError, KeyError, pa.ArrowException) as error:
             message = f"the texts' index {folder} is damaged ({error})"
             raise StaleSnapshotError(message, hint="make it again with `kgdx index`") from error

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, greatest
-from kgdx.terms.text_segment import Piece, Segment, keys_of
+from kgdx.terms.text_segment import TextPiece, TextSegment, keys_of
 from kgdx.terms.word_index import rarity, words_of
 
 NUMERAL = 0.25
@@ -51,14 +51,14 @@ class _Word(NamedTuple):
     most: float
 
 
-class Ranking:
+class SegmentRanking:
     """Segments that answer as one index.
 
     Args:
         segments: Each with the parameters by which its pieces are weighed.
     """
 
-    def __init__(self, segments: Sequence[tuple[Segment, Parameters]]) -> None:
+    def __init__(self, segments: Sequence[tuple[TextSegment, Parameters]]) -> None:
         self.segments = [segment for segment, _ in segments]
         self._size = sum(map(len, self.segments))
         mean = max(sum(segment.total for segment in self.segments) / max(self._size, 1), 1e-9)
@@ -73,7 +73,7 @@ class Ranking:
     def __len__(self) -> int:
         return self._size
 
-    def search(self, query: str, sources: Sequence[str], limit: int) -> list[tuple[Piece, float]]:
+    def search(self, query: str, sources: Sequence[str], limit: int) -> list[tuple[TextPiece, float]]:
         """Return the best pieces with their scores, those of equal score in the order of the segments.
 
         Nothing is found where no piece has any of the words that would tell one text from another, but only such as
@@ -105,7 +105,7 @@ class Ranking:
             found.append(scores)
         return np.concatenate(found)
 
-    def unlike(self, query: str, sources: Sequence[str], count: int, choice: np.random.Generator) -> list[Piece]:
+    def unlike(self, query: str, sources: Sequence[str], count: int, choice: np.random.Generator) -> list[TextPiece]:
         """Return pieces that share no word with a query, drawn at random."""
         none = self.scores(query) == 0
         first = np.cumsum([0, *map(len, self.segments)])

@@ -18,8 +18,8 @@ from kgdx.terms.corpora import FETCHED, Corpus, pieces_of
 from kgdx.terms.documents import clean
 from kgdx.terms.encoder import CachedEncoder
 from kgdx.terms.text_index import CARD, Tell, TextIndex, build, plain, stale
-from kgdx.terms.text_ranking import Parameters, Ranking
-from kgdx.terms.text_segment import Piece
+from kgdx.terms.text_ranking import Parameters, SegmentRanking
+from kgdx.terms.text_segment import TextPiece
 
 if TYPE_CHECKING:
     from kgdx.graph.protocol import Exports
@@ -64,7 +64,7 @@ TEXTS = {
 """Class → its name, its source and what says something in words."""
 
 
-def graph_pieces(store: Exports, labels: Iterable[str] = TEXTS) -> Iterator[Piece]:
+def graph_pieces(store: Exports, labels: Iterable[str] = TEXTS) -> Iterator[TextPiece]:
     """Return the texts of a graph: documents, titles of publications, what sources say of diseases and findings."""
     for label in labels:
         columns = TEXTS[label]
@@ -124,7 +124,7 @@ def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters:
     for each in fetched:
         digest.update(f"{each.pmid}\0{each.title}\0{each.abstract}\0".encode(errors="replace"))
 
-    def pieces() -> Iterator[Piece]:
+    def pieces() -> Iterator[TextPiece]:
         for each in fetched:
             yield from pieces_of(f"PMID:{each.pmid}", clean(each.title), clean(each.abstract), FETCHED)
 
@@ -133,7 +133,7 @@ def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters:
     return len(fetched)
 
 
-class Texts:
+class SearchableTexts:
     """All texts that can be searched.
 
     Args:
@@ -200,7 +200,7 @@ class Texts:
             found = sorted(near, key=lambda each: -each[1])
         return tuple((*piece, round(score, 4)) for piece, score in found[:limit])
 
-    def ranking(self, sources: Sequence[str] = ()) -> Ranking:
+    def ranking(self, sources: Sequence[str] = ()) -> SegmentRanking:
         """Return the ranking over the indexes that hold sources, which answer as one."""
         indexes = self._indexes()
         unknown = [each for each in sources if not any(each in index.sources for index in indexes)]
@@ -211,8 +211,8 @@ class Texts:
             tuple(at for at, each in enumerate(indexes) if not sources or {*sources} & {*each.sources})
         )
 
-    def _ranking(self, chosen: tuple[int, ...]) -> Ranking:
-        return Ranking([segment for at in chosen for segment in self._indexes()[at].segments])
+    def _ranking(self, chosen: tuple[int, ...]) -> SegmentRanking:
+        return SegmentRanking([segment for at in chosen for segment in self._indexes()[at].segments])
 
     def _indexes(self) -> list[TextIndex]:
         if self._opened is None:

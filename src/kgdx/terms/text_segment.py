@@ -20,7 +20,7 @@ import pyarrow as pa
 from kgdx.arrays.sparse import Ints, mapped
 from kgdx.files import known
 from kgdx.files.private import private_folder
-from kgdx.terms.word_index import Vocabulary, counted, words_of
+from kgdx.terms.word_index import WordNumbers, counted, words_of
 
 TEXTS, ABOUT = "texts.arrow", "about.json"
 ARRAYS = ("words", "start", "text", "tf", "length", "source", "ids")
@@ -31,7 +31,7 @@ MOST = 255
 _KEY, _HEAD = 24, 8
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of a text.
 
     Attributes:
@@ -47,7 +47,7 @@ class Piece(NamedTuple):
     source: str
 
 
-_SCHEMA = pa.schema([(name, pa.string()) for name in Piece._fields])
+_SCHEMA = pa.schema([(name, pa.string()) for name in TextPiece._fields])
 
 
 def keys_of(words: Iterable[str]) -> Ints:
@@ -72,7 +72,7 @@ def digests_of(ids: Iterable[str]) -> Ints:
     return np.frombuffer(made, "<u8")
 
 
-def write(folder: Path, pieces: Sequence[Piece], ids: Ints, about: dict[str, object]) -> None:
+def write(folder: Path, pieces: Sequence[TextPiece], ids: Ints, about: dict[str, object]) -> None:
     """Write a segment of pieces, in one step.
 
     Args:
@@ -81,7 +81,7 @@ def write(folder: Path, pieces: Sequence[Piece], ids: Ints, about: dict[str, obj
         ids: Digests of the ids of its records.
         about: Said of it in its card.
     """
-    vocabulary = Vocabulary()
+    vocabulary = WordNumbers()
     length = np.zeros(len(pieces), np.int32)
 
     def told() -> Iterable[Sequence[str]]:
@@ -117,7 +117,7 @@ def write(folder: Path, pieces: Sequence[Piece], ids: Ints, about: dict[str, obj
         (new / ABOUT).write_text(json.dumps({**about, "sources": sources}, ensure_ascii=False), encoding="utf-8")
 
 
-def merge(folder: Path, parts: Sequence[Segment], about: dict[str, object]) -> None:
+def merge(folder: Path, parts: Sequence[TextSegment], about: dict[str, object]) -> None:
     """Write one segment that holds several, in one step; its entries are in memory, 5 bytes each."""
     words = np.unique(np.concatenate([part.words for part in parts])) if parts else keys_of(())
     number = [np.searchsorted(words, part.words) for part in parts]
@@ -174,7 +174,7 @@ class _Whole:
             known.place(self._new, self._folder)
 
 
-class Segment:
+class TextSegment:
     """A segment, opened for reading; nothing of its pieces is read before it is asked for.
 
     Args:
@@ -210,8 +210,8 @@ class Segment:
     def entries(self, word: int) -> slice:
         return slice(int(self.start[word]), int(self.start[word + 1]))
 
-    def pieces(self, rows: Iterable[int]) -> list[Piece]:
-        return [Piece(**row) for at in rows for row in self.table.slice(at, 1).to_pylist()]
+    def pieces(self, rows: Iterable[int]) -> list[TextPiece]:
+        return [TextPiece(**row) for at in rows for row in self.table.slice(at, 1).to_pylist()]
 
     def of(self, sources: Sequence[str]) -> Ints | None:
         """Return which pieces are of sources; ``None`` where all are."""

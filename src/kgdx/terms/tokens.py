@@ -53,7 +53,7 @@ the end of a clause, a bracket, a new item."""
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ContentWords:
     """The content words of a text: function words are left out, conjunctions only part their neighbours.
 
     Attributes:
@@ -74,7 +74,7 @@ class Words:
         return len(self.folded)
 
 
-def words(text: str) -> Words:
+def words(text: str) -> ContentWords:
     """Split a text into its content words.
 
     Example:
@@ -83,7 +83,7 @@ def words(text: str) -> Words:
         (['seizures', 'loss', 'hearing'], [4, 3, 1])
     """
     folded, starts, ends, partings = scan(text)
-    return Words(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
+    return ContentWords(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
 
 
 def scan(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
@@ -129,7 +129,7 @@ def _uncontracted(word: str) -> str:
     return word
 
 
-def corrected(found: Words, correct: Callable[[str], str | None]) -> tuple[Words, set[int]]:
+def corrected(found: ContentWords, correct: Callable[[str], str | None]) -> tuple[ContentWords, set[int]]:
     """Return the words with misspelt ones put right, and which these are.
 
     Example:

@@ -67,7 +67,7 @@ def weights(tf: Floats, df: Floats, length: Floats, mean: float, documents: int)
     return (rarity(df, documents) * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))).astype(np.float32)
 
 
-class Vocabulary(dict[str, int]):
+class WordNumbers(dict[str, int]):
     """Words with their numbers; one that is new has the next."""
 
     def __missing__(self, word: str) -> int:
@@ -75,7 +75,7 @@ class Vocabulary(dict[str, int]):
         return number
 
 
-def counted(texts: Iterable[Sequence[str]], vocabulary: Vocabulary) -> tuple[Ints, Ints, Ints]:
+def counted(texts: Iterable[Sequence[str]], vocabulary: WordNumbers) -> tuple[Ints, Ints, Ints]:
     """Count the words of texts; words that are new join the vocabulary.
 
     Returns:
@@ -105,7 +105,7 @@ class WordIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         told = [words_of(text) for text in texts]
-        self._size, self._words = len(told), Vocabulary()
+        self._size, self._words = len(told), WordNumbers()
         word, self._text, tf = counted(told, self._words)
         self._start = np.searchsorted(word, np.arange(len(self._words) + 1))
         length = np.array([len(each) for each in told], float)

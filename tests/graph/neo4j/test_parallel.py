@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kgdx.graph.neo4j.parallel import Part, parts, write_apart
+from kgdx.graph.neo4j.parallel import SessionRows, parts, write_apart
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 
 EDGES = pa.table({"start": [f"d{n % 97}" for n in range(2_000)], "end": [f"p{n % 31}" for n in range(2_000)]})
@@ -57,7 +57,7 @@ def test_few_rows_stay_together() -> None:
 
 def test_parts_are_written_at_once_and_never_beside_one_with_the_same_lock() -> None:
     cut = parts(TABLES[2], LOOPS, 4, at_least=50)
-    running: list[Part] = []
+    running: list[SessionRows] = []
     most, guard = [0], threading.Lock()
     by_rows = {id(part.rows): part for part in cut}
     written: Counter[int] = Counter()
@@ -85,7 +85,7 @@ def test_what_fails_is_raised_and_nothing_else_is_begun() -> None:
         raise ValueError("no more room")
 
     with pytest.raises(ValueError, match="no more room"):
-        write_apart([Part(NODES.slice(at, 1)) for at in range(100)], write, session, 3)
+        write_apart([SessionRows(NODES.slice(at, 1)) for at in range(100)], write, session, 3)
     assert 1 <= len(begun) <= 3
 
 
@@ -105,6 +105,6 @@ def test_an_interruption_does_not_wait_for_a_server_that_hangs(monkeypatch: pyte
 
     monkeypatch.setattr(threading.Thread, "join", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        write_apart([Part(NODES.slice(at, 1)) for at in range(10)], write, session, 2)
+        write_apart([SessionRows(NODES.slice(at, 1)) for at in range(10)], write, session, 2)
     freed.set()
     assert len(begun) <= 2

@@ -14,7 +14,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.alignment.mappings import SOURCE, align, relations, version
 from kgdx.terms.encoder import NameEncoder, Vectors
-from kgdx.terms.names.sssom import Statement
+from kgdx.terms.names.sssom import MappingStatement
 from terms.names.named import findings, nodes, same_as
 
 FINDINGS = {
@@ -86,13 +86,13 @@ def test_two_equally_good_candidates_are_not_stated() -> None:
 
 def test_a_rejected_pair_is_not_stated_and_resolves_what_was_ambiguous() -> None:
     tables = [*findings({"HP:0000001": ("Rash",), "HP:0000002": ("Rash",)}), symptoms(a="rash")]
-    decisions = Decisions((Statement("KGDX:zh.a", "exact", "HP:0000001", denied=True),))
+    decisions = Decisions((MappingStatement("KGDX:zh.a", "exact", "HP:0000001", denied=True),))
     assert list(rows(relations(tables, decisions))) == [("KGDX:zh.a", "HP:0000002")]
 
 
 def test_a_persons_mapping_wins_over_the_names() -> None:
     tables = [*findings(FINDINGS), symptoms(a="fever")]
-    decisions = Decisions((Statement("KGDX:zh.a", "exact", "HP:0002315", comment="means headache here"),))
+    decisions = Decisions((MappingStatement("KGDX:zh.a", "exact", "HP:0002315", comment="means headache here"),))
     found = rows(relations(tables, decisions))
     assert list(found) == [("KGDX:zh.a", "HP:0002315")]
     row = found["KGDX:zh.a", "HP:0002315"]
@@ -101,7 +101,7 @@ def test_a_persons_mapping_wins_over_the_names() -> None:
 
 
 def test_a_decision_about_what_the_graph_lacks_waits() -> None:
-    decisions = Decisions((Statement("KGDX:gone.1", "exact", "HP:0001945"),))
+    decisions = Decisions((MappingStatement("KGDX:gone.1", "exact", "HP:0001945"),))
     assert rows(relations(findings(FINDINGS), decisions)) == {}
 
 
@@ -178,7 +178,7 @@ def test_where_a_person_rejects_the_id_that_the_source_gives_names_decide() -> N
         NodeTable("Disease", pa.table(row)),
         nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
     ]
-    found = rows(relations(tables, Decisions((Statement("OMIM:1", "exact", "MESH:D000002", denied=True),))))
+    found = rows(relations(tables, Decisions((MappingStatement("OMIM:1", "exact", "MESH:D000002", denied=True),))))
     assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000001"): "exact"}
 
 
@@ -211,7 +211,7 @@ def test_the_decision_names_candidates_thresholds_and_versions() -> None:
 
 
 def test_mappings_are_made_again_when_a_decision_or_the_encoder_changes() -> None:
-    none, some = Decisions(), Decisions((Statement("HP:1", "exact", "MESH:D1"),))
+    none, some = Decisions(), Decisions((MappingStatement("HP:1", "exact", "MESH:D1"),))
     versions = {version(none, None), version(some, None), version(none, NameEncoder(Toy()))}
     assert len(versions) == 3
     assert version(none, None) == version(Decisions(), None)

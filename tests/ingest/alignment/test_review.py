@@ -16,7 +16,7 @@ from kgdx.ingest.alignment.decisions import FILE, Decisions
 from kgdx.ingest.alignment.mappings import align, names_and_classes
 from kgdx.ingest.alignment.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
 from kgdx.ingest.alignment.same_names import infer
-from kgdx.terms.names.sssom import MappingSet, Statement, read_rows
+from kgdx.terms.names.sssom import MappingSet, MappingStatement, read_rows
 from terms.names.named import findings, nodes
 
 CLASSES = {
@@ -131,7 +131,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 def test_the_table_holds_decisions_open_questions_and_what_is_stated() -> None:
     tables = small_graph()
     decisions = Decisions(
-        (Statement("KGDX:zh.a", "exact", "HP:2", denied=True), Statement("KGDX:gone.x", "exact", "HP:1"))
+        (MappingStatement("KGDX:zh.a", "exact", "HP:2", denied=True), MappingStatement("KGDX:gone.x", "exact", "HP:1"))
     )
     rows = list(review_rows(align(tables, decisions), decisions, names_and_classes(tables)[0]))
     assert [(row.statement.subject, row.statement.object, row.status) for row in rows] == [
@@ -150,7 +150,7 @@ def test_diseases_that_names_joined_are_reviewed_too() -> None:
     tables: list[GraphTable] = [entries, infer([entries])]
     (row,) = review_rows([], Decisions(), names_and_classes(tables)[0], tables)
     assert (row.method, row.status, row.statement.matched) == ("same meaning", "automatic", "pneumonia = 肺炎")
-    rejected = Decisions((Statement("KGDX:zh.1", "exact", "KGDX:en.1", denied=True),))
+    rejected = Decisions((MappingStatement("KGDX:zh.1", "exact", "KGDX:en.1", denied=True),))
     assert [row.status for row in review_rows([], rejected, names_and_classes(tables)[0], tables)] == ["rejected"]
 
 
@@ -175,7 +175,9 @@ def test_an_edited_table_gives_back_what_was_decided(
 ) -> None:
     classes = {f"KGDX:s.{n}": "Symptom" for n in range(len(edits))} | {"HP:1": "Phenotype"}
     rows = [
-        ReviewRow(Statement(f"KGDX:s.{n}", "exact", "HP:1", subject_name=name, matched=said), "exact", "automatic")
+        ReviewRow(
+            MappingStatement(f"KGDX:s.{n}", "exact", "HP:1", subject_name=name, matched=said), "exact", "automatic"
+        )
         for n, (_, name, said) in enumerate(edits)
     ]
     lines = write_review(rows)
@@ -195,11 +197,11 @@ def test_an_edited_table_gives_back_what_was_decided(
 
 def test_decisions_survive_in_the_graph_folder(tmp_path: Path) -> None:
     first = Decisions().updated(
-        [Statement("OMIM:1", "exact", "MESH:D1"), Statement("HP:1", "exact", "MESH:D1", denied=True)]
+        [MappingStatement("OMIM:1", "exact", "MESH:D1"), MappingStatement("HP:1", "exact", "MESH:D1", denied=True)]
     )
     first.write(tmp_path)
     assert Decisions.read(tmp_path) == first
-    later = first.updated([Statement("OMIM:1", "exact", "MESH:D1", denied=True)])
+    later = first.updated([MappingStatement("OMIM:1", "exact", "MESH:D1", denied=True)])
     assert [each.denied for each in later.statements] == [True, True]
     assert later.digest != first.digest != Decisions().digest
     assert list(tmp_path.iterdir()) == [tmp_path / FILE]
@@ -209,9 +211,9 @@ def test_an_imported_set_is_taken_as_far_as_the_graph_has_it() -> None:
     given = MappingSet(
         {},
         [
-            Statement("MESH:D1", "exact", "OMIM:1", matched="x"),
-            Statement("OMIM:7", "exact", "MESH:D1"),
-            Statement("HP:1", "exact", "OMIM:1"),
+            MappingStatement("MESH:D1", "exact", "OMIM:1", matched="x"),
+            MappingStatement("OMIM:7", "exact", "MESH:D1"),
+            MappingStatement("HP:1", "exact", "OMIM:1"),
         ],
         skipped=[(9, "the predicate skos:closeMatch")],
     )

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
-from kgdx.ingest.extraction.clinical_wording import Vocabulary, denied, read_vocabulary
+from kgdx.ingest.extraction.clinical_wording import NameVocabulary, denied, read_vocabulary
 from kgdx.ingest.extraction.filters import believe
 from kgdx.ingest.extraction.question_pages import clean
 from kgdx.ingest.extraction.rule_reader import RuleReader
 
 
-def read(question: str, answer: str, vocabulary: Vocabulary | None = None) -> set[tuple[str, str, str]]:
-    found = RuleReader(vocabulary or Vocabulary()).read(question, answer)
+def read(question: str, answer: str, vocabulary: NameVocabulary | None = None) -> set[tuple[str, str, str]]:
+    found = RuleReader(vocabulary or NameVocabulary()).read(question, answer)
     return {(r.type, r.head, r.tail) for r in believe(found, f"{question}\n{answer}").relations}
 
 
@@ -109,7 +109,7 @@ def test_a_question_without_a_disease_gives_nothing(question: str) -> None:
 
 
 def test_a_disease_with_a_longer_name_is_not_taken_for_its_beginning() -> None:
-    known = Vocabulary({"Disease": frozenset({"肺炎"})})
+    known = NameVocabulary({"Disease": frozenset({"肺炎"})})
     assert {head for _, head, _ in read("肺炎性假瘤的症状有哪些？", "症状有胸痛。", known)} == {"肺炎性假瘤"}
 
 

@@ -21,7 +21,7 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.manifest import manifests
 from kgdx.ingest.pipeline import snapshot_hooks
 from kgdx.ingest.pipeline.build import build, remove
-from kgdx.ingest.pipeline.build_report import SHARES, Progress, read_report
+from kgdx.ingest.pipeline.build_report import SHARES, BuildProgress, read_report
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.freshness import sources
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -123,7 +123,7 @@ def test_sources_can_be_chosen_and_replaced(graph: GraphFolder, core_sources: So
 
 
 def test_progress_goes_forward_through_all_stages(graph: GraphFolder, core_sources: Sources) -> None:
-    events: list[Progress] = []
+    events: list[BuildProgress] = []
     report = build(core_sources, graph, progress=events.append)
     assert list(dict.fromkeys(event.stage for event in events)) == list(SHARES)
     assert [event.done for event in events] == sorted(event.done for event in events)

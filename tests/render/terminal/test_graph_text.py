@@ -9,7 +9,7 @@ from rich.console import Console
 from kgdx.episode import Replayed
 from kgdx.graph.templates import templates
 from kgdx.ingest.manifest import manifests
-from kgdx.ingest.pipeline.build_report import BuildReport, Change, Progress, Reason, SourceReport
+from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, Change, RefusalCount, SourceReport
 from kgdx.render.terminal import build_text, graph_text, sources_text
 from kgdx.render.terminal.console import text
 from kgdx.schema import load_schema
@@ -36,7 +36,7 @@ REPORT = BuildReport(
     },
     nodes={"Disease": 12_731, "Phenotype": 19_034},
     relations={"HAS_PHENOTYPE": 271_000, "LACKS_PHENOTYPE": 900},
-    reasons=(Reason("hpoa", "unknown id …", 61, "unknown id 'HP:9999999'"),),
+    reasons=(RefusalCount("hpoa", "unknown id …", 61, "unknown id 'HP:9999999'"),),
     warnings=("hpoa has 3 records, expected are 200,000 to 400,000",),
     seconds={"parse": 3.2, "load": 4.4, "kgdx.rank.ranking_model:compile_if_annotated": 2.0, "total": 10.1},
     kind="build",
@@ -119,8 +119,8 @@ def test_a_terminal_sees_rate_and_time_left(monkeypatch) -> None:
         build_text, "console", lambda _: Console(file=screen, force_terminal=True, width=80, legacy_windows=False)
     )
     with build_text.build_progress() as tell:
-        tell(Progress("load", "0 HAS_PHENOTYPE", 0.5, 10.0, rows=0, total=100))
-        tell(Progress("load", "HAS_PHENOTYPE " * 9, 0.75, 12.0, rows=50_000, total=100))
+        tell(BuildProgress("load", "0 HAS_PHENOTYPE", 0.5, 10.0, rows=0, total=100))
+        tell(BuildProgress("load", "HAS_PHENOTYPE " * 9, 0.75, 12.0, rows=50_000, total=100))
     shown = screen.getvalue()
     assert "25,000 rows/s" in shown and "0:04 left" in shown and "75%" in shown
     assert "…" in shown, "what does not fit is cut"
@@ -128,16 +128,16 @@ def test_a_terminal_sees_rate_and_time_left(monkeypatch) -> None:
 
 def test_a_download_shows_its_speed_and_when_it_is_there() -> None:
     pace = build_text.Pace()
-    assert pace.rate(Progress("fetch", "", 0.0, 1.0, bytes=1_000_000, total=11_000_000)) == ""
-    event = Progress("fetch", "", 0.0, 3.0, bytes=5_000_000, total=11_000_000)
+    assert pace.rate(BuildProgress("fetch", "", 0.0, 1.0, bytes=1_000_000, total=11_000_000)) == ""
+    event = BuildProgress("fetch", "", 0.0, 3.0, bytes=5_000_000, total=11_000_000)
     assert (pace.rate(event), pace.left(event)) == ("2.0 MB/s", "0:03 left")
 
 
 def test_progress_is_one_line_a_stage_where_there_is_no_terminal(capsys) -> None:
     with build_text.build_progress() as tell:
         for detail in ("Disease", "Phenotype"):
-            tell(Progress("load", detail, 0.5, 3.0))
-        tell(Progress("finish", "done", 1.0, 4.0))
+            tell(BuildProgress("load", detail, 0.5, 3.0))
+        tell(BuildProgress("finish", "done", 1.0, 4.0))
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.splitlines() == ["   3.0 s  load     Disease", "   4.0 s  finish   done"]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from kgdx.terms.encoder import NameEncoder
-from kgdx.terms.names.cascade import STAGES, Rules, candidates, decide
+from kgdx.terms.names.cascade import STAGES, AlignmentLimits, candidates, decide
 from kgdx.terms.names.entity_names import Side, side
 
 PAIRS = [
@@ -40,7 +40,7 @@ class _Near:
 def test_no_two_that_look_alike_are_joined_by_a_typo(words: set[str] | None) -> None:
     joined = 0
     for one, other in PAIRS:
-        found = decide(candidates(of([one], "A"), of([other], "B"), Rules(), words=words), Rules())
+        found = decide(candidates(of([one], "A"), of([other], "B"), AlignmentLimits(), words=words), AlignmentLimits())
         joined += (found["outcome"] == "stated").sum()
     assert len(PAIRS) >= 198 and joined <= 0.01 * len(PAIRS)
 
@@ -49,11 +49,13 @@ def test_no_two_that_look_alike_are_joined_by_meaning() -> None:
     meaning = NameEncoder(_Near(), chinese=True)  # type: ignore[arg-type]
     joined = []
     for one, other in PAIRS:
-        found = candidates(of([one], "A"), of([other], "B"), Rules(stages=STAGES), None, meaning, set())
+        found = candidates(of([one], "A"), of([other], "B"), AlignmentLimits(stages=STAGES), None, meaning, set())
         joined += [(one, other)] * found.height
     assert len(joined) <= 0.3 * len(PAIRS), joined
 
 
 def test_what_a_typo_joins_is_close_and_what_a_name_joins_is_exact() -> None:
-    found = candidates(of(["legionela pneumonia", "gout"], "A"), of(["legionella pneumonia", "Gout"], "B"), Rules())
+    found = candidates(
+        of(["legionela pneumonia", "gout"], "A"), of(["legionella pneumonia", "Gout"], "B"), AlignmentLimits()
+    )
     assert dict(found.select("subject", "relation").iter_rows()) == {"A:0": "close", "A:1": "exact"}

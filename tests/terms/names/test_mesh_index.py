@@ -11,7 +11,7 @@ import pytest
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import NodeTable
-from kgdx.terms.names.cascade import Rules, candidates, decide
+from kgdx.terms.names.cascade import AlignmentLimits, candidates, decide
 from kgdx.terms.names.entity_names import descriptors, diseases
 from kgdx.terms.names.mesh_index import FILE, MeshIndex, write_mesh
 from terms.names.named import nodes
@@ -93,7 +93,7 @@ def test_the_index_decides_as_the_graphs_relations_do(index: MeshIndex) -> None:
     names = ["Fever", "pertusis", "Hypertensive retinopathies", "Double", "type I diabetes mellitus", "Nothing known"]
     subjects = diseases([nodes("Disease", {f"OMIM:{n}": (name,) for n, name in enumerate(names)})])
     objects = descriptors([nodes("MeshDescriptor", DESCRIPTORS)])
-    decided = decide(candidates(subjects, objects, Rules()), Rules())
+    decided = decide(candidates(subjects, objects, AlignmentLimits()), AlignmentLimits())
     stated = {row["subject"]: row for row in decided.iter_rows(named=True) if row["outcome"] == "stated"}
     for number, name in enumerate(names):
         found, row = index.map_to_mesh(name), stated.get(f"OMIM:{number}")

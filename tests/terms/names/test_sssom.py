@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import UsageError
-from kgdx.terms.names.sssom import BASES, MANUAL, Statement, curie, read_sssom, write_sssom
+from kgdx.terms.names.sssom import BASES, MANUAL, MappingStatement, curie, read_sssom, write_sssom
 
 HEADER = "#mapping_set_id: urn:x\n#license: https://creativecommons.org/publicdomain/zero/1.0/\n"
 COLUMNS = "subject_id\tpredicate_id\tobject_id\tmapping_justification"
@@ -26,7 +26,7 @@ names = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20).map
 local = st.text("0123456789abcdef.", min_size=1, max_size=12)
 ids = st.builds("{}:{}".format, st.sampled_from(sorted(BASES)), local)
 statements = st.builds(
-    Statement,
+    MappingStatement,
     subject=ids,
     relation=st.sampled_from(["exact", "narrower", "broader"]),
     object=ids,
@@ -41,7 +41,7 @@ statements = st.builds(
 
 
 @given(st.lists(statements, max_size=8, unique_by=lambda each: (each.subject, each.object)))
-def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, given: list[Statement]) -> None:
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, given: list[MappingStatement]) -> None:
     file = written(tmp_path_factory.mktemp("sssom"), write_sssom(given, title="T"))
     found = read_sssom(file)
     assert list(found.statements) == given
@@ -49,14 +49,14 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
 
 
 def test_the_header_is_valid_sssom() -> None:
-    text = write_sssom([Statement("HP:1", "exact", "MESH:D1")], title="T")
+    text = write_sssom([MappingStatement("HP:1", "exact", "MESH:D1")], title="T")
     header = yaml.safe_load("".join(line[1:] + "\n" for line in text.splitlines() if line.startswith("#")))
     assert {"mapping_set_id", "license", "curie_map"} <= header.keys()
     assert {"HP", "MESH", "skos", "semapv"} == set(header["curie_map"])
 
 
 def test_skos_says_what_the_object_is_to_the_subject(tmp_path: Path) -> None:
-    text = write_sssom([Statement("HP:1", "narrower", "MESH:D1")], title="T")
+    text = write_sssom([MappingStatement("HP:1", "narrower", "MESH:D1")], title="T")
     assert "skos:broadMatch" in text
     assert read_sssom(written(tmp_path, text)).statements[0].relation == "narrower"
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from kgdx.config.values import read_yaml
-from kgdx.episode.tag_protocol import Rules
+from kgdx.episode.tag_protocol import ProtocolRules
 from kgdx.errors import ConfigError
 from kgdx.policies.tags import LEAST, Notation
 
@@ -63,9 +63,9 @@ class Limits(Checked):
     thought: bool = True
     """Whether a thought has to stand before each act."""
 
-    def rules(self) -> Rules:
+    def rules(self) -> ProtocolRules:
         """Return them as the protocol takes them."""
-        return Rules(**self.model_dump())
+        return ProtocolRules(**self.model_dump())
 
 
 class RunSettings(Checked):

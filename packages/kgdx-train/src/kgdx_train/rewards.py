@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kgdx.episode.conversation import spans
 from kgdx.episode.segment import Author, Kind, Segment
-from kgdx.episode.tag_protocol import PAPER, Reading, Rules, Span, read
+from kgdx.episode.tag_protocol import PAPER, ProtocolRules, RolloutReading, RolloutSpan, read
 from kgdx.errors import UsageError
 from kgdx.learn.recorded_cases import Truth
 
@@ -97,20 +97,20 @@ class Scoring:
         discount: Whether a right disease in place r is worth 1/r.
     """
 
-    rules: Rules = PAPER
+    rules: ProtocolRules = PAPER
     weights: Weights = EVEN
     letter: bool = False
     matched_too: bool = False
     discount: bool = False
 
 
-def format_reward(log: Sequence[Segment], rules: Rules | None = None, *, letter: bool = False) -> Part:
+def format_reward(log: Sequence[Segment], rules: ProtocolRules | None = None, *, letter: bool = False) -> Part:
     """Return equation 13: 1 where the rollout keeps to the protocol, otherwise 0; without text, where it diagnoses."""
     text = spans(log)
     if not text:
         return _without_text(log)
     if letter:
-        text = [Span("".join(each.text for each in text), True)]
+        text = [RolloutSpan("".join(each.text for each in text), True)]
     broken = _broken(read(text, rules), _OVERLOOKED if letter else LENIENT)
     if broken:
         return Part("format", 0.0, ", ".join(f"{code} at {place}" for code, place in broken[:3]))
@@ -128,7 +128,7 @@ def _without_text(log: Sequence[Segment]) -> Part:
     return Part("format", float(done), "kept" if done else "undiagnosed")
 
 
-def _broken(reading: Reading, overlooked: frozenset[str]) -> list[tuple[str, int]]:
+def _broken(reading: RolloutReading, overlooked: frozenset[str]) -> list[tuple[str, int]]:
     return [(each.code, each.place) for each in reading.violations if each.code not in overlooked]
 
 
@@ -140,7 +140,7 @@ def match_reward(log: Sequence[Segment], truth: Truth, *, letter: bool = False) 
     """
     found = list(_matches(log))
     if letter:
-        return _matched_in(read([Span("".join(each.text for each in spans(log)), True)]), truth, found)
+        return _matched_in(read([RolloutSpan("".join(each.text for each in spans(log)), True)]), truth, found)
     if not found:
         return Part("match", 0.0, "no match")
     price = min(COST * len(found), MOST_COST)
@@ -168,7 +168,7 @@ def _unchanged(found: Sequence[_Matched]) -> bool:
     return any(len(one.asked ^ other.asked) < CHANGED for one, other in pairs)
 
 
-def _matched_in(reading: Reading, truth: Truth, found: Sequence[_Matched]) -> Part:
+def _matched_in(reading: RolloutReading, truth: Truth, found: Sequence[_Matched]) -> Part:
     written = [each for each in reading.blocks if each.tag == "match"]
     names = [" ".join(_words(each)) for each in truth.names]
     told = [" ".join(_words(each.text)) for each in reading.blocks if each.tag == "refer"]
@@ -260,7 +260,7 @@ def declared(log: Sequence[Segment]) -> tuple[list[str], list[str]]:
             names = [text for text, _ in result.words.get("items", ())]
         elif wish.name == "diagnose":
             ids = list(wish.data["diseases"]) or ranked
-    most = Rules().declared
+    most = ProtocolRules().declared
     return list(dict.fromkeys(ids))[:most], names[:most] if ids else []
 
 
@@ -306,11 +306,13 @@ def score(text: str, truth: Truth | Mapping[str, Sequence[str]] | str, weights: 
     if not isinstance(truth, Truth):
         given = json.loads(truth) if isinstance(truth, str) else truth
         truth = Truth(frozenset(given["ids"]), tuple(given["names"]))
-    reading = read([Span(text, True)])
+    reading = read([RolloutSpan(text, True)])
     broken = _broken(reading, _OVERLOOKED)
     kept = Part("format", float(not broken), ", ".join(f"{code} at {at}" for code, at in broken[:3]) or "kept")
     queries = [item.text for each in reading.blocks if each.tag == "search" for item in each.items]
-    said = [item.text for each in reading.blocks if each.tag == "diagnose" for item in each.items][: Rules().declared]
+    said = [item.text for each in reading.blocks if each.tag == "diagnose" for item in each.items][
+        : ProtocolRules().declared
+    ]
     right = {id.casefold() for id in truth.ids} | {" ".join(_words(name)) for name in truth.names}
     ids = [next(iter(truth.ids), "") if right & {name.casefold(), " ".join(_words(name))} else "" for name in said]
     parts = (

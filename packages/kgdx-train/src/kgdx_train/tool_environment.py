@@ -10,7 +10,7 @@ from kgdx.actions.tools import Lookup, Match, Search, Summarise
 from kgdx.episode.operations import Operations
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import State
-from kgdx.episode.tag_protocol import Block, Item, Rules
+from kgdx.episode.tag_protocol import Block, Item, ProtocolRules
 from kgdx.episode.wish import Remark, Wish
 from kgdx.errors import UsageError
 from kgdx.learn.recorded_cases import RecordedCases, wished
@@ -124,7 +124,7 @@ class DiagnosisTools:
         return "the diagnosis is taken"
 
     @property
-    def _rules(self) -> Rules:
+    def _rules(self) -> ProtocolRules:
         return self._scoring.rules
 
     @property

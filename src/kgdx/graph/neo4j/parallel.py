@@ -30,7 +30,7 @@ _LEAVE_SECONDS = 3.0  # what an interrupted user waits at most for the batches t
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SessionRows:
     """Rows that one session writes.
 
     Attributes:
@@ -42,7 +42,7 @@ class Part:
     locks: frozenset[tuple[str, int]] = frozenset()
 
 
-def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> list[Part]:
+def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> list[SessionRows]:
     """Cut a table's rows for some sessions: nodes by ranges of their ids, edges into cells that share no node.
 
     Args:
@@ -57,11 +57,11 @@ def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> li
         [['OMIM:1', 'OMIM:2'], ['OMIM:3']]
     """
     if sessions == 1 or rows.num_rows <= at_least:
-        return [Part(rows)]
+        return [SessionRows(rows)]
     if isinstance(table, NodeTable):
         size = max(at_least, math.ceil(rows.num_rows / (2 * sessions)))
         rows = rows.sort_by("id")
-        return [Part(rows.slice(first, size)) for first in range(0, rows.num_rows, size)]
+        return [SessionRows(rows.slice(first, size)) for first in range(0, rows.num_rows, size)]
     number = min(4 * sessions, math.ceil(rows.num_rows / at_least))
     start, end = (_buckets(rows.column(name), number) for name in ("start", "end"))
     order = np.argsort(start * number + end, kind="stable")
@@ -72,7 +72,7 @@ def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> li
     for cell in np.argsort(-sizes, kind="stable").tolist():  # the largest first, so that none is left alone at the end
         one, other = divmod(int(cells[cell]), number)
         locks = frozenset({(table.start_label, one), (table.end_label, other)})
-        found.append(Part(sorted_rows.slice(int(first[cell]), int(sizes[cell])), locks))
+        found.append(SessionRows(sorted_rows.slice(int(first[cell]), int(sizes[cell])), locks))
     return found
 
 
@@ -83,7 +83,7 @@ def _buckets(ids: pa.ChunkedArray, number: int) -> np.ndarray:
 
 
 def write_apart(
-    todo: Sequence[Part], write: Callable[[neo4j.Session, pa.Table], None], session: Session, sessions: int
+    todo: Sequence[SessionRows], write: Callable[[neo4j.Session, pa.Table], None], session: Session, sessions: int
 ) -> None:
     """Write parts, as many at once as there are sessions and no two that share a lock.
 
@@ -130,18 +130,18 @@ def write_apart(
 class _Turns:
     """Hands out parts, each to one thread, and none that shares a lock with one that is being written."""
 
-    def __init__(self, todo: Sequence[Part]) -> None:
+    def __init__(self, todo: Sequence[SessionRows]) -> None:
         self._todo = list(todo)
         self._locked: set[tuple[str, int]] = set()
         self._turn = Condition()
         self.failed: list[BaseException] = []
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[SessionRows]:
         """Yield parts until none is left; waits while those that are left are locked."""
         while (part := self._next()) is not None:
             yield part
 
-    def _next(self) -> Part | None:
+    def _next(self) -> SessionRows | None:
         with self._turn:
             while self._todo and not self.failed:
                 for at, part in enumerate(self._todo):
@@ -151,7 +151,7 @@ class _Turns:
                 self._turn.wait()
             return None
 
-    def done(self, part: Part) -> None:
+    def done(self, part: SessionRows) -> None:
         with self._turn:
             self._locked -= part.locks
             self._turn.notify_all()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kgdx.errors import UsageError
 from kgdx.files.known import write_whole
-from kgdx.terms.names.sssom import Statement, read_sssom, write_sssom
+from kgdx.terms.names.sssom import MappingStatement, read_sssom, write_sssom
 
 FILE = "mappings.sssom.tsv"
 """Where the decisions lie in a graph folder; a rebuild leaves it alone."""
@@ -31,13 +31,13 @@ class Decisions:
     """The decisions of one graph folder, each pair of ids once.
 
     Example:
-        >>> yes = Statement("OMIM:1", "exact", "MESH:D000001")
-        >>> no = Statement("OMIM:1", "exact", "MESH:D000001", denied=True)
+        >>> yes = MappingStatement("OMIM:1", "exact", "MESH:D000001")
+        >>> no = MappingStatement("OMIM:1", "exact", "MESH:D000001", denied=True)
         >>> Decisions((yes,)).updated([no]).statements[0].denied
         True
     """
 
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[MappingStatement, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> Decisions:
@@ -54,7 +54,7 @@ class Decisions:
         except OSError as error:
             raise UsageError(f"{folder / FILE} cannot be written ({error})", hint="make the folder writable") from error
 
-    def updated(self, more: Iterable[Statement]) -> Decisions:
+    def updated(self, more: Iterable[MappingStatement]) -> Decisions:
         """Return the decisions with newer ones; of one pair of ids the newest counts."""
         found = {each.pair: each for each in self.statements}
         for each in more:
@@ -72,15 +72,15 @@ class Decisions:
         pairs = [(each.subject, each.object) for each in self.statements if each.denied]
         return pairs + [(object, subject) for subject, object in pairs]
 
-    def stated(self) -> list[Statement]:
+    def stated(self) -> list[MappingStatement]:
         return [each for each in self.statements if not each.denied]
 
 
-def oriented(statement: Statement, classes: Sequence[str | None]) -> tuple[str, Statement] | None:
+def oriented(statement: MappingStatement, classes: Sequence[str | None]) -> tuple[str, MappingStatement] | None:
     """Return the type of a statement and the statement in the direction in which the graph has it.
 
     Example:
-        >>> found = oriented(Statement("MESH:D1", "narrower", "OMIM:1"), ("MeshDescriptor", "Disease"))
+        >>> found = oriented(MappingStatement("MESH:D1", "narrower", "OMIM:1"), ("MeshDescriptor", "Disease"))
         >>> found[0], found[1].subject, found[1].relation
         ('MAPPED_TO', 'OMIM:1', 'broader')
     """

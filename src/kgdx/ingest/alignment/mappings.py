@@ -15,11 +15,11 @@ from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.ingest.alignment.disease_names import label_frame
 from kgdx.schema import load_schema
 from kgdx.terms.encoder import NameEncoder
-from kgdx.terms.names.cascade import VERSIONS, Given, Rules, candidates, decide, pairs_frame
+from kgdx.terms.names.cascade import VERSIONS, AlignmentLimits, Given, candidates, decide, pairs_frame
 from kgdx.terms.names.entity_names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
 from kgdx.terms.names.same_diseases import RULES as SAMENESS
 from kgdx.terms.names.same_diseases import align_diseases, exact_pairs
-from kgdx.terms.names.sssom import Statement
+from kgdx.terms.names.sssom import MappingStatement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
@@ -33,7 +33,7 @@ DISEASE_BRANCHES = ("C", "F03")
 FINDING_BRANCHES = ("C", "F01", "F03", "G")
 """Branches that hold findings too: behaviour, and what the body does."""
 
-CURATED = Rules(stages=("given", "exact", "normalised"))
+CURATED = AlignmentLimits(stages=("given", "exact", "normalised"))
 """Between two curated vocabularies: their names hold few misspellings, and many words that differ by a letter."""
 
 _CURATED = ("HP", "MESH", "OMIM", "ORPHA", "DECIPHER", "MONDO")
@@ -53,7 +53,7 @@ class Alignment:
 
     type: str
     ends: tuple[str, str]
-    rules: Rules
+    rules: AlignmentLimits
     encoder: str | None
     found: pl.DataFrame
     names: Mapping[str, str]
@@ -102,7 +102,9 @@ def align(
     findings = phenotypes(tables) if described else phenotypes(())  # without a use for them, 60,000 names are not read
     results: list[Alignment] = []
 
-    def add(type_: str, ends: tuple[str, str], rules: Rules, sides: tuple[Side, Side], found: pl.DataFrame) -> None:
+    def add(
+        type_: str, ends: tuple[str, str], rules: AlignmentLimits, sides: tuple[Side, Side], found: pl.DataFrame
+    ) -> None:
         entities = pl.concat([side.entities.select("id", "name", "source") for side in sides])
         names, sources = (dict(entities.select("id", column).iter_rows()) for column in ("name", "source"))
         results.append(Alignment(type_, ends, rules, meaning.name if meaning else None, found, names, sources))
@@ -115,8 +117,8 @@ def align(
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(tables, decisions)
     pairs = (
-        (("Symptom", "Phenotype"), phrases, findings, Rules()),
-        (("Disease", "MeshDescriptor"), everything, descriptors(tables, DISEASE_BRANCHES), Rules()),
+        (("Symptom", "Phenotype"), phrases, findings, AlignmentLimits()),
+        (("Disease", "MeshDescriptor"), everything, descriptors(tables, DISEASE_BRANCHES), AlignmentLimits()),
         (("Phenotype", "MeshDescriptor"), findings, descriptors(tables, FINDING_BRANCHES), CURATED),
     )
     for ends, subjects, objects, rules in pairs:
@@ -160,8 +162,8 @@ def source_versions(tables: Iterable[GraphTable]) -> dict[str, str]:
 
 
 def placed(
-    tables: Sequence[GraphTable], statements: Iterable[Statement]
-) -> Iterator[tuple[str, tuple[str, str], Statement]]:
+    tables: Sequence[GraphTable], statements: Iterable[MappingStatement]
+) -> Iterator[tuple[str, tuple[str, str], MappingStatement]]:
     """Yield the statements whose ends the graph has, with their type, their classes and in the graph's direction."""
     wanted = list(statements)
     classes = names_and_classes(tables)[1] if wanted else {}
@@ -261,7 +263,7 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
                 }
 
 
-def _decided(statement: Statement) -> dict[str, Any]:
+def _decided(statement: MappingStatement) -> dict[str, Any]:
     accepted = bool(statement.matched)
     record = {"decided": "by a person", "said": statement.matched or None, "comment": statement.comment or None}
     return {

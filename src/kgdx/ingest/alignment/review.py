@@ -17,7 +17,16 @@ from kgdx.ingest.alignment.mappings import Alignment
 from kgdx.ingest.alignment.same_names import SOURCE as JOINED
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import vocabulary
-from kgdx.terms.names.sssom import JUSTIFICATIONS, MANUAL, OTHER, PREDICATES, MappingSet, Row, Statement, read_rows
+from kgdx.terms.names.sssom import (
+    JUSTIFICATIONS,
+    MANUAL,
+    OTHER,
+    PREDICATES,
+    MappingRow,
+    MappingSet,
+    MappingStatement,
+    read_rows,
+)
 
 # fmt: off
 COLUMNS = (
@@ -39,7 +48,7 @@ _SHOWN = 5
 class ReviewRow:
     """One line of the table."""
 
-    statement: Statement
+    statement: MappingStatement
     method: str
     status: str
     candidates: tuple[str, ...] = ()
@@ -69,7 +78,7 @@ def _joined_rows(tables: Iterable[GraphTable], names: Mapping[str, str]) -> Iter
             continue
         for row in table.rows.to_pylist():
             if row.get("source") == JOINED:
-                statement = Statement(
+                statement = MappingStatement(
                     row["start"],
                     row["relation"],
                     row["end"],
@@ -91,7 +100,7 @@ def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
             told = f"{row['object']} {one.names.get(row['object'], '')} ({row['method']} {row['score']:g})"
             others.setdefault(row["subject"], []).append(told)
     for row in shown.iter_rows(named=True):
-        statement = Statement(
+        statement = MappingStatement(
             row["subject"],
             row["relation"],
             row["object"],
@@ -116,7 +125,7 @@ def write_review(rows: Iterable[ReviewRow]) -> str:
     A name that a spreadsheet would take for a formula gets an apostrophe before it.
 
     Example:
-        >>> row = ReviewRow(Statement("HP:1", "exact", "MESH:D1", subject_name="=Fever"), "exact", "automatic")
+        >>> row = ReviewRow(MappingStatement("HP:1", "exact", "MESH:D1", subject_name="=Fever"), "exact", "automatic")
         >>> write_review([row]).splitlines()[1].split("\t")[:4]
         ['HP:1', "'=Fever", 'exact', 'MESH:D1']
     """
@@ -132,10 +141,10 @@ def write_review(rows: Iterable[ReviewRow]) -> str:
     return stream.getvalue()
 
 
-def read_review(file: Path, classes: Mapping[str, str]) -> list[Statement]:
+def read_review(file: Path, classes: Mapping[str, str]) -> list[MappingStatement]:
     """Read the decisions that people wrote into the table."""
     table = read_rows(file, ("subject", "object", "decision"), what="a review of mappings")
-    found: dict[frozenset[str], tuple[int, Statement]] = {}
+    found: dict[frozenset[str], tuple[int, MappingStatement]] = {}
     for row in table.rows:
         for each in _decisions(file, row, classes):
             key = each.pair
@@ -148,7 +157,7 @@ def read_review(file: Path, classes: Mapping[str, str]) -> list[Statement]:
     return [each for _, each in found.values()]
 
 
-def _decisions(file: Path, row: Row, classes: Mapping[str, str]) -> Iterator[Statement]:
+def _decisions(file: Path, row: MappingRow, classes: Mapping[str, str]) -> Iterator[MappingStatement]:
     word = WORDS.get(row.get("decision").lower())
     place = f"{file}, line {row.line}"
     if word is None:
@@ -167,16 +176,16 @@ def _decisions(file: Path, row: Row, classes: Mapping[str, str]) -> Iterator[Sta
             raise UsageError(f"{place}: the replacement is missing", hint="put its id into the column replacement")
         if replacement == object:
             raise UsageError(f"{place}: {object} is replaced by itself", hint="write accept, or give another id")
-        yield _checked(place, Statement(subject, relation, object, denied=True, comment=comment), classes)
-        yield _checked(place, Statement(subject, relation, replacement, comment=comment), classes)
+        yield _checked(place, MappingStatement(subject, relation, object, denied=True, comment=comment), classes)
+        yield _checked(place, MappingStatement(subject, relation, replacement, comment=comment), classes)
         return
-    statement = Statement(subject, relation, object, denied=word == "reject", comment=comment)
+    statement = MappingStatement(subject, relation, object, denied=word == "reject", comment=comment)
     if word == "accept":
         statement = replace(statement, matched=row.get("matched").removeprefix("'") or f"{subject} = {object}")
     yield _checked(place, statement, classes)
 
 
-def _checked(place: str, statement: Statement, classes: Mapping[str, str]) -> Statement:
+def _checked(place: str, statement: MappingStatement, classes: Mapping[str, str]) -> MappingStatement:
     for id in (statement.subject, statement.object):
         if id not in classes:
             hint = "`kgdx query search_diseases` and `search_phenotypes` find ids"
@@ -189,8 +198,8 @@ def _checked(place: str, statement: Statement, classes: Mapping[str, str]) -> St
     return found[1]
 
 
-def _check_single(file: Path, found: Iterable[tuple[int, Statement]], classes: Mapping[str, str]) -> None:
-    exact: dict[tuple[str, str, str], tuple[int, Statement]] = {}
+def _check_single(file: Path, found: Iterable[tuple[int, MappingStatement]], classes: Mapping[str, str]) -> None:
+    exact: dict[tuple[str, str, str], tuple[int, MappingStatement]] = {}
     for line, each in found:
         if each.denied or each.relation != "exact":
             continue
@@ -204,13 +213,13 @@ def _check_single(file: Path, found: Iterable[tuple[int, Statement]], classes: M
                 raise UsageError(message, hint="write narrower or broader as the relation of one, or reject it")
 
 
-def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[Statement], dict[str, int]]:
+def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingStatement], dict[str, int]]:
     """Return the mappings of an SSSOM file that this graph can take, and why the others are left out.
 
     Returns:
         Statements in the graph's direction; number of mappings left out by reason.
     """
-    kept: list[Statement] = []
+    kept: list[MappingStatement] = []
     left: dict[str, int] = {}
     for _, reason in found.skipped:
         left[reason] = left.get(reason, 0) + 1
@@ -228,16 +237,16 @@ def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[Statemen
     return kept, left
 
 
-def stated_mappings(store: Store, names: Mapping[str, str]) -> list[Statement]:
+def stated_mappings(store: Store, names: Mapping[str, str]) -> list[MappingStatement]:
     """Return the mappings and equalities that a graph states, whoever stated them."""
     columns = ["relation", "method", "score", "status", "source"]
     counts, schema = store.counts(), load_schema()
-    found: list[Statement] = []
+    found: list[MappingStatement] = []
     for type_ in ("SAME_AS", "MAPPED_TO"):
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
             for row in store.export_relations(type_, start, end, columns).to_pylist():
                 found.append(
-                    Statement(
+                    MappingStatement(
                         row["start"],
                         row["relation"] or "exact",
                         row["end"],
@@ -257,11 +266,11 @@ def _justification(row: Mapping[str, str]) -> str:
     return JUSTIFICATIONS.get(row["method"], OTHER)
 
 
-def summary(statements: Sequence[Statement]) -> str:
+def summary(statements: Sequence[MappingStatement]) -> str:
     """Return the number of decisions in words.
 
     Example:
-        >>> summary([Statement("HP:1", "exact", "MESH:D1"), Statement("HP:2", "exact", "MESH:D1", denied=True)])
+        >>> summary([Statement("HP:1", "exact", "MESH:D1"), MappingStatement("HP:2", "exact", "MESH:D1", denied=True)])
         '2 decisions: 1 stated, 1 rejected'
     """
     denied = sum(each.denied for each in statements)

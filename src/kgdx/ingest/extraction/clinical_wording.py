@@ -138,7 +138,7 @@ _LONGEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class NameVocabulary:
     """Known names by class."""
 
     names: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -153,13 +153,13 @@ class Vocabulary:
         """Return whether a name is known to be of a class.
 
         Example:
-            >>> Vocabulary({"Drug": frozenset({"阿司匹林"})}).holds("阿司匹林", "Drug")
+            >>> NameVocabulary({"Drug": frozenset({"阿司匹林"})}).holds("阿司匹林", "Drug")
             True
         """
         return name in self.names.get(class_, frozenset())
 
 
-def read_vocabulary(path: Path) -> Vocabulary:
+def read_vocabulary(path: Path) -> NameVocabulary:
     """Read the names of a file of JSON lines with the fields of :data:`FIELDS`, compressed or not.
 
     A line that is no JSON object is passed over.
@@ -177,4 +177,4 @@ def read_vocabulary(path: Path) -> Vocabulary:
                     names[class_].add(value.strip())
     if not any(names.values()):
         raise SourceError(f"{path} has no names", hint=f"its lines should have {', '.join(FIELDS)}")
-    return Vocabulary({class_: frozenset(known) for class_, known in names.items()})
+    return NameVocabulary({class_: frozenset(known) for class_, known in names.items()})

@@ -37,7 +37,7 @@ class Entity(_Form):
     class_: str = Field(alias="class", json_schema_extra={"enum": [*sorted(CLASSES)]})
 
 
-class Stated(_Form):
+class StatedRelation(_Form):
     """A relation between two of them."""
 
     type: str = Field(json_schema_extra={"enum": [*TYPES]})
@@ -50,7 +50,7 @@ class Report(_Form):
     """The answer that a model has to give."""
 
     entities: list[Entity]
-    relations: list[Stated]
+    relations: list[StatedRelation]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kgdx.ingest.extraction.clinical_wording import (
-    Vocabulary,
+    NameVocabulary,
     cues,
     denied,
     fits,
@@ -58,7 +58,7 @@ _MARKS = " \t\r\n\"'“”‘’《》「」【】。.!！?？:："
 class RuleReader:
     """Reads relations by rules; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
 
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    vocabulary: NameVocabulary = field(default_factory=NameVocabulary)
 
     @property
     def model(self) -> str:

@@ -19,7 +19,7 @@ from kgdx.graph.copies import Content, CopyReport
 from kgdx.graph.protocol import Store
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.manifest import is_manifest, read_manifest
-from kgdx.ingest.pipeline.build_report import BuildReport, Progress, SourceReport
+from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, SourceReport
 from kgdx.ingest.pipeline.build_stages import BuildOrder, Index, SourceChoice, run
 from kgdx.ingest.pipeline.build_summary import totals
 from kgdx.ingest.pipeline.built_graph import BuiltGraph
@@ -37,7 +37,7 @@ Sources = Iterable[str] | Mapping[str, str | None]
 class Means(TypedDict, total=False):
     """How graphs are made: keyword arguments of :func:`build`, :func:`update` and :func:`remove` alike."""
 
-    progress: Callable[[Progress], None] | None
+    progress: Callable[[BuildProgress], None] | None
     derive: Sequence[Derive]
     compile: Sequence[Hook]
     index: Sequence[Index]

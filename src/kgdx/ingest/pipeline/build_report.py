@@ -26,7 +26,7 @@ SHARES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BuildProgress:
     """How far a build is."""
 
     stage: str
@@ -42,7 +42,7 @@ class Progress:
 class Clock:
     """Reports a build's progress and measures its stages (:data:`SHARES`)."""
 
-    callback: Callable[[Progress], None] | None
+    callback: Callable[[BuildProgress], None] | None
     start: float = field(default_factory=time.perf_counter)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -54,7 +54,7 @@ class Clock:
             names = list(SHARES)
             before = sum(SHARES[name] for name in names[: names.index(stage)])
             done = min(1.0, before + SHARES[stage] * part)
-            self.callback(Progress(stage, detail, done, self.elapsed, rows, bytes, total))
+            self.callback(BuildProgress(stage, detail, done, self.elapsed, rows, bytes, total))
 
     @property
     def elapsed(self) -> float:
@@ -135,7 +135,7 @@ class StageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class RefusalCount:
     """How often records of a source were refused for one reason, with one of them."""
 
     source: str
@@ -158,7 +158,7 @@ class BuildReport:
     sources: Mapping[str, SourceReport] = field(default_factory=dict)
     nodes: Mapping[str, int] = field(default_factory=dict)
     relations: Mapping[str, int] = field(default_factory=dict)
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[RefusalCount, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     kind: str = "build"
@@ -192,7 +192,7 @@ def read_report(path: Path) -> BuildReport:
     try:
         content = json.loads(path.read_text("utf-8"))
         content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}
-        content["reasons"] = tuple(Reason(**reason) for reason in content["reasons"])
+        content["reasons"] = tuple(RefusalCount(**reason) for reason in content["reasons"])
         content["warnings"] = tuple(content["warnings"])
         content["stages"] = tuple(StageReport(**stage) for stage in content.get("stages", ()))
         if content.get("changes") is not None:

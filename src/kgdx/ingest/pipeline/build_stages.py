@@ -27,7 +27,7 @@ from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
 from kgdx.graph.tables import digests, title
 from kgdx.ingest.fetch import DIGESTS, Digests, SourceFile, fetch
 from kgdx.ingest.pipeline import build_files, build_summary
-from kgdx.ingest.pipeline.build_report import BuildReport, Clock, Progress, SourceReport, StageReport
+from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, Clock, SourceReport, StageReport
 from kgdx.ingest.pipeline.built_graph import (
     TABLE,
     BuiltGraph,
@@ -91,7 +91,7 @@ class BuildOrder:
     compile: Sequence[Hook] = ()
     index: Sequence[Index] = ()
     readers: Mapping[str, Reader] = field(default_factory=dict)
-    progress: Callable[[Progress], None] | None = None
+    progress: Callable[[BuildProgress], None] | None = None
     keep_cases: bool = True
     force: bool = False
     first: bool = False

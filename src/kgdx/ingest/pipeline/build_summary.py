@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from kgdx.graph.protocol import GraphTable, NodeTable
-from kgdx.ingest.pipeline.build_report import Change, Reason, SourceReport
+from kgdx.ingest.pipeline.build_report import Change, RefusalCount, SourceReport
 from kgdx.ingest.pipeline.built_graph import BuiltSource, BuiltTable, name_of
 from kgdx.ingest.pipeline.parse import ParsedSource
 from kgdx.ingest.pipeline.stages import Stages
@@ -123,14 +123,14 @@ def mappings(
     return same, near
 
 
-def reasons(quarantine: pl.DataFrame) -> Iterator[Reason]:
+def reasons(quarantine: pl.DataFrame) -> Iterator[RefusalCount]:
     """Group refused records by reason, with ids and quoted values taken out of it."""
     shape = shape_of_reason().alias("shape")
     grouped = quarantine.group_by("source", shape).agg(pl.len().alias("n"), pl.col("reason").first())
     for source, shape_, number, example in grouped.sort(
         "n", "source", "shape", descending=[True, False, False]
     ).iter_rows():
-        yield Reason(source, shape_, number, example)
+        yield RefusalCount(source, shape_, number, example)
 
 
 def warnings(

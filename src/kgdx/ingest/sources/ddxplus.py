@@ -99,7 +99,7 @@ def _entries(path: Path, parse: Callable[[str, Any], _Entry], building: RecordBu
     return found
 
 
-def _evidence(number: int, evidence: release.Evidence, building: RecordBuilder) -> None:
+def _evidence(number: int, evidence: release.ReleasedEvidence, building: RecordBuilder) -> None:
     words = release.evidence_words().get(evidence.code)
     synonyms = [] if words is None else [*words.synonyms, *words.synonyms_zh]
     building.add(

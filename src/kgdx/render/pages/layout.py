@@ -32,14 +32,14 @@ from kgdx.render.pages.drawing import (
     place_of,
 )
 from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.view import SIDES, Fact, edge_words
+from kgdx.results.view import SIDES, StatedFact, edge_words
 from kgdx.results.words import clean, count, frequency, signed
 from kgdx.schema import relation_words
 
 if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph
 
-Way = EvidencePath | Fact
+Way = EvidencePath | StatedFact
 """What can be drawn."""
 
 MINTED = ("KGDX:", "DOC:")
@@ -232,14 +232,14 @@ def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
 # Finds the places of boxes: columns from left to right, kinds of evidence below each other, lines between them.
 
 
-class Graph(Protocol):
+class PathLayout(Protocol):
     """Boxes and lines of some paths, by key."""
 
     boxes: dict[str, Box]
     lines: dict[tuple[str, str, str], Line]
 
 
-def placed(graph: Graph, geometry: Geometry) -> Drawing:
+def placed(graph: PathLayout, geometry: Geometry) -> Drawing:
     """Give every box and line of a graph its place, in the graph itself, and return the drawing."""
     boxes = list(graph.boxes.values())
     inner = sorted({box.column for box in boxes if box.column in (ANCESTOR, ANNOTATION)} | {FINDING})
@@ -294,7 +294,7 @@ def _left(geometry: Geometry) -> float:
     return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
 
 
-def _rows(graph: Graph, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
+def _rows(graph: PathLayout, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
     """Place findings and, in rows beside them, what is annotated; each kind of evidence under its heading."""
     headings: list[Heading] = []
     placed: set[str] = set()
@@ -310,7 +310,7 @@ def _rows(graph: Graph, top: float, left: float) -> tuple[tuple[Heading, ...], f
     return tuple(headings), y - 8
 
 
-def _block(graph: Graph, finding: Box, placed: set[str], y: float) -> float:
+def _block(graph: PathLayout, finding: Box, placed: set[str], y: float) -> float:
     """Place a finding and those of its annotations that have no place yet; return where the block ends."""
     numbers = set(finding.paths)
     beside = [
@@ -331,7 +331,7 @@ def _block(graph: Graph, finding: Box, placed: set[str], y: float) -> float:
     return y + high
 
 
-def _ancestors(graph: Graph) -> None:
+def _ancestors(graph: PathLayout) -> None:
     beside: dict[str, list[float]] = {}
     for line in graph.lines.values():
         for one, other in ((line.start, line.end), (line.end, line.start)):
@@ -346,7 +346,7 @@ def _ancestors(graph: Graph) -> None:
         free = box.y + box.height + 8
 
 
-def _beside_exact(graph: Graph, box: Box, y: float) -> float:
+def _beside_exact(graph: PathLayout, box: Box, y: float) -> float:
     across = sorted(
         (each for each in graph.boxes.values() if each.role in ("exact", "typical")), key=lambda each: each.y
     )

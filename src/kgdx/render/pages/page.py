@@ -24,7 +24,7 @@ from kgdx.files.known import write_whole
 from kgdx.render.pages import template_values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
-from kgdx.results.consulted import RECORD_SCHEMA, Record, percent, say
+from kgdx.results.consulted import RECORD_SCHEMA, ConsultationRecord, percent, say
 from kgdx.results.document import EARLIER, Result, read
 from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.transcript import reranking_words, round_title, tokens
@@ -105,7 +105,7 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         f"kgdx.{name}/{version}": kind
         for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
         for version in (3, *EARLIER)
-    } | {RECORD_SCHEMA: Record}
+    } | {RECORD_SCHEMA: ConsultationRecord}
     if not isinstance(document, Result):
         schema = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(schema, str) or schema not in forms:
@@ -114,7 +114,7 @@ def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         document = read(forms[schema], document)
     if isinstance(document, AnswerDocument):
         return "answer.html", template_values.answer(document)
-    if isinstance(document, Record):
+    if isinstance(document, ConsultationRecord):
         language = document.language or "en"
         return "consultation.html", {
             **{"doc": document, "language": language, "zh": language == "zh"},

@@ -14,7 +14,19 @@ from kgdx.results.document import SourceVersion
 from kgdx.results.evidence_paths import EvidencePath
 from kgdx.results.ranked import Candidate, DiagnosisDocument
 from kgdx.results.transcript import log_rows
-from kgdx.results.view import RULES, Fact, Listed, PathRow, drawn, listed, names, path_row, pieces, split, weights
+from kgdx.results.view import (
+    RULES,
+    ListedCandidate,
+    PathRow,
+    StatedFact,
+    drawn,
+    listed,
+    names,
+    path_row,
+    pieces,
+    split,
+    weights,
+)
 from kgdx.results.words import clean, each_reference
 from kgdx.schema import relation_words
 
@@ -46,7 +58,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ContributionRow:
     """One finding in the plot of contributions; without an id what belongs to the person or the whole disease."""
 
     id: str
@@ -62,7 +74,7 @@ class Row:
 class Plot:
     """Contributions to one candidate's score, the weightiest first; ``zero`` in percent from the left."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ContributionRow, ...]
     scorers: tuple[str, ...]
     zero: float
     parts: tuple[float, ...]
@@ -84,10 +96,10 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedCandidate:
     """A candidate with its reasons; without a figure where the graph holds no path to it."""
 
-    listed: Listed
+    listed: ListedCandidate
     plot: Plot
     figure: Figure | None
 
@@ -154,14 +166,14 @@ def chosen(document: Ranked, most: int = MOST_PATHS) -> list[str]:
     return ids
 
 
-def _explained(document: Ranked, row: Listed, labels: Mapping[str, str]) -> Explained:
+def _explained(document: Ranked, row: ListedCandidate, labels: Mapping[str, str]) -> ExplainedCandidate:
     paths = list(enumerate(document.evidence[row.id]))
     figure = _figure(paths, weights(row.candidate), WIDE) if paths else None
-    return Explained(row, plot(row.candidate, labels), figure)
+    return ExplainedCandidate(row, plot(row.candidate, labels), figure)
 
 
 def _figure(
-    paths: Sequence[tuple[int, EvidencePath | Fact]], weight: Mapping[str, float], geometry: Geometry, **more: Any
+    paths: Sequence[tuple[int, EvidencePath | StatedFact]], weight: Mapping[str, float], geometry: Geometry, **more: Any
 ) -> Figure:
     wide = draw(paths, weight, geometry)
     return Figure(
@@ -248,7 +260,7 @@ def _row(
     scorers: Sequence[str],
     zero: float,
     scale: float,
-) -> Row:
+) -> ContributionRow:
     sums: dict[str, float] = defaultdict(float)
     for scorer, score, _ in group:
         sums[scorer] += score
@@ -265,7 +277,7 @@ def _row(
             left -= width
             bars.append(Bar(scorer, round(left, 2), round(width, 2)))
     rules = dict.fromkeys(RULES.get(rule, clean(rule)) for _, _, rule in group if rule)
-    return Row(
+    return ContributionRow(
         id=finding,
         name=labels.get(finding) or clean(finding) or "the disease as a whole",
         status=status,

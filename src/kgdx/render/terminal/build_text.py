@@ -19,7 +19,7 @@ from kgdx.render.terminal.console import console, plain
 from kgdx.results.words import clean, count, seconds
 
 if TYPE_CHECKING:
-    from kgdx.ingest.pipeline.build_report import BuildReport, Change, Progress, SourceReport
+    from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, Change, SourceReport
     from kgdx.ingest.pipeline.freshness import Freshness
     from kgdx.ingest.pipeline.graph_diff import Comparison
 
@@ -181,15 +181,15 @@ class Pace:
     first: int = 0
     last: int = 0
 
-    def rate(self, event: Progress) -> str:
+    def rate(self, event: BuildProgress) -> str:
         """Say how many rows or bytes are done in a second; nothing where that cannot be said yet.
 
         Example:
-            >>> from kgdx.ingest.pipeline.build_report import Progress
+            >>> from kgdx.ingest.pipeline.build_report import BuildProgress
             >>> pace = Pace()
-            >>> pace.rate(Progress("load", "", 0.5, 10.0, rows=0))
+            >>> pace.rate(BuildProgress("load", "", 0.5, 10.0, rows=0))
             ''
-            >>> pace.rate(Progress("load", "", 0.6, 12.0, rows=500_000))
+            >>> pace.rate(BuildProgress("load", "", 0.6, 12.0, rows=500_000))
             '250,000 rows/s'
         """
         now = event.bytes or event.rows
@@ -201,12 +201,12 @@ class Pace:
             return ""
         return f"{done / spent / 1e6:.1f} MB/s" if event.bytes else f"{done / spent:,.0f} rows/s"
 
-    def left(self, event: Progress) -> str:
+    def left(self, event: BuildProgress) -> str:
         """Say how much time is left, by what is done of the whole, or of the file that arrives.
 
         Example:
-            >>> from kgdx.ingest.pipeline.build_report import Progress
-            >>> Pace().left(Progress("load", "", 0.5, 10.0)), Pace().left(Progress("load", "", 0.01, 10.0))
+            >>> from kgdx.ingest.pipeline.build_report import BuildProgress
+            >>> Pace().left(Progress("load", "", 0.5, 10.0)), Pace().left(BuildProgress("load", "", 0.01, 10.0))
             ('0:10 left', '')
         """
         if event.stage == "fetch":
@@ -218,7 +218,7 @@ class Pace:
 
 
 @contextmanager
-def build_progress() -> Iterator[Callable[[Progress], None]]:
+def build_progress() -> Iterator[Callable[[BuildProgress], None]]:
     """Show how far a build is on standard error.
 
     Yields:
@@ -242,7 +242,7 @@ def build_progress() -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("", total=1.0, stage="start", pace="")
 
-        def tell(event: Progress) -> None:
+        def tell(event: BuildProgress) -> None:
             said = "  ".join(words for words in (pace.rate(event), pace.left(event)) if words)
             room = max(8, screen.width - 42 - len(said))
             detail = clean(event.detail)
@@ -252,10 +252,10 @@ def build_progress() -> Iterator[Callable[[Progress], None]]:
         yield tell
 
 
-def _stages() -> Callable[[Progress], None]:
+def _stages() -> Callable[[BuildProgress], None]:
     seen: set[str] = set()
 
-    def tell(event: Progress) -> None:
+    def tell(event: BuildProgress) -> None:
         if event.stage not in seen:
             seen.add(event.stage)
             print(f"{event.seconds:6.1f} s  {clean(event.stage):<8} {clean(event.detail)}", file=sys.stderr)

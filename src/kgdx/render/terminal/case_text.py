@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kgdx.case.demographics import Mention
+from kgdx.case.demographics import PersonMention
 from kgdx.case.patient import Extraction, Finding, Issue, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.render.terminal.console import STYLES
@@ -102,7 +102,7 @@ def marked(case_text: str, found: Iterable[Finding], *, brackets: bool) -> Text:
     return out
 
 
-def extraction(case_text: str, found: Extraction, person: Sequence[Mention], *, brackets: bool) -> Group:
+def extraction(case_text: str, found: Extraction, person: Sequence[PersonMention], *, brackets: bool) -> Group:
     """Return what a text says: the marked text, the table of findings, who the patient is, then the notes."""
     parts: list[RenderableType] = []
     if len(case_text) <= 4000:
@@ -115,7 +115,7 @@ def extraction(case_text: str, found: Extraction, person: Sequence[Mention], *, 
     return Group(*parts)
 
 
-def _stated(person: Iterable[Mention]) -> RenderableType:
+def _stated(person: Iterable[PersonMention]) -> RenderableType:
     """Return a table of what a text says of the patient: which, what, and the words it was read from."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     for each in person:

@@ -16,7 +16,18 @@ from kgdx.render.terminal.case_text import findings, issues, patient
 from kgdx.results.evidence_paths import EvidencePath
 from kgdx.results.ranked import Candidate, DiagnosisDocument, Judgement, Reranking, RolloutPart
 from kgdx.results.transcript import exchanges, reranking_words
-from kgdx.results.view import PATHS, SIDES, Argument, Listed, Reason, argument, between, listed, names, path_row
+from kgdx.results.view import (
+    PATHS,
+    SIDES,
+    Argument,
+    CandidateReason,
+    ListedCandidate,
+    argument,
+    between,
+    listed,
+    names,
+    path_row,
+)
 from kgdx.results.words import clean, count, frequency, references, signed
 
 
@@ -178,7 +189,7 @@ def fit(score: float, share: float) -> Text:
     return bar
 
 
-def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
+def candidate_block(document: DiagnosisDocument, row: ListedCandidate) -> RenderableType:
     """Return why one candidate stands where it does, finding by finding."""
     found = argument(document, row.candidate)
     title = Text(f"{row.rank}. {_called(document, row)}", style="bold")
@@ -195,7 +206,7 @@ def candidate_block(document: DiagnosisDocument, row: Listed) -> RenderableType:
     return Group(*parts)
 
 
-def _moved(row: Listed) -> list[RenderableType]:
+def _moved(row: ListedCandidate) -> list[RenderableType]:
     reason = row.candidate.reason
     if not row.moved and reason is None:
         return []
@@ -220,15 +231,15 @@ def explanation(result: Diagnosed, candidate: Candidate) -> RenderableType:
     return Group(*parts)
 
 
-def _called(document: DiagnosisDocument, row: Listed) -> str:
+def _called(document: DiagnosisDocument, row: ListedCandidate) -> str:
     return f"{row.name} {row.also}" if row.also and document.case.chinese else row.name
 
 
-def _identifiers(row: Listed) -> str:
+def _identifiers(row: ListedCandidate) -> str:
     return clean(row.id) + (f" = {', '.join(row.members)}" if row.members else "")
 
 
-def _family(row: Listed, *, members: bool) -> list[str]:
+def _family(row: ListedCandidate, *, members: bool) -> list[str]:
     if not row.others:
         return []
     lines = [f"+{row.others} of its family" + (f"; separated by {row.apart}" if row.apart else "")]
@@ -253,7 +264,7 @@ def _heading(words: str) -> Text:
     return Text(words, style="bold")
 
 
-def _section(kind: str, reasons: Iterable[Reason]) -> list[RenderableType]:
+def _section(kind: str, reasons: Iterable[CandidateReason]) -> list[RenderableType]:
     """Return one side of the argument: a line for each finding, strongest first; nothing where there is none."""
     lines: list[tuple[RenderableType, ...]] = []
     for reason in reasons:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kgdx.lazy import lazy_pattern
-from kgdx.terms.measured.units import Scale
+from kgdx.terms.measured.units import UnitScale
 from kgdx.terms.normalise import read_table
 
 _TERM = lazy_pattern(r"(HP:\d{7}) (.+)")
@@ -24,7 +24,7 @@ BLOOD, BODY = "", "body"
 """Specimens of what is measured in blood unless something else is said, and of what is measured in no specimen."""
 
 
-class Term(NamedTuple):
+class AnalyteTerm(NamedTuple):
     """A finding of the ontology.
 
     Attributes:
@@ -69,7 +69,7 @@ class Grade(NamedTuple):
     unit: str
     low: float
     high: float
-    term: Term | None
+    term: AnalyteTerm | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ class Analyte:
     """
 
     key: str
-    scale: Scale
+    scale: UnitScale
     specimen: str = ""
-    low: Term | None = None
-    high: Term | None = None
-    abnormal: Term | None = None
+    low: AnalyteTerm | None = None
+    high: AnalyteTerm | None = None
+    abnormal: AnalyteTerm | None = None
     least: float = 0.0
     most: float = float("inf")
     windows: tuple[tuple[str, float, float], ...] = ()
@@ -123,7 +123,7 @@ def analytes() -> dict[str, Analyte]:
             for bound, bound_less in zip(row[8:10], (0.0, float("inf")), strict=True)
         )
         unit, molar, valence = row[1], row[11], row[12]
-        scale = Scale(unit, float(molar or 0), int(valence or 0), tuple(_also(row[13])))
+        scale = UnitScale(unit, float(molar or 0), int(valence or 0), tuple(_also(row[13])))
         found[row[0]] = Analyte(
             row[0],
             scale,
@@ -146,9 +146,9 @@ def _rows(name: str) -> list[list[str]]:
     return read_table(Path(__file__).with_name(name))
 
 
-def _term(cell: str) -> Term | None:
+def _term(cell: str) -> AnalyteTerm | None:
     match = _TERM.fullmatch(cell)
-    return Term(match[1], match[2]) if match else None
+    return AnalyteTerm(match[1], match[2]) if match else None
 
 
 def _also(cell: str) -> list[tuple[str, float, float]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from kgdx.case.measured_values import Range
 from kgdx.terms.measured.amounts import number
-from kgdx.terms.measured.analytes import BODY, Analyte, Grade, Term, Usual, analytes
-from kgdx.terms.measured.statements import CENTILE, DEVIATION, Statement, mended
-from kgdx.terms.measured.units import Scale
+from kgdx.terms.measured.analytes import BODY, Analyte, AnalyteTerm, Grade, Usual, analytes
+from kgdx.terms.measured.statements import CENTILE, DEVIATION, MeasuredStatement, mended
+from kgdx.terms.measured.units import UnitScale
 
 _STATED = "stated in the text"
 _PRINTED = "printed in the text"
@@ -46,8 +46,8 @@ class Verdict:
         note: What was mended or assumed, in one line.
     """
 
-    present: Term | None = None
-    absent: tuple[Term, ...] = ()
+    present: AnalyteTerm | None = None
+    absent: tuple[AnalyteTerm, ...] = ()
     value: float | None = None
     unit: str = ""
     range: Range | None = None
@@ -56,11 +56,11 @@ class Verdict:
     note: str = ""
 
 
-def judged(analyte: Analyte, said: Statement, person: Person) -> Verdict:
+def judged(analyte: Analyte, said: MeasuredStatement, person: Person) -> Verdict:
     """Return what a statement of an analyte comes to.
 
     Example:
-        >>> verdict = judged(analytes()["potassium"], Statement(0, value="2.1"), Person())
+        >>> verdict = judged(analytes()["potassium"], MeasuredStatement(0, value="2.1"), Person())
         >>> verdict.present.label, verdict.unit, verdict.range.low
         ('Hypokalemia', 'mmol/L', 3.5)
     """
@@ -115,7 +115,7 @@ def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
     return replace(verdict, present=term)
 
 
-def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[Term, ...]:
+def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[AnalyteTerm, ...]:
     """The findings that a usual value denies: those in whose direction the range has an end."""
     low = analyte.low if usual is None or usual.low is not None else None
     high = analyte.high if usual is None or usual.high is not None else None
@@ -123,7 +123,9 @@ def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[Term, ...]
     return found or tuple(filter(None, (analyte.low or analyte.high or analyte.abnormal,)))
 
 
-def _by_score(analyte: Analyte, said: Statement, value: float, unit: str, bounds: tuple[float, float]) -> Verdict:
+def _by_score(
+    analyte: Analyte, said: MeasuredStatement, value: float, unit: str, bounds: tuple[float, float]
+) -> Verdict:
     if unit == "centile" and not 0 <= value <= 100:
         return Verdict(problem=f"there is no {value:g}th centile", remedy="check the number")
     if abs(value) > 15 and unit == "SD":
@@ -146,7 +148,7 @@ def _grade(analyte: Analyte, value: float, unit: str) -> Grade | None:
     return next((each for each in analyte.grades if each.unit == unit and each.low <= value < each.high), None)
 
 
-def _measured(analyte: Analyte, said: Statement, value: float, person: Person) -> Verdict:
+def _measured(analyte: Analyte, said: MeasuredStatement, value: float, person: Person) -> Verdict:
     unit, problem = _unit(analyte, said, value)
     if problem:
         return problem
@@ -171,13 +173,13 @@ def _measured(analyte: Analyte, said: Statement, value: float, person: Person) -
     return _directed(analyte, side, given) if side else replace(given, problem=_untold(analyte, said))
 
 
-def _untold(analyte: Analyte, said: Statement) -> str:
+def _untold(analyte: Analyte, said: MeasuredStatement) -> str:
     if said.fewer:
         return f"{named(analyte)} {said.fewer} {said.value} may be usual or not"
     return f"no usual range of {named(analyte)} is known for this patient"
 
 
-def _unit(analyte: Analyte, said: Statement, value: float) -> tuple[str, Verdict | None]:
+def _unit(analyte: Analyte, said: MeasuredStatement, value: float) -> tuple[str, Verdict | None]:
     """The unit of a value: its own, or the one that the value can be in; or what is wrong."""
     if said.unit:
         if not analyte.scale.unit or analyte.scale.own(value, said.unit) is not None:
@@ -209,7 +211,7 @@ def named(analyte: Analyte) -> str:
     return analyte.key.replace("_", " ")
 
 
-def _printed(analyte: Analyte, said: Statement, unit: str) -> tuple[Range | None, str]:
+def _printed(analyte: Analyte, said: MeasuredStatement, unit: str) -> tuple[Range | None, str]:
     """The range that the text prints, in the unit of the value; and what is wrong with it."""
     if not (said.low or said.high):
         return None, ""
@@ -223,7 +225,7 @@ def _printed(analyte: Analyte, said: Statement, unit: str) -> tuple[Range | None
     return Range(low, high, _PRINTED), ""
 
 
-def _carried(scale: Scale, bound: float | None, given: str, wanted: str) -> float | None:
+def _carried(scale: UnitScale, bound: float | None, given: str, wanted: str) -> float | None:
     own = None if bound is None else scale.own(bound, given)
     return None if own is None else scale.other(own, wanted)
 
@@ -258,7 +260,7 @@ def _of_person(rows: Sequence[Usual], person: Person) -> list[Usual]:
     return of_sex or fitting
 
 
-def _side(value: float, said: Statement, usual: Range | None) -> str:
+def _side(value: float, said: MeasuredStatement, usual: Range | None) -> str:
     """Whether a value is low, high or normal; empty where that cannot be told."""
     if usual is None:
         return ""
@@ -276,7 +278,7 @@ def _side(value: float, said: Statement, usual: Range | None) -> str:
     return "high" if high is not None and value > high else "normal"
 
 
-def _paired(analyte: Analyte, said: Statement, person: Person) -> Verdict:
+def _paired(analyte: Analyte, said: MeasuredStatement, person: Person) -> Verdict:
     """A verdict on two values that stand together, as in 190/110; or on one that is written as a fraction."""
     first, second = _written(said.value)[0], _written(said.second)[0]
     if first is None or second is None or not second:

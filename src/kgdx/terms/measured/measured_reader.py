@@ -13,10 +13,10 @@ from kgdx.case.person import years_of
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.context import statuses
 from kgdx.terms.measured.amounts import Measure
-from kgdx.terms.measured.analytes import Term
+from kgdx.terms.measured.analytes import AnalyteTerm
 from kgdx.terms.measured.judging import Person, Verdict, judged, named
-from kgdx.terms.measured.spotting import Mention, spotted
-from kgdx.terms.measured.statements import Statement, joined, stated
+from kgdx.terms.measured.spotting import AnalyteMention, spotted
+from kgdx.terms.measured.statements import MeasuredStatement, joined, stated
 
 if TYPE_CHECKING:
     from kgdx.terms.phenotypes import Terms
@@ -39,7 +39,7 @@ class Measured:
     measures: tuple[Measure, ...] = ()
 
 
-class Said(NamedTuple):
+class AnalyteReading(NamedTuple):
     """A name of an analyte with what the text says of it.
 
     Attributes:
@@ -47,8 +47,8 @@ class Said(NamedTuple):
         statement: What is said.
     """
 
-    mention: Mention
-    statement: Statement
+    mention: AnalyteMention
+    statement: MeasuredStatement
 
     @property
     def span(self) -> tuple[int, int]:
@@ -73,7 +73,7 @@ def read_measured(text: str, person: Person) -> Measured:
     return judged_values(text, said, statuses(text, [each.span for each in said]), person)
 
 
-def judged_values(text: str, said: Sequence[Said], told: Sequence[Status], person: Person) -> Measured:
+def judged_values(text: str, said: Sequence[AnalyteReading], told: Sequence[Status], person: Person) -> Measured:
     """Return what the values of a text come to.
 
     Args:
@@ -97,11 +97,11 @@ def judged_values(text: str, said: Sequence[Said], told: Sequence[Status], perso
     return Measured(tuple(findings), tuple(dict.fromkeys(issues)), tuple(measures))
 
 
-def values_said(text: str) -> list[Said]:
+def values_said(text: str) -> list[AnalyteReading]:
     """Return each name of an analyte with what is said of it; what is said of a list holds for all of its names."""
     mentions = spotted(text)
-    own: list[Statement] = []
-    said: list[Said] = []
+    own: list[MeasuredStatement] = []
+    said: list[AnalyteReading] = []
     floor = 0
     for number, mention in enumerate(mentions):
         limit = mentions[number + 1].start if number + 1 < len(mentions) else len(text)
@@ -113,11 +113,13 @@ def values_said(text: str) -> list[Said]:
             statement = replace(statement, value=statement.second, second="")
         letter = mention.end - mention.start == 1 and text[mention.start] != "K"
         if statement.value or (statement.direction and not letter):
-            said.append(Said(mention, statement))
+            said.append(AnalyteReading(mention, statement))
     return said
 
 
-def _shared(text: str, mentions: Sequence[Mention], own: Sequence[Statement], number: int) -> Statement:
+def _shared(
+    text: str, mentions: Sequence[AnalyteMention], own: Sequence[MeasuredStatement], number: int
+) -> MeasuredStatement:
     """What is said of a name in a list: "AST, ALT and GGT were normal", "elevated AST and ALT"."""
     for other in range(number + 1, len(mentions)):
         if not joined(text[mentions[other - 1].end : mentions[other].start]):
@@ -127,18 +129,18 @@ def _shared(text: str, mentions: Sequence[Mention], own: Sequence[Statement], nu
                 return replace(own[other], second="")
             if own[other].start >= 0 or own[other].value or not own[other].direction:
                 break
-            return Statement(mentions[number].end, direction=own[other].direction)
+            return MeasuredStatement(mentions[number].end, direction=own[other].direction)
     for other in range(number - 1, -1, -1):
         if not joined(text[mentions[other].end : mentions[other + 1].start]):
             break
         if own[other].says:
             if own[other].start < 0 or own[other].value:
                 break
-            return Statement(mentions[number].end, direction=own[other].direction)
-    return Statement(mentions[number].end)
+            return MeasuredStatement(mentions[number].end, direction=own[other].direction)
+    return MeasuredStatement(mentions[number].end)
 
 
-def _slashed(text: str, mentions: Sequence[Mention], own: Sequence[Statement], number: int) -> bool:
+def _slashed(text: str, mentions: Sequence[AnalyteMention], own: Sequence[MeasuredStatement], number: int) -> bool:
     """Whether two numbers are those of two names, as in AST/ALT 120/98."""
     before = number - 1
     if before < 0 or own[before].says or mentions[number].analytes[0].pair:
@@ -146,7 +148,7 @@ def _slashed(text: str, mentions: Sequence[Mention], own: Sequence[Statement], n
     return text[mentions[before].end : mentions[number].start].strip() == "/"
 
 
-def _best(mention: Mention, statement: Statement, person: Person) -> Verdict:
+def _best(mention: AnalyteMention, statement: MeasuredStatement, person: Person) -> Verdict:
     """What a name means: of several analytes, the one that alone can have such a value."""
     every = [judged(analyte, statement, person) for analyte in mention.analytes]
     if len(every) == 1:
@@ -158,7 +160,7 @@ def _best(mention: Mention, statement: Statement, person: Person) -> Verdict:
     return Verdict(problem=f"it may be {' or '.join(map(named, mention.analytes))}" if fitting else "")
 
 
-def _status(told: Status, statement: Statement) -> Status | None:
+def _status(told: Status, statement: MeasuredStatement) -> Status | None:
     if told in _OTHERS:
         return told
     return Status.ABSENT if told is Status.ABSENT and not statement.value else None
@@ -167,7 +169,7 @@ def _status(told: Status, statement: Statement) -> Status | None:
 def _findings(text: str, place: Span, verdict: Verdict, status: Status | None) -> Iterator[Finding]:
     words = text[place.start : place.end]
 
-    def finding(term: Term, said: Status) -> Finding:
+    def finding(term: AnalyteTerm, said: Status) -> Finding:
         return Finding(
             term.id,
             said,
@@ -188,7 +190,7 @@ def _findings(text: str, place: Span, verdict: Verdict, status: Status | None) -
             yield finding(term, Status.ABSENT)
 
 
-def _measure(statement: Statement, verdict: Verdict) -> Measure:
+def _measure(statement: MeasuredStatement, verdict: Verdict) -> Measure:
     try:
         value = None if statement.second else float(statement.value.replace(",", ""))
     except ValueError:

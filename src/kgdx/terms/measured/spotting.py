@@ -24,7 +24,7 @@ _EXACT = 3
 """Letters of the longest name whose capitals count: K and Na are names, k and na are not."""
 
 
-class Mention(NamedTuple):
+class AnalyteMention(NamedTuple):
     """A place at which a text names what can be measured.
 
     Attributes:
@@ -67,7 +67,7 @@ def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], dict[str, 
     return dict(words), dict(han), specimens
 
 
-def spotted(text: str) -> list[Mention]:
+def spotted(text: str) -> list[AnalyteMention]:
     """Return the places at which a text names analytes, in order; of names that overlap, the longer.
 
     Example:
@@ -84,7 +84,7 @@ def spotted(text: str) -> list[Mention]:
             continue
         reach = end
         if of := _of(keys, said, start, text[start:end].lower()):
-            mentions.append(Mention(start, end, of))
+            mentions.append(AnalyteMention(start, end, of))
     return mentions
 
 

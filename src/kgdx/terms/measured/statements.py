@@ -84,7 +84,7 @@ _LETTERS = lazy_pattern(r"[OolI]")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class MeasuredStatement:
     """What is said of an analyte.
 
     Attributes:
@@ -137,7 +137,7 @@ def _directions() -> tuple[dict[str, str], re.Pattern[str]]:
     return kinds, re.compile(behind, re.IGNORECASE)
 
 
-def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement:
+def stated(text: str, start: int, end: int, floor: int, limit: int) -> MeasuredStatement:
     """Return what a text says of the analyte whose name it has at ``start`` to ``end``.
 
     Args:
@@ -186,7 +186,7 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> Statement
         place = match.span("number")
     elif not found["direction"] and (before := _before(text, max(floor, start - 60), start)):
         begin, found["direction"] = before
-    return Statement(at, begin, found["direction"], found["value"], found["second"], place, **_rest(found))
+    return MeasuredStatement(at, begin, found["direction"], found["value"], found["second"], place, **_rest(found))
 
 
 def _before(text: str, floor: int, start: int) -> tuple[int, str] | None:

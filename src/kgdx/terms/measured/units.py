@@ -33,7 +33,7 @@ _POWER = lazy_pattern(r"(?:[x*]?10(?:\^|\*|e)?|[x*]10)(\d{1,2})/(.+)")
 _PER_VOLUME = {"l": 1.0, "ml": 1e-3, "dl": 1e-1, "ul": 1e-6, "mm3": 1e-6, "cumm": 1e-6}
 
 
-class Reading(NamedTuple):
+class UnitMeaning(NamedTuple):
     """One thing that a unit may mean.
 
     Attributes:
@@ -59,15 +59,15 @@ def plain(unit: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _named() -> dict[str, tuple[Reading, ...]]:
-    found: dict[str, tuple[Reading, ...]] = {}
+def _named() -> dict[str, tuple[UnitMeaning, ...]]:
+    found: dict[str, tuple[UnitMeaning, ...]] = {}
     for spelling, dimension, factor in read_table(Path(__file__).with_name("units.tsv")):
-        found[plain(spelling)] = (*found.get(plain(spelling), ()), Reading(dimension, float(factor)))
+        found[plain(spelling)] = (*found.get(plain(spelling), ()), UnitMeaning(dimension, float(factor)))
     return found
 
 
 @lru_cache(maxsize=4096)
-def readings(unit: str) -> tuple[Reading, ...]:
+def readings(unit: str) -> tuple[UnitMeaning, ...]:
     """Return what a unit may mean; nothing where it is none.
 
     Example:
@@ -77,13 +77,13 @@ def readings(unit: str) -> tuple[Reading, ...]:
     written = plain(unit)
     if match := _POWER.fullmatch(written):
         volume = _PER_VOLUME.get(match[2])
-        return (Reading("/L", 10.0 ** int(match[1]) / volume),) if volume else ()
+        return (UnitMeaning("/L", 10.0 ** int(match[1]) / volume),) if volume else ()
     named = _named().get(written, ())
     made = _composed(written)
     return (*named, made) if made and made.dimension not in {each.dimension for each in named} else named
 
 
-def _composed(written: str) -> Reading | None:
+def _composed(written: str) -> UnitMeaning | None:
     """A unit of prefix and base, over up to two others: mg/dL, ml/min."""
     first, *rest = written.split("/")
     amount = _based(first)
@@ -97,18 +97,18 @@ def _composed(written: str) -> Reading | None:
             dimension, factor = f"{dimension}/{part.dimension}", factor / part.factor
         else:
             return None
-    return Reading(dimension, factor)
+    return UnitMeaning(dimension, factor)
 
 
-def _based(written: str) -> Reading | None:
+def _based(written: str) -> UnitMeaning | None:
     match = _BASE.fullmatch(written)
     if not match:
         return None
     dimension, factor = _BASES[match[2]]
-    return Reading(dimension, factor * _PREFIXES[match[1] or ""])
+    return UnitMeaning(dimension, factor * _PREFIXES[match[1] or ""])
 
 
-class Scale(NamedTuple):
+class UnitScale(NamedTuple):
     """How values of an analyte are carried from any of its units into its own.
 
     Attributes:
@@ -127,7 +127,7 @@ class Scale(NamedTuple):
         """Return a value in the analyte's own unit; ``None`` where the unit does not fit it.
 
         Example:
-            >>> round(Scale("mmol/L", molar=180.16).own(90.08, "mg/dL"), 3), Scale("mmol/L").own(5, "U/L")
+            >>> round(Scale("mmol/L", molar=180.16).own(90.08, "mg/dL"), 3), UnitScale("mmol/L").own(5, "U/L")
             (5.0, None)
         """
         return next((value * factor + added for factor, added in self._ways(unit)), None)
@@ -136,7 +136,7 @@ class Scale(NamedTuple):
         """Return a value of the analyte's own unit in another; ``None`` where it does not fit.
 
         Example:
-            >>> round(Scale("mmol/L", molar=180.16).other(5, "mg/dL"), 2)
+            >>> round(UnitScale("mmol/L", molar=180.16).other(5, "mg/dL"), 2)
             90.08
         """
         return next(((value - added) / factor for factor, added in self._ways(unit)), None)

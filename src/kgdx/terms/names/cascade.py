@@ -60,7 +60,7 @@ TYPO_COST = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AlignmentLimits:
     """Limits to what one alignment may state.
 
     Attributes:
@@ -105,7 +105,7 @@ class Given:
 def candidates(
     subjects: Side,
     objects: Side,
-    rules: Rules,
+    rules: AlignmentLimits,
     given: Given | None = None,
     meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
@@ -224,7 +224,7 @@ def _best_names(found: pl.DataFrame) -> pl.DataFrame:
     return best.unique(["subject", "object"], keep="first", maintain_order=True)
 
 
-def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
     """Decide which candidates are stated.
 
     Args:
@@ -239,9 +239,9 @@ def decide(found: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     Example:
         >>> row = {"subject": "s", "method": "exact", "said": "x", "matched": "x", "relation": "exact"}
         >>> two = pl.DataFrame([row | {"object": "o1", "score": 1.0}, row | {"object": "o2", "score": 0.9}])
-        >>> decide(two, Rules())["outcome"].to_list()
+        >>> decide(two, AlignmentLimits())["outcome"].to_list()
         ['stated', 'other']
-        >>> decide(two.with_columns(score=1.0), Rules())["outcome"].to_list()
+        >>> decide(two.with_columns(score=1.0), AlignmentLimits())["outcome"].to_list()
         ['ambiguous', 'ambiguous']
     """
     stage = pl.col("method").replace_strict({name: at for at, name in enumerate(STAGES)}, return_dtype=pl.Int32)

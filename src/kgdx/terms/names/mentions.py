@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.name_database import COMMON, LONGEST_PREFIX, marks, spaced
-from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Mention, NameEntry
 from kgdx.terms.names.suggestions import begin_lay_names, lay_names_in, similar_words
 from kgdx.terms.normalise import (
     CJK,
@@ -245,10 +245,10 @@ def _look_up(database: sqlite3.Connection, forms: set[str], kinds: Sequence[int]
     return found
 
 
-def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], limit: int) -> list[Entry]:
+def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], limit: int) -> list[NameEntry]:
     """Return the entries whose names begin with what was typed, then those that hold it as words."""
     asked = form(prefix)
-    found: dict[Any, Entry] = {}
+    found: dict[Any, NameEntry] = {}
     for row in _starting(database, prefix, asked.folded, kinds, limit):
         _add(found, row, "exact")
     if len(found) < limit and asked.folded:
@@ -257,9 +257,9 @@ def complete(database: sqlite3.Connection, prefix: str, kinds: Sequence[int], li
     return list(found.values())[:limit]
 
 
-def _add(found: dict[Any, Entry], row: Any, method: str) -> None:
+def _add(found: dict[Any, NameEntry], row: Any, method: str) -> None:
     id, kind, name, source, text, _, same, _ = row
-    entry = Entry(id, ALL_KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
+    entry = NameEntry(id, ALL_KINDS[kind], name, source, text, method, "exact", 1.0 if method == "exact" else 0.5)
     found.setdefault((kind, "same", same) if same is not None else (kind, "id", id), entry)
 
 
@@ -309,7 +309,7 @@ def _holding(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
     return _found(database, query, kinds, f"ORDER BY rowid LIMIT {_SCORED}") if query else []
 
 
-def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit: int) -> list[Entry]:
+def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit: int) -> list[NameEntry]:
     """Return the entries whose names share most with a name, the best first."""
     tokens = _telling(database, asked)
     if not tokens or not kinds:
@@ -323,7 +323,7 @@ def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit:
             best[key] = (score, row)
     ranked = sorted(best.values(), key=lambda found: (-found[0], found[1][1], found[1][0]))
     return [
-        Entry(row[0], ALL_KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
+        NameEntry(row[0], ALL_KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
         for score, row in ranked[:limit]
     ]
 

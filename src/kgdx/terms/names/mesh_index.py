@@ -21,7 +21,7 @@ import polars as pl
 from kgdx.errors import AbsentError
 from kgdx.graph.protocol import Exports, GraphTable, NodeTable
 from kgdx.graph.snapshot import Snapshot
-from kgdx.terms.names.cascade import CANDIDATES, TYPO_COST, Rules, decide
+from kgdx.terms.names.cascade import CANDIDATES, TYPO_COST, AlignmentLimits, decide
 from kgdx.terms.names.entity_names import Side, asked_names, descriptors, node_frame
 from kgdx.terms.names.name_database import marks, write_sides
 from kgdx.terms.names.name_decision import kinds_of
@@ -91,10 +91,15 @@ class MeshIndex(NameIndex):
 
     @repairing
     def map_to_mesh(
-        self, name: str, *, synonyms: Sequence[str] = (), branches: Sequence[str] = (), rules: Rules | None = None
+        self,
+        name: str,
+        *,
+        synonyms: Sequence[str] = (),
+        branches: Sequence[str] = (),
+        rules: AlignmentLimits | None = None,
     ) -> MeshDecision:
         """Return the descriptor that a name means, and why."""
-        wanted = rules or Rules()
+        wanted = rules or AlignmentLimits()
         asked = asked_names(name, synonyms)
         headings, found = self._candidates(asked, branches, typos="edit" in wanted.stages)
         decided = []

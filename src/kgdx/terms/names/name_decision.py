@@ -13,7 +13,7 @@ ALL_KINDS = (*KINDS, "MeshDescriptor")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NameEntry:
     """A node that a name means, or may mean.
 
     Attributes:
@@ -46,9 +46,9 @@ class NameDecision:
 
     given: str
     kinds: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[NameEntry, ...]
     reason: str
-    candidates: tuple[Entry, ...] = ()
+    candidates: tuple[NameEntry, ...] = ()
     left_out: int = 0
 
     @property

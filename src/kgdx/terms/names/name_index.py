@@ -23,7 +23,7 @@ from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.cascade import NORMALISED, REORDERED, TYPO_COST
 from kgdx.terms.names.mentions import complete, mentions, near
 from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadable, write_index
-from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, Mention, NameDecision, kinds_of
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Mention, NameDecision, NameEntry, kinds_of
 from kgdx.terms.names.sssom import BASES, PREFIXES
 from kgdx.terms.names.suggestions import Meanings, lay_names, shortened, typos_of
 from kgdx.terms.normalise import Form, bare, fold_name, form
@@ -55,7 +55,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _Found = list[tuple[Any, str, float]]
 """Rows (:data:`_COLUMNS`) of names that were found, each with the stage and what it takes from the score."""
-_Entries = list[tuple[Entry, int | None]]
+_Entries = list[tuple[NameEntry, int | None]]
 """Entries, each with the number of what it is the same as."""
 _COLUMNS = "e.id, e.kind, e.name, e.source, t.text, t.weight, t.relation, e.same"
 _FROM = "FROM term t JOIN form f ON f.number = t.form JOIN entity e ON e.number = t.entity"
@@ -125,17 +125,17 @@ class NameIndex:
         return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
 
     @repairing
-    def entry(self, id: str) -> Entry | None:
+    def entry(self, id: str) -> NameEntry | None:
         """Return an entry by its id, or an alternative one; ``None`` when there is none."""
         found = self._by_id(id, [], kinds_of(KINDS))
         return _entry(*found[0])[0] if found else None
 
     @repairing
-    def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[Entry]:
+    def near(self, name: str, kinds: Sequence[str] = ("Disease",), limit: int = 5) -> list[NameEntry]:
         return near(self._database, form(valid(name)), kinds_of(kinds), limit)
 
     @repairing
-    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[Entry]:
+    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[NameEntry]:
         return complete(self._database, valid(prefix[:LONGEST]), kinds_of(kinds), limit)
 
     @repairing
@@ -206,7 +206,7 @@ class NameIndex:
             for row in self._of("t.folded", key, [_DISEASE])
         ]
 
-    def _as_finding(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> list[Entry]:
+    def _as_finding(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> list[NameEntry]:
         diseases = self._with_same(_stated(self._exact(given, asked, [_DISEASE])), ["Disease"])
         phenotype = [KINDS.index("Phenotype")]
         names = dict.fromkeys(fold_name(entry.name) for entry in diseases)
@@ -223,7 +223,7 @@ class NameIndex:
         query = f"SELECT {_COLUMNS} {_FROM} WHERE {column} = ? AND t.kind IN ({marks(kinds)})"
         return self._all(f"{query} AND t.turned" if turned else query, (value, *kinds))
 
-    def _with_same(self, stated: _Entries, kinds: Sequence[str]) -> list[Entry]:
+    def _with_same(self, stated: _Entries, kinds: Sequence[str]) -> list[NameEntry]:
         """The entries of the wanted classes, and what is exactly the same as one of the best of them.
 
         A synonym of some source leads no further where another entry is called by the name itself.
@@ -240,10 +240,10 @@ class NameIndex:
                 kind = ALL_KINDS[number]
                 if kind in kinds and (kind, id) not in seen:
                     seen.add((kind, id))
-                    entries.append(Entry(id, kind, name, source, entry.matched, "same", "exact", score, entry.id))
+                    entries.append(NameEntry(id, kind, name, source, entry.matched, "same", "exact", score, entry.id))
         return entries
 
-    def _with_namesakes(self, entries: list[Entry]) -> list[Entry]:
+    def _with_namesakes(self, entries: list[NameEntry]) -> list[NameEntry]:
         """The entries, and the diseases that are called in full as those of them that mean exactly what was asked.
 
         So a name in one language leads to the entries of another vocabulary that no relation joins to its own.
@@ -257,7 +257,9 @@ class NameIndex:
             for id, _, name, source, *_ in self._of("t.folded", fold_name(entry.name), [_DISEASE]):
                 if id not in seen and fold_name(name) == fold_name(entry.name):
                     seen.add(id)
-                    entries.append(Entry(id, "Disease", name, source, entry.matched, "same", "exact", score, entry.id))
+                    entries.append(
+                        NameEntry(id, "Disease", name, source, entry.matched, "same", "exact", score, entry.id)
+                    )
         return entries
 
     def _all(self, query: str, parameters: Iterable[Any]) -> list[Any]:
@@ -323,9 +325,9 @@ def _ids(given: str) -> list[str]:
     return [given, *curies, *(f"{ours}:{given[len(base) :]}" for ours, base in BASES.items() if given.startswith(base))]
 
 
-def _entry(row: Any, method: str, factor: float) -> tuple[Entry, int | None]:
+def _entry(row: Any, method: str, factor: float) -> tuple[NameEntry, int | None]:
     id, kind, name, source, matched, weight, relation, same = row
-    return Entry(id, ALL_KINDS[kind], name, source, matched, method, relation, round(factor * weight, 4)), same
+    return NameEntry(id, ALL_KINDS[kind], name, source, matched, method, relation, round(factor * weight, 4)), same
 
 
 def _stated(found: _Found) -> _Entries:
@@ -340,7 +342,7 @@ def _stated(found: _Found) -> _Entries:
     return sorted(kept, key=lambda one: (-one[0].score, one[0].kind, one[0].id))
 
 
-def _reason(given: str, entries: Sequence[Entry]) -> str:
+def _reason(given: str, entries: Sequence[NameEntry]) -> str:
     best = next((entry for entry in entries if entry.method != "same"), entries[0])
     how = {
         "id": "is the id of an entry",

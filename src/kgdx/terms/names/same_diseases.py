@@ -14,13 +14,13 @@ import polars as pl
 
 from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.terms.encoder import NameEncoder
-from kgdx.terms.names.cascade import CANDIDATES, Given, Rules, candidates, decide
+from kgdx.terms.names.cascade import CANDIDATES, AlignmentLimits, Given, candidates, decide
 from kgdx.terms.names.entity_names import Side
 from kgdx.terms.names.morphemes import adds
 from kgdx.terms.names.morphemes import meaning as said
 from kgdx.terms.normalise import bare
 
-RULES = Rules(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
+RULES = AlignmentLimits(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
 """The encoder only proposes: names of two diseases are near in meaning too often."""
 
 RARE = ("OMIM", "ORPHA", "DECIPHER")

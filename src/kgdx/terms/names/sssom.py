@@ -71,7 +71,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff",
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class MappingStatement:
     """One mapping: the subject is the same as the object, or narrower or broader; or it is denied."""
 
     subject: str
@@ -89,11 +89,11 @@ class Statement:
     def pair(self) -> frozenset[str]:
         return frozenset((self.subject, self.object))
 
-    def turned(self) -> Statement:
+    def turned(self) -> MappingStatement:
         """Return the same statement, said of the object.
 
         Example:
-            >>> Statement("HP:1", "narrower", "MESH:D1").turned().relation
+            >>> MappingStatement("HP:1", "narrower", "MESH:D1").turned().relation
             'broader'
         """
         relation = {"narrower": "broader", "broader": "narrower"}.get(self.relation, self.relation)
@@ -112,16 +112,16 @@ class MappingSet:
     """Content of an SSSOM file."""
 
     metadata: Mapping[str, Any]
-    statements: Sequence[Statement]
+    statements: Sequence[MappingStatement]
     lines: Sequence[int] = ()
     skipped: Sequence[tuple[int, str]] = field(default=())
 
 
-def write_sssom(statements: Iterable[Statement], *, title: str, set_id: str = "urn:kgdx:mappings") -> str:
+def write_sssom(statements: Iterable[MappingStatement], *, title: str, set_id: str = "urn:kgdx:mappings") -> str:
     r"""Return mappings as SSSOM/TSV.
 
     Example:
-        >>> text = write_sssom([Statement("HP:0001945", "exact", "MESH:D005334")], title="One")
+        >>> text = write_sssom([MappingStatement("HP:0001945", "exact", "MESH:D005334")], title="One")
         >>> text.splitlines()[-1].split("\t")[:5]
         ['HP:0001945', '', '', 'skos:exactMatch', 'MESH:D005334']
     """
@@ -164,7 +164,7 @@ def read_sssom(file: Path) -> MappingSet:
     table = read_rows(file, _REQUIRED, what="SSSOM")
     metadata = _metadata(file, table.comment)
     bases = _bases(file, metadata)
-    statements: dict[tuple[str, str], tuple[int, Statement]] = {}
+    statements: dict[tuple[str, str], tuple[int, MappingStatement]] = {}
     skipped: list[tuple[int, str]] = []
     for row in table.rows:
         found = _statement(file, row, bases)
@@ -227,7 +227,7 @@ def curie(id: str, bases: Mapping[str, str]) -> str | None:
     return f"{ours}:{local.removeprefix(ours + ':')}" if ours in BASES else None
 
 
-def _statement(file: Path, row: Row, bases: Mapping[str, str]) -> Statement | str:
+def _statement(file: Path, row: MappingRow, bases: Mapping[str, str]) -> MappingStatement | str:
     for column in _REQUIRED:
         if not row.get(column):
             raise UsageError(f"{file}, line {row.line}: {column} is empty", hint="fill it in, or delete the line")
@@ -241,7 +241,7 @@ def _statement(file: Path, row: Row, bases: Mapping[str, str]) -> Statement | st
     if modifier.lower() not in ("", "not"):
         hint = "leave it empty, or write Not"
         raise UsageError(f"{file}, line {row.line}: predicate_modifier is {modifier!r}", hint=hint)
-    return Statement(
+    return MappingStatement(
         str(ends[0]),
         relation,
         str(ends[1]),
@@ -255,7 +255,7 @@ def _statement(file: Path, row: Row, bases: Mapping[str, str]) -> Statement | st
     )
 
 
-def _confidence(file: Path, row: Row) -> float | None:
+def _confidence(file: Path, row: MappingRow) -> float | None:
     text = row.get("confidence")
     if not text:
         return None
@@ -269,7 +269,7 @@ def _confidence(file: Path, row: Row) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MappingRow:
     """One row: its line in the file, and its cells by column."""
 
     line: int
@@ -284,7 +284,7 @@ class Table:
     """The lines before the table that begin with ``#``, without it; and the rows that are not empty."""
 
     comment: str
-    rows: Sequence[Row]
+    rows: Sequence[MappingRow]
 
 
 def read_rows(file: Path, required: Sequence[str], *, what: str) -> Table:
@@ -297,7 +297,7 @@ def read_rows(file: Path, required: Sequence[str], *, what: str) -> Table:
         raise UsageError(f"{file} has no table", hint=f"its first line names the columns: {', '.join(required)}")
     separator = max("\t;,", key=lambda sign: lines[skipped].count(sign))
     reader = csv.reader(io.StringIO("".join(lines[skipped:]), newline=""), delimiter=separator)
-    rows: list[Row] = []
+    rows: list[MappingRow] = []
     try:
         columns = [name.strip() for name in next(reader)]
         _check_columns(file, columns, required, what)
@@ -308,7 +308,7 @@ def read_rows(file: Path, required: Sequence[str], *, what: str) -> Table:
                 hint = "put a cell that holds the separator into quotes"
                 raise UsageError(f"{file}, line {line}: more cells than the {len(columns)} columns", hint=hint)
             if any(cell.strip() for cell in cells):
-                rows.append(Row(line, dict(zip(columns, cells, strict=False))))
+                rows.append(MappingRow(line, dict(zip(columns, cells, strict=False))))
     except csv.Error as error:
         raise UsageError(f"{file}, line {skipped + reader.line_num}: {error}", hint="mend the quotes") from error
     return Table(comment, rows)

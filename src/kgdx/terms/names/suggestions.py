@@ -25,7 +25,7 @@ from kgdx.lazy import lazy_pattern
 from kgdx.terms.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
-from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Entry, NameDecision
+from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, NameDecision, NameEntry
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
 from kgdx.terms.normalise import Form, fold_name, form, read_table, word_rows
 from kgdx.terms.phrase_vectors import contrary
@@ -277,7 +277,7 @@ class DiseaseWords:
         self._index, self.least = WordIndex(self._names), least
         self.resolve = lru_cache(maxsize=KEPT)(self._resolve)
 
-    def best(self, name: str) -> tuple[Entry, float] | None:
+    def best(self, name: str) -> tuple[NameEntry, float] | None:
         """Return the disease with the best name, and its score; of equal ones the shortest name, then the first."""
         scores = self._index.scores(name)
         highest = float(scores.max(initial=0.0))
@@ -286,7 +286,7 @@ class DiseaseWords:
         equal = np.flatnonzero(scores >= highest - 1e-6).tolist()
         at = min(equal, key=lambda each: (len(self._names[each]), self._rows[each]["id"]))
         row = self._rows[at]
-        found = Entry(row["id"], "Disease", row["name"], row["source"], self._names[at], "words", "exact", highest)
+        found = NameEntry(row["id"], "Disease", row["name"], row["source"], self._names[at], "words", "exact", highest)
         return found, highest
 
     def _resolve(self, name: str) -> NameDecision:
