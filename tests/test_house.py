@@ -231,7 +231,7 @@ def test_continuous_integration_runs_the_readmes_two_commands() -> None:
     assert blocks[0] == setup, "the first block is one line to copy"
     assert setup.endswith("&& kgdx diagnose examples/patient.json"), "and ends with a diagnosis"
     assert test in blocks
-    steps = script.partition('step "set-up')[2].partition('step "Neo4j')[0]
+    steps = script.partition('step "set-up')[2].partition('step "speed')[0]
     for name in ("SETUP_COMMAND", "TEST_COMMAND"):
         assert f'bash -c "set -eo pipefail; ${name}"' in steps
     assert "/full/" not in steps, "where nothing else is"

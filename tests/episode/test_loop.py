@@ -340,7 +340,8 @@ def test_a_question_is_not_in_the_representation_of_a_state() -> None:
 def test_every_action_is_registered_by_its_name_and_documented(name: str) -> None:
     action = ACTIONS[name]
     assert action.name == name
-    assert ">>>" in (action.__doc__ or "")
+    made = action.__module__ == "kgdx.actions.headers"  # from the header of a template, which has no examples
+    assert action.__doc__ and (made or ">>>" in action.__doc__)
     assert set(action.model_json_schema().get("properties", ())) == set(action.model_fields)
 
 
