@@ -88,7 +88,6 @@ class Agreement:
         )
 
     def _claims(self, sentence: str) -> list[tuple[str, list[EvidenceItem]]]:
-        """The words that each group of marks vouches for: those before it, or after it where the sentence begins so."""
         parts = _MARKS.split(sentence)
         texts, groups = parts[0::2], parts[1::2]
         leading = not _words(texts[0]) and not _HAN.search(texts[0])
@@ -158,7 +157,6 @@ class Agreement:
         return True
 
     def _said(self, item: EvidenceItem) -> list[str]:
-        """What a claim on a piece of evidence has to name: what is at the other end, or words of its text."""
         if item.kind == "relation":
             nodes = [*item.objects]
         elif item.kind == "inference":
@@ -231,7 +229,6 @@ def _everyday(word: str) -> bool:
 
 
 def _denies(text: str, cues: _Cues) -> bool:
-    """Whether a text says that a relation does not hold: a negation stands shortly before its word."""
     negation = _cue("negation")
     latin = re.compile(rf"(?:{negation.latin.pattern})(?:\s+\w+){{0,2}}\s+(?:{cues.latin.pattern})")
     han = "|".join(negation.han)

@@ -32,7 +32,6 @@ class Read(Artifact):
     """Findings that contradict others: id, what is wrong, what was done."""
 
     def digest(self) -> str:
-        """Return a digest of what is known since; what is new follows from that."""
         return digest_of({"characters": self.characters, "findings": self.findings})
 
     def summary(self) -> dict[str, Any]:
@@ -352,7 +351,6 @@ def resolved_of(state: State) -> tuple[Resolved, ...]:
 
 
 def described_of(state: State) -> tuple[Description, ...]:
-    """Return the descriptions of diseases, each once."""
     return tuple({each.id: each for found in state.all(Described) for each in found.descriptions}.values())
 
 

@@ -95,7 +95,6 @@ def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
 
 
 def number_of(asked: Iterable[Turn]) -> int:
-    """Return how many questions were asked; which kind of a finding it is belongs to the one before."""
     return sum(not each.asked.which for each in asked)
 
 
@@ -181,7 +180,6 @@ class _Known:
             self.state(id, label, str(reply.status), "asked", self._number, reply.text)
 
     def state(self, id: str, label: str, status: str, source: Source, turn: int | None, words: str = "") -> None:
-        """Take a finding as known; an answer replaces what was said before, words only add to it."""
         before = self.findings.get(id)
         if before is not None and before.status == _OPPOSITE.get(status):
             asked = source == "asked"

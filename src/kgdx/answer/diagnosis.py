@@ -383,7 +383,6 @@ def _row(row: ListedCandidate, candidate: Candidate) -> dict[str, Any]:
 
 
 def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
-    """Findings whose contributions add up to more (or less) than nothing, the weightiest first."""
     sums: dict[str, float] = {}
     for part in (part for part in candidate.contributions if part.finding):
         sums[part.finding] = sums.get(part.finding, 0.0) + part.score

@@ -175,7 +175,6 @@ def _joined(one: EvidenceItem, other: EvidenceItem) -> EvidenceItem:
 
 
 def _further(state: State, names: Mapping[str, str]) -> Iterator[tuple[tuple[object, ...], EvidenceItem]]:
-    """Yield what did not come from rows: documents, candidates, their paths, descriptions, headings, publications."""
     yield from documents(state.get(Fitted))
     yield from _candidates(state)
     yield from _descriptions(described_of(state))
@@ -396,7 +395,6 @@ def _group(item: EvidenceItem) -> tuple[object, ...]:
 
 
 def _said(item: EvidenceItem) -> str:
-    """What a group's line says of an item: the name at the other end is enough where the group says the rest."""
     if item.kind == "relation" and item.action != "explain":
         names = ", ".join(clean(each.name or each.id) for each in item.objects)
         note = clean(frequency_text(item.details))

@@ -270,7 +270,6 @@ class _Writer:
                 yield self._lacking(Want.DIFFERENCE, subject.label), ()
 
     def _inferred(self) -> Iterator[_Said]:
-        """The diseases that match what was given, families once."""
         groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
         for item in self.pack.items:
             if item.kind == "inference":
@@ -300,7 +299,6 @@ class _Writer:
             yield from self._unknown()
 
     def _unknown(self) -> Iterator[_Said]:
-        """That a name is not known, and which are near; or that nothing was found."""
         unknown = [each for each in self.pack.resolved if not each.ids]
         for each in unknown[:3]:
             yield unknown_name(each, self.words), ()
@@ -324,7 +322,6 @@ class _Writer:
         return clean(self._in_language(subject.id, subject.name or subject.id, original=original))
 
     def _things(self, stated: Iterable[EvidenceItem]) -> list[Thing]:
-        """What sources state, each once, in the language of the answer; what most sources say comes first."""
         things = []
         for each in stated:
             name = ", ".join(self._in_language(node.id, node.name or node.id) for node in each.objects)
@@ -367,7 +364,6 @@ class _Writer:
         return Want.DISEASE in self.asked.wants or (overview and want is Want.DESCRIPTION)
 
     def _all_lacking(self, lacking: Sequence[tuple[Want, str]]) -> Iterator[_Said]:
-        """What is wanted and not there: of one thing, which source would bring it, too."""
         by_label: dict[str, list[Want]] = {}
         for want, label in lacking:
             by_label.setdefault(label, []).append(want)
@@ -385,7 +381,6 @@ class _Writer:
         )
 
     def _label(self, given: str, resolved: Resolved | None) -> str:
-        """A disease's name in the language of the answer, as the question has it where it is so written."""
         if resolved is None or not resolved.ids:
             return clean(given)
         exact = resolved.method in ("exact", "normalised", "same")
@@ -396,7 +391,6 @@ class _Writer:
         return clean(next((name for name in every if name[:1].isupper()), "") or next(iter(every), resolved.names[0]))
 
     def _in_language(self, id: str, name: str, *, original: bool = True) -> str:
-        """A name in the language of the answer; beside it the original, where the source has it in the other one."""
         language = self.words.language
         if language_of(name) == language:
             return name

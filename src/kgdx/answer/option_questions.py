@@ -112,7 +112,6 @@ def listed(options: Mapping[str, str]) -> str:
 
 
 def folded(words: str) -> str:
-    """Return words as options are compared: without case, widths, spacing and a full stop at the end."""
     return " ".join(unicodedata.normalize("NFKC", words).casefold().split()).rstrip(".。 ")
 
 
@@ -151,7 +150,6 @@ def read_option(text: str, options: Mapping[str, str]) -> str | None:
 
 
 def _label(text: str, options: Mapping[str, str]) -> tuple[str, ...]:
-    """The letters at the beginning of a text; one outside the options stands for itself, twice."""
     found = _LABEL.match(text)
     if found is None or (found["letter"].islower() and not re.match(r"\s*(?:[.,;:)\]。]|$)", text[found.end() :])):
         return ()
@@ -165,7 +163,6 @@ def _label(text: str, options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _worded(text: str, options: Mapping[str, str]) -> tuple[str, ...]:
-    """The letters of the options whose words stand in a text; words within those of a longer option do not count."""
     left, found = folded(text), []
     for letter, words in sorted(options.items(), key=lambda each: -len(folded(each[1]))):
         pattern = rf"(?<![a-z0-9]){re.escape(folded(words))}(?![a-z0-9])"

@@ -103,7 +103,6 @@ def _of_disease(text: str, name: str) -> bool:
 
 
 def _cut(text: str, said: re.Match[str] | None) -> str:
-    """A sentence as one line; of one that is too long the clauses around a place."""
     if len(text) <= LONGEST:
         return clean(text, LONGEST)
     parts = [part for part in _CLAUSE.split(text) if part]

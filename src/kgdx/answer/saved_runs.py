@@ -142,7 +142,6 @@ def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text
 
 
 def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
-    """The trace of a run; of an answer with the answer behind it."""
     if isinstance(result, Diagnosis):
         yield from result.trace
         return
@@ -160,7 +159,6 @@ def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
 
 
 def _asked(trace: Sequence[Segment]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield what a consultation asked for, by the template that writes it; of what was asked twice the last time."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for each in record_turns(trace):
         if each.term is not None and each.kind != "which":

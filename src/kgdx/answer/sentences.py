@@ -107,7 +107,6 @@ def marks(text: str) -> Iterator[Mark]:
 
 
 def _ids(content: str, *, square: bool) -> tuple[str, ...]:
-    """The ids that the inside of a pair of brackets names; none when it says anything else."""
     if square and _NUMBERS.fullmatch(content):
         return tuple(re.findall(r"\d+", content))
     content = _LABEL.sub("", content, count=1)
@@ -240,7 +239,6 @@ def _printable(text: str) -> str:
 
 
 def _without_inventions(text: str, pack: EvidencePack, removed: list[str]) -> str:
-    """Take out PMIDs and DOIs that no evidence carries."""
     known = {each.upper() for each in pack.publications}
     known |= {f"DOI:{each.doi}".upper() for each in pack.citations if each.doi}
 
@@ -283,7 +281,6 @@ def _claims_nothing(text: str) -> bool:
 
 
 def _led(sentences: Sequence[Sentence], pieces: Sequence[SentencePiece]) -> Iterator[Sentence]:
-    """The sentences; a heading, or a short line that leads to a list, is supported when all that it leads to is."""
     for number, (sentence, piece) in enumerate(zip(sentences, pieces, strict=True)):
         if sentence.supported or not piece.title or len(sentence.text) > _LONGEST_TITLE:
             yield sentence

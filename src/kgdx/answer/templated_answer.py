@@ -117,7 +117,6 @@ def _missing(pack: EvidencePack, words: SentencePatterns) -> Iterator[_Said]:
 
 
 def _relations(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:
-    """One sentence for each disease and relation; entries of one name are one disease here."""
     groups: dict[tuple[str, str], list[EvidenceItem]] = {}
     for item in items:
         if item.kind == "relation" and item.action != "explain":
@@ -152,7 +151,6 @@ def _inferences(items: Iterable[EvidenceItem], words: SentencePatterns) -> Itera
 
 
 def _of_case(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:
-    """The ranking of the case, and what speaks for and against its best candidates."""
     every = list(items)
     ranked = [
         _Named(f"{_subject(each)} ({each.subject.id})", (each.id,))
@@ -188,7 +186,6 @@ def _object(item: EvidenceItem) -> str:
 
 
 def _merged(named: Iterable[tuple[str, str]]) -> list[_Named]:
-    """Names with their evidence; those that differ in case alone are one."""
     found: dict[str, _Named] = {}
     for name, id in named:
         before = found.get(name.casefold(), _Named(name, ()))
@@ -210,7 +207,6 @@ def _subject(item: EvidenceItem) -> str:
 
 
 def _often(item: EvidenceItem) -> str:
-    """How often, in brackets, as far as the source says."""
     details = item.details
     often = ""
     if item.action == "explain":
@@ -227,7 +223,6 @@ def _often(item: EvidenceItem) -> str:
 
 
 def _beginning(text: str, most: int) -> Iterator[str]:
-    """The first sentences of a description, up to so many characters; all of it stands in the evidence."""
     shown = 0
     for piece in split(text):
         if shown and shown + len(piece.text) > most:
@@ -237,7 +232,6 @@ def _beginning(text: str, most: int) -> Iterator[str]:
 
 
 def _publication(citation: Citation, words: SentencePatterns) -> str:
-    """A publication within a sentence: its title, and in brackets where it stands."""
     authors = clean(citation.authors[0]) + words.others * (len(citation.authors) > 1) if citation.authors else ""
     place = " ".join(clean(part) for part in (citation.journal, citation.year) if part)
     told = ", ".join(part for part in (authors, place, citation.id) if part)

@@ -116,7 +116,6 @@ def _query_of(result: Diagnosis | Answer | str, diseases: Sequence[str], top: in
 def _bring_graph(
     settings: Settings, where: Place, neo4j: str | None, push: Allowed, progress: Callable[[str], None] | None
 ) -> bool:
-    """Copy the graph of a folder to the Neo4j that lacks it; returns whether that was done."""
     if settings.is_neo4j:
         return False
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
@@ -144,7 +143,6 @@ def _fingerprint(settings: Settings) -> str:
 
 
 def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> bool:
-    """Write the run to the Neo4j that lacks it; returns whether that was done."""
     run = result if isinstance(result, str) else result.id
     with GraphContext(replace(settings, store=where.access.uri)) as target:
         if target.run("run_by_id", run_id=run):

@@ -94,7 +94,6 @@ def build(
 
 
 def _folder_of(settings: Settings) -> Path:
-    """Return the folder of a graph: its own, or the one where a server's is built."""
     if not settings.is_neo4j:
         return settings.graph_folder
     from kgdx.actions.graph_source import server_name
@@ -441,7 +440,6 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
 
 
 def _document_reader(settings: Settings) -> DocumentReader | None:
-    """Return the language model, where it is set to read documents; its answers are kept."""
     if not settings.llm_reads_documents:
         return None
     from kgdx.ingest.extraction.model_readers import ModelDocumentReader

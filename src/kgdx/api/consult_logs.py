@@ -76,7 +76,6 @@ def begun(graph: GraphContext, world: World, policy: Policy, case: Case, seed: i
 
 
 def resumed(world: World, policy: Policy, log: Sequence[Segment]) -> Episode:
-    """Return the episode of a log that nobody could change, until it waits."""
     return run_episode(world, resume(world, log), policy)
 
 

@@ -40,7 +40,6 @@ def reply_to(graph: GraphContext, asked: AskPatient, words: str, names: Sequence
 
 
 def _read(graph: GraphContext, asked: AskPatient, words: str, said: ReplyMeaning) -> Reply:
-    """Return what words that are neither yes nor no say about the finding: read it in them, or only keep them."""
     above = graph.ancestry.ancestors(asked.term or "")
     found = graph.extract(words).findings
     below = _below(graph, asked, words)
@@ -71,7 +70,6 @@ def _present(asked: AskPatient, below: Finding | None, words: str) -> Reply:
 
 
 def _chosen(graph: GraphContext, asked: AskPatient, words: str, names: Sequence[str], said: ReplyMeaning) -> Reply:
-    """Return which options words name, by number or by name; or the narrower finding that is read in them."""
     if said.meaning in STATUSES and not said.rest:
         return Reply(status=Status.UNKNOWN)
     named: dict[str, tuple[str, str]] = {}

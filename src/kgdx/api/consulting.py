@@ -96,12 +96,10 @@ class Consultation:
 
     @property
     def log(self) -> tuple[Segment, ...]:
-        """The log so far; :meth:`Graph.consult` goes on from it in any process."""
         return self._episode.log
 
     @property
     def waiting(self) -> bool:
-        """Whether a question waits for its answer."""
         return self._episode.waiting
 
     @property
@@ -205,7 +203,6 @@ class Consultation:
         return self._diagnosed(episode)
 
     def to_phenopacket(self) -> dict[str, Any]:
-        """Return what is known of the patient as a GA4GH phenopacket v2."""
         return case_to_phenopacket(self._episode.state.case)
 
     def to_dict(self) -> dict[str, Any]:
@@ -359,7 +356,6 @@ class Consultation:
         return told
 
     def _options(self, asked: AskPatient) -> tuple[Choice, ...]:
-        """Return what can be chosen; names that two of them share are told apart by the ontology's."""
         names = [self._name(id, label) for id, label in asked.options]
         return tuple(
             Choice(id=id, label=label, name=f"{name} ({label})" if names.count(name) > 1 else name)
@@ -401,7 +397,6 @@ def _source(finding: Finding) -> Literal["read", "asked"]:
 
 
 def _sound(episode: Episode) -> Episode:
-    """Return an episode that waits, or that has ended with a ranking or because nothing is known."""
     if episode.waiting or not episode.state.case.observed or ranking_of(episode.state) is not None:
         return episode
     failed = [each for each in episode.log if each.kind is Kind.ERROR]

@@ -159,7 +159,6 @@ def _by_source(learned: Learned, kind: str) -> tuple[list[str], Ints]:
 
 
 def _by_links(learned: Learned, kind: str, vectors: Floats) -> tuple[list[str], Ints]:
-    """Return the names of clusters (k-means), the largest first, and of each node which is its."""
     from scipy.cluster.vq import kmeans2
 
     count = min(GROUPS, len(vectors))
@@ -171,7 +170,6 @@ def _by_links(learned: Learned, kind: str, vectors: Floats) -> tuple[list[str], 
 
 
 def _telling(learned: Learned, kind: str, group: Ints, count: int) -> Iterator[str]:
-    """Yield what names each group: the three nodes that its members are linked to most often, beyond the others."""
     for relation in learned.embeddings.relations:
         kinds = stated_ends(relation)
         if kind in kinds and kinds[0] != kinds[1]:
@@ -195,7 +193,6 @@ def _telling(learned: Learned, kind: str, group: Ints, count: int) -> Iterator[s
 def _patient(
     learned: Learned, vectors: Floats, place: Ints, phrases: Sequence[str], encoder: Encoder | None
 ) -> dict[str, Any]:
-    """Where a patient stands: amid the nearest nodes, each weighing its cosine."""
     from kgdx.terms.encoder import encoder as made
 
     chosen = encoder or made("minilm")

@@ -78,7 +78,6 @@ def _stages(tell: Callable[[str], None]) -> Callable[[BuildProgress], None]:
 
 
 def _encoder(wanted: bool | Encoder, settings: Settings) -> Encoder | None:
-    """Return the encoder to use; the one of the settings is loaded only when asked for."""
     if not isinstance(wanted, bool):
         return wanted
     if not wanted:

@@ -118,7 +118,6 @@ class Learned:
 
 
 def _only(home: Path) -> str:
-    """Return the name of the embeddings in a folder: the usual ones, or those that there are."""
     names = sorted(each.parent.name for each in home.glob(f"[!.]*/{CARD}"))
     if USUAL in names or len(names) == 1:
         return USUAL if USUAL in names else names[0]

@@ -104,7 +104,6 @@ class Reranker:
 
     @property
     def chunk(self) -> int:
-        """How many patients are best given at once: enough that the last of them keep few others waiting."""
         return 4 * self.concurrency
 
     def diagnose(self, cases: Iterable[Case]) -> Iterator[Diagnosis | KgdxError]:
@@ -170,7 +169,6 @@ class Reranker:
         return Estimate(patients, calls, read, written, cost)
 
     def _first_request(self, state: State) -> State | None:
-        """The state in which the model is first asked; ``None`` where it comes to no such."""
         while True:
             state, wish = advance(state, self.policy)
             if wish is None:
@@ -182,7 +180,6 @@ class Reranker:
             state = after
 
     def _begun(self, case: Case) -> State | KgdxError:
-        """The first state of a case; why there is none where it cannot be used."""
         try:
             return self._start(self.graph.case(case).identified())
         except KgdxError as error:

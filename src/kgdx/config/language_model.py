@@ -88,7 +88,6 @@ class LlmAccess:
 
     @property
     def is_local(self) -> bool:
-        """Whether the model is run in this process, so that nothing is sent anywhere."""
         return self.base_url in IN_PROCESS
 
 
@@ -156,7 +155,6 @@ def llm_access(given: Mapping[str, str], providers: Mapping[str, str]) -> LlmAcc
 
 
 def _reached(model: str, place: str, key: str, providers: Mapping[str, str]) -> tuple[str, str, str]:
-    """The model's name, where it is and its key; a provider's key goes to that provider's address alone."""
     kind, colon, rest = model.partition(":")
     if colon and kind in IN_PROCESS:
         return rest, kind, ""

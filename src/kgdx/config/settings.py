@@ -165,17 +165,14 @@ class Settings:
 
     @property
     def is_neo4j(self) -> bool:
-        """Whether the store is a Neo4j server (otherwise it is an embedded graph folder)."""
         return is_neo4j(self.store)
 
     @property
     def graph_folder(self) -> Path:
-        """Folder of the embedded graph: the store itself, or the default one when the store is a Neo4j server."""
         return self.home / "graphs" / "default" if self.is_neo4j else Path(self.store)
 
     @property
     def server_folder(self) -> Path:
-        """Folder of the local Neo4j server that kgdx starts: its data, logs, port and password."""
         return self.home / "neo4j"
 
     def neo4j(self, uri: str | None = None) -> Neo4jAccess:
@@ -271,7 +268,6 @@ class Settings:
 
 
 def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
-    """What is set of PubMed; whether it is asked is ``KGDX_PUBMED`` itself."""
     names: dict[str, tuple[str, ...]] = {key: (f"KGDX_PUBMED_{key.upper()}",) for key in PUBMED_KEYS}
     names |= {"ask": ("KGDX_PUBMED",), "api_key": ("KGDX_PUBMED_API_KEY", "NCBI_API_KEY")}
     given = {key: first(env, *names[key], default=config.get(key)) for key in sorted(PUBMED_KEYS)}

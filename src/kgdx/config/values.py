@@ -154,7 +154,6 @@ def endpoint(url: str) -> str:
 
 
 def _parts(url: str) -> tuple[SplitResult, str | None]:
-    """The parts of an address, and its host; none where host or port cannot be."""
     try:
         parts = urlsplit(url)
         host, _port = parts.hostname, parts.port

@@ -81,7 +81,6 @@ class Eutils:
         return parse(self._answer(program, given, until), self.folder)
 
     def _answer(self, program: str, given: Mapping[str, str], until: float) -> bytes:
-        """Ask, again where it may help, and return the body."""
         fields = {**given, "tool": self.access.tool, "email": self.access.email}
         if self.access.api_key:
             fields["api_key"] = self.access.api_key
@@ -288,7 +287,6 @@ class RateLimiter:
 
 
 def _read(text: str, now: float) -> float:
-    """When the next turn is, as the file says; now where it says nothing sensible."""
     try:
         turn = float(text)
     except ValueError:

@@ -118,7 +118,6 @@ class PubMedAccess:
 
     @property
     def interval(self) -> float:
-        """Seconds between two requests: NCBI allows three a second, ten with a key; a little more, as it counts."""
         return 0.11 if self.api_key else 0.36
 
 

@@ -58,7 +58,6 @@ class PubMed:
         self._shelf.close()
 
     def _ask(self, terms: Mapping[str, str], pmids: Sequence[str], limit: int) -> str:
-        """Ask for what is missing, and wait within the budget; return what went wrong."""
         if time.monotonic() < self._resting_until:
             return "it failed just now and is left alone for a moment"
         if not self._turns.acquire(blocking=False):

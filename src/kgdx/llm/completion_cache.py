@@ -250,7 +250,6 @@ class Cassette(ChatModel):
 
 
 def _recorded(entry: dict[str, Any]) -> Completion | LlmError:
-    """Return what a line of a recording holds; older recordings call the numbers of tokens read and written."""
     if "error" in entry:
         wrong = entry["error"]
         if wrong["kind"] not in get_args(LlmFault) or not isinstance(wrong["message"] + wrong["partial"], str):

@@ -94,7 +94,6 @@ class Deidentified(Layer):
 
 
 def _cleaned(value: Any) -> Any:
-    """Return a schema whose words hold nothing that identifies a person; its keys are its own."""
     if isinstance(value, str):
         return deidentify(value)[0]
     if isinstance(value, Mapping):

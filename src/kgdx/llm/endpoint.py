@@ -170,7 +170,6 @@ class Endpoint(ChatModel):
 
     @property
     def mode(self) -> Mode:
-        """How this endpoint is asked for JSON: as strictly as it turned out to allow."""
         return MODES[self._mode]
 
     def window(self) -> int | None:
@@ -214,7 +213,6 @@ class Endpoint(ChatModel):
         asyncio.run_coroutine_threadsafe(self.aclose(), private_loop()).result()
 
     def _pool(self) -> _Pool:
-        """Return the clients of this event loop: connections cannot be shared between loops."""
         loop = asyncio.get_running_loop()
         for ended in [each for each in self._pools if each.is_closed()]:
             del self._pools[ended]
@@ -255,7 +253,6 @@ class Endpoint(ChatModel):
             return made
 
     async def _patient(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
-        """Ask, and again after what may pass."""
         from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
         from tenacity.wait import wait_random_exponential
 
@@ -349,7 +346,6 @@ class Endpoint(ChatModel):
         return {**body, **self.access.extra_body}
 
     def _length(self, messages: Sequence[Message], wanted: int) -> int:
-        """Return how many tokens may be written: what is left of the context window, where that is known."""
         if self._context is None:
             return wanted
         given = estimated_tokens(messages)
@@ -360,7 +356,6 @@ class Endpoint(ChatModel):
         return max(LEAST_OUTPUT, min(wanted, self._context - given))
 
     def _check_read(self, made: Completion, request: Request) -> None:
-        """Raise where the endpoint has read less than was sent: it cut the prompt without a word."""
         given, read = estimated_tokens(request.messages), made.usage.prompt_tokens or 0
         if request.continues or read < _COUNTED:
             return
@@ -443,7 +438,6 @@ def _drop(pools: dict[asyncio.AbstractEventLoop, _Pool]) -> None:
 
 
 def _wait(error: openai.APIStatusError) -> float:
-    """Return the seconds that an endpoint asks to wait for; 0 where it names none."""
     for name, unit in (("retry-after-ms", 1_000), ("retry-after", 1)):
         try:
             seconds = float(error.response.headers.get(name, "")) / unit

@@ -52,7 +52,6 @@ def _size(found: Mapping[str, Any]) -> int | None:
 
 
 def _asked(access: LlmAccess, url: str) -> Any:
-    """Return what an address of the endpoint answers; ``None`` where that is nothing of use."""
     import httpx2
 
     headers = {**access.headers} | ({"Authorization": f"Bearer {access.api_key}"} if access.api_key else {})

@@ -237,7 +237,6 @@ def stamp(name: str) -> str:
 
 
 def _next_scores(model: Any, given: Sequence[int], written: Sequence[int]) -> Iterator[Any]:
-    """Yield the scores of the next token, of shape (vocabulary,), while ``written`` grows by one each time."""
     import torch
 
     last_only = {"logits_to_keep": 1} if "logits_to_keep" in signature(model.forward).parameters else {}
@@ -343,7 +342,6 @@ def _safe(tokenizer: Any, role: str, text: str) -> str:
 
 
 def _device(wanted: str) -> Any:
-    """Return the device that is asked for; by default an accelerator where there is one."""
     import torch
 
     if wanted != "auto":

@@ -148,7 +148,6 @@ def readings(text: str, openings: str = "{[") -> Iterator[Any]:
 
 
 def _sound(value: Any) -> Any:
-    """Return JSON whose texts can be written as UTF-8, whatever their escapes stand for."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):
@@ -157,7 +156,6 @@ def _sound(value: Any) -> Any:
 
 
 def _mended(text: str, place: re.Pattern[str]) -> Any:
-    """Return the JSON that was probably meant, without an item that was cut off: half a name is another name."""
     try:
         import json_repair
     except ImportError:

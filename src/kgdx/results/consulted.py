@@ -160,7 +160,6 @@ class ConsultationRecord(Result):
     language: Language | None = None
 
     def to_dict(self, *without: str) -> dict[str, Any]:
-        """Return it as plain JSON values, all fields; the log is kept apart."""
         return self.model_dump(mode="json", by_alias=True, exclude={"trace", *without})
 
 

@@ -199,7 +199,6 @@ class Reranking(Plain):
 
     @property
     def stands(self) -> bool:
-        """Whether the order of retrieval stands because the model gave none."""
         return self.failed >= self.asked
 
 
@@ -254,7 +253,6 @@ class Candidate(Plain):
 
     @property
     def place(self) -> int:
-        """Its number in the list: the rank by family where there is one, or else by disease."""
         return self.rank if self.family_rank is None else self.family_rank
 
     @property

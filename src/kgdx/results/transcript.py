@@ -60,7 +60,6 @@ def log_rows(trace: Iterable[LogEntry]) -> Iterator[LogRow]:
 
 
 def _said(entry: LogEntry) -> str:
-    """Return the words of an entry: what a model was asked or said, or a text."""
     messages = entry.words.get("messages")
     if isinstance(messages, list | tuple):
         return "\n\n".join(str(each.get("content", "")) for each in messages if isinstance(each, Mapping))

@@ -421,7 +421,6 @@ def pieces(text: str, ids: frozenset[str]) -> Iterator[AnswerPiece]:
 
 
 def named(node: PathNode | None) -> str:
-    """Return what a node is called; nothing where there is none."""
     return "" if node is None else clean(node.name or node.id)
 
 

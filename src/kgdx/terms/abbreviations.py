@@ -86,7 +86,6 @@ def uses(text: str, introduced: Set[str] = frozenset()) -> tuple[list[Use], list
 
 
 def _decided(text: str, match: re.Match[str], known: Sequence[AbbreviationMeaning]) -> AbbreviationMeaning | None:
-    """The reading that has most of its words near the abbreviation; one reading without words needs none."""
     if len(known) == 1 and not known[0].words:
         return known[0]
     near = set(_nearby(text, match))

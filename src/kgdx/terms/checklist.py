@@ -106,7 +106,6 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Checkli
 
 
 def _ticked_behind(text: str, start: int, end: int) -> ChecklistAnswer | None:
-    """A tick or cross behind a finding, in a line whose first one stands behind a word: "fits ✓ fever ✗"."""
     found = _SIGN.match(text, end)
     first = found and _SIGN_OR_WORD.search(text, text.rfind("\n", 0, start) + 1)
     if not found or not first or not first.group().isalnum():

@@ -74,7 +74,6 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    """A pattern of phrases, the longest first; those of one beginning share it, so that it is tried once."""
     words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
     signs = [phrase for phrase in phrases if phrase not in set(words)]
     kinds = [rf"\b(?:{phrase_tree(words)})", phrase_tree(signs)]
@@ -139,7 +138,6 @@ def _under(told: Status, answer: Status | None, kind: str) -> Status:
 
 
 def _triggers(part: str, spans: Sequence[tuple[int, int]], whose: str) -> list[Trigger]:
-    """The triggers of a sentence; words of a finding's own name ("absence of speech") are none."""
     chars = list(part)
     for start, end in spans:
         chars[start:end] = _MASK * (min(end, len(chars)) - start)
@@ -201,7 +199,6 @@ def _reaches(
 
 
 def _list_ended(part: str, between: str, end: int) -> bool:
-    """Whether a list of what is denied has come to its end: "no fever, cough or rash, hypotonic"."""
     last = max(between.rfind(" or "), between.rfind(" nor "))
     if last < 0 or "," not in between[last:]:
         return False

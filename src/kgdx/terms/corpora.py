@@ -249,7 +249,6 @@ def _opened(file: Path) -> BinaryIO:
 
 
 def _limited(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of a file; ``None`` for one beyond the limit, which is passed over without holding it."""
     while line := stream.readline(MAX_LINE):
         if len(line) < MAX_LINE or line.endswith(b"\n"):
             yield line

@@ -158,7 +158,6 @@ class Entries:
 
     @classmethod
     def open(cls, folder: Path, prefix: str) -> Entries:
-        """Map the arrays that :meth:`save` wrote."""
         return cls(*(mapped(folder / f"{prefix}-{name}.npy") for name in cls.FIELDS))
 
     def find(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -225,7 +224,6 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
 def _chinese(
     snapshot: Snapshot, rows: list[dict[str, Any]], scope: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[str, int, int]]:
-    """(folded name, term, rank): translations, their other wordings, and the lay wordings that every graph knows."""
     for term in np.flatnonzero(scope).tolist():
         if name := fold_chinese(rows[term]["name_zh"] or "").text:
             yield name, term, 0
@@ -238,7 +236,6 @@ def _chinese(
 
 
 def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:
-    """English wordings as names, numbered from -1 downwards."""
     place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}
     for number, wording in enumerate(english_wordings().values(), start=1):
         term = place.get(wording.id, -1)
@@ -252,7 +249,6 @@ def _key(name: str) -> int:
 
 
 def _spelling(snapshot: Snapshot, vocabulary: set[str], everyday: set[str]) -> Spelling:
-    """Words of names are what misspelt words are mended to; those of definitions and wordings are right as they are."""
     table = snapshot.table("phenotype")
     texts = [text or "" for name in ("name", "definition") for text in table.column(name).to_pylist()]
     tables = (Path(__file__).with_name(name) for name in ("context.tsv", "headings.tsv", "words.tsv"))

@@ -66,9 +66,7 @@ class Encoder(Protocol):
 
     name: str
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return one row of length 1 for each text, the same whatever stands beside it."""
-        ...
+    def encode(self, texts: Sequence[str]) -> Vectors: ...
 
 
 class OnnxEncoder:
@@ -164,7 +162,6 @@ class MiniLM(OnnxEncoder):
 
 
 def _equally_long(pieces: list[list[int]]) -> Iterator[list[int]]:
-    """Batches of texts of one length in word pieces, so that none has to be padded."""
     order = sorted(range(len(pieces)), key=lambda at: len(pieces[at]))
     for _, same in groupby(order, key=lambda at: len(pieces[at])):
         while batch := list(islice(same, _BATCH)):
@@ -242,7 +239,6 @@ def encoder(name: str) -> Encoder:
 
 
 def usual(settings: Settings | None = None) -> Encoder:
-    """Return the encoder by which is read and ranked: the one that the settings name, loaded once."""
     return _loaded(chosen(settings))
 
 

@@ -316,7 +316,6 @@ def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:
 
 
 def _with_acronyms(text: str, findings: list[Finding], explained: Sequence[tuple[str, int]]) -> list[Finding]:
-    """Add the uses of abbreviations that the text introduces for a finding; drop those it uses otherwise."""
     for short, place in explained:
         named = [f for f in findings if f.span and place - 2 < f.span.end <= place and abbreviates(short, f.text)]
         if named:
@@ -329,7 +328,6 @@ def _with_acronyms(text: str, findings: list[Finding], explained: Sequence[tuple
 
 
 def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Drop general findings said inside an absent specific one: "no severe myopia" does not deny myopia."""
     kept: list[Finding] = []
     outer = Span(0, 0)  # the denied span that reaches furthest; findings come in the order of their starts
     for finding in sorted(findings, key=lambda f: (f.span.start, -f.span.end) if f.span else (0, 0)):
@@ -342,7 +340,6 @@ def _without_implied(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _several(text: str) -> Iterator[Issue]:
-    """Say that a text tells of several patients: those of the first are read, the others' are not counted."""
     if places := patients(text):
         named = ", ".join(f"{text[start:end]} (characters {start}-{end})" for start, end in places)
         message = f"the text tells of {len(places)} patients: {named}"

@@ -70,7 +70,6 @@ def resolved(term: str, reader: NameReader) -> Resolution:
 
 
 def _by_number(given: str, digits: str, reader: NameReader) -> Resolution:
-    """Find an id; leading zeros may be left out altogether, but an id that lost or gained a digit is not guessed."""
     if len(digits) == _DIGITS or (len(digits) < _DIGITS and not digits.startswith("0")):
         finding, issues = reader.terms.current(f"HP:{digits:0>{_DIGITS}}")
         return Resolution(finding, tuple(issues))
@@ -101,7 +100,6 @@ def _covers(given: str, finding: Finding) -> bool:
 
 @lru_cache(maxsize=1024)
 def _alike(given: str, terms: Terms) -> list[tuple[float, int]]:
-    """How alike names are to a phrase, and which they are; to look through all of them takes long, and cases repeat."""
     if has_chinese(given):
         compared, asked = terms.labels_zh[0], given.lower()
     else:

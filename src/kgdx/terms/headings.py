@@ -132,7 +132,6 @@ def patients(text: str) -> list[tuple[int, int]]:
 
 
 def _patients(text: str) -> list[tuple[int, int, str, str]]:
-    """(start, end, kind of part, number) of each heading or mention of a numbered patient, if there are several."""
     found = []
     for match in _NUMBERED.finditer(text):
         said = match["number"] or match["nth"] or match["letter"] or match["数"]
@@ -150,7 +149,6 @@ def _kind(match: re.Match[str]) -> str:
 
 
 def _last_of_kin(text: str, body: int, after: int) -> int:
-    """Where the sentences of the family end: the first behind the heading, then those that name a relative."""
     ends = [match.end() for match in _STOP.finditer(text, body, after)]
     for end, beyond in pairwise([*ends, after]):
         if not named(text[end:beyond]):
@@ -159,7 +157,6 @@ def _last_of_kin(text: str, body: int, after: int) -> int:
 
 
 def _end(text: str, body: int, after: int, kind: str) -> int:
-    """Where the part ends that begins at ``body``; the next one begins at ``after``."""
     if kind in ("patient", OTHER):
         return after
     if nothing := _NOTHING.match(text, body, after):

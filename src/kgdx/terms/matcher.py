@@ -140,7 +140,6 @@ def find_coordinated(
 
 
 def _gaps(parting: list[int], place: int) -> Iterator[tuple[int, int, int, int]]:
-    """(start, gap start, gap end, end) of phrases whose conjunction stands before the word ``place``."""
     low, high = place, place + 1
     while low > 0 and parting[low] != HARD and place - low < _REACH:
         low -= 1
@@ -151,7 +150,6 @@ def _gaps(parting: list[int], place: int) -> Iterator[tuple[int, int, int, int]]
 
 
 def _shared_end(parting: list[int], place: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
-    """Of "A, B and C head": "A head", with the first comma or conjunction before ``place``."""
     for start in range(place - 1, max(low, place - _CONJUNCT) - 1, -1):
         if start < place - 1 and parting[start + 1] != NONE:
             break
@@ -168,7 +166,6 @@ def _shared_end(parting: list[int], place: int, low: int, high: int) -> Iterator
 
 
 def _shared_start(parting: list[int], place: int, low: int, high: int) -> Iterator[tuple[int, int, int, int]]:
-    """Of "head of A, B and C": "head of C", with the last comma or conjunction before ``place``."""
     for end in range(place + 1, min(high, place + _CONJUNCT) + 1):
         if end > place + 1 and parting[end - 1] != NONE:
             break
@@ -274,7 +271,6 @@ def choose(found: ContentWords, whole: list[TermMatch], split: list[TermMatch], 
 
 
 def _denied(found: ContentWords, match: TermMatch, complete: set[tuple[int, int]]) -> bool:
-    """Whether a match is a whole finding and the word that says it is not there: "seizures (were) absent"."""
     last = match.end - 1
     linked = found.parting[last] == LINKED and word_class(found.folded[last]) == word_class("absent")
     behind = found.folded[last] == "absent" and found.parting[last] <= LINKED
@@ -316,7 +312,6 @@ def _splits(found: ContentWords, match: TermMatch) -> bool:
 
 
 def _describes(found: ContentWords, match: TermMatch) -> bool:
-    """Whether a noun may follow that the match describes: "short" before "fingers", but not before "since birth"."""
     after = match.end
     if after >= len(found) or found.parting[after] in (LINKED, HARD):
         return False
@@ -331,7 +326,6 @@ def _describes(found: ContentWords, match: TermMatch) -> bool:
 
 
 def _is_no_noun(found: ContentWords, match: TermMatch) -> bool:
-    """Whether a match is a word that names a finding behind a determiner alone, without one: "fit and well"."""
     if len(match) > 1 or found.folded[match.start] not in _AS_NOUN:
         return False
     before = found.text[: int(found.starts[match.start])].rsplit(None, 1)
@@ -360,7 +354,6 @@ def _literal(said: list[str], parts: list[str]) -> float:
 
 
 def _runs_on(found: ContentWords, match: TermMatch, parts: list[str]) -> bool:
-    """Whether the last word is an adjective of a noun that follows: "absence of retinal" before "hamartomas"."""
     after = match.end
     if len(match) < 2 or after >= len(found) or found.parting[after] != NONE:
         return False

@@ -86,7 +86,6 @@ def _longest(ranking: SegmentRanking, told: list[str], words: int, sources: Sequ
 
 
 def _shared(told: list[str], other: list[str], words: int) -> int:
-    """The length of the longest run of words that two texts share, if at least so many; otherwise 0."""
     places: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(other) - words + 1):
         places.setdefault(tuple(other[at : at + words]), []).append(at)

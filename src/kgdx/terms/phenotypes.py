@@ -34,7 +34,6 @@ class Terms:
 
     @cached_property
     def _up(self) -> tuple[list[int], list[int]]:
-        """Where the edges of each row begin, and their upper ends; edges are sorted by their lower end."""
         child, parent = (self._snapshot.column("is_a", end) for end in ("child", "parent"))
         return np.searchsorted(child, np.arange(len(self._ids) + 1)).tolist(), parent.tolist()
 
@@ -97,7 +96,6 @@ class Terms:
 
     @cached_property
     def sorted_labels(self) -> list[str]:
-        """The names of :attr:`labels`, their words in alphabetic order, for comparisons in any order of words."""
         return [" ".join(sorted(label.split())) for label in self.labels[0]]
 
     @cached_property
@@ -199,7 +197,6 @@ class Hierarchy:
         )
 
     def ancestors(self, id: str) -> frozenset[str]:
-        """Return the ids of all terms above ``id``, without itself; empty for an unknown id."""
         return self._reach(id)
 
     def _walk(self, id: str) -> frozenset[str]:

@@ -226,7 +226,6 @@ def _batches(records: Iterator[TextRecord], size: int) -> Iterator[list[TextReco
 def _unlike_before(
     batch: Sequence[TextRecord], before: Sequence[TextSegment]
 ) -> tuple[list[TextRecord], dict[str, object]]:
-    """The records of a batch that are kept, and what its shard's card says; an id that was there before is refused."""
     given = [record for record in batch if record.pieces]
     digests = digests_of(record.pieces[0].id for record in given)
     _, first = np.unique(digests, return_index=True)

@@ -158,7 +158,6 @@ class SegmentRanking:
         return found
 
     def _ceiling(self, at: int, word: int) -> float:
-        """The greatest saturation of a word in a segment; 1 for a rare one, which is read in any case."""
         known = self._ceilings[at]
         if not self._frequent(at, word):
             return 1.0
@@ -170,7 +169,6 @@ class SegmentRanking:
         return self._entries(at, word) > len(self.segments[at]) // _COMMON
 
     def _saturations(self, at: int, word: int) -> Floats:
-        """Those of all entries of a word; of frequent words some are remembered."""
         there = self.segments[at].entries(word)
         if not self._frequent(at, word):
             return self._saturation(at, there)
@@ -188,7 +186,6 @@ class SegmentRanking:
         return found
 
     def _saturation(self, at: int, there: slice | Ints) -> Floats:
-        """How much entries count: tf / (tf + k1 (1 - b + b |d| / avg))."""
         segment = self.segments[at]
         tf = segment.tf[there].astype(np.float32)
         norm = self._norms[at].take(segment.text[there])
@@ -203,7 +200,6 @@ class SegmentRanking:
     def _best(
         self, at: int, words: Sequence[_Word], wanted: Ints | None, limit: int, least: float
     ) -> tuple[Ints, Floats]:
-        """The best pieces of a segment, the best first; of those below a score none need be there."""
         scores = np.zeros(len(self.segments[at]), np.float32)
         if not words or limit < 1 or (wanted is not None and not wanted.any()):
             return np.zeros(0, np.int64), scores[:0]
@@ -231,7 +227,6 @@ class SegmentRanking:
         return int(start[word + 1] - start[word])
 
     def _bound(self, at: int, words: Sequence[_Word], scores: Floats, wanted: Ints | None, limit: int) -> float:
-        """A score that the best have in the end: that of the last of those that are best by the words read so far."""
         rows = np.sort(greatest(scores if wanted is None else np.where(wanted, scores, 0), _POOL * limit))
         found = scores[rows]
         for word in words:

@@ -152,7 +152,6 @@ def _parting(between: str, word: str) -> int:
 
 
 def stable_hash(word: str) -> int:
-    """Return a 64-bit hash as a signed integer that is the same in every process."""
     return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little", signed=True)
 
 

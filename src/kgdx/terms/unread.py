@@ -89,7 +89,6 @@ def _with_value(text: str, finding: Finding, known: Sequence[Measure], starts: S
 
 
 def _measures(text: str, unjudged: Sequence[Measure]) -> list[Measure]:
-    """The measured values of a text; of those that overlap an unjudged one, that one."""
     told = sorted(unjudged, key=lambda each: each.span.start)
     starts = [each.span.start for each in told]
 
@@ -121,7 +120,6 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
 def _parts(
     text: str, begin: int, end: int, inside: Sequence[Measure], read: Sequence[tuple[int, int]]
 ) -> Iterator[Unread]:
-    """A clause without findings, parted behind its measured values; of a clause with findings those values alone."""
     at = begin
     for measure in inside:
         first = max([at, *(stop for _, stop in read if stop <= measure.span.start)])
@@ -132,7 +130,6 @@ def _parts(
 
 
 def _plain(words: str) -> bool:
-    """Whether words only greet, name a person, a time or a heading, so that nothing was missed in them."""
     latin = _LATIN.findall(words.lower())
     if any(word not in _PLAIN for word in latin):
         return False

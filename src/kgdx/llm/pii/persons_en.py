@@ -207,7 +207,6 @@ def _by_given(text: str) -> Iterator[Place]:
 
 
 def _unknown(text: str) -> Iterator[Place]:
-    """Words with capitals that are neither plain nor medical: two in a row, or one where a person is told of."""
     for match in _RUN.finditer(text):
         for tokens in _people([*re.finditer(_TOKEN, match[0])], match[0]):
             start, end = match.start() + tokens[0].start(), match.start() + tokens[-1].end()
@@ -224,7 +223,6 @@ def _unknown(text: str) -> Iterator[Place]:
 
 
 def _people(tokens: list[re.Match[str]], run: str) -> Iterator[list[re.Match[str]]]:
-    """The parts of a row of words that may be names: plain words end one, and a comma parts all but two words."""
     part: list[re.Match[str]] = []
     for token in tokens:
         parted = part and "," in run[part[-1].end() : token.start()]
@@ -258,7 +256,6 @@ def _filed(text: str) -> Iterator[Place]:
 
 
 def _in_small(text: str) -> Iterator[Place]:
-    """Names in small letters after a word for a person: where one is a given name, or an age follows."""
     for match in _SMALL.finditer(text):
         named = match["name"].split()
         known = [_is_plain(each) or each in words("medical_words") for each in named]

@@ -116,7 +116,6 @@ def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
 
 
 def _ruled_out(analyte: Analyte, usual: Range | None = None) -> tuple[AnalyteTerm, ...]:
-    """The findings that a usual value denies: those in whose direction the range has an end."""
     low = analyte.low if usual is None or usual.low is not None else None
     high = analyte.high if usual is None or usual.high is not None else None
     found = tuple(dict.fromkeys(term for term in (low, high) if term))
@@ -180,7 +179,6 @@ def _untold(analyte: Analyte, said: MeasuredStatement) -> str:
 
 
 def _unit(analyte: Analyte, said: MeasuredStatement, value: float) -> tuple[str, Verdict | None]:
-    """The unit of a value: its own, or the one that the value can be in; or what is wrong."""
     if said.unit:
         if not analyte.scale.unit or analyte.scale.own(value, said.unit) is not None:
             return said.unit, None
@@ -212,7 +210,6 @@ def named(analyte: Analyte) -> str:
 
 
 def _printed(analyte: Analyte, said: MeasuredStatement, unit: str) -> tuple[Range | None, str]:
-    """The range that the text prints, in the unit of the value; and what is wrong with it."""
     if not (said.low or said.high):
         return None, ""
     low, high = (number(bound) if bound else None for bound in (said.low, said.high))
@@ -231,7 +228,6 @@ def _carried(scale: UnitScale, bound: float | None, given: str, wanted: str) -> 
 
 
 def _usual(analyte: Analyte, person: Person, unit: str) -> Range | None:
-    """The usual range of a person's age and sex in a unit; where either is not known, the widest of adults."""
     grows = analyte.key in GROWING and person.age is None
     rows = [] if grows else _of_person(analyte.usual, person)
     if not rows:
@@ -261,7 +257,6 @@ def _of_person(rows: Sequence[Usual], person: Person) -> list[Usual]:
 
 
 def _side(value: float, said: MeasuredStatement, usual: Range | None) -> str:
-    """Whether a value is low, high or normal; empty where that cannot be told."""
     if usual is None:
         return ""
     low, high = usual.low, usual.high
@@ -279,7 +274,6 @@ def _side(value: float, said: MeasuredStatement, usual: Range | None) -> str:
 
 
 def _paired(analyte: Analyte, said: MeasuredStatement, person: Person) -> Verdict:
-    """A verdict on two values that stand together, as in 190/110; or on one that is written as a fraction."""
     first, second = _written(said.value)[0], _written(said.second)[0]
     if first is None or second is None or not second:
         return Verdict(problem=f"{said.value}/{said.second} is no pair of numbers")

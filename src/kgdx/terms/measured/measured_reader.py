@@ -120,7 +120,6 @@ def values_said(text: str) -> list[AnalyteReading]:
 def _shared(
     text: str, mentions: Sequence[AnalyteMention], own: Sequence[MeasuredStatement], number: int
 ) -> MeasuredStatement:
-    """What is said of a name in a list: "AST, ALT and GGT were normal", "elevated AST and ALT"."""
     for other in range(number + 1, len(mentions)):
         if not joined(text[mentions[other - 1].end : mentions[other].start]):
             break
@@ -141,7 +140,6 @@ def _shared(
 
 
 def _slashed(text: str, mentions: Sequence[AnalyteMention], own: Sequence[MeasuredStatement], number: int) -> bool:
-    """Whether two numbers are those of two names, as in AST/ALT 120/98."""
     before = number - 1
     if before < 0 or own[before].says or mentions[number].analytes[0].pair:
         return False
@@ -149,7 +147,6 @@ def _slashed(text: str, mentions: Sequence[AnalyteMention], own: Sequence[Measur
 
 
 def _best(mention: AnalyteMention, statement: MeasuredStatement, person: Person) -> Verdict:
-    """What a name means: of several analytes, the one that alone can have such a value."""
     every = [judged(analyte, statement, person) for analyte in mention.analytes]
     if len(every) == 1:
         return every[0]
@@ -269,7 +266,6 @@ def combined(named: Sequence[Finding], measured: Sequence[Finding], terms: Terms
 
 
 def _inside(measured: Finding, named: Sequence[Finding]) -> bool:
-    """Whether a finding in words has the name within its own: low density lipoprotein receptor deficiency."""
     if measured.value is not None or measured.span is None:
         return False
     start, end = measured.span.start, measured.span.end

@@ -115,7 +115,6 @@ class MeasuredStatement:
 
     @property
     def says(self) -> bool:
-        """Whether anything is said."""
         return bool(self.direction or self.value)
 
 
@@ -190,7 +189,6 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> MeasuredS
 
 
 def _before(text: str, floor: int, start: int) -> tuple[int, str] | None:
-    """Where a direction stands right before a name, and which: elevated levels of, 升高的."""
     kinds, _ = _directions()
     end = start
     for _ in range(_FILLED):
@@ -217,7 +215,6 @@ def _plain(said: str) -> str:
 
 
 def _starts(text: str, end: int, at: int, match: re.Match[str]) -> bool:
-    """Whether a number stands apart from a name that ends in a letter, as in K 2.1 and not in K2."""
     begin = match.start("number")
     apart = text[at:begin]
     if at > end and ("," in apart or "，" in apart) and not _UNIT.match(text, match.end()):
@@ -228,7 +225,6 @@ def _starts(text: str, end: int, at: int, match: re.Match[str]) -> bool:
 
 
 def _take_value(text: str, match: re.Match[str], limit: int, found: dict[str, str]) -> tuple[int, tuple[int, int]]:
-    """Take the number of a match, and the unit behind it; return where they end, and their place."""
     at = match.end()
     sign = "-" if match["sign"] and match["sign"] in "-−–" else ""
     found["value"] = sign + match["number"].rstrip(".,")
@@ -259,7 +255,6 @@ def _take_value(text: str, match: re.Match[str], limit: int, found: dict[str, st
 
 
 def _scored(text: str, at: int, limit: int) -> tuple[int, tuple[int, int], dict[str, str]] | None:
-    """A standard deviation score or centile behind a value: 98 cm (-3.2 SD)."""
     match = _VALUE.match(text, at, limit)
     if match is None or match["second"]:
         return None

@@ -84,7 +84,6 @@ def readings(unit: str) -> tuple[UnitMeaning, ...]:
 
 
 def _composed(written: str) -> UnitMeaning | None:
-    """A unit of prefix and base, over up to two others: mg/dL, ml/min."""
     first, *rest = written.split("/")
     amount = _based(first)
     if amount is None or len(rest) > 2:
@@ -157,7 +156,6 @@ class UnitScale(NamedTuple):
         return ways
 
     def _step(self, given: str, own: str) -> float:
-        """What one of a dimension is in another one, 0 where the analyte has no way between them."""
         if given == own:
             return 1.0
         (amount, _, below), (wanted, _, beneath) = given.partition("/"), own.partition("/")

@@ -201,7 +201,6 @@ class _Signs:
             self.han += [found.start()] * (found.end() - len(self.han))
 
     def runs(self, start: int) -> Iterator[_Run]:
-        """The runs that begin with a character: as they are, and in one wording for those that mean the same."""
         plain, places, begin = self._folded.text, self._folded.places, self._folded.places[start]
         for end in range(start + 1, min(start + MOST_CHARACTERS, len(plain)) + 1):
             if not plain[end - 1].isalnum():

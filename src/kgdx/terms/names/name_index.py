@@ -140,7 +140,6 @@ class NameIndex:
 
     @repairing
     def mentions(self, text: str, kinds: Sequence[str] = KINDS) -> list[Mention]:
-        """Return the parts of a text that name entries, in order; where two overlap, the longer one."""
         return mentions(self._database, valid(text), kinds_of(kinds))
 
     def close(self) -> None:
