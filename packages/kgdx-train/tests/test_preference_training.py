@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from conftest import ROOT, require_module
-from kgdx.errors import ConfigError, MissingExtraError, StoreError, UsageError
+from kgdx.errors import ConfigError, MissingPackageError, StoreError, UsageError
 from kgdx_train.language_run import CURVE, EVALUATIONS, FINAL, SAMPLES, RunFolder
 from kgdx_train.language_settings import Adapter, DpoSettings
 from kgdx_train.preference_pairs import Pair, write_pairs
@@ -114,9 +114,9 @@ def test_pairs_that_do_not_do_are_one_line_before_anything_is_loaded(
         pair_training(settings, tmp_path / "run")
 
 
-def test_a_missing_extra_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_installed_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgdx_train.training_run.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[train\]"'):
+    with pytest.raises(MissingPackageError, match="pip install kgdx-train"):
         pair_training(DpoSettings.read(configured(tmp_path, [pair(1)])), tmp_path / "run")
 
 

@@ -137,7 +137,7 @@ def read_option(text: str, options: Mapping[str, str]) -> str | None:
     """
     said = unicodedata.normalize("NFKC", _THINKING.sub(" ", text)).strip()
     for stated in sorted([*_STATED.finditer(said), *_PRAISED.finditer(said)], key=lambda each: -each.end()):
-        if stated.re is _PRAISED:
+        if "letter" in stated.re.groupindex:
             return stated["letter"] if stated["letter"] in options else None
         tail = said[stated.end() :]
         chosen = () if stated["not"] else _label(tail, options) or _worded(tail.strip().split("\n", 1)[0], options)

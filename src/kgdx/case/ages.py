@@ -316,7 +316,7 @@ def _han_age(text: str, match: re.Match[str]) -> str | None:
     groups = match.groupdict()
     unit = groups.get("unit") or "岁"
     number = han_number(match["number"])
-    if match.re is _MONTHS_ZH and not (groups["sure"] or _beside(text, match)):
+    if match.re.pattern == _MONTHS_ZH.pattern and not (groups["sure"] or _beside(text, match)):
         return None
     if "小时" in unit:
         return "P0D"

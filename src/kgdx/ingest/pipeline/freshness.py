@@ -103,6 +103,6 @@ def sources() -> tuple[Manifest, ...]:
 
     Example:
         >>> [manifest.name for manifest in sources() if manifest.standard]
-        ['hp', 'hpoa', 'ddxplus', 'common_conditions', 'genes', 'hp_zh', 'orphanet_omim']
+        ['hp', 'hpoa', 'ddxplus', 'common_conditions', 'genes', 'hp_zh', 'orphanet_omim', 'phenopackets']
     """
     return tuple(manifests().values())

@@ -256,7 +256,7 @@ def numbers(text: str) -> Iterator[Found]:
     Example:
         >>> text = "Seen on 3 May 2021, aged 61, HP:0001250, MRN 0045-11, call 555-010-7788, Hb 7.2 g/dl for 3 months."
         >>> [text[start:end] for start, end, kind in sorted({*numbers(text)})]
-        ['3 May 2021', '0045-11', '555-010-7788']
+        ['3 May', '3 May 2021', '0045-11', '555-010-7788']
     """
     kept = covered(text, _PROTECTED)
     for kind, pattern in _RULES:

@@ -65,7 +65,7 @@ def because(row: Prediction) -> str:
 
     Example:
         >>> node = Node("KGDX:1", "Symptom", "fever", 0.9)
-        >>> because(Prediction(node, 1.0, 0.5, False, (node,), ()))
+        >>> because(Prediction(node, 1.0, 0.5, 1, False, (node,), ()))
         'like fever'
     """
     parts = [f"as of {_listed(row.shared)}"] if row.shared else []
