@@ -2,14 +2,16 @@
 
 Ranks random parts of development patients whose publication the annotations do not cite, and prints the reliability of
 the first candidate's share, and of the steps low, fair and good, with the
-temperatures fitted to the other folds of publications, and those fitted to all.
+temperatures fitted to the other folds of publications, and those fitted to all. With `--bank` whole patients are ranked
+as users rank them, matched with the graph's other patients, two of a publication at most, and the steps alone are printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("store", type=Path)
     parser.add_argument("cases", type=Path)
     parser.add_argument("--sample", type=int, default=600)
+    parser.add_argument("--bank", action="store_true", help="match whole patients, and print the steps")
     options = parser.parse_args(arguments)
     with kgdx.open(options.store) as graph:
+        if options.bank:
+            print("| patients | chance of the first | patients | right |\n|---|---|---|---|")
+            for row in steps(graph, options.cases, options.sample):
+                print(f"| {' | '.join(row)} |")
+            return 0
         stated, right, findings, fold, disease = measured(graph, options.cases, options.sample)
     told = np.zeros(len(right))
     for number in range(FOLDS):
@@ -58,6 +66,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"\nexpected calibration error {error:.3f}; fitted to all:", {n: round(DEGREES[t], 1) for n, t in every.items()}
     )
     return 0
+
+
+def steps(graph: Graph, path: Path, sample: int) -> Iterator[tuple[str, ...]]:
+    """Yield for patients that no annotation cites, and others, how often the first is right at each step."""
+    labels, found = Labels(graph.ranker, graph.snapshot, lambda: graph.names), groups(graph, path, 10**6)
+    unseen = {case.id for case in found["unseen"]}
+    cited = [case for case in found["all"] if case.id not in unseen]
+    for group, cases in (("uncited", found["unseen"]), ("cited", cited)):
+        seen: Counter[str] = Counter()
+        told: dict[str, list[bool]] = defaultdict(list)
+        for case in random.Random(0).sample(cases, len(cases)):
+            seen[case.publications[0]] += 1
+            if seen[case.publications[0]] > 2 or sum(map(len, told.values())) >= sample:
+                continue
+            ranking = graph.ranker.rank(case, bank=graph.bank)
+            right = {graph.ranker.ids[number] for number in labels.of(case).right}
+            told[ranking.judgement.level].append(ranking.candidates[0].id in right)
+        for level in ("low", "fair", "good"):
+            yield group, level, str(len(told[level])), f"{np.mean(told[level]):.2f}" if told[level] else ""
 
 
 def measured(graph: Graph, cases: Path, sample: int) -> tuple[Any, ...]:
