@@ -3,7 +3,7 @@
 Ranks random parts of development patients whose publication the annotations do not cite, and prints the reliability of
 the first candidate's share, and of the steps low, fair and good, with the
 temperatures fitted to the other folds of publications, and those fitted to all. With `--bank` whole patients are ranked
-as users rank them, matched with the graph's other patients, two of a publication at most, and the steps alone are printed.
+as users rank them, matched with the graph's other patients, two of a publication at most; only the steps are printed.
 """
 
 from __future__ import annotations

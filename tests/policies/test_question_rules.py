@@ -138,6 +138,13 @@ def test_what_is_denied_leaves_diseases_out_and_both_means_all() -> None:
     assert (told["phenotypes"], told["without"], told["min_match_count"]) == (["seizures", "ataxia"], None, 2)
 
 
+def test_a_question_most_of_which_is_unknown_infers_nothing_from_the_rest() -> None:
+    question = "can stress make your hair fall out"
+    mentions = (Mention(27, 31, "fall", "Phenotype", ("HP:1",), ("Falls",)),)
+    state = state_of(Case("p"), question, mentioned=mentions)
+    assert [action.name for action in RulesPolicy()._wanted(state) if action.name.startswith("infer")] == []
+
+
 def test_a_number_stands_for_another_form_of_the_disease() -> None:
     question = "What is the difference between Kabuki syndrome 1 and 2?"
     found = planned(question, [("Kabuki syndrome 1", DISEASE)])
@@ -152,6 +159,9 @@ def test_a_number_stands_for_another_form_of_the_disease() -> None:
         ("孕妇能吃甲药吗", Want.SAFETY),
         ("甲热要不要去医院？", Want.URGENCY),
         ("甲热, should I go to hospital?", Want.URGENCY),
+        ("Can I take 甲药 with 乙药?", Want.SAFETY),
+        ("甲药和乙药能一起吃吗", Want.SAFETY),
+        ("My baby has 甲热, what should I do?", Want.URGENCY),
     ],
 )
 def test_what_no_graph_may_tell_is_recognised(question: str, untold: Want) -> None:

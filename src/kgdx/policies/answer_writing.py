@@ -109,7 +109,6 @@ def said_in(language: str, text: str, pack: EvidencePack) -> bool:
 
 
 def _names(pack: EvidencePack) -> Iterator[str]:
-    """What the evidence calls things by, and says of them; an answer may quote it."""
     for item in pack.items:
         yield item.text
         for node in (item.subject, *item.objects):

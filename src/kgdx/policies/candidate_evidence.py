@@ -98,7 +98,6 @@ class Brief(Action):
 def _items(
     candidate: Candidate, label: Callable[[str], str], most: int, number: Iterator[int]
 ) -> Iterator[EvidenceItem]:
-    """Yield a candidate's evidence: what adds or takes most first."""
     weights: dict[tuple[str, str], float] = {}
     best: dict[tuple[str, str], Contribution] = {}
     for part in candidate.contributions:

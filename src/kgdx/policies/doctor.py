@@ -97,7 +97,6 @@ class DoctorPolicy(RulesDoctorPolicy):
     # -- the house's way: the graph chooses, the model speaks and listens
 
     def _worded(self, state: State) -> Wish | None:
-        """What the selector chooses; the model puts its questions into words, and reads answers in words."""
         said = turns(state.log)
         last = said[-1] if said else None
         if last is not None and last.asked.term and last.reply and last.reply.status is None and last.reply.text:
@@ -172,7 +171,6 @@ class DoctorPolicy(RulesDoctorPolicy):
             yield propose
 
     def _acted(self, state: State) -> Wish | None:
-        """Do what the model has chosen; the selector's question where that cannot be read."""
         chosen = state.last(Chosen)
         if chosen is None or chosen.failed or chosen.turn != state.counts.questions:
             return self.by_rules(state)
@@ -184,7 +182,6 @@ class DoctorPolicy(RulesDoctorPolicy):
         return AskPatient(term=chosen.asks or None, label=label, spoken=chosen.said)
 
     def _declared(self, state: State) -> Wish | None:
-        """Rank, explain and declare the model's diseases; the ranking's own where it has none that the graph knows."""
         if self._reading(state):
             return Extract(language=self.language)
         named = diagnosis(state)
@@ -204,7 +201,6 @@ class DoctorPolicy(RulesDoctorPolicy):
     # -- what is asked of the model
 
     def _asked(self, state: State, name: str, shown: dict[str, str], read: Action, form: Any = None) -> Wish | None:
-        """Ask the model, then read what it wrote; ``None`` where both were done in this turn."""
         turn = briefing.since_reply(state.log)
         if not exchanges(turn, f"{name}@"):
             return self._request(name, {"profile": briefing.profile(state.case), **shown}, form)
@@ -244,7 +240,6 @@ class DoctorPolicy(RulesDoctorPolicy):
         return {"turn": str(turn), "most": str(self.questions), "urge": urge, "language": self._tongue(state)}
 
     def _record(self, state: State) -> str:
-        """The record as it was written last; by rules where there is none."""
         last = next((each for each in reversed(state.all(Recorded)) if each.record is not None), None)
         if last is None or last.record is None:
             return briefing.findings(state.case)
@@ -264,7 +259,6 @@ class DoctorPolicy(RulesDoctorPolicy):
         return briefing.LANGUAGES.get(language, language)
 
     def _reading(self, state: State) -> bool:
-        """Whether there are words to be read by rules: where no model's record stands for them."""
         if state.get(Read) is not None or not (state.case.text or state.case.findings):
             return False
         if self.way == "medkgi" and self.record:
@@ -274,7 +268,6 @@ class DoctorPolicy(RulesDoctorPolicy):
         return not state.tried(Extract(language=self.language))
 
     def _gone(self, state: State) -> str | None:
-        """Why the model is asked no more; ``None`` where it is."""
         final = next((each for each in exchanges(state.log, "doctor_") if each.failed in FINAL), None)
         if final is not None:
             return f"the model is not there any more ({final.failed})"
@@ -326,7 +319,6 @@ def _remarked(state: State, code: str) -> bool:
 
 
 def _noticed(state: State) -> Remark | None:
-    """Say once of an answer that it speaks to the model, or is in a language that nobody here reads."""
     last = next(reversed(turns(state.log)), None)
     if last is None or last.reply is None or last.asked.order:
         return None

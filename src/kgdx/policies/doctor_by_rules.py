@@ -73,7 +73,6 @@ class RulesDoctorPolicy(Policy):
         return self.by_rules(state)
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the consultation: rank, explain, declare."""
         return self.inquiry.close(state)
 
     @property

@@ -56,7 +56,6 @@ class _Reads(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """Nothing that can change: what was written stays."""
         return ()
 
     def text(self, view: State, prompt: str) -> str:
@@ -260,7 +259,6 @@ def _terms(graph: Operations, phrases: Sequence[tuple[str, Status]]) -> tuple[li
 
 
 def _written(case: Case, found: Sequence[Finding]) -> tuple[Case, int]:
-    """The case with a record's findings in place of those of the record before; what the patient answered stays."""
     answered = [each for each in case.findings if each.method != METHOD]
     kept = {each.id: each.status for each in answered if each.method == "asked"}
     contrary = sum(each.id in kept and kept[each.id] is not each.status for each in found)

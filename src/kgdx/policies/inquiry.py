@@ -124,7 +124,6 @@ class InquiryPolicy(Policy):
         return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
     def _next(self, state: State, before: Sequence[Turn]) -> Wish | None:
-        """Ask the best question that is not settled; propose new ones where all are."""
         passed = _passed(before)
         unknown = {each.id for each in state.case.findings if each.status is Status.UNKNOWN} | passed
         propose = ProposeQuestions(
@@ -173,7 +172,6 @@ def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Quest
 
 
 def _passed(before: Sequence[Turn]) -> set[str]:
-    """Return the terms that are not asked for again although nothing is known of them."""
     found: set[str] = set()
     in_vain: list[str] = []
     for each in before:

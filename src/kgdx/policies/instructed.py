@@ -42,7 +42,6 @@ class Instruction(BaseModel):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the model is told, shortened."""
         return hashlib.sha256(f"{self.thought}\n{self.text}".encode()).hexdigest()[:12]
 
     def chosen_by(self, patient: Case) -> bool:

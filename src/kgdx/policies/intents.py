@@ -202,8 +202,13 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
         Want.SAFETY: r"""
             (?:孕妇|孕期|怀孕|妊娠|备孕|哺乳|喂奶)(?:期|时|中|期间)?(?:能|可以|是否|会|吃|用|服|安全)
             | 开车 | 驾驶 | 安全[吗么嘛]
+            | (?:能|可以|可否)(?:不能)?(?:一起|同时)?(?:吃|服|用|打|喝|接种)[^，,。？?]{0,10}(?:吗|嘛|(?<!什)么)
+            | 怀孕[^，,。？?]{0,4}(?:能|可以) | (?:能|可以)喝酒
             | \bsafe(?:ly|ty)?\b | \b(?:can|may|should|could)\s+(?:i|we|he|she|they|you|one|someone)\s+(?:still\s+)?
               (?:drive|fly|dive|swim|drink)\b
+            | (?:^|[,.;〇])\s*(?:can|may|should|could)\s+(?:i|we|he|she|they|you|one|someone)\s+(?:still\s+)?
+              (?:(?:take|give|use|eat)\b | 〇\s+(?:with|while|during)\b)
+            | \b(?:ok|okay|alright|allowed)\s+(?:in|during|while|when|for|to|with)\b
             | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feeding|nursing)\b
             | \b(?:pregnant|breast-?\s?feeding|nursing)\b.{0,40}?\b(?:take|use|eat|drink)\b
         """,
@@ -211,7 +216,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             (?:要不要|需不需要|用不用|该不该|需要|必须|马上|立即|赶紧).{0,6}(?:去|到|上|送)?(?:医院|急诊|看医生|看病|就医)
             | (?:去|到|上)(?:医院|急诊)(?:吗|么|看看吗) | 急救 | 救护车
             | \b(?:should|do|must|need)\s+(?:i|we|he|she|they)\b.{0,40}?
-              \b(?:hospital|emergency|casualty|er|ambulance|doctor|gp|urgent\s+care)\b
+              \b(?:hospital|emergency|casualty|er|ambulance|doctor|gp|urgent\s+care|a\s?&\s?e)\b
+            | \bwhat\s+should\s+(?:i|we)\s+do\b | (?:第一步|现在|马上)?(?:该|应该)(?:怎么办|做什么)
             | \bcall\s+(?:911|999|112|an?\s+ambulance)\b | \bis\s+(?:it|this|that)\s+an\s+emergency\b
         """,
         Want.DOSE: r"""

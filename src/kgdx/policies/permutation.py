@@ -87,7 +87,6 @@ def read_order(text: str, size: int) -> Order:
 
 
 def _written(text: str) -> Iterator[tuple[Sequence[str], Mapping[str, str]]]:
-    """Yield what may be meant as ids in order, with reasons by id; the strictest reading first."""
     found = list(readings(text))
     for each in found:
         if isinstance(each, dict) and (listed := _listed(each)):

@@ -106,7 +106,6 @@ def read_plan(text: str) -> PlanReading:
 
 
 def _items(found: Any) -> list[Any] | None:
-    """The actions that a piece of JSON lists; ``None`` when it is no plan."""
     if isinstance(found, list):
         return found if not found or any(_named(each) for each in found) else None
     if not isinstance(found, dict):
@@ -262,7 +261,6 @@ def _form(names: list[str], fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _object(**fields: Any) -> dict[str, Any]:
-    """The schema of an object. All fields are required, as strict endpoints want it."""
     return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
 

@@ -130,7 +130,6 @@ class PlannerPolicy(WritingPolicy):
         return self._unplanned(state, made) or self.finish(state)
 
     def close(self, state: State) -> Wish | None:
-        """Return the next action on the way to the end; an answer that the model has written is taken."""
         return self.finish(state, ask=False)
 
     def registry(self, state: State) -> dict[str, type[Action]]:
@@ -168,7 +167,6 @@ class PlannerPolicy(WritingPolicy):
         return RulesPolicy(**self.model_dump(include=set(EndingPolicy.model_fields))).look_up(state)
 
     def _unplanned(self, state: State, made: list[Mapping[str, Any]]) -> Wish | None:
-        """Say that the model gave no plan that could be used; what rules find stands, or is looked up now."""
         if not self.fallback or not state.question or not made:
             return None
         planned = any(each["actions"] for each in made)
@@ -185,7 +183,6 @@ class PlannerPolicy(WritingPolicy):
 
 
 def plans(state: State) -> list[Mapping[str, Any]]:
-    """Return the plans that an episode has made so far, as the log has them."""
     return [each.data["artifact"] for each in state.log if each.kind is Kind.RESULT and each.name == "read_plan"]
 
 

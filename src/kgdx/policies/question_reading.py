@@ -89,6 +89,14 @@ class QuestionReading:
         return texts_of(each for each in self.named if each.kind in FINDINGS)
 
     @property
+    def beside_the_point(self) -> bool:
+        """Whether it asks for no diseases, and most of its words are none that the graph knows."""
+        left = len(name_in(self.rest).split())
+        return (
+            self.inferring and not self.asked and Want.DISEASE not in self.wanted and left > len(texts_of(self.named))
+        )
+
+    @property
     def every(self) -> bool:
         return _EVERY.search(self.rest) is not None
 
@@ -124,7 +132,6 @@ def read_question(state: State) -> QuestionReading:
 
 
 def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
-    """Further forms of a disease of which only the number is said: "Kabuki syndrome 1 and 2"."""
     for each in named:
         number, further = _NUMBER.search(each.text), _FURTHER.match(question, each.end)
         if each.kind == "Disease" and number and further:
@@ -223,7 +230,6 @@ def _findings(named: Sequence[Mention]) -> bool:
 
 
 def texts_of(mentions: Iterable[Mention]) -> tuple[str, ...]:
-    """Return the words of mentions, each once."""
     return tuple(dict.fromkeys(mention.text for mention in mentions))
 
 

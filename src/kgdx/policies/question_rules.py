@@ -112,7 +112,6 @@ class RulesPolicy(EndingPolicy):
     name: ClassVar[str] = "rules"
 
     def choose(self, state: State) -> Wish | None:
-        """Return the next look-up that the question wants and that was not tried yet; then the end."""
         return self.look_up(state) or self.ending(state)
 
     def look_up(self, state: State) -> Action | None:
@@ -138,7 +137,6 @@ class RulesPolicy(EndingPolicy):
             yield action
 
     def _wanted(self, state: State) -> Iterator[Action]:
-        """Yield all that the question wants looked up, in order; later ones may rest on what earlier ones found."""
         yield from self.ranked(state)
         read = read_question(state)
         if Want.SAFETY in read.wanted:
@@ -152,6 +150,8 @@ class RulesPolicy(EndingPolicy):
         elif Want.TOGETHER in read.wanted and about and about == texts_of(read.named):
             yield from getting(about, asked, state)
             yield from _inferring({"Disease": about}, likeliest=False)
+        elif read.beside_the_point:
+            return
         elif read.inferring and about != (read.unnamed,):
             causes = of_causes(read.rest)
             classes = _classes(read.named, read.wanted, causes=causes)
@@ -248,7 +248,6 @@ def _usual(kinds: Set[str], causes: bool) -> list[str]:
 
 
 def _meant(want: Want, named: Sequence[Mention]) -> bool:
-    """Whether a word of the question only says what the entities are that it names."""
     kinds = {mention.kind for mention in named}
     if want in (Want.DRUG, Want.CURE, Want.CONTRAINDICATION):
         return bool(kinds & {"Drug", "Cure"})

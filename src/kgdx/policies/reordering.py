@@ -94,7 +94,6 @@ class ReadOrder(Action):
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """Nothing that can change: what was written stays."""
         return ()
 
     def run(self, graph: Operations, view: State) -> Ordered:
@@ -212,7 +211,6 @@ def of_turn(ids: Sequence[str], made: Sequence[Ordered], turn: int) -> list[str]
 
 
 def _reasons(made: Sequence[Ordered], up: Sequence[str], briefed: Briefed | None) -> dict[str, MoveReason]:
-    """The model's last words on each candidate that moved up, held against the evidence."""
     words = {id: said for each in made for id, said in each.why.items()}
     items = () if briefed is None else briefed.items
     known, own = {each.id: each for each in items}, by_disease(items)

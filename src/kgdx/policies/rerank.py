@@ -133,7 +133,6 @@ class RerankPolicy(Policy):
         return not fruitless and not final and state.limits.model(state.counts) is None
 
     def _part(self, state: State, made: Sequence[Ordered]) -> tuple[int, int, list[Candidate]] | None:
-        """The next candidates that are to be ordered: which turn, where they begin, and as they are shown."""
         listed = self.listed(state)
         known = {each.id: each for each in listed}
         parts = self.parts(state)

@@ -76,7 +76,6 @@ class RoundsPolicy(Policy):
         return Diagnose()
 
     def _ask(self, state: State) -> Wish | None:
-        """Return the next question, or the round that it is of; ``None`` when all is asked."""
         asked, log = state.counts.questions, state.log
         if not self.patient or not self.rounds or asked >= self.questions:
             return None

@@ -140,7 +140,6 @@ def _found(graph: Operations, state: State) -> Iterator[str]:
 
 
 def _guide(found: Retrieved) -> Iterator[str]:
-    """A line for each disease that was looked up: its typical phenotypes, with how often they are seen."""
     for each in found.resolved:
         rows = [row for row in found.rows if row["disease"] in each.ids]
         shares = ("" if row["share"] is None else f" ({100 * float(row['share']):.0f}%)" for row in rows)
@@ -149,7 +148,6 @@ def _guide(found: Retrieved) -> Iterator[str]:
 
 
 def _refer(ranker: Any, found: Retrieved) -> Iterator[str]:
-    """A line for each matched patient: what they had, and the phenotypes that match."""
     for number, row in enumerate(found.rows, 1):
         near = dict.fromkeys(id for id in row["matched"] if id in ranker.names.terms)  # one may be nearest to several
         terms = [ranker.names.label(id) for id in near][:PHENOTYPES]
@@ -164,7 +162,6 @@ def _called(ranker: Any, diseases: Iterable[str | None]) -> Iterator[str]:
 
 
 def _points(state: State) -> Iterator[str]:
-    """The points of the summary; the passages themselves where it has none."""
     summary = state.last(Summarised)
     if summary is not None and summary.points:
         yield from (f"- {text}" for text, _ in summary.points)

@@ -197,7 +197,6 @@ class TagsPolicy(Policy):
         return self._end(state, last) if last is not None and last.declared else self._undeclared(state)
 
     def _undeclared(self, state: State) -> Wish | None:
-        """Say that the model declared no disease, and in which turns it broke the protocol; the ranking stands then."""
         if not self.top or not state.case.observed:
             return None
         broken = [
@@ -256,7 +255,6 @@ class TagsPolicy(Policy):
         return [*found, Summarise(query=" ".join(names))]
 
     def _go_on(self, state: State, said: Exchange) -> Wish | None:
-        """Ask the model to go on behind what it was shown; nothing where it has ended, or nothing more fits."""
         stop, last = stopped(said), state.last(TagsRead)
         shown = state.last(Shown) if last is not None and last.act else None
         if not stop or _length(state.log) > self.length - LEAST:

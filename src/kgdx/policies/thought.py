@@ -124,7 +124,6 @@ class ThoughtPolicy(WritingPolicy):
         return (None if answering else self._retrieve(state)) or self._answer(state, ask=True)
 
     def close(self, state: State) -> Wish | None:
-        """Return what ends the episode with what the model has written; what it has not is not asked for."""
         return self._answer(state, ask=False)
 
     @property
@@ -144,7 +143,6 @@ class ThoughtPolicy(WritingPolicy):
         return None
 
     def _rounds(self, state: State) -> int:
-        """How many rounds there are; a model that can be asked no more thinks no further."""
         if not self.thinks or self.scaling == "parallel":
             return 1
         done = len(exchanges(state.log, THOUGHT))
@@ -201,7 +199,6 @@ class ThoughtPolicy(WritingPolicy):
         return "\n".join(filter(None, parts))[:MOST_SEARCHED].strip()
 
     def _facts(self, state: State, named: NamesThought) -> Iterator[Action]:
-        """Yield what the graph is asked of the names of a thought: what the question wants of its diseases."""
         if named.diseases:
             wanted = _wanted(state.question) if state.question else _OF_PATIENTS
             yield from getting(named.diseases, wanted, state)
@@ -265,7 +262,6 @@ class ThoughtPolicy(WritingPolicy):
         return self._declare(state, declared)
 
     def _undeclared(self, state: State) -> Wish | None:
-        """Say that the model named no disease; the graph's ranking stands where it may stand in."""
         remark = Remark(code=CODE, text="the model named no disease of the graph")
         if not state.tried(remark):
             return remark

@@ -83,7 +83,6 @@ class NamesThought(Artifact):
     findings: tuple[str, ...] = field(default=(), repr=False)
 
     def summary(self) -> dict[str, Any]:
-        """Return how many there are; what they are may be of a patient."""
         return {"diseases": len(self.diseases), "findings": len(self.findings)}
 
 
@@ -288,7 +287,6 @@ def _members(graph: Operations, id: str) -> tuple[str, ...]:
 
 
 def _reason(answers: Sequence[str], names: Sequence[str], evidence: EvidencePack, ids: Collection[str]) -> MoveReason:
-    """What the first answer that names a disease says of it, as far as the evidence carries it."""
     text = next(each for each in answers if {*names} & {*diseases_in(each)})
     said = [each.strip() for each in _DIAGNOSIS.sub("", text).splitlines() if each.strip()]
     for line in _DIAGNOSIS.finditer(text):
