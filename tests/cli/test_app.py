@@ -83,7 +83,7 @@ def test_debugging_shows_where(
         (["diagnose", "--nonsense"], "kgdx diagnose"),
         (["diagnose", "x", "--top", "0"], "kgdx diagnose"),
         (["explain", "x"], "kgdx explain"),
-        (["train", "dpo"], "kgdx train dpo"),
+        (["learn", "map"], "kgdx learn map"),
     ],
 )
 def test_wrong_words_are_refused_in_one_line(invoke: Callable[..., Run], words: list[str], command: str) -> None:

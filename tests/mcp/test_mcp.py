@@ -23,7 +23,7 @@ from kgdx.mcp.graph_tools import ROOM, Tools, readable
 from kgdx.mcp.mcp_server import PATH, Turns, application, server
 from kgdx.serve import Options
 
-require_module("mcp", "mcp")
+require_module("mcp.server", "mcp")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 SEIZING = {"observed": ["HP:0001250", "HP:0002133"], "excluded": ["HP:0004322"]}

@@ -263,7 +263,7 @@ def evidence_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
 
     Example:
         >>> evidence_terms()["E_55_@_V_89"]
-        (Term(id='HP:0002315', relation='narrower', label='Headache'),)
+        (RelatedTerm(id='HP:0002315', relation='narrower', label='Headache'),)
     """
     found: dict[str, tuple[RelatedTerm, ...]] = {}
     for code, value, _, relation, identifier, label in _rows(TERMS):
@@ -289,7 +289,7 @@ def condition_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
 
     Example:
         >>> condition_terms()["Sarcoidosis"][0]
-        Term(id='ORPHA:797', relation='exact', label='')
+        RelatedTerm(id='ORPHA:797', relation='exact', label='')
     """
     return {name: tuple(RelatedTerm(*each.split(" ")) for each in _listed(terms)) for name, *_, terms in _rows(NAMES)}
 

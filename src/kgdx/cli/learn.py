@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
     group.command("map")(embedding_map)
     options.add_commands(group, "learn", ("pairs", "transcripts"))
     app.add_typer(group, name="learn")
-    options.add_group(app, "train", "Train language models.")
+    training = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train language models.")
+    options.add_commands(training, "train", ("grpo", "dpo"))
+    app.add_typer(training, name="train")
 
 
 def policy() -> None:

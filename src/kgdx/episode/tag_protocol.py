@@ -80,7 +80,7 @@ class ProtocolRules:
         """Return how often an act may be done.
 
         Example:
-            >>> Rules().most("match"), ProtocolRules().most("diagnose")
+            >>> ProtocolRules().most("match"), ProtocolRules().most("diagnose")
             (3, 1)
         """
         return {"lookup": self.lookups, "match": self.matches, "search": self.searches}.get(act, 1)
@@ -164,7 +164,8 @@ def read(spans: Iterable[RolloutSpan], rules: ProtocolRules | None = None, *, en
         ended: Whether nothing follows; otherwise a missing end is no violation yet.
 
     Example:
-        >>> found = read([Span("<think>?</think><match>ataxia</match>", True), RolloutSpan("<refer>…</refer>", False)])
+        >>> asked, told = "<think>?</think><match>ataxia</match>", "<refer>…</refer>"
+        >>> found = read([RolloutSpan(asked, True), RolloutSpan(told, False)])
         >>> [each.tag for each in found.blocks], [each.code for each in found.violations]
         (['think', 'match', 'refer'], ['undiagnosed'])
     """

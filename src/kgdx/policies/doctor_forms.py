@@ -255,7 +255,7 @@ def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) ->
 
     Example:
         >>> read_turn("DIAGNOSIS READY: Gout"), read_turn('{"question": "Any fever?", "diagnosis": null}').doing
-        (Said(doing='diagnosis', words='Gout', asks='', differential=()), 'question')
+        (DoctorTurn(doing='diagnosis', words='Gout', asks='', differential=()), 'question')
     """
     try:
         written = parse(text, WrittenTurn)[0]

@@ -332,8 +332,8 @@ def masked(question: str, spans: Sequence[TextSpan]) -> str:
     """Return the question with a gap for each entity that it names.
 
     Example:
-        >>> from kgdx.case import TextSpan
-        >>> masked("百日咳吃什么药", [TextSpan(0, 3)])
+        >>> from kgdx.case import Span
+        >>> masked("百日咳吃什么药", [Span(0, 3)])
         '〇吃什么药'
     """
     parts: list[str] = []
@@ -409,8 +409,8 @@ def negated(question: str, span: TextSpan) -> bool:
     """Tell whether a question says of an entity that it is not there.
 
     Example:
-        >>> from kgdx.case import TextSpan
-        >>> negated("cough without fever", TextSpan(14, 19))
+        >>> from kgdx.case import Span
+        >>> negated("cough without fever", Span(14, 19))
         True
     """
     return _NEGATED.search(question[max(0, span.start - 20) : span.start]) is not None

@@ -71,7 +71,7 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
     """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates.
 
     Example:
-        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [Row(3, 1, np.array([0])), ListRow(1, 2, np.array([], int))])
+        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [ListRow(3, 1, np.array([0])), ListRow(1, 2, np.array([], int))])
         {3: 2, 0: 4, 1: 1}
     """
     numbers = np.concatenate([[row.candidate, *row.others[:SHOWN]] for row in shown]).astype(np.int64)

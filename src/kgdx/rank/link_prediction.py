@@ -186,7 +186,7 @@ def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) 
 
     Example:
         >>> nearest(np.array([[1.0, 0], [0, 1], [2, 0]]), 0, top=1)
-        (Near(at=2, cosine=1.0),)
+        (Neighbour(at=2, cosine=1.0),)
     """
     rows = np.arange(len(vectors)) if among is None else among
     rows = rows[rows != at]

@@ -58,7 +58,7 @@ class MappedTexts:
     """Texts in one array of bytes, so that they are mapped and not read.
 
     Example:
-        >>> kept = MappedTexts(**Texts.arrays(["fever", "咳嗽"]))
+        >>> kept = MappedTexts(**MappedTexts.arrays(["fever", "咳嗽"]))
         >>> kept[1], len(kept)
         ('咳嗽', 2)
     """

@@ -239,7 +239,7 @@ def make_selector(given: str | Selector) -> Selector:
 
     Example:
         >>> make_selector("split:leaders=5")
-        Split(leaders=5)
+        SplitSelector(leaders=5)
     """
     if isinstance(given, Selector):
         return given

@@ -82,7 +82,7 @@ def chunk(line: bytes, source: str) -> tuple[TextPiece, ...]:
 
     Example:
         >>> chunk(b'{"id": "a_0", "title": "Gout", "content": "It hurts."}', "book")
-        (Piece(id='a_0', title='Gout', text='It hurts.', source='book'),)
+        (TextPiece(id='a_0', title='Gout', text='It hurts.', source='book'),)
     """
     row = _object(line)
     id = row.get("id")

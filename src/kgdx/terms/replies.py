@@ -40,7 +40,7 @@ def read_reply(text: str) -> ReplyMeaning:
 
     Example:
         >>> read_reply("Yes, in both hands")
-        Said(meaning='present', rest='in both hands', dated=False)
+        ReplyMeaning(meaning='present', rest='in both hands', dated=False)
         >>> read_reply("no fever, but a cough").meaning, read_reply("没有").meaning, read_reply("三天前开始").dated
         ('', 'absent', True)
     """

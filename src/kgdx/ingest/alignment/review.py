@@ -270,7 +270,8 @@ def summary(statements: Sequence[MappingStatement]) -> str:
     """Return the number of decisions in words.
 
     Example:
-        >>> summary([Statement("HP:1", "exact", "MESH:D1"), MappingStatement("HP:2", "exact", "MESH:D1", denied=True)])
+        >>> stated = MappingStatement("HP:1", "exact", "MESH:D1")
+        >>> summary([stated, MappingStatement("HP:2", "exact", "MESH:D1", denied=True)])
         '2 decisions: 1 stated, 1 rejected'
     """
     denied = sum(each.denied for each in statements)

@@ -206,7 +206,7 @@ class Pace:
 
         Example:
             >>> from kgdx.ingest.pipeline.build_report import BuildProgress
-            >>> Pace().left(Progress("load", "", 0.5, 10.0)), Pace().left(BuildProgress("load", "", 0.01, 10.0))
+            >>> Pace().left(BuildProgress("load", "", 0.5, 10.0)), Pace().left(BuildProgress("load", "", 0.01, 10.0))
             ('0:10 left', '')
         """
         if event.stage == "fetch":

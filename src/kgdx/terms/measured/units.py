@@ -72,7 +72,7 @@ def readings(unit: str) -> tuple[UnitMeaning, ...]:
 
     Example:
         >>> readings("mg/dL"), readings("×10^9/L"), readings("furlong")
-        ((Reading(dimension='g/L', factor=0.01),), (Reading(dimension='/L', factor=1000000000.0),), ())
+        ((UnitMeaning(dimension='g/L', factor=0.01),), (UnitMeaning(dimension='/L', factor=1000000000.0),), ())
     """
     written = plain(unit)
     if match := _POWER.fullmatch(written):
@@ -126,7 +126,7 @@ class UnitScale(NamedTuple):
         """Return a value in the analyte's own unit; ``None`` where the unit does not fit it.
 
         Example:
-            >>> round(Scale("mmol/L", molar=180.16).own(90.08, "mg/dL"), 3), UnitScale("mmol/L").own(5, "U/L")
+            >>> round(UnitScale("mmol/L", molar=180.16).own(90.08, "mg/dL"), 3), UnitScale("mmol/L").own(5, "U/L")
             (5.0, None)
         """
         return next((value * factor + added for factor, added in self._ways(unit)), None)
