@@ -25,10 +25,13 @@ def test_the_default_graph_has_the_counts_of_its_release(default: tuple[GraphFol
     report = default[1]
     assert report.nodes == {
         "Phenotype": 19_484,
-        "Disease": 14_920,
+        "Disease": 15_071,
         "Symptom": 337,
+        "Test": 232,
         "Gene": 5_132,
-        "Source": 10,
+        "PatientCase": 5_714,
+        "Publication": 1_072,
+        "Source": 11,
     }
     assert report.relations == {
         "IS_A": 23_392,
@@ -36,8 +39,13 @@ def test_the_default_graph_has_the_counts_of_its_release(default: tuple[GraphFol
         "LACKS_PHENOTYPE": 2_792,
         "HAS_SYMPTOM": 1_269,
         "MAPPED_TO": 158,
-        "SAME_AS": 7_457,
+        "SAME_AS": 7_455,
         "ASSOCIATED_GENE": 12_302,
+        "RECOMMEND_TEST": 330,
+        "DIAGNOSED": 5_714,
+        "OBSERVED": 51_310,
+        "EXCLUDED": 82_184,
+        "REPORTED_IN": 5_714,
     }
     found = {name: (each.read, each.loaded, each.merged, each.quarantined) for name, each in report.sources.items()}
     assert found["hpoa"] == (271_702, 271_659, 43, 0)
