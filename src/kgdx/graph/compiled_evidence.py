@@ -15,7 +15,7 @@ from kgdx.schema.model import FREQUENCIES
 
 EVIDENCE = ("evidence_supporting", "evidence_symptoms", "evidence_against", "evidence_shared", "evidence_typical")
 
-_STATED = (
+STATED = (
     "frequency",
     "numerator",
     "denominator",
@@ -27,6 +27,7 @@ _STATED = (
     "source",
     "aspect",
 )
+"""Columns of what a source states of a finding of a disease."""
 _ORDER = ("source", "reference", "frequency")
 _MOST_STEPS = 20
 _KEPT = 20_000
@@ -122,10 +123,10 @@ class Evidence:
         for disease in sorted({row for id in diseases if (row := _place(ids, id)) is not None}):
             first, last = np.searchsorted(owner, (disease, disease + 1)).tolist()
             head = {"disease": ids[disease], "disease_name": names[disease]}
-            stated = (self._snapshot.values(table, name).values(first, last) for name in _STATED)
+            stated = (self._snapshot.values(table, name).values(first, last) for name in STATED)
             for phenotype, values in zip(term[first:last].tolist(), zip(*stated, strict=True), strict=True):
                 named = {"phenotype": self._ids[phenotype], "phenotype_name": self._names[phenotype]}
-                yield phenotype, head | named | dict(zip(_STATED, values, strict=True))
+                yield phenotype, head | named | dict(zip(STATED, values, strict=True))
 
     def _worded(self, diseases: Iterable[str]) -> Iterator[tuple[int, Row]]:
         """All symptoms of diseases that are phenotypes: the phenotype, and what is said of both."""

@@ -18,7 +18,7 @@ import numpy as np
 from kgdx.arrays.columns import Column
 from kgdx.arrays.sparse import Ints
 from kgdx.errors import TemplateError
-from kgdx.graph.compiled_evidence import EVIDENCE, Evidence
+from kgdx.graph.compiled_evidence import EVIDENCE, STATED, Evidence
 from kgdx.graph.protocol import Row, digest
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_links import Links, links, stated_by_either, typical
@@ -67,20 +67,7 @@ class _Inferring:
 
 _PHRASE = ("id", "name", "language")
 _STATED = ("score", "reference", "source")
-_ANNOTATED = (
-    "frequency",
-    "numerator",
-    "denominator",
-    "percentage",
-    "frequency_class",
-    "onset",
-    "evidence",
-    "reference",
-    "source",
-    "sex",
-    "modifiers",
-    "aspect",
-)
+_ANNOTATED = (*STATED[:-1], "sex", "modifiers", "aspect")
 _LISTS = ("publications", "modifiers")
 
 _LISTINGS = {

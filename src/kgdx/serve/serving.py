@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -251,7 +252,8 @@ def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, eve
     """Return the findings that split some diseases best; none is above another."""
     among = [graph.ranker.ids[number] for number in numbers]
     found: list[Question] = []
-    for each in graph.ranker.proposer.propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
+    propose = partial(graph.ranker.proposer.propose, named=False, narrow=0)  # yes or no: nothing is chosen after a yes
+    for each in propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
         near = graph.ancestry.ancestors(each.id)
         if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
             found.append(each)
