@@ -250,8 +250,7 @@ def _number(ranker: Ranker, disease: str) -> int:
 
 def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
     """Return the findings that split some diseases best; none is above another."""
-    among = [graph.ranker.ids[number] for number in numbers]
-    found: list[Question] = []
+    among, found = [graph.ranker.ids[number] for number in numbers], list[Question]()
     propose = partial(graph.ranker.proposer.propose, named=False, narrow=0)  # yes or no: nothing is chosen after a yes
     for each in propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
         near = graph.ancestry.ancestors(each.id)
@@ -272,7 +271,6 @@ def _often(ranker: Ranker, terms: list[str], numbers: list[int]) -> list[list[fl
 
 
 def terms(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    """Complete the beginning of a name."""
     found = serving.graph.names.complete(given["prefix"], tuple(given["kinds"]), given["limit"])
     return {"terms": [asdict(each) for each in found]}
 
