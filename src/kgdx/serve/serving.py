@@ -250,7 +250,8 @@ def _number(ranker: Ranker, disease: str) -> int:
 
 def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, evenly: bool) -> list[Question]:
     """Return the findings that split some diseases best; none is above another."""
-    among, found = [graph.ranker.ids[number] for number in numbers], list[Question]()
+    found: list[Question] = []
+    among = [graph.ranker.ids[number] for number in numbers]
     propose = partial(graph.ranker.proposer.propose, named=False, narrow=0)  # yes or no: nothing is chosen after a yes
     for each in propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
         near = graph.ancestry.ancestors(each.id)
