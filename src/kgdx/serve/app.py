@@ -373,6 +373,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
+    """Say which members are at fault, and never what they hold."""
     assert isinstance(error, RequestValidationError)
     found = [
         {"where": ".".join(str(part)[:60] for part in each["loc"]), "message": str(each["msg"])[:200]}

@@ -128,7 +128,6 @@ class Guard:
         self._log = log if options.log_requests else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
