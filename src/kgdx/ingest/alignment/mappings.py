@@ -18,6 +18,7 @@ from kgdx.ingest.alignment import symptom_names
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.ingest.alignment.disease_names import label_frame
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 from kgdx.terms import dictionary
 from kgdx.terms.encoder import NameEncoder
 from kgdx.terms.extractor import Extractor
@@ -221,7 +222,7 @@ def vocabulary_tables(store: Store) -> list[GraphTable]:
     for label in (*CLASSES, "Source"):
         if counts.get(label):
             tables.append(NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))))
-    for type_ in ("SAME_AS", "MAPPED_TO", "IS_A"):
+    for type_ in (*MATCHES.values(), "MAPPED_TO", "IS_A"):
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
             if type_ == "IS_A" and start != "Phenotype":
                 continue
