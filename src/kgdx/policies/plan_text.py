@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
+from pydantic import BaseModel, model_validator
+
 from kgdx.episode.state import Artifact, Reads
 from kgdx.episode.wish import Action, parse_action
 from kgdx.errors import UsageError
-from kgdx.llm.structured import DEEPEST, LONGEST, depth, readings
 from kgdx.results.cited import Resolved
 
 REASON = 300
@@ -71,38 +72,23 @@ class Planned(Artifact):
         return cls(**{**data, **lists}, thought=str(words.get("thought", "")))
 
 
-@dataclass(frozen=True, slots=True)
-class PlanReading:
-    """What a model's answer says.
+class WrittenPlan(BaseModel):
+    """A plan as a model writes it: an object with a list of actions, a bare list, or a single action."""
 
-    Attributes:
-        items: What should be actions, unjudged.
-        thought: Why, in the model's words.
-        mended: It was not plain JSON at once.
-    """
+    openings: ClassVar[str] = "{["
 
     items: tuple[Any, ...]
+    """What should be actions, unjudged."""
     thought: str = ""
-    mended: bool = False
+    """Why, in the model's words."""
 
-
-def read_plan(text: str) -> PlanReading:
-    """Read a plan: an object with a list of actions, a bare list, or a single action; in prose or damaged if need be.
-
-    Example:
-        >>> read_plan('Sure! [{"action": "get_symptom", "diseases": ["flu"]}]').items
-        ({'action': 'get_symptom', 'diseases': ['flu']},)
-    """
-    if len(text) > LONGEST:
-        raise ValueError(f"it is longer than {LONGEST:,} characters")
-    if depth(text) > DEEPEST:
-        raise ValueError("it is nested too deeply")
-    for number, found in enumerate(readings(text)):
-        items = _items(found)
-        if items is not None:
-            thought = found.get("thought", "") if isinstance(found, dict) else ""
-            return PlanReading(tuple(items), thought if isinstance(thought, str) else "", number > 0)
-    raise ValueError("it holds no JSON object with a list of actions")
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if (items := _items(given)) is None:
+            raise ValueError("it holds no JSON object with a list of actions")
+        thought = given.get("thought") if isinstance(given, dict) else ""
+        return {"items": tuple(items), "thought": thought if isinstance(thought, str) else ""}
 
 
 def _items(found: Any) -> list[Any] | None:
@@ -148,30 +134,17 @@ def document(item: Any) -> dict[str, Any]:
     return {"action": item.get(key), **fields}
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A plan after judgement.
-
-    Attributes:
-        actions: What will be run, in order.
-        refused: Why the rest will not be, in words for the model.
-    """
-
-    actions: tuple[Action, ...]
-    refused: tuple[str, ...]
-
-
 def judge(
     items: Sequence[Any],
     registry: Mapping[str, type[Action]],
     before: Iterable[Action],
     resolved: Sequence[Resolved],
     most: int,
-) -> Judged:
-    """Say which items of a plan are run.
+) -> tuple[tuple[Action, ...], tuple[str, ...]]:
+    """Return which items of a plan are run, in order, and why the rest are not, in words for the model.
 
     Args:
-        items: As :func:`read_plan` gives them.
+        items: As the model wrote them.
         registry: The actions that may be chosen.
         before: Actions that were run before.
         resolved: How names were understood so far: actions that name the same entities by other names are the same.
@@ -195,7 +168,7 @@ def judge(
             continue
         known.add(key)
         actions.append(action)
-    return Judged(tuple(actions), tuple(refused))
+    return tuple(actions), tuple(refused)
 
 
 def action_key(action: Action, resolved: Sequence[Resolved] = ()) -> str:

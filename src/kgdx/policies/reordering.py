@@ -67,12 +67,7 @@ class Ordered(Artifact):
 
 
 class ReadOrder(Action):
-    """Read how a model ordered the candidates that it was shown: only a permutation of them is taken.
-
-    Example:
-        >>> ReadOrder(turn=0, begin=0, shown=("OMIM:1", "OMIM:2")).pure
-        True
-    """
+    """Read how a model ordered the candidates that it was shown: only a permutation of them is taken."""
 
     name: ClassVar[str] = "read_order"
     makes: ClassVar[type[Artifact]] = Ordered
@@ -123,12 +118,7 @@ def _failure(kind: str) -> str:
 
 
 class Reorder(Action):
-    """Make one order of all that a model said, fused with the scores, and hold its reasons against the evidence.
-
-    Example:
-        >>> Reorder(weight=0.5).parameters()["candidates"]
-        50
-    """
+    """Make one order of all that a model said, fused with the scores, and hold its reasons against the evidence."""
 
     name: ClassVar[str] = "reorder"
     makes: ClassVar[type[Artifact]] = Reranked

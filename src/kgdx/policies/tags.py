@@ -85,12 +85,7 @@ class TagsRead(Artifact):
 
 
 class ReadTags(Action):
-    """Read the act that the agent's text ends in; the diseases of a diagnosis are found in the graph by name.
-
-    Example:
-        >>> ReadTags(round=1).rules.matches
-        3
-    """
+    """Read the act that the agent's text ends in; the diseases of a diagnosis are found in the graph by name."""
 
     name: ClassVar[str] = "read_tags"
     makes: ClassVar[type[Artifact]] = TagsRead
@@ -133,12 +128,7 @@ def declared_in(graph: Operations, block: Block, most: int) -> tuple[str, ...]:
 
 
 class TagsPolicy(Policy):
-    """Let a language model look up, match, search and diagnose by writing tags.
-
-    Example:
-        >>> TagsPolicy(rules=ProtocolRules(matches=1)).capabilities.models
-        True
-    """
+    """Let a language model look up, match, search and diagnose by writing tags."""
 
     name: ClassVar[str] = "tags"
     capabilities: ClassVar[Capabilities] = Capabilities(models=True)

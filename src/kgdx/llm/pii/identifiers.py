@@ -510,8 +510,10 @@ def _addresses(text: str) -> Iterator[Found]:
         elif proper:
             yield start + proper[0].start(), end, "ADDRESS"
     for match in _ORGANISATION.finditer(text):
-        named = match["it"].split()
-        if any(each.lower() not in words("plain_words") and each not in words("medical_words") for each in named[:-1]):
+        if any(
+            each.lower() not in words("plain_words") and each not in words("medical_words")
+            for each in match["it"].split()[:-1]
+        ):
             yield *match.span("it"), "ADDRESS"
     for match in (*_WORK_ZH.finditer(text), *_PLACE_ZH.finditer(text)):
         group = next(name for name, value in match.groupdict().items() if value)

@@ -24,7 +24,8 @@ _SURNAME = rf"(?:{_LINK}[ \t]+){{0,2}}{_WORD}"
 
 _TITLED = re.compile(
     rf"(?<![A-Za-z])(?P<title>M(?:rs?|s|x|iss|ister)|Drs?|Prof(?:essor)?|Doctor|Nurse|Sir|Madam|Rev|Judge|Officer|Sgt|"
-    rf"Sergeant|Capt(?:ain)?|Lt|Cpl|Pte|Coach|Matron|Sister(?![ ](?:Chromatid|Mary[ ]Joseph))|Fr|Pastor|Imam|Rabbi)\b\.?[ \t]+"
+    rf"Sergeant|Capt(?:ain)?|Lt|Cpl|Pte|Coach|Matron|Sister(?![ ](?:Chromatid|Mary[ ]Joseph))|Fr|"
+    rf"Pastor|Imam|Rabbi)\b\.?[ \t]+"
     rf"(?P<name>(?:[{_UP}](?:\.[ \t]*|[ \t]+)){{0,3}}{_NAMES})"
 )
 _KIN = (
