@@ -36,9 +36,6 @@ def deidentify(text: str) -> tuple[str, int]:
     Args:
         text: Prose, or JSON; what it escapes (``\u5f20``) is read as what it means, and JSON stays JSON.
 
-    Returns:
-        The text, and how many passages were replaced.
-
     Example:
         >>> deidentify("Jane Roe (MRN 448812, born 3 May 1961) has Parkinson disease, HP:0001337, 5 mg daily.")
         ('[NAME] (MRN [ID], born [DATE]) has Parkinson disease, HP:0001337, 5 mg daily.', 3)
@@ -72,12 +69,7 @@ def identifying(text: str) -> list[tuple[int, int, str]]:
 
 
 class Deidentified(Layer):
-    """A model that is asked without what identifies a person; its completions hold the placeholders.
-
-    Args:
-        model: The model that is asked.
-        meter: Counts what was taken out.
-    """
+    """A model that is asked without what identifies a person; its completions hold the placeholders."""
 
     def __init__(self, model: ChatModel, meter: Meter | None = None) -> None:
         super().__init__(model)

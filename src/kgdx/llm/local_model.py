@@ -237,12 +237,7 @@ class InProcessModel(ChatModel):
 
 
 class LocalModel(InProcessModel):
-    """A model that the package transformers loads, when it is first asked.
-
-    Args:
-        access: ``model`` is a folder, or a name that transformers knows; ``seed`` and ``device`` count too.
-        meter: Counts calls and tokens.
-    """
+    """A model that the package transformers loads, when it is first asked."""
 
     def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
         if util.find_spec("torch") is None or util.find_spec("transformers") is None:

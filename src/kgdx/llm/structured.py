@@ -115,10 +115,6 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
 def readings(text: str, openings: str = "{[") -> Iterator[Any]:
     """Yield what a text may mean as JSON, the strictest reading first; readings that fail are ``None``.
 
-    Args:
-        text: JSON; or JSON in prose or a code fence, cut off, or misquoted.
-        openings: How what is looked for begins: with a brace, a bracket, or either.
-
     Example:
         >>> [each for each in readings("first [1, 2], then [3]") if each]
         [[1, 2], [3]]

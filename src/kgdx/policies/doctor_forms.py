@@ -277,13 +277,7 @@ class Hearing(_Form):
 
 
 def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> WrittenTurn:
-    """Read a doctor's turn.
-
-    Args:
-        text: What the model wrote.
-        offered: Ids of the questions that it was shown; it can ask no other by id.
-        prose: Whether plain words are put to the patient as they are; otherwise only a question is.
-    """
+    """Read a doctor's turn."""
     said, _ = parse(text, WrittenTurn)
     asking = said.doing == "question"
     if asking and not prose and "{" not in text and not said.question.rstrip("\"'”」) ").endswith(("?", "？")):

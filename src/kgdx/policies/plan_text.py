@@ -31,16 +31,7 @@ _FIELDS = ("parameters", "arguments", "args", "params", "input")
 
 @dataclass(frozen=True, slots=True)
 class Planned(Artifact):
-    """A plan after it was read and judged.
-
-    Attributes:
-        round: Which round.
-        actions: What will be run, in order, as JSON.
-        refused: Why the rest will not be, in words for the model.
-        ended: The plan says that enough was found.
-        failed: The model gave no plan, or none that could be read.
-        thought: Why, in the model's words.
-    """
+    """A plan after it was read and judged."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
@@ -141,15 +132,7 @@ def judge(
     resolved: Sequence[Resolved],
     most: int,
 ) -> tuple[tuple[Action, ...], tuple[str, ...]]:
-    """Return which items of a plan are run, in order, and why the rest are not, in words for the model.
-
-    Args:
-        items: As the model wrote them.
-        registry: The actions that may be chosen.
-        before: Actions that were run before.
-        resolved: How names were understood so far: actions that name the same entities by other names are the same.
-        most: Most actions; the rest are refused together.
-    """
+    """Return which items of a plan are run, in order, and why the rest are not, in words for the model."""
     known = {action_key(action, resolved) for action in before}
     actions: list[Action] = []
     refused: dict[str, None] = {}

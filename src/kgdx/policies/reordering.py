@@ -25,19 +25,7 @@ PROMPT = "rerank"
 
 @dataclass(frozen=True, slots=True)
 class Ordered(Artifact):
-    """How a model ordered the candidates of one window.
-
-    Attributes:
-        turn: Which time all candidates are ordered, from 0.
-        begin: Where the window begins.
-        shown: Ids as the model was shown them.
-        order: The same ids in its order; in that of retrieval where nothing was taken.
-        unknown: Ids that were refused: there is no such candidate.
-        repeated: Ids that were refused: they came again.
-        omitted: Candidates that it left out.
-        fault: Why nothing was taken; empty where something was.
-        why: Its reasons by id.
-    """
+    """How a model ordered the candidates of one window."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True

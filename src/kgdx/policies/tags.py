@@ -40,17 +40,7 @@ UNDECLARED = "undeclared"
 
 @dataclass(frozen=True, slots=True)
 class TagsRead(Artifact):
-    """The act that the agent's text ends in.
-
-    Attributes:
-        round: After how many answers.
-        act: The act; empty where the text ends in none.
-        call: Whether it is a call in JSON.
-        refused: Why it is not done; empty where it is.
-        items: What it is about, each with the source tag of a query.
-        declared: Of a diagnosis, the ids of its diseases, the likeliest first, each disease once.
-        broken: Codes and places of what breaks the rules in all of the text.
-    """
+    """The act that the agent's text ends in."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
