@@ -27,6 +27,7 @@ from kgdx.results.ranked import (
     Judgement,
     Reranking,
     RolloutPart,
+    known_contributions,
 )
 from kgdx.results.view import supporting
 from kgdx.results.words_read import ReadFinding, unread_texts
@@ -250,9 +251,9 @@ class Diagnosis:
         """Candidates as documents hold them: what each finding adds only where evidence says why."""
         name = supporting(self.case.findings)
         return tuple(
-            (each if words else _without_unread(each))
-            if each.id in self.evidence or not each.contributions
-            else replace(each, contributions=(), support=name(each))
+            replace(each if words else _without_unread(each), support=())
+            if each.id in self.evidence
+            else replace(each, contributions=(), support=each.support or name(known_contributions(each)))
             for each in self.candidates
         )
 
