@@ -27,7 +27,7 @@ from kgdx.results.ranked import (
     Judgement,
     Reranking,
     RolloutPart,
-    known_contributions,
+    named_support,
 )
 from kgdx.results.view import supporting
 from kgdx.results.words_read import ReadFinding, unread_texts
@@ -251,9 +251,9 @@ class Diagnosis:
         """Candidates as documents hold them: what each finding adds only where evidence says why."""
         name = supporting(self.case.findings)
         return tuple(
-            replace(each if words else _without_unread(each), support=())
+            (each if words else _without_unread(each))
             if each.id in self.evidence
-            else replace(each, contributions=(), support=each.support or name(known_contributions(each)))
+            else replace(each, contributions=(), support=named_support(each, name) or each.support)
             for each in self.candidates
         )
 

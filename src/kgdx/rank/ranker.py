@@ -33,7 +33,6 @@ from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
 from kgdx.rank.person_scorer import unused
-from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
@@ -45,6 +44,7 @@ from kgdx.results.words import count
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.proposing import Proposer
 
 SCORED = 16
 """Scored cases that are kept, with all their arrays: half a megabyte each."""
@@ -266,8 +266,9 @@ class Ranker:
         return [
             replace(
                 candidate,
-                contributions=lazy_contributions(partial(told.contributions, place, candidate.raised)),
-                support=support(told.brief(place, WEAK)),
+                contributions=lazy_contributions(
+                    partial(told.contributions, place, candidate.raised), support(told.brief(place, WEAK))
+                ),
             )
             for place, candidate in enumerate(candidates)
         ]
@@ -381,6 +382,8 @@ class Ranker:
     @cached_property
     def proposer(self) -> Proposer:
         """Proposes questions; opened when it is first asked."""
+        from kgdx.rank.proposing import Proposer
+
         return Proposer(self)
 
     @cached_property

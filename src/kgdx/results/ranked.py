@@ -65,12 +65,12 @@ class Contribution(Plain):
 
 
 class _LazyContributions(Sequence[Contribution]):
-    """Stands for a tuple of contributions, made when it is first looked at."""
+    """Stands for a tuple of contributions, made when it is first looked at; what raises most is named at once."""
 
-    __slots__ = ("_made", "_make")
+    __slots__ = ("_made", "_make", "support")
 
-    def __init__(self, make: Callable[[], tuple[Contribution, ...]]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], tuple[Contribution, ...]], support: tuple[str, ...]) -> None:
+        self._make, self.support = make, support
         self._made: tuple[Contribution, ...] | None = None
 
     @property
@@ -101,9 +101,11 @@ class _LazyContributions(Sequence[Contribution]):
         return tuple, (self.all,)
 
 
-def lazy_contributions(make: Callable[[], tuple[Contribution, ...]]) -> tuple[Contribution, ...]:
+def lazy_contributions(
+    make: Callable[[], tuple[Contribution, ...]], support: tuple[str, ...]
+) -> tuple[Contribution, ...]:
     """Return contributions that are made when they are first looked at: most lists are shown without them."""
-    return cast("tuple[Contribution, ...]", _LazyContributions(make))
+    return cast("tuple[Contribution, ...]", _LazyContributions(make, support))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +282,7 @@ class Candidate(Plain):
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
     contributions: Annotated[tuple[Contribution, ...], WrapSerializer(lambda parts, write: write(tuple(parts)))] = ()
-    support: tuple[str, ...] = field(default=(), repr=False)
+    support: tuple[str, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
     name_zh: str | None = None
     family: str = ""
@@ -306,10 +308,10 @@ class Candidate(Plain):
         return (Contribution("patient", gain, parts={"case_bank": gain}, matched=self.cases[0].id),)
 
 
-def known_contributions(candidate: Candidate) -> tuple[Contribution, ...]:
-    """Return a candidate's contributions, none where they are still to be made: such a one names its support."""
+def named_support(candidate: Candidate, name: Callable[[Sequence[Contribution]], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the names of what raises a candidate, by ``name`` where its contributions do not bring them."""
     parts = candidate.contributions
-    return () if isinstance(parts, _LazyContributions) else parts
+    return parts.support if isinstance(parts, _LazyContributions) else name(parts)
 
 
 _with_status = WrapSerializer(lambda each, write: {"id": each.id, "status": each.status} | write(each))

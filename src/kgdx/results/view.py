@@ -9,14 +9,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kgdx.case.patient import Finding, Status
 from kgdx.lazy import lazy_pattern
-from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 from kgdx.results.ranked import Candidate, CaseSummary, Contribution, DiagnosisDocument
 from kgdx.results.words import clean, each_reference, frequency
 from kgdx.schema import relation_words, wording
+
+if TYPE_CHECKING:
+    from kgdx.results.cited import AnswerDocument, EvidenceItem
 
 WEAK = 0.5
 """Below this, a finding is not among those that support a candidate best, and one that is merely related to what the
@@ -424,6 +427,7 @@ def stated(item: EvidenceItem) -> tuple[str, str, str]:
 
     Example:
         >>> flu, fever = PathNode("D", "Disease", "Flu"), PathNode("S", "Symptom", "Fever")
+        >>> from kgdx.results.cited import EvidenceItem
         >>> stated(EvidenceItem("E1", "relation", "", subject=flu, relation="HAS_SYMPTOM", objects=(fever,)))
         ('Flu', 'has the symptom', 'Fever')
     """
