@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from kgdx.api.concluding import diagnosis_of
     from kgdx.api.exporting import export
+    from kgdx.api.graph_formats import export_graph
     from kgdx.api.open_graph import CaseLike, Graph
     from kgdx.api.opening import misfits, open, save, verify
 
@@ -44,6 +45,7 @@ __all__ = [
     "diff",
     "ensure_default_graph",
     "export",
+    "export_graph",
     "freshness",
     "misfits",
     "open",
@@ -64,6 +66,7 @@ __getattr__ = names_of(
         "api.building": "build decide diff ensure_default_graph freshness pull push readers remove retry update",
         "api.concluding": "diagnosis_of",
         "api.exporting": "export",
+        "api.graph_formats": "export_graph",
         "api.open_graph": "CaseLike Graph",
         "api.opening": "misfits open save verify",
     },
