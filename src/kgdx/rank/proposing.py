@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
@@ -350,38 +350,45 @@ class Proposer:
         return (pool.ids[each] for each in pool.up.columns(row).tolist())
 
     @cached_property
-    def _same(self) -> list[tuple[str, str, str, frozenset[str]]]:
+    def _same(self) -> list[tuple[str, str, str, str]]:
+        """Evidences that have a term of HPO: with a value or without, without it, the term, and how they relate."""
         terms = self.pools["phenotype"].rows if "phenotype" in self.pools and "evidence" in self.pools else {}
-        return [
-            (f"{PREFIX}{code}", each.id, each.relation, frozenset(self._above(each.id)))
-            for code, related in evidence_terms().items()
-            for each in related
-            if each.id in terms
-        ]
+        coded = ((f"{PREFIX}{code}", each) for code, related in evidence_terms().items() for each in related)
+        return [(code, evidence_of(code), each.id, each.relation) for code, each in coded if each.id in terms]
+
+    @cached_property
+    def _settled_by(self) -> dict[str, set[str]]:
+        """Term → evidences that nobody is asked about who lacks it."""
+        found: dict[str, set[str]] = {}
+        for code, evidence, term, relation in self._same:
+            if relation != "broader" and code == evidence:
+                for upper in self._above(term):
+                    found.setdefault(upper, set()).add(evidence)
+        return found
 
     @cached_property
     def _twins(self) -> Ints:
         pool = self.pools["evidence"]
         mask = np.zeros(len(pool.ids), bool)
-        mask[np.array([pool.rows.get(code, -1) for code, _, how, _ in self._same if how == "exact"], np.int64)] = True
+        mask[np.array([pool.rows.get(code, -1) for code, _, _, how in self._same if how == "exact"], np.int64)] = True
         mask[-1] = False
         return mask
 
     def _elsewhere(self, present: set[str], others: set[str]) -> tuple[set[str], set[str]]:
+        """Return what is present and what is settled otherwise, also under the names of another vocabulary."""
         implied = {each for id in present for each in self._above(id)}
-        others = others | {id for id, each in wordings().items() if not implied.isdisjoint(each.said_by)}
+        others = others | {id for id, said_by in _said_by() if not implied.isdisjoint(said_by)}
         given = {evidence_of(id) for id in present}
         more, settled = set[str](), set[str]()
-        for code, term, relation, above in self._same:
-            evidence = evidence_of(code)
+        for code, evidence, term, relation in self._same:
             if term in implied:
                 (settled if relation == "narrower" or code != evidence else more).add(evidence)
-            elif relation != "broader" and code == evidence and above & others:
-                settled.add(evidence)
             if relation != "broader" and (code in present or (code == evidence and code in given)):
                 more.add(term)
             elif relation != "narrower" and code in others:
                 settled.add(term)
+        for id in others:
+            settled |= self._settled_by.get(id, set())
         return present | more, others | (settled - more)
 
     def _unfit(self, kind: str, case: Case) -> Ints:
@@ -425,6 +432,11 @@ class Proposer:
         return found
 
 
+@cache
+def _said_by() -> list[tuple[str, tuple[str, ...]]]:
+    return [(id, each.said_by) for id, each in wordings().items() if each.said_by]
+
+
 def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
     """Return the shares of some candidates among themselves; those of all where none of them is one."""
     kept = [number for number in numbers if number >= 0]
@@ -457,24 +469,23 @@ def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
 
 
 def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
+    """Return the first questions, without those that ask what one before them asks."""
     kept: list[_Valued] = []
-    taken: dict[tuple[str, int], float] = {}
-    above_taken: dict[tuple[str, int], list[int]] = {}
+    taken: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
+    below: dict[str, dict[int, list[float]]] = {kind: {} for kind in KINDS}
     for each in found:
         pool, row = each.at.pool, each.row
-        if (pool.kind, row) in taken:
+        gains, narrower = taken[pool.kind], below[pool.kind]
+        if row in gains:
             continue
         gain = float(each.at.gain[row])
         above = [] if pool.up is None else pool.up.columns(row).tolist()
-        kin = [*above, *above_taken.get((pool.kind, row), ())]
-        same = (taken.get((pool.kind, other)) for other in kin)
-        if pool.ids[row] not in first and any(
-            other is not None and max(other, gain) <= ALIKE * min(other, gain) for other in same
-        ):
+        same = [*(gains[other] for other in above if other in gains), *narrower.get(row, ())]
+        if pool.ids[row] not in first and any(max(other, gain) <= ALIKE * min(other, gain) for other in same):
             continue
-        taken[pool.kind, row] = gain
+        gains[row] = gain
         for other in above:
-            above_taken.setdefault((pool.kind, other), []).append(row)
+            narrower.setdefault(other, []).append(gain)
         kept.append(each)
         if len(kept) == count:
             break
