@@ -15,7 +15,7 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_of, evidence_terms
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.complaints import STAGES, Stage, asked_first, complaints_of, wordings
+from kgdx.rank.complaints import NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
@@ -51,11 +51,14 @@ KIN = 60
 """Findings below one that are taken for one kind."""
 OF_COMPLAINT, LATER, REVIEW = 4.0, 0.93, 0.4
 """How much more a question of the complaint's table is worth than another that tells as much, what part of that each
-place further back in the table has, and how much less a whole system where there is a table. Set by hand."""
+place further back in a stage of the table has, and how much less a whole system where there is a table, or what nobody
+has put into everyday words: of a rare disease, for where common conditions lead neither is asked. Set by hand."""
+SETTLING = 5
+"""Leaders of which the recommended tests are offered beside those of the complaint's table."""
 UNLIKELY = 0.03
 """Share of an answer that nobody waits for."""
-LEADING = 3
-"""Leaders of which a question has to be able to change the order."""
+LEADING, LEAST_LEAD = 3, 0.05
+"""Leaders that a question has to be able to change, and the share from which one counts that comes among them."""
 SEXED: Mapping[str, tuple[str, ...]] = {
     "MALE": ("HP:0010460", "HP:0000140", "HP:0002686", "HP:0030012"),
     "FEMALE": ("HP:0010461", "HP:0008669"),
@@ -106,7 +109,8 @@ class Question(NamedTuple):
         options: What a yes may be narrowed to, the most telling first.
         below: Other proposed findings that need not be asked once this one is absent or unknown.
         stage: Where the table of complaints has it, such as ``red flag``; empty elsewhere.
-        moves: Whether an answer can change which diseases are the first three.
+        moves: Whether an answer can change which disease is first, or bring a likely one among the first three.
+        due: Whether it is a test that everybody with the complaint gets.
     """
 
     kind: str
@@ -122,6 +126,7 @@ class Question(NamedTuple):
     below: tuple[str, ...] = ()
     stage: Stage = ""
     moves: bool = True
+    due: bool = False
 
 
 class Believer(Protocol):
@@ -217,7 +222,9 @@ class Proposer:
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
         belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
         of = () if complaints is None else complaints_of(case, self._above, complaints)
-        first, rest = asked_first(case, of)
+        first, rest, due = asked_first(case, of)
+        heard = len({*asked, *(each.id for each in case.findings if each.method == "asked")})
+        narrowed = not rest or heard >= NARROWED
         present, others = self._elsewhere(set(case.observed), {*case.excluded, *asked})
         found: list[_Valued] = []
         for kind in kinds:
@@ -228,18 +235,25 @@ class Proposer:
                 free = pool.free(present, others) & ~self._unfit(kind, case)
                 if kind == "evidence" and "phenotype" in kinds:
                     free &= ~self._twins
+                if complaints is not None:
+                    free &= ~self._unasked[kind]
+                if not narrowed:
+                    soon = self._ways[kind] < WAYS.index("laboratory")
+                    soon[[pool.rows[id] for id in due if id in pool.rows]] = True
+                    free &= soon
                 at = Situation(belief, pool, free, scored, named, seed)
-                found += self._first(at, first, prices) + self._valued(at, chosen, count, prices, rest, asked)
-        order = {id: place for place, id in enumerate(first)}
+                found += self._first(at, (*first, *due), prices) + self._valued(at, chosen, count, prices, rest, asked)
+        order = {id: place for place, id in enumerate((*first, *due))}
         found.sort(key=lambda each: (order.get(each.at.pool.ids[each.row], len(order)), -each.value))
         best = _unlike(found, count, order)
         told = {
             id(at): self._told(at, [each for each in best if each.at is at], narrow)
             for at in {id(e.at): e.at for e in best}.values()
         }
-        stages = {**rest, **first}
-        questions = [told[id(each.at)][each.row] for each in best]
-        return _with_below([each._replace(stage=stages.get(each.id, "")) for each in questions], self.pools)
+        stages = {**{id: stage for id, (stage, _) in rest.items()}, **first}
+        questions = (told[id(each.at)][each.row] for each in best)
+        staged = [each._replace(stage=stages.get(each.id, ""), due=each.id in due) for each in questions]
+        return _with_below(staged, self.pools)
 
     def why(self, case: Case, id: str) -> tuple[Moved, ...]:
         """Return how an answer to a question moves the leaders, those first that it moves most."""
@@ -265,7 +279,7 @@ class Proposer:
                 found.append((id, self.pools[kind].labels(row)))
         return found
 
-    def _first(self, at: Situation, first: Mapping[str, Stage], prices: Mapping[str, float]) -> list[_Valued]:
+    def _first(self, at: Situation, first: Iterable[str], prices: Mapping[str, float]) -> list[_Valued]:
         """Return what is asked first of one kind, whatever it tells, as long as more than one disease is possible."""
         if np.count_nonzero(at.shares) < 2:
             return []
@@ -279,16 +293,20 @@ class Proposer:
         selector: Selector,
         count: int,
         prices: Mapping[str, float],
-        rest: Mapping[str, Stage],
+        rest: Mapping[str, tuple[Stage, int]],
         asked: Sequence[str],
     ) -> list[_Valued]:
         price = np.array([prices[way] for way in WAYS])[self._ways[at.pool.kind]]
         value = np.where(at.free, selector.value(at) / price, 0.0)
-        for place, id in enumerate(rest):
-            if (row := at.pool.rows.get(id, -1)) >= 0:
-                value[row] *= max(OF_COMPLAINT * LATER**place, 1.0)
-        if rest and at.pool.reviewed is not None:
-            value[at.pool.reviewed] *= REVIEW
+        if rest:
+            worth = np.where(self._worded[at.pool.kind], 1.0, REVIEW * (1 - self._common(at)))
+            if at.pool.reviewed is not None:
+                worth[at.pool.reviewed] = REVIEW * (1 - self._common(at))
+            settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
+            for id, (_, place) in {**{id: ("test", 0) for id in settling}, **rest}.items():
+                if (row := at.pool.rows.get(id, -1)) >= 0:
+                    worth[row] = max(OF_COMPLAINT * LATER**place, 1.0)
+            value *= worth
         if at.pool.kind == "phenotype":
             self._weigh_asked(at, value, asked)
         best = leading(value, 2 * count)
@@ -341,6 +359,48 @@ class Proposer:
             )
             for place, each in enumerate(chosen)
         }
+
+    def _common(self, at: Situation) -> float:
+        """Return which part of belief is in conditions of which symptoms or tests are listed: the common ones."""
+        return float(at.shares[self._described_in_words].sum() / max(float(at.shares.sum()), 1e-30))
+
+    @cached_property
+    def _described_in_words(self) -> Ints:
+        none = np.zeros(len(self.pools["phenotype"].described), bool)
+        found: Ints = np.any([none, *(pool.described for kind, pool in self.pools.items() if kind != "phenotype")], axis=0)
+        return found
+
+    @cached_property
+    def _results_of(self) -> dict[int, tuple[str, ...]]:
+        """Candidate → the findings that are results of the tests which are recommended for it."""
+        if (tests := self.pools.get("test")) is None:
+            return {}
+        of = [(each.tests, id) for id, each in wordings().items() if each.tests]
+        named = {row: tests.labels(row).casefold() for row in tests.rows.values()}
+        results = {row: [id for words, id in of if any(word in name for word in words)] for row, name in named.items()}
+        return {
+            number: tuple(dict.fromkeys(id for row in tests.neighbours.columns(number).tolist() for id in results[row]))
+            for number in np.flatnonzero(np.diff(tests.neighbours.start)).tolist()
+        }
+
+    @cached_property
+    def _worded(self) -> dict[str, Ints]:
+        """By kind: which questions have everyday words, beside those that are asked about a whole system."""
+        ids = {id for id, each in wordings().items() if each.key}
+        return {kind: np.array([id in ids for id in pool.ids], bool) for kind, pool in self.pools.items()}
+
+    @cached_property
+    def _unasked(self) -> dict[str, Ints]:
+        """By kind: what no person is asked: a detail with a long list of values, and a mere heading of HPO."""
+        found = {kind: np.zeros(len(pool.ids), bool) for kind, pool in self.pools.items()}
+        for kind, pool in self.pools.items():
+            for id, row in pool.rows.items():
+                if kind == "evidence":
+                    one = evidences().get(id.removeprefix(PREFIX))
+                    found[kind][row] = one is not None and one.parent != one.code and len(one.values) > OPTIONS
+                elif kind == "phenotype" and id not in wordings():
+                    found[kind][row] = pool.labels(row).startswith("Abnormal")
+        return found
 
     def _above(self, id: str) -> Iterable[str]:
         pool = self.pools.get("phenotype")
@@ -457,14 +517,17 @@ def _moved(share: Floats, likelihood: Floats) -> Floats:
 
 
 def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
-    """Whether an answer to each question can change which candidates lead, and in which order; shape (questions,)."""
+    """Whether an answer to each question can change which candidates lead; shape (questions,)."""
     share = shares[leaders].astype(np.float64)
     now = np.argsort(-share, kind="stable")[:LEADING]
     changed = np.zeros(likelihood.shape[1], bool)
     for each in (likelihood, 1 - likelihood):
         joint = share[:, None] * each
+        total = joint.sum(axis=0)
         after = np.argsort(-joint, axis=0, kind="stable")[:LEADING]
-        changed |= (after != now[:, None]).any(axis=0) & (joint.sum(axis=0) >= UNLIKELY * share.sum())
+        likely = np.take_along_axis(joint, after, axis=0) * share.sum() >= LEAST_LEAD * total
+        come = (likely & ~np.isin(after, now)).any(axis=0) | (after[:1] != now[:1, None]).any(axis=0)
+        changed |= come & (total >= UNLIKELY * share.sum())
     return changed
 
 
