@@ -32,17 +32,8 @@ COMPLAINTS = 2
 class QuestionWording(NamedTuple):
     """How a person is asked about a finding.
 
-    Attributes:
-        id: The finding.
-        key: How the table of complaints calls it; empty for a whole system ("anything wrong with the eyes?").
-        way: How it is found out.
-        youngest: Age in years from which it is asked.
-        oldest: Age up to which it is asked.
-        sex: The sex that is asked, or an empty string.
-        said_by: Findings that say it already, in whatever words they were read.
-        tests: Words in the names of the tests of which it is a result, in small letters.
-        en: The question in English.
-        zh: The question in Chinese.
+    Rows without ``key`` ask about a whole system; ages are in years; ``said_by`` are findings that say it already, and
+    ``tests`` words in the names of the tests of which it is a result, in small letters.
     """
 
     id: str
@@ -124,10 +115,7 @@ def complaints() -> tuple[Complaint, ...]:
 def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Iterable[str] = ()) -> tuple[Complaint, ...]:
     """Return what a patient complains of, as it was said before anybody asked; one that is of the patient's sex first.
 
-    Args:
-        case: The patient.
-        above: Returns the ids that a finding implies, itself included.
-        said: Names of the complaints that are said in words alone.
+    ``above`` returns the ids that a finding implies, itself included; ``said`` names complaints said in words alone.
     """
     fitting = [each for each in complaints() if each.sex in ("", case.sex)]
     named = [each for each in fitting if each.name in said]
@@ -158,7 +146,9 @@ def _said(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\bno )(?<!\bnot )(?<![无没否])(?<!没有)(?<!否认)(?:{'|'.join(map(re.escape, words))})")
 
 
-def asked_first(case: Case, of: Iterable[Complaint]) -> tuple[dict[str, Stage], dict[str, tuple[Stage, int]], list[str]]:
+def asked_first(
+    case: Case, of: Iterable[Complaint]
+) -> tuple[dict[str, Stage], dict[str, tuple[Stage, int]], list[str]]:
     """Return what is asked first, in order, what else belongs to the complaints, and which tests everybody gets.
 
     First comes what decides about the first complaint, then the red flags of all by turns; the rest has its stage and

@@ -67,16 +67,7 @@ SEXED: Mapping[str, tuple[str, ...]] = {
 
 
 class Moved(NamedTuple):
-    """How an answer moves a leading disease.
-
-    Attributes:
-        id: The disease.
-        name: Its name.
-        share: Its share now.
-        yes: Its share after a yes, as the question's value supposes.
-        no: Its share after a no.
-        likelihood: How often patients with the disease have the finding, as far as the graph tells.
-    """
+    """How an answer moves a leading disease: its share now, after a yes and a no, and P(finding | disease)."""
 
     id: str
     name: str
@@ -96,21 +87,11 @@ class Option(NamedTuple):
 class Question(NamedTuple):
     """A question about one finding.
 
-    Attributes:
-        kind: One of :data:`~kgdx.rank.question_pools.KINDS`.
-        id: The finding.
-        label: Its name.
-        gain: Bits that the answer is expected to tell about which disease it is, whatever selector chose it.
-        value: What the selector gives it, for its price; in the selector's own unit.
-        way: How it is answered.
-        price: Price of that.
-        chance: Share of a yes, as the posterior supposes.
-        why: How an answer moves the leaders, those first that it moves most; see :meth:`Proposer.why`.
-        options: What a yes may be narrowed to, the most telling first.
-        below: Other proposed findings that need not be asked once this one is absent or unknown.
-        stage: Where the table of complaints has it, such as ``red flag``; empty elsewhere.
-        moves: Whether an answer can change which disease is first, or bring a likely one among the first three.
-        due: Whether it is a test that everybody with the complaint gets.
+    ``gain`` is in bits, whatever selector chose it; ``value`` is the selector's own for the ``price``; ``chance`` the
+    share of a yes; ``options`` what a yes may be narrowed to; ``below`` other proposed findings that need not be asked
+    once this one is absent or unknown; ``stage`` where the table of complaints has it. It ``moves`` where an answer can
+    change which disease is first, or bring a likely one among the first three; a test that everybody with the complaint
+    gets is ``due``.
     """
 
     kind: str
@@ -162,11 +143,7 @@ class _Valued(NamedTuple):
 
 
 class Proposer:
-    """Proposes questions for cases of one graph.
-
-    Args:
-        ranker: Says what is believed.
-    """
+    """Proposes questions for cases of one graph."""
 
     def __init__(self, ranker: Believer) -> None:
         self._ranker = ranker
@@ -200,19 +177,20 @@ class Proposer:
         """Return the questions that are worth most for their price, best first.
 
         Args:
-            case: What is known of the patient. Findings of unknown status count as asked.
+            case: Findings of unknown status count as asked.
             selector: Name of a selector, with settings behind a colon.
             count: How many.
             unknown: Ids to which the answer was "unknown", beside those of the case.
             kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
             costs: Price by way of answering; 1 for a way that is not named.
-            among: Ids of the diseases that are to be told apart; all where none of them is a candidate.
+            among: Diseases that are to be told apart, taken for equally likely where ``evenly``; all where none is
+                known.
             named: Whether a yes is followed by "which?".
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
-            evenly: Whether the diseases to tell apart are taken for equally likely.
-            complaints: Names of the complaints that are said in words; what is asked about all complaints comes
-                first unless it is ``None``.
+            evenly: See ``among``.
+            complaints: Names of those that are said in words; what is asked about all complaints comes first unless it
+                is ``None``.
             narrow: How many narrower findings a question offers after a yes.
         """
         chosen = make_selector(selector)
@@ -366,8 +344,9 @@ class Proposer:
 
     @cached_property
     def _described_in_words(self) -> Ints:
-        none = np.zeros(len(self.pools["phenotype"].described), bool)
-        found: Ints = np.any([none, *(pool.described for kind, pool in self.pools.items() if kind != "phenotype")], axis=0)
+        found = np.zeros(len(self._ranker.model.curated), bool)
+        for kind, pool in self.pools.items():
+            found |= pool.described & (kind != "phenotype")
         return found
 
     @cached_property
