@@ -228,9 +228,6 @@ def _meaning(value: str, meanings: Mapping[str, Any]) -> str:
     return str(found["en"])
 
 
-# What ships.
-
-
 def shipped(name: str) -> Path:
     """Return the path of a file of the folder ``data/ddxplus``."""
     return resource("data", "ddxplus", name)
