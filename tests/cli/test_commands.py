@@ -175,7 +175,7 @@ def test_a_graph_whose_store_is_gone_is_refused_and_says_what_to_do(invoke: Invo
         assert "`kgdx build`" in done.stderr and "`kgdx verify`" in done.stderr
 
 
-def test_a_stale_snapshot_is_refused_where_the_store_is_asked(invoke: Invoke, copy: Path) -> None:
+def test_a_stale_snapshot_is_refused(invoke: Invoke, copy: Path, tmp_path: Path) -> None:
     made = next((copy / "builds").iterdir())
     manifest = made / "snapshot" / "snapshot.json"
     asked = ("run", "phenotypes_of_diseases", "diseases=OMIM:100001", "--store", str(copy))
@@ -183,8 +183,12 @@ def test_a_stale_snapshot_is_refused_where_the_store_is_asked(invoke: Invoke, co
     changed = invoke(*asked)
     assert changed.returncode == 6 and "snapshot.json" in changed.stderr and "`kgdx build`" in changed.stderr
     record(made)
-    done = invoke(*asked)
-    assert done.returncode == 6 and "compiled from another state of the graph" in done.stderr
+    (cases := tmp_path / "cases.jsonl").write_text('{"id": "a", "observed": ["HP:0001250"]}', encoding="utf-8")
+    explained = ("batch", str(cases), "--explain", "1", "--store", str(copy))
+    for each in (asked, explained, ("diagnose", "seizures", "--store", str(copy))):
+        done = invoke(*each)
+        assert done.returncode == 6 and done.stdout == ""
+        assert "compiled from another state of the graph" in done.stderr
 
 
 def test_several_processes_give_what_one_gives_in_the_same_order(invoke: Invoke, tmp_path: Path) -> None:
