@@ -83,6 +83,7 @@ class Ranker:
         """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
+        self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
         self.scoring.forget()
 
     @classmethod
@@ -350,8 +351,9 @@ class Ranker:
             scored: The case.
             total: Scores in the place of its own, with the least one for what is ruled out.
         """
+        if total is None:
+            return self._posteriors.get(id(scored), lambda: (scored, self.posterior(scored, self._possible(scored))))[1]
         fitted = self.weights.posterior
-        total = self._possible(scored) if total is None else total
         return believed(total, self.degrees(scored.query), fitted.plausible, fitted.most)
 
     def _possible(self, scored: Scored) -> Floats:
