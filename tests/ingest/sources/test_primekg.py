@@ -159,7 +159,7 @@ def test_phenotypes_are_those_of_hpo(check_files: Callable[..., CheckedTables], 
 def test_what_a_disease_shows_is_an_annotation_without_frequency_too(
     check_files: Callable[..., CheckedTables], rows: Rows, write: Write
 ) -> None:
-    checked = check_files(primekg=write("kg.csv", kg(EDGES)))
+    checked = check_files("hp", primekg=write("kg.csv", kg(EDGES)))
     (shown,) = rows(checked, "HAS_PHENOTYPE")
     assert (shown["start"], shown["end"], shown["source"]) == ("MONDO:0008019", "HP:0001250", "primekg")
     assert shown.get("frequency") is None and shown.get("reference") is None
