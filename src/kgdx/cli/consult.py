@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, TermOptions, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Plain, Store, TermOptions, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -113,6 +113,7 @@ class ConsultOutput:
     html: Html = None
     force: Force = False
     as_json: Json = False
+    plain: Plain = False
 
 
 @grouped
@@ -153,9 +154,9 @@ def consult(
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        options.show(diagnosis(found, explain=len(found.evidence)))
+        options.show(diagnosis(found, explain=len(found.evidence)), facts=result.plain)
         if result.trace:
-            options.show(steps(found.trace))
+            options.show(steps(found.trace), facts=result.plain)
     page_files.write_result(result.html, found, store=store, force=result.force)
 
 

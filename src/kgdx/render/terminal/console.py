@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +30,8 @@ STYLES = {
 """Colour of a finding, by the word for its status."""
 
 
+_WIDE = 100_000
+"""Columns in which nothing is wrapped."""
 _PIECE = lazy_pattern(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
 """Spaces; a Chinese character with the marks that may not begin a line; or a word."""
 
@@ -55,6 +58,32 @@ def text(renderable: RenderableType, width: int = 80) -> str:
     plain = Console(file=stream, width=width, markup=False, emoji=False, highlight=False, color_system=None)
     plain.print(renderable)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def facts(renderable: RenderableType) -> Iterator[str]:
+    """Yield one fact a line, for programs that read lines: no colour, no bars, no wrapping, tabs between columns.
+
+    A first cell that is left out below an equal one is repeated.
+
+    Example:
+        >>> list(facts(plain(["status", "term"], [["present", "Fever"], ["", "Cough"]])))
+        ['status\\tterm', 'present\\tFever', 'present\\tCough']
+    """
+    if isinstance(renderable, Group):
+        for each in renderable.renderables:
+            yield from facts(each)
+    elif isinstance(renderable, Padding):
+        yield from facts(renderable.renderable)
+    elif isinstance(renderable, Table):
+        rows = [[" ".join(facts(cell)) for cell in cells] for cells in zip(*(each.cells for each in renderable.columns))]
+        heads = [[" ".join(facts(each.header)) for each in renderable.columns]] if renderable.show_header else []
+        above = ""
+        for row in (*heads, *rows):
+            above = row[0] or above
+            yield "\t".join((above, *row[1:])).rstrip("\t")
+    else:
+        lines = (line.strip(" ■□") for line in text(renderable, _WIDE).splitlines())
+        yield from (line for line in lines if line)
 
 
 def plain(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> Table:
