@@ -64,12 +64,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
 
 
 def replaced_in(order: Iterable[Candidate], reasons: Mapping[str, MoveReason]) -> tuple[Candidate, ...]:
-    """Return candidates numbered in a declared order, each with the number that it was retrieved with.
-
-    Args:
-        order: Best first.
-        reasons: Why they are there, by id, where a language model is to say so.
-    """
+    """Return candidates numbered in a declared order, each with the number that it was retrieved with."""
     return tuple(
         replace(
             each,

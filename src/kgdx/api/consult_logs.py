@@ -62,15 +62,7 @@ def asking(policy: Policy) -> Policy:
 
 
 def begun(graph: GraphContext, world: World, policy: Policy, case: Case, seed: int) -> Episode:
-    """Return a new consultation's episode until it first waits.
-
-    Args:
-        graph: The graph.
-        world: What the episode acts on.
-        policy: Who chooses the questions.
-        case: What is known of the patient.
-        seed: Of all random choices.
-    """
+    """Return a new consultation's episode until it first waits."""
     start = begin(case, policy, seed=seed, limits=PATIENCE, fingerprint=graph.fingerprint)
     return run_episode(world, start, policy)
 

@@ -25,12 +25,6 @@ def export(
     """Write the embedded graph as files for ``neo4j-admin database import full``, with a page that tells what to do.
 
     The folder appears when it is whole.
-
-    Args:
-        folder: The folder to write.
-        store: Graph folder.
-        force: Whether an export that is there is replaced.
-        progress: Told in words what is being done.
     """
     from kgdx.graph.arcade.embedded import ArcadeStore
     from kgdx.graph.copies import content_of

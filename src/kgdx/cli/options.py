@@ -268,19 +268,12 @@ Piece = TypeVar("Piece")
 
 
 def show(renderable: RenderableType, least: int = 0, *, facts: bool = False) -> None:
-    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns at least.
-
-    Args:
-        renderable: What is written.
-        least: Columns at least.
-        facts: Whether programs read it, so that each fact is one line.
-    """
-    from kgdx.render.terminal import console as terminal
-    from kgdx.render.terminal.console import console, text
+    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns, or facts."""
+    from kgdx.render.terminal.console import console, lines_of, text
 
     screen = console()
     if facts:
-        print("".join(f"{line}\n" for line in terminal.facts(renderable)), end="")
+        print("".join(f"{line}\n" for line in lines_of(renderable)), end="")
     elif screen.is_terminal:
         screen.print(renderable)
     else:

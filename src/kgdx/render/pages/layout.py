@@ -196,11 +196,7 @@ OTHER = "#8e5b86"
 
 
 def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
-    """Return the graph of some paths, each node and each relation once.
-
-    Args:
-        paths: The paths.
-    """
+    """Return the graph of some paths, each node and each relation once."""
     try:
         from neo4j_viz import Node, Relationship, VisualizationGraph
     except ImportError as error:
