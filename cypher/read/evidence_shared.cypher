@@ -24,5 +24,7 @@ RETURN d.id AS disease, d.name AS disease_name, up.finding AS finding, up.findin
        ids AS phenotype_path_ids, names AS phenotype_path_names,
        h.frequency AS frequency, h.numerator AS numerator, h.denominator AS denominator,
        h.percentage AS percentage, h.frequency_class AS frequency_class, h.onset AS onset,
-       h.evidence AS evidence, h.reference AS reference, h.source AS source
+       h.evidence AS evidence,
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY disease, finding, via, phenotype, source, reference, frequency

@@ -18,5 +18,7 @@ WHERE share >= $minimum AND aspect = 'P' AND NOT p.id IN $known
 RETURN d.id AS disease, d.name AS disease_name, p.id AS phenotype, p.name AS phenotype_name, share,
        h.frequency AS frequency, h.numerator AS numerator, h.denominator AS denominator,
        h.percentage AS percentage, h.frequency_class AS frequency_class, h.onset AS onset,
-       h.evidence AS evidence, h.reference AS reference, h.source AS source
+       h.evidence AS evidence,
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY share DESC, disease, phenotype, source, reference, frequency LIMIT $limit

@@ -61,7 +61,8 @@ def oracle(
 
 def pick(row: Mapping[str, Any], *names: str, **renamed: str) -> Row:
     """Some properties of a row, absent ones as null."""
-    return {n: row.get(n) for n in names} | {new: row.get(old) for new, old in renamed.items()}
+    found = {n: row.get(n) for n in names} | {new: row.get(old) for new, old in renamed.items()}
+    return found | ({"reference": ";".join(row["references"])} if "reference" in names and row.get("references") else {})
 
 
 def sorted_rows(rows: Iterable[Row], order: Sequence[str]) -> list[Row]:

@@ -144,7 +144,7 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
                 columns = TABLES[NODES[table.label]]
                 nodes[table.label].append(table.rows.select([c for c in table.rows.column_names if c in columns]))
         else:
-            type, rows = table.type, table.rows
+            type, rows = table.type, _cited(table.rows)
             if type in _RELATIONS:
                 if "relation" not in rows.column_names:
                     rows = rows.append_column("relation", pa.repeat(_RELATIONS[type], rows.num_rows))
@@ -161,6 +161,15 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
         yield name, rows
     for name, edge in EDGES.items():
         yield name, _edges(name, edge, edges[edge], ids)
+
+
+def _cited(rows: pa.Table) -> pa.Table:
+    """The rows with their references as one text: what is counted once is told apart by all of them."""
+    if "references" not in rows.column_names:
+        return rows
+    cited = rows.column("references")
+    joined = pc.if_else(pc.greater(pc.list_value_length(cited), 0), pc.binary_join(cited, ";"), None)
+    return rows.drop_columns(["references"]).append_column("reference", joined)
 
 
 def _node_columns(name: str) -> dict[str, pa.DataType]:
