@@ -108,6 +108,7 @@ def ask(
     }
     chooser = make_policy(policy, **settings) if isinstance(policy, str) else policy
     able(chooser, "answers", model)
+    chooser = chooser.suited(graph)
     options = offered(question, how.get("options"), chooser)
     world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()

@@ -24,17 +24,7 @@ from kgdx.resources import open_shared
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A publication as PubMed describes it.
-
-    Attributes:
-        pmid: Its number.
-        title: Without the full stop at its end.
-        authors: Family name and initials of each.
-        journal: In its usual abbreviation.
-        year: When it appeared.
-        doi: Its DOI, if it has one.
-        abstract: On one line; empty where there is none.
-    """
+    """A publication as PubMed describes it."""
 
     pmid: str
     title: str = ""
@@ -74,13 +64,7 @@ class Literature(Protocol):
     """Finds publications; does its best within its time, and says what failed rather than raise."""
 
     def find(self, names: Mapping[str, Sequence[str]], pmids: Sequence[str], limit: int) -> Found:
-        """Search for diseases, and look publications up.
-
-        Args:
-            names: Id of a disease → its names; a publication about it has one of them.
-            pmids: Numbers of publications.
-            limit: Most publications for each disease.
-        """
+        """Search for diseases, and look publications up."""
         ...
 
 
@@ -98,16 +82,7 @@ _EMAIL = lazy_pattern(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 @dataclass(frozen=True, slots=True)
 class PubMedAccess:
-    """What it takes to ask PubMed; the key never shows in the representation.
-
-    Attributes:
-        email: Where NCBI reaches whoever asks.
-        api_key: Of an NCBI account: ten requests a second instead of three.
-        tool: What the program calls itself.
-        base_url: Where the E-utilities are.
-        seconds: How long an answer waits.
-        ask: Whether PubMed is asked unless a call says otherwise.
-    """
+    """What it takes to ask PubMed; the key never shows in the representation."""
 
     email: str
     api_key: str | None = field(default=None, repr=False)

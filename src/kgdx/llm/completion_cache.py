@@ -107,12 +107,6 @@ class Cached(Layer):
     """A model whose completions are kept: what was answered before costs nothing.
 
     Empty completions are asked for again, and so are those cut at a limit that is not the request's own.
-
-    Args:
-        model: The model that is asked for what is not in the cache.
-        cache: Where completions are kept.
-        meter: Counts those that were there.
-        place: Tells apart models of one name, such as by the endpoint's address.
     """
 
     def __init__(self, model: ChatModel, cache: AnswerCache, meter: Meter, place: str = "") -> None:

@@ -62,16 +62,7 @@ _EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading:
-    """How a question is read.
-
-    Attributes:
-        question: Its words.
-        named: The entities that it names and does not deny.
-        rest: Its words without the entities.
-        wanted: What it wants, in order.
-        unnamed: What may be the name of a disease that the index has otherwise; empty where nothing may.
-        denied: The findings of which it says that they are not there.
-    """
+    """How a question is read."""
 
     question: str
     named: tuple[Mention, ...]
