@@ -4,7 +4,7 @@
 // columns: kind, relation, disease, disease_name, finding, finding_name, phenotype, phenotype_name, direction,
 //     path_ids, path_names, frequency, numerator, denominator, percentage, frequency_class, onset, evidence,
 //     reference, source
-MATCH (d:Disease)-[h:HAS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
+MATCH (d:Disease)-[h:HAS_PHENOTYPE|HAS_INHERITANCE|HAS_COURSE]->(p:Phenotype) WHERE d.id IN $diseases
 MATCH path = (p)-[:IS_A*0..20]->(f:Phenotype) WHERE f.id IN $excluded
 WITH d, h, f, p, length(path) AS steps, [n IN nodes(path) | n.id] AS ids, [n IN nodes(path) | n.name] AS names
 ORDER BY d.id, f.id, steps, p.id, ids

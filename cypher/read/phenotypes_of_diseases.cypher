@@ -2,7 +2,7 @@
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, frequency, numerator, denominator, percentage, frequency_class, onset, evidence,
 //     reference, source, sex, modifiers, aspect, total
-MATCH (d:Disease)-[r:HAS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
+MATCH (d:Disease)-[r:HAS_PHENOTYPE|HAS_INHERITANCE|HAS_COURSE]->(p:Phenotype) WHERE d.id IN $diseases
 WITH d.id AS disease, p.id AS id, p.name AS name, r
 ORDER BY disease, id, r.source,
      reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one),

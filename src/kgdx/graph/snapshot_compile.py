@@ -20,7 +20,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable, Store
 from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, schema, write_manifest
 from kgdx.graph.tables import whole
 from kgdx.schema import load_schema
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, MATCHES
 
 NODES = {
     "Disease": "disease",
@@ -126,7 +126,8 @@ def reads(name: str, ends: tuple[str, str] | None) -> bool:
     """Whether a snapshot holds anything of a node class, or of a relation between two classes."""
     if ends is None:
         return name in NODES
-    return _Edge(EDGES["same_as"].type if name in _RELATIONS else name, *ends) in (*EDGES.values(), *_LINKS.values())
+    name = EDGES["same_as"].type if name in _RELATIONS else ANNOTATIONS[0] if name in ANNOTATIONS else name
+    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
 
 
 def snapshot_tables(store: Store) -> Iterator[GraphTable]:
@@ -149,6 +150,8 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
                 if "relation" not in rows.column_names:
                     rows = rows.append_column("relation", pa.repeat(_RELATIONS[type], rows.num_rows))
                 type = EDGES["same_as"].type
+            elif type in ANNOTATIONS:
+                type = ANNOTATIONS[0]
             edges[_Edge(type, table.start_label, table.end_label)].append(rows)
     ids: dict[str, pa.Array] = {}
     for label, name in NODES.items():

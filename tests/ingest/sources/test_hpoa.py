@@ -128,7 +128,7 @@ def test_every_column_reaches_the_graph(
         "denominator": 4,
         "modifiers": ["HP:0012828", "HP:0025303"],
         "evidence": "PCS",
-        "reference": "PMID:11111111;PMID:22222222",
+        "references": ["PMID:11111111", "PMID:22222222"],
         "aspect": "P",
         "biocuration": "HPO:tiny[2024-01-01];HPO:second[2024-02-01]",
         "source": "hpoa",
