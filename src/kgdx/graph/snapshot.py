@@ -64,7 +64,10 @@ _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 ADDED = frozenset(
-    {("phenotype", "lay_synonyms"), *(("disease", each) for each in ("severity", "settled_by", "name_source"))}
+    {
+        *(("phenotype", "lay_synonyms"), ("symptom", "asked_after")),
+        *(("disease", each) for each in ("severity", "settled_by", "name_source")),
+    }
 )
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
@@ -97,7 +100,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "consider": _L,
     },
     "gene": {"id": _S, "name": _S, "xrefs": _L},
-    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
+    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S, "asked_after": _S},
     "test": _NAMED,
     "drug": _NAMED,
     "cure": _NAMED,
