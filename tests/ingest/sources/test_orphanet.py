@@ -120,6 +120,7 @@ def test_phenotypes_carry_hpos_frequency_terms_and_their_source(
         "source": "orphanet_phenotypes",
         "frequency": "HP:0040281",
         "frequency_class": "HP:0040281",
+        "share": 0.9,
         "diagnostic_criterion": "Diagnostic criterion",
         "evidence": "TAS",
         "references": ["ORPHA:900001"],
