@@ -43,10 +43,6 @@ def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
 
     Raises:
         UsageError: No such policy, or a setting that it does not have or take.
-
-    Example:
-        >>> asking_policy(None, {"questions": 5}).narrow
-        8
     """
     chosen = name or next(each for each in POLICIES.builtin if POLICIES.get(each).capabilities.asks)
     return make_policy(chosen, settings, **{key: each for key, each in FOR_PEOPLE.items() if key not in settings})
@@ -77,10 +73,7 @@ def verified(graph: GraphContext, world: World, policy: Policy, log: Sequence[Se
     Nothing of the log is believed but the patient, the settings and the answers: all else is done again, and compared.
 
     Args:
-        graph: The graph.
         world: What the episode acts on; without models.
-        policy: That of the log.
-        log: A log, or the beginning of one.
     """
     given = resume(World(), log[:1])
     episode = begun(graph, world, policy, given.case, given.seed)
