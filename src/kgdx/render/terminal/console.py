@@ -36,12 +36,7 @@ _PIECE = lazy_pattern(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？
 
 
 def console(stream: TextIO | None = None, width: int | None = None) -> Console:
-    """Return a console that writes text as it is: no markup, no emoji codes, no automatic highlighting.
-
-    Args:
-        stream: Where it writes; standard output by default.
-        width: Columns; by default the terminal's, or 80 where there is none.
-    """
+    """Return a console that writes text as it is, as wide as the terminal, or 80: no markup, no highlighting."""
     target = sys.stdout if stream is None else stream
     return Console(file=target, width=width, markup=False, emoji=False, highlight=False, soft_wrap=False)
 
