@@ -108,7 +108,7 @@ def edited(draw: st.DrawFn, name: str) -> str:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("急性白血病", "白血病"), ("白血病", "急性白血病"), ("高血糖", "高血病"), ("家族性腹主动脉瘤", "家族性胸主动脉瘤")],
+    [("急性白血病", "白血病"), ("白血病", "急性白血病"), ("高血糖", "高血病"), ("腹主动脉瘤", "胸主动脉瘤")],
 )
 def test_a_chinese_sign_that_says_something_is_no_typo(one: str, other: str) -> None:
     assert not is_typo(one, other, {one, other})
