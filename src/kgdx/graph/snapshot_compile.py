@@ -107,11 +107,7 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
 
 
 def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
-    """Make a snapshot of the same content for a graph with another fingerprint, from hard links to its files.
-
-    Args:
-        new: The folder to make, in the same file system.
-    """
+    """Make a snapshot of the same content for a graph with another fingerprint, from hard links in its file system."""
     Snapshot.open(old)
     shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
     # Lists are put in the place of the old ones, never written into: the old snapshot has the same files.
