@@ -155,7 +155,7 @@ def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
     if "ConstraintValidationFailed" in code:
         return StoreError(f"a node with this id is there already ({text})", hint=_LOST)
     if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
-        return StoreError(f"{access.uri} has no database {access.database!r} that is online", hint="check its name")
+        return StoreError(f"{access.uri} has no database {access.database or 'of this user'} that is online", hint="check its name")
     if "InvalidBookmark" in code:
         return StoreError(
             f"{access.uri} knows no bookmark as it is set", hint="check KGDX_NEO4J_BOOKMARKS, or unset it"
