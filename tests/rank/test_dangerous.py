@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from kgdx.rank.commonness import SETTINGS
 
 INFARCTION = "58-year-old man. Crushing chest pain for 40 minutes going into the left arm, drenched in sweat, vomited."
 
@@ -24,6 +25,30 @@ def test_a_dangerous_disease_is_named_with_what_settles_it(graph: kgdx.Graph) ->
     assert [each.rank for each in found.dangerous] == sorted(each.rank for each in found.dangerous)
     assert found.to_dict()["judgement"]["dangerous"][0]["settled_by"]
     assert "Must not be missed" in found.to_html()
+
+
+def test_the_list_heeds_where_the_patient_is_seen_and_says_what_commonness_rests_on(graph: kgdx.Graph) -> None:
+    found = {
+        where: graph.diagnose("Tired and pale for weeks, short of breath on stairs", setting=where)
+        for where in SETTINGS
+    }
+    iron = {
+        where: next(each for each in made.candidates if "ron deficiency" in each.name) for where, made in found.items()
+    }
+    parts = [iron[where].parts["prior"] for where in ("general", "emergency", "referral")]
+    assert parts == sorted(parts, reverse=True) and parts[0] > parts[-1]
+    said = next(each.text for each in iron["general"].contributions if each.rule == "prior")
+    assert said == "general: very common (table of common conditions)"
+    for made in found.values():
+        for each in made.candidates[:3]:
+            assert sum(row.score for row in each.contributions) == pytest.approx(each.score, abs=1e-3)
+
+
+def test_a_susceptibility_is_less_likely_than_a_disease(graph: kgdx.Graph) -> None:
+    names = [
+        each.name.lower() for each in graph.diagnose("Cough and tired for months, lumps on the shins").candidates[:3]
+    ]
+    assert not any("susceptib" in name for name in names)
 
 
 def test_a_patient_with_a_rare_disease_has_no_lane_and_one_of_the_other_sex_is_not_in_it(graph: kgdx.Graph) -> None:

@@ -63,7 +63,19 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
-ADDED = frozenset({("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by")})
+_OF_CONDITIONS = {
+    "severity": "float64",
+    "settled_by": _S,
+    "emergency": _S,
+    "general": _S,
+    "referral": _S,
+    "prevalence": _S,
+    "patient_sex": _S,
+    "youngest": "float64",
+    "oldest": "float64",
+    "course": _S,
+}
+ADDED = frozenset({("phenotype", "lay_synonyms"), *(("disease", column) for column in _OF_CONDITIONS)})
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -76,8 +88,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "source": _S,
         "onset_ages": _L,
         "inheritance": _L,
-        "severity": "float64",
-        "settled_by": _S,
+        **_OF_CONDITIONS,
     },
     "phenotype": {
         "id": _S,

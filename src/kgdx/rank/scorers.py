@@ -138,10 +138,6 @@ class Scorer(ABC):
     def knows(self, query: Query) -> bool:
         return False
 
-    def meets(self, phrase: str) -> bool:
-        """Return whether a phrase says what the graph states of a disease in words; by default not."""
-        return False
-
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
         """Return what the patient's words add to the score of some candidates; nothing by default.
 
@@ -206,6 +202,7 @@ SCORERS: Registry[Scorer] = Registry(
         "names": "kgdx.rank.meanings:NameMeaning",
         "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
+        "prior": "kgdx.rank.commonness:Prior",
         "mentions": "kgdx.rank.commonness:Mentions",
         "walk": "kgdx.rank.walks:Walk",
         "vgae_mean": "kgdx.rank.latents:LatentMean",

@@ -56,6 +56,7 @@ RULES = {
     "patient": "another patient of the graph",
     "phrase": "the patient's words",
     "commonness": "how common the disease is",
+    "prior": "how common it is where the patient is seen",
     "onset": "when the disease begins",
     "sex": "the patient's sex",
     "inheritance": "how the disease is inherited",
