@@ -92,7 +92,7 @@ def ddxplus(graph: Graph, patients: list[Case], learn: str, sample: int) -> int:
 
 
 def labels_of(graph: Graph) -> Labels:
-    return Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+    return Labels.of_graph(graph)
 
 
 def groups(graph: Graph, path: Path, count: int) -> dict[str, list[Case]]:

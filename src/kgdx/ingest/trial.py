@@ -26,6 +26,7 @@ from kgdx.ingest.records import LINE
 from kgdx.ingest.source_choice import companions, origin_of
 from kgdx.ingest.sources import FORMATS, Reader, read
 from kgdx.schema import Property, Schema
+from kgdx.schema.model import MATCHES
 
 _NONE: Mapping[str, Reader] = MappingProxyType({})
 
@@ -250,7 +251,10 @@ def _relation(relation: RelationMap, schema: Schema, place: Place) -> Iterator[t
     if ends not in found.ends:
         allowed = ", ".join(f"{start}→{end}" for start, end in found.ends)
         yield (*place, "type"), f"no {relation.type} goes from {ends[0]} to {ends[1]}: it goes {allowed}"
-    yield from _properties(relation.type, relation.properties, found.properties, place)
+    known = found.properties
+    if relation.type == MATCHES["exact"]:
+        known = {"relation": Property("relation", "string", values=tuple(MATCHES)), **known}
+    yield from _properties(relation.type, relation.properties, known, place)
     for each in found.properties.values():
         if each.required and each.name != "source" and each.name not in relation.properties:
             yield place, f"a {relation.type} must have a {each.name}: add it under properties"

@@ -14,6 +14,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.ingest.alignment.disease_names import label_frame
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 from kgdx.terms.encoder import NameEncoder
 from kgdx.terms.names.cascade import VERSIONS, AlignmentLimits, Given, candidates, decide, pairs_frame
 from kgdx.terms.names.entity_names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
@@ -182,7 +183,7 @@ def vocabulary_tables(store: Store) -> list[GraphTable]:
     for label in (*CLASSES, "Source"):
         if counts.get(label):
             tables.append(NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))))
-    for type_ in ("SAME_AS", "MAPPED_TO", "IS_A"):
+    for type_ in (*MATCHES.values(), "MAPPED_TO", "IS_A"):
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
             if type_ == "IS_A" and start != "Phenotype":
                 continue
