@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
 """What mentions, comorbidities and sources weigh, and the bound of their sum."""
-SETTINGS = {"emergency": 1.0, "general": 1.0, "referral": 0.3}
+SETTINGS = {"emergency": 1.6, "general": 1.0, "referral": 0.3}
 """What the log-odds of the prior count where the patient is seen: in an emergency room, a general practice or ward,
 after referral to a clinic of rare diseases. Chosen on development notes (python -m benchmarks.judgement)."""
 BANDS = {"very common": 10.4, "common": 8.5, "uncommon": 6.2, "rare": 3.9}
@@ -58,8 +58,11 @@ _SAID = lazy_pattern(
     r"|急诊|急救|突发|突然|[0-9一二三四五六七八九十]+个?(?:小时|分钟))"
 )
 """What a text says of where the patient is seen, or that it began today."""
-ACUTE = frozenset({"HP:0002615", "HP:0012418", "HP:0004372", "HP:0031273", "HP:0001259", "HP:0001695", "HP:0031258"})
-"""Hypotension, hypoxemia, reduced consciousness, shock, coma, cardiac arrest, delirium."""
+ACUTE = frozenset(
+    f"HP:{number:07}" for number in (2615, 12418, 4372, 31273, 1259, 1695, 31258, 100749, 2248, 2249, 25258, 32546)
+)
+"""Hypotension, hypoxemia, reduced consciousness, shock, coma, cardiac arrest, delirium, chest pain, hematemesis, melena,
+stiff neck, guarding: signs with which people come, or are sent, to an emergency room."""
 OPEN, WORDS = 3.0, 1.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
 BACKGROUND = 20.0

@@ -10,6 +10,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case
 from kgdx.rank.clauses import complains, mild, unread_clauses
+from kgdx.rank.fusion import leading
 from kgdx.rank.wording import units
 from kgdx.results.ranked import DangerousDisease, Judgement
 
@@ -110,6 +111,8 @@ MOST = 5
 """How many are named."""
 BEHIND = {"emergency": 12.0, "general": 10.0, "referral": 6.0}
 """How far its fit may be behind that of the first, by setting. Set by hand on development notes."""
+AMONG = 100
+"""Rank up to which a disease is in the lane."""
 LEAST = 0.2
 """Share of the findings' information that a dangerous disease has to explain."""
 
@@ -146,6 +149,7 @@ class Dangerous:
         """
         fit = total - prior
         own, allowed = fit[self.numbers], total[self.numbers] > total.min()
+        allowed &= total[self.numbers] >= total[leading(total, AMONG)[-1]]
         kept = np.flatnonzero((own >= fit[total.argmax()] - BEHIND[setting]) & (explained >= LEAST) & allowed)
         best = kept[np.argsort(-own[kept], kind="stable")][:MOST].tolist()
         return tuple(self._told(int(self.numbers[each]), total, float(explained[each])) for each in best)
