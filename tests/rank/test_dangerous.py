@@ -22,7 +22,6 @@ def test_a_dangerous_disease_is_named_with_what_settles_it(graph: kgdx.Graph) ->
     named = {each.name: each for each in found.dangerous}
     assert "Myocardial infarction" in named and 1 <= len(named) <= 5
     assert "troponin" in named["Myocardial infarction"].settled_by
-    assert [each.rank for each in found.dangerous] == sorted(each.rank for each in found.dangerous)
     assert found.to_dict()["judgement"]["dangerous"][0]["settled_by"]
     assert "Must not be missed" in found.to_html()
 
@@ -35,8 +34,7 @@ def test_the_list_heeds_where_the_patient_is_seen_and_says_what_commonness_rests
     iron = {
         where: next(each for each in made.candidates if "ron deficiency" in each.name) for where, made in found.items()
     }
-    parts = [iron[where].parts["prior"] for where in ("general", "emergency", "referral")]
-    assert parts == sorted(parts, reverse=True) and parts[0] > parts[-1]
+    assert iron["general"].parts["prior"] > 3 * iron["referral"].parts["prior"] > 0
     said = next(each.text for each in iron["general"].contributions if each.rule == "prior")
     assert said == "general: very common (table of common conditions)"
     for made in found.values():

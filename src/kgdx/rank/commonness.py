@@ -61,7 +61,7 @@ _SAID = lazy_pattern(
 ACUTE = frozenset(
     f"HP:{number:07}" for number in (2615, 12418, 4372, 31273, 1259, 1695, 31258, 100749, 2248, 2249, 25258, 32546)
 )
-"""Hypotension, hypoxemia, reduced consciousness, shock, coma, cardiac arrest, delirium, chest pain, hematemesis, melena,
+"""Hypotension, hypoxemia, reduced consciousness, shock, coma, cardiac arrest, delirium, chest pain, bleeding,
 stiff neck, guarding: signs with which people come, or are sent, to an emergency room."""
 OPEN, WORDS = 3.0, 1.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
