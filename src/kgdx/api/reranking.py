@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.reading import Rank
 from kgdx.answer.artifacts import Ranked, Reranked
 from kgdx.api.questions import within, world_of
 from kgdx.case import Case
 from kgdx.episode.loop import Episode, advance, begin, perform, run_many
+from kgdx.episode.policy import Policy
 from kgdx.episode.state import ArtifactEntry, Limits, State
 from kgdx.episode.wish import AskModel
 from kgdx.errors import KgdxError, UsageError
@@ -55,52 +56,32 @@ class Estimate:
     what: str = "patients"
 
     def __str__(self) -> str:
-        """Return it as one line.
-
-        Example:
-            >>> str(Estimate(2, 2, 6_000, 1_000, 0.0))
-            'about 2 requests for 2 patients: 6,000 tokens to read, 1,000 to write (no prices are set)'
-        """
+        """Return it as one line."""
         money = f"at a cost of {self.cost:.2f}" if self.cost else "(no prices are set)"
         tokens = f"{self.prompt_tokens:,} tokens to read, {self.completion_tokens:,} to write"
         return f"about {self.calls:,} requests for {self.patients:,} {self.what}: {tokens} {money}"
 
 
-class Reranker:
-    """Re-ranks patients with one model.
+class PatientsAsked:
+    """Diagnoses patients by a policy that asks a model, many at the same time and within one budget.
 
     Args:
-        graph: The open graph.
-        model: A language model, or the name of one at the endpoint that is set.
-        policy: How it re-ranks.
         budget: What all patients together may cost: calls, tokens, cost, seconds. A model that is handed over ready
             has its own.
-        concurrency: Patients under way at the same time.
-        seed: Of the random orders.
     """
 
     def __init__(
         self,
         graph: Graph,
         model: ChatModel | str | None,
-        policy: RerankPolicy | None = None,
+        policy: Policy,
         *,
         budget: Limits | None = None,
         concurrency: int = CONCURRENCY,
         seed: int = 0,
     ) -> None:
-        self.graph, self.policy, self.seed, self.concurrency = graph, policy or RerankPolicy(), seed, concurrency
-        self.world = world_of(graph, self.policy, model, budget or Limits())
-
-    def instructed(self, by: Instruction) -> Reranker:
-        """Return one that shares model and budget, and re-ranks by another instruction."""
-        other = copy(self)
-        other.policy = self.policy.model_copy(update={"prompt": by})
-        return other
-
-    @property
-    def prices(self) -> Prices:
-        return self.world.prices
+        self.graph, self.chooser, self.seed, self.concurrency = graph, policy.suited(graph), seed, concurrency
+        self.world = world_of(graph, policy, model, budget or Limits())
 
     @property
     def chunk(self) -> int:
@@ -111,12 +92,46 @@ class Reranker:
         waiting = iter(cases)
         while some := list(islice(waiting, self.chunk)):
             begun = [self._begun(each) for each in some]
-            episodes = iter(self._run([each for each in begun if isinstance(each, State)], self.policy))
+            episodes = iter(self._run([each for each in begun if isinstance(each, State)], self.chooser))
             for each in begun:
                 try:
                     yield self.graph.diagnosis(next(episodes)) if isinstance(each, State) else each
                 except KgdxError as error:
                     yield error
+
+    def _begun(self, case: Case) -> State | KgdxError:
+        try:
+            return self._start(self.graph.case(case).identified())
+        except KgdxError as error:
+            return error
+
+    def _start(self, case: Case) -> State:
+        fingerprint = self.graph.fingerprint
+        return begin(case, self.chooser, seed=self.seed, limits=within(None), fingerprint=fingerprint)
+
+    def _run(self, starts: Sequence[State], policy: Policy) -> list[Episode]:
+        work = run_many(self.world, starts, policy, concurrency=self.concurrency)
+        return asyncio.run_coroutine_threadsafe(work, private_loop()).result()
+
+
+class Reranker(PatientsAsked):
+    """Re-ranks patients with one model."""
+
+    def __init__(
+        self, graph: Graph, model: ChatModel | str | None, policy: RerankPolicy | None = None, **how: Any
+    ) -> None:
+        self.policy = policy or RerankPolicy()
+        super().__init__(graph, model, self.policy, **how)
+
+    def instructed(self, by: Instruction) -> Reranker:
+        """Return one that shares model and budget, and re-ranks by another instruction."""
+        other = copy(self)
+        other.policy = other.chooser = self.policy.model_copy(update={"prompt": by})
+        return other
+
+    @property
+    def prices(self) -> Prices:
+        return self.world.prices
 
     def order(self, given: Sequence[tuple[Case, Ranking]]) -> list[Reranked]:
         """Return the model's orders of rankings that are made already, by whatever method.
@@ -143,12 +158,7 @@ class Reranker:
         return Ranking(candidates, ranker.model.columns.size)
 
     def estimate(self, cases: Iterable[Case], patients: int) -> Estimate:
-        """Return what so many patients will take, from the requests of the first :data:`SAMPLE`; nothing is sent.
-
-        Args:
-            cases: Some of the patients at least.
-            patients: How many there are.
-        """
+        """Return what so many patients will take, from the requests of the first :data:`SAMPLE`; nothing is sent."""
         calls = read = written = seen = 0
         for case in islice(cases, SAMPLE):
             seen += 1
@@ -178,20 +188,6 @@ class Reranker:
             after = perform(self.world, state, wish)
             assert after is not None
             state = after
-
-    def _begun(self, case: Case) -> State | KgdxError:
-        try:
-            return self._start(self.graph.case(case).identified())
-        except KgdxError as error:
-            return error
-
-    def _start(self, case: Case) -> State:
-        fingerprint = self.graph.fingerprint
-        return begin(case, self.policy, seed=self.seed, limits=within(None), fingerprint=fingerprint)
-
-    def _run(self, starts: Sequence[State], policy: RerankPolicy) -> list[Episode]:
-        work = run_many(self.world, starts, policy, concurrency=self.concurrency)
-        return asyncio.run_coroutine_threadsafe(work, private_loop()).result()
 
 
 def given_ranking(state: State, ranking: Ranking) -> State:

@@ -75,7 +75,9 @@ _OF_CONDITIONS = {
     "oldest": "float64",
     "course": _S,
 }
-ADDED = frozenset({("phenotype", "lay_synonyms"), *(("disease", column) for column in _OF_CONDITIONS)})
+ADDED = frozenset(
+    {("phenotype", "lay_synonyms"), ("symptom", "asked_after"), *(("disease", column) for column in _OF_CONDITIONS)}
+)
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -105,7 +107,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "consider": _L,
     },
     "gene": {"id": _S, "name": _S, "xrefs": _L},
-    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
+    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S, "asked_after": _S},
     "test": _NAMED,
     "drug": _NAMED,
     "cure": _NAMED,

@@ -327,43 +327,23 @@ def words(name: str) -> frozenset[str]:
 
 
 def stem(found: frozenset[str]) -> frozenset[str]:
-    """Return the words without numbers and single letters: what the members of a numbered series share.
-
-    Example:
-        >>> sorted(stem(words("Spastic paraplegia 4, autosomal dominant")))
-        ['paraplegia', 'spastic']
-    """
+    """Return the words without numbers and single letters: what the members of a numbered series share."""
     return frozenset(word for word in found if len(word) > 1 and not word.isdigit())
 
 
 def parted(found: frozenset[str]) -> frozenset[str]:
-    """Return the words with Roman numerals parted from the letter of a subtype.
-
-    Example:
-        >>> sorted(parted(words("Pseudohypoaldosteronism, type IIB")))
-        ['2', 'b', 'pseudohypoaldosteronism']
-    """
+    """Return the words with Roman numerals parted from the letter of a subtype."""
     return frozenset(part for word in found for part in lettered(word))
 
 
 def trigrams(found: frozenset[str]) -> frozenset[str]:
-    """Return the letter trigrams of words, with ``#`` at their ends.
-
-    Example:
-        >>> sorted(trigrams(frozenset({"gout"})))
-        ['#go', 'gou', 'out', 'ut#']
-    """
+    """Return the letter trigrams of words, with ``#`` at their ends."""
     marked = (f"#{word}#" for word in found)
     return frozenset(word[at : at + 3] for word in marked for at in range(len(word) - 2))
 
 
 def inheritance(name: str) -> str:
-    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked).
-
-    Example:
-        >>> inheritance("Spastic paraplegia 4, autosomal dominant")
-        'd'
-    """
+    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked)."""
     plain = _plain(name)
     stated = (("d", "dominant"), ("r", "recessive"), ("x", "xlinked"))
     return "".join(letter for letter, word in stated if word in plain)
