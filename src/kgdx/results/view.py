@@ -218,7 +218,7 @@ def weights(parts: Sequence[Contribution]) -> dict[str, float]:
     return dict(total)
 
 
-def of_the_person(parts: Sequence[Contribution]) -> tuple[CandidateReason, ...]:
+def of_the_person(parts: Iterable[Contribution]) -> tuple[CandidateReason, ...]:
     """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family."""
     told = (part for part in parts if part.text and part.rule != "phrase")
     return tuple(CandidateReason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
