@@ -84,27 +84,6 @@ def test_a_bad_case_file_is_one_line(invoke: Invoke, tmp_path: Path, content: by
     assert says in done.stderr
 
 
-def test_a_finding_both_present_and_absent_is_settled_and_said(invoke: Invoke) -> None:
-    done = invoke("diagnose", "--hpo", "HP:0001250", "--exclude-hpo", "HP:0001250")
-    assert done.returncode == 0
-    assert "both as present and as absent" in " ".join(done.stdout.split())
-
-
-def test_long_texts_and_many_findings_are_taken(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "long.txt"
-    path.write_text("The patient has seizures. " * 4000, "utf-8")
-    assert invoke("diagnose", str(path)).returncode == 0
-    many = tmp_path / "many.json"
-    many.write_text(json.dumps({"observed": ["HP:0001250", "HP:0001252", "HP:0001945"] * 167}), "utf-8")
-    assert invoke("diagnose", str(many)).returncode == 0
-
-
-def test_cypher_and_quotes_in_words_are_words(invoke: Invoke) -> None:
-    text = "seizures'}) DETACH DELETE n // \"; RETURN 1; [red]“发热”[/red]"
-    assert invoke("diagnose", text).returncode == 0
-    assert invoke("run", "disease_by_name", "name=x' OR 1=1 //", "--json").stdout.strip() == "[]"
-
-
 def test_batch_gives_a_line_for_each_case_also_for_those_that_fail(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     cases = [{"id": "a", "observed": ["HP:0001250"]}, {"id": "b"}, {"id": "c", "text": "fine weather"}]

@@ -63,7 +63,7 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
-_OF_CONDITIONS = {
+_ADDED_OF_DISEASES = {
     "severity": "float64",
     "settled_by": _S,
     "emergency": _S,
@@ -73,10 +73,10 @@ _OF_CONDITIONS = {
     "patient_sex": _S,
     "youngest": "float64",
     "oldest": "float64",
-    "course": _S,
+    "name_source": _S,
 }
 ADDED = frozenset(
-    {("phenotype", "lay_synonyms"), ("symptom", "asked_after"), *(("disease", column) for column in _OF_CONDITIONS)}
+    {("phenotype", "lay_synonyms"), ("symptom", "asked_after"), *(("disease", column) for column in _ADDED_OF_DISEASES)}
 )
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
@@ -90,7 +90,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "source": _S,
         "onset_ages": _L,
         "inheritance": _L,
-        **_OF_CONDITIONS,
+        **_ADDED_OF_DISEASES,
     },
     "phenotype": {
         "id": _S,
@@ -319,6 +319,11 @@ class Snapshot:
             except (OSError, ValueError) as error:
                 raise self._unreadable(name, error) from error
         return self._columns[name]
+
+    def stated_names(self) -> list[str]:
+        """Return the names of diseases that sources state: that of a match is another entry's, and counts as none."""
+        columns = (self.values("disease", column).values() for column in ("id", "name", "name_source"))
+        return [id if source == "match" else name or "" for id, name, source in zip(*columns, strict=True)]
 
     def _mapped(self, name: str) -> dict[str, Column]:
         rows, kinds = self.rows(name), TABLES[name]
