@@ -74,9 +74,6 @@ def test_a_grown_up_is_not_asked_what_children_are() -> None:
         assert irritable not in {**asked_first(grown, complaints_of(grown, alone))[0]}
 
 
-# --- likelihoods of evidences
-
-
 def odds(patients: int = 0) -> EvidenceOdds:
     counted = {
         "many": ConditionCounts(patients=30, evidences={PAIN: 30, PLACE: 30, KIND: 30}),

@@ -89,9 +89,6 @@ def test_the_setting_is_stated_or_follows_a_rule_of_the_person(about: dict[str, 
 def test_a_text_says_where_the_patient_is_seen(text: str, taken: str) -> None:
     assert setting(Case("p", text=text))[0] == taken
     assert setting(Case("p", text=text, setting="general")) == ("general", "as stated")
-
-
-def test_signs_of_an_emergency_make_one() -> None:
     assert setting(Case("p", (Finding("HP:0002615"),)))[0] == "emergency"
 
 

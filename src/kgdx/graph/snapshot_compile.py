@@ -79,12 +79,7 @@ _REGIONS = ("Worldwide", "Europe")
 
 
 def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str], fingerprint: str) -> Snapshot:
-    """Compile graph tables into a snapshot folder and open it.
-
-    Args:
-        tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
-        path: The folder to write; it must not exist yet, and appears when it is complete.
-    """
+    """Compile graph tables into a snapshot folder and open it."""
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

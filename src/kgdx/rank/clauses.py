@@ -54,10 +54,6 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
 
     A clause with words that were corrected to a finding that is not present is none.
 
-    Args:
-        case: The case. Phrases that it was given with stand for its text.
-        begin: Where the text begins that came since it was read before.
-
     Example:
         >>> with_phrases(Case("p", text="Chest pain. No fever.")).phrases
         ('Chest pain',)

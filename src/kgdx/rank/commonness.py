@@ -83,7 +83,7 @@ class Commonness(Scorer):
 
     name: ClassVar[str] = "commonness"
     standardised: ClassVar[bool] = False
-    rest: ClassVar[str] = "commonness"
+    rest: ClassVar[str] = "prior"
     reads_terms: ClassVar[bool] = False
 
     @classmethod
@@ -211,7 +211,7 @@ class Mentions(Scorer):
     """
 
     name: ClassVar[str] = "mentions"
-    rest: ClassVar[str] = "commonness"
+    rest: ClassVar[str] = "prior"
     reads_terms: ClassVar[bool] = False
 
     @classmethod
@@ -283,12 +283,6 @@ def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Itera
 
 def _named(text: Sequence[str], names: Mapping[Any, set[int]], shortest: int, longest: int) -> set[int]:
     """Return whose names stand in a text, the longest name first at each place.
-
-    Args:
-        text: Words as a tuple, or a string of characters.
-        names: Whose each name is; a name is a part of such a text.
-        shortest: Least length of a name.
-        longest: Greatest length that is looked for.
 
     Example:
         >>> _named(("gout", "and", "lung", "cancer"), {("gout",): {1}, ("cancer",): {2}, ("lung", "cancer"): {3}}, 1, 6)

@@ -43,13 +43,7 @@ NO_NEWBORN = 2.0
 
 
 class Gates:
-    """What rules diseases out, by candidate.
-
-    Args:
-        snapshot: Holds the diseases' names and genes.
-        model: The ranking model.
-        scorers: Those in use; that of the sex knows which diseases are of organs of one sex.
-    """
+    """What rules diseases out, by candidate."""
 
     def __init__(self, snapshot: Snapshot, model: RankModel, scorers: Mapping[str, Scorer]) -> None:
         self._snapshot, self._model, self._masks = snapshot, model, dict[str, Ints]()

@@ -58,7 +58,6 @@ RULES = {
     "baseline": "compared with the other diseases",
     "patient": "another patient of the graph",
     "phrase": "the patient's words",
-    "commonness": "how common the disease is",
     "prior": "how common it is where the patient is seen",
     "onset": "when the disease begins",
     "sex": "the patient's sex",
