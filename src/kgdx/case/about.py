@@ -37,7 +37,6 @@ class About(TypedDict, total=False):
         sex: ``female`` or ``male``, in any of the forms that tables have.
         onset: When the disease began: an age, ``congenital``, ``infantile``, …, or HPO's term.
         inheritance: The mode that is suspected: ``AD``, ``AR``, ``XLR``, ``XLD``, ``XL``, ``MT``, or HPO's term.
-        consanguineous: Whether the parents are related by blood.
         genes: Symbols or ids of the genes in which the patient has candidate variants, or a file of them
             (:func:`kgdx.case.gene_files.read_genes`).
         setting: Where the patient is seen: ``emergency``, ``general`` or ``referral`` (to a clinic of rare diseases).
@@ -105,9 +104,6 @@ def _genes(given: Sequence[str] | Path | None) -> GeneEvidence | None:
 
 class GeneNames:
     """The genes that a graph knows, by id, symbol and ids in other vocabularies.
-
-    Args:
-        genes: Id, symbol and other ids of each gene.
 
     Example:
         >>> GeneNames([("NCBIGene:2200", "FBN1", ["HGNC:3603"])]).find("hgnc:3603")

@@ -237,15 +237,7 @@ def read_text(
     language: str | None = None,
     words: bool = False,
 ) -> Case:
-    """Add the findings of the case's text to those it has, and who the patient is; clean the result.
-
-    Args:
-        case: The case.
-        reader: Reads the text.
-        ancestry: Knows the is-a hierarchy.
-        language: That of the text; found out when absent.
-        words: Whether words in which no finding is recognised will do, since the graph has symptoms in words.
-    """
+    """Add the findings of the case's text to those it has, and who the patient is; clean the result."""
     issues: tuple[Issue, ...] = ()
     if case.text:
         with limited():
@@ -309,15 +301,7 @@ def with_terms(
     excluded: Iterable[str] = (),
     withdrawn: Iterable[str] = (),
 ) -> Case:
-    """Return a case with terms that outweigh what its source says of them, or what is read of them in its text.
-
-    Args:
-        case: The case.
-        reader: Knows the terms.
-        observed: Findings that are present.
-        excluded: Findings that are absent.
-        withdrawn: Findings of which nothing is known, whatever was read.
-    """
+    """Return a case with terms that outweigh what its source says of them, or what is read of them in its text."""
     stated = ((Status.UNKNOWN, withdrawn), (Status.ABSENT, excluded), (Status.PRESENT, observed))
     seen: dict[str, Status] = {}
     for status, terms in stated:

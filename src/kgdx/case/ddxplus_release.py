@@ -41,12 +41,8 @@ class ReleasedEvidence:
     Attributes:
         code: The release's code, such as ``E_91``.
         kind: One of the values of :data:`KINDS`.
-        antecedent: Whether it asks for history or risk rather than a symptom.
         parent: Code of the evidence that has to be present for it to be asked; its own where there is none.
-        question: The question in English.
-        question_fr: The question in French.
         default: The value that stands for its absence; ``None`` for a binary one.
-        values: Value → its meaning in English, or the value itself where it is a number.
     """
 
     code: str
@@ -80,12 +76,8 @@ class Condition:
     """A disease of DDXPlus.
 
     Attributes:
-        name: The release's English name, by which patients' files call it.
-        name_fr: The release's French name.
         icd10: Codes of ICD-10.
         severity: 1 (most severe) to 5.
-        symptoms: Codes of evidences.
-        antecedents: Codes of evidences that are history and risk.
     """
 
     name: str

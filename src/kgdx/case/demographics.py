@@ -41,8 +41,6 @@ class PersonMention:
     Attributes:
         kind: ``age``, ``sex``, ``onset``, ``consanguineous`` or ``affected``.
         value: In the form that a case has it; ``true`` or ``false`` for related parents.
-        span: Where it stands.
-        text: The words.
     """
 
     kind: str

@@ -48,7 +48,6 @@ class CandidateGene:
 
     Attributes:
         id: CURIE or symbol, as given; the graph's CURIE once it was looked up.
-        name: Its symbol, where known.
         score: How much its variants speak for it, 0 to 1 and relative to the others' scores.
         zygosity: One of :data:`ZYGOSITIES`.
         consequence: What the weightiest variant does, such as ``stop_gained``.
@@ -66,8 +65,6 @@ class GeneEvidence:
     """The genes in which the patient has candidate variants.
 
     Attributes:
-        genes: Each gene once.
-        complete: Whether a gene that is not among them has no candidate variant, as after sequencing all genes.
         source: What they were read from, such as ``VCF``.
     """
 

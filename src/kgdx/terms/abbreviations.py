@@ -61,10 +61,6 @@ def readings() -> dict[str, tuple[AbbreviationMeaning, ...]]:
 def uses(text: str, introduced: Set[str] = frozenset()) -> tuple[list[Use], list[Issue]]:
     """Return the abbreviations of a text that are decided, and an issue for each one that is not.
 
-    Args:
-        text: The text.
-        introduced: Abbreviations that the text explains itself; they are left to it.
-
     Example:
         >>> [use.reading.name for use in uses("Echo: MR, dilated LV")[0]]
         ['Mitral regurgitation']

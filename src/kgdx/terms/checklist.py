@@ -37,9 +37,6 @@ class ChecklistAnswer:
     """What is answered of a finding.
 
     Attributes:
-        status: Present, absent or unknown.
-        start: Where the answer begins in the text.
-        end: Where it ends.
         sure: A sign parts it from the finding, so that nothing before the finding can gainsay it.
     """
 

@@ -38,14 +38,7 @@ def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tu
 def find_chinese_parted(
     text: str, entries: Entries, lengths: Sequence[int], whole: Sequence[tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:
-    """Return names inside which words of degree, side or course stand: 肌张力明显低下, 肝、脾肿大.
-
-    Args:
-        text: Folded.
-        entries: Chinese names.
-        lengths: The lengths that names have.
-        whole: Names found in the text as it is; what lies within one of them is left out.
-    """
+    """Return names inside which words of degree, side or course stand: 肌张力明显低下, 肝、脾肿大."""
     left_out = [match.span() for match in _PARTING_ZH.finditer(text)]
     if not left_out:
         return []

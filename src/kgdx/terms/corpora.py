@@ -142,10 +142,7 @@ class Corpus:
     """A folder of texts, or one file.
 
     Attributes:
-        folder: The folder.
-        tag: What the source is called in a search.
         files: Those that are read, in order.
-        others: How many files there are besides.
     """
 
     folder: Path

@@ -22,7 +22,6 @@ class EverydayWording(NamedTuple):
     """A wording that HPO lacks.
 
     Attributes:
-        phrase: The words.
         id: The HPO id of the finding that they mean.
         alone: They mean it only where no word follows that they describe ("short", but not "short fingers").
         absent: They say that the finding is not there ("afebrile").

@@ -37,6 +37,7 @@ from kgdx.terms.matcher import (
 from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
+from kgdx.terms.qualifiers import qualified
 from kgdx.terms.spoken import FIGURE, spoken
 from kgdx.terms.tokens import Spelling, corrected, words
 from kgdx.terms.unread import unread, with_values
@@ -57,6 +58,12 @@ _FIELD = lazy_pattern(
     re.IGNORECASE,
 )
 """A part or function of which a form says how it is: "Tone: increased" is one finding."""
+_PERSON = lazy_pattern(
+    r"(?:(?:ex-|former |heavy |current )?smoker|diabetic|asthmatic|pregnant.*|alcoholic|drinks.*|smokes.*|\d+.*)",
+    re.IGNORECASE,
+)
+_GENERAL = frozenset({"HP:0012531", "HP:0000969"})
+"""Pain and edema: said by every pain and swelling of a place, so read by themselves only where no place is."""
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = lazy_pattern(r"[^\W\d_]+")
@@ -71,12 +78,8 @@ class Extractor:
     """Reads findings from text by the names that the graph knows.
 
     Attributes:
-        terms: The graph's phenotypes.
-        english: English names.
         chinese: Chinese names and everyday wordings; only the latter where the graph has no Chinese names.
         lengths: Lengths in characters that Chinese names have.
-        named_in_chinese: The graph has Chinese names.
-        spelling: Words of English names, to mend misspelt ones.
         meaning: The names as vectors, for what no name matches; ``None`` without an encoder.
         symptoms: Ids of the symptoms and risks of the graph that are no terms of HPO.
     """
@@ -94,13 +97,7 @@ class Extractor:
     def open(
         cls, snapshot: Snapshot, encoder: Encoder | None = None, progress: Callable[[str], None] | None = None
     ) -> Extractor:
-        """Open the snapshot's dictionary, compiling it first if need be.
-
-        Args:
-            snapshot: Where the names come from.
-            encoder: Reads by meaning what no name matches; the snapshot's names are encoded once.
-            progress: Told in words what takes long.
-        """
+        """Open the snapshot's dictionary, compiling it first if need be."""
         folder = build_dictionary(snapshot)
         try:
             chinese = json.loads((folder / CHINESE).read_bytes())
@@ -148,7 +145,10 @@ class Extractor:
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
         every = combined(named, values.findings, self.terms)
-        findings = (*_without_implied(every), *self._beside(text))
+        beside = self._beside(text)
+        stated = _without_implied(every)
+        plain = (e for e in stated if e.id not in _GENERAL or not any(_inside(e, s) for s in (*stated, *beside)))
+        findings = qualified(text, (*plain, *beside))
         doubtful = (*issues, *_several(text), *values.issues)
         doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, (*every, *findings), values.measures))
@@ -173,13 +173,14 @@ class Extractor:
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
         said = list(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
-        said = [each for each in said if not any(_says(other, each) for other in found)]
-        kept = (each for each in found if not any(_inside(each, other) for other in said))
-        return [*kept, *(each for each in said if each.id != FIGURE)]
+        kept = [each for each in found if not any(_inside(each, other) for other in said)]
+        said = [each for each in said if each.id != FIGURE and not any(_says(other, each) for other in kept)]
+        return [*kept, *said]
 
     def _beside(self, text: str) -> list[Finding]:
         said = list(spoken(text, self.symptoms.__contains__))
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
+        told = [_habit(text, each, status) for each, status in zip(said, told, strict=True)]
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
         return sorted(once.values(), key=lambda each: each.span.start if each.span else 0)
 
@@ -286,11 +287,17 @@ def _symptoms(snapshot: Snapshot) -> Iterator[str]:
     return (id for id in ids if id.startswith((PREFIX, "KGDX:common.")))
 
 
+def _habit(text: str, finding: Finding, told: Status) -> Status:
+    """A person's habit or state behind a comma is none of what is denied before it: "no fever, smoker"."""
+    behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
+    return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
+
+
 def _inside(finding: Finding, other: Finding) -> bool:
     at, whole = finding.span, other.span
     if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
         return False
-    return whole != at or other.id == FIGURE
+    return whole != at or other.id != finding.id
 
 
 def _says(finding: Finding, other: Finding) -> bool:

@@ -113,7 +113,6 @@ class Kin:
 
     Attributes:
         start: First character.
-        end: One past the last.
         kind: ``forward``: what follows is the relative's; ``backward``: what stands before in the clause;
             ``behind``: what stands directly before.
     """

@@ -49,8 +49,6 @@ class TermMatch:
     """A name found in a text.
 
     Attributes:
-        start: First word.
-        end: One past the last word.
         entry: Position in the dictionary of the first entry with this key.
         gap: (first, one past last) word of the conjuncts left out; empty for a plain window.
     """
@@ -205,11 +203,8 @@ class TermChoice:
         start: First character.
         end: One past the last character.
         term: Row of the ``phenotype`` table.
-        label: The name or synonym that matched.
         exact: The text has the label's own words in their order.
         rank: The entry's rank; see :class:`kgdx.terms.dictionary.Entries`.
-        corrected: A misspelt word was put right.
-        nested: It stands inside a longer name of a more specific term.
     """
 
     start: int
@@ -227,10 +222,7 @@ class Lexicon:
     """Data that :func:`choose` needs.
 
     Attributes:
-        entries: The dictionary.
-        label: Gives the label of an entry.
         above: Whether one term (a row) is an ancestor of another.
-        corrected: Words of the text that were misspelt.
     """
 
     entries: Entries
@@ -244,12 +236,6 @@ def choose(found: ContentWords, whole: list[TermMatch], split: list[TermMatch], 
 
     Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
     ("brachydactyly" in "brachydactyly type C"): it is said as well; any other is a part of the longer name.
-
-    Args:
-        found: The text's words.
-        whole: Matches of neighbouring words.
-        split: Matches of coordinated phrases; they add to the others.
-        lexicon: Dictionary and ontology.
     """
     complete = {(match.start, match.end) for match in whole}
     owner = [-1] * len(found)

@@ -220,10 +220,8 @@ class Form(NamedTuple):
 
     Attributes:
         folded: Without case, accents, punctuation and traditional characters.
-        key: Also without plural, spelling variant, Roman numerals and articles.
         bag: The key's words in alphabetical order; ``None`` where their order tells.
         turned: Whether the name is of a kind whose words come in several orders.
-        mark: The numbers, letters and telling words, which a typo may not change.
         han: Whether it holds Han characters.
     """
 
@@ -241,10 +239,6 @@ def rephrased(folded: str) -> bool:
 
 def form(text: str, *, diseases: bool = True) -> Form:
     """Return the forms of a name.
-
-    Args:
-        text: The name.
-        diseases: Whether phrases that sources of diseases use for the same count as the same.
 
     Example:
         >>> form("Tumours of the Lung, type II")

@@ -26,9 +26,6 @@ class Overlap:
     """Where most of a text stands word for word.
 
     Attributes:
-        piece: Id of the piece.
-        source: Tag of its source.
-        words: Length of the longest run that both share, in words.
         share: Of the text's words, how many are in that run; from 0 to 1.
     """
 

@@ -40,7 +40,6 @@ class PhraseVectors:
     """The terms' names as vectors; synonyms bring more wrong matches than right ones.
 
     Attributes:
-        encoder: What made the vectors, and makes those of the phrases to compare.
         vectors: float32, memory-mapped; one row of length 1 a name.
         terms: int64, row of the snapshot's ``phenotype`` table.
     """
@@ -51,13 +50,7 @@ class PhraseVectors:
 
     @classmethod
     def open(cls, snapshot: Snapshot, encoder: Encoder, progress: Callable[[str], None] | None = None) -> PhraseVectors:
-        """Open the vectors of a snapshot's names, encoding them first if that was not done yet.
-
-        Args:
-            snapshot: Where the names come from, and where their vectors are kept.
-            encoder: What encodes them.
-            progress: Told in words how far the encoding is, if it is needed.
-        """
+        """Open the vectors of a snapshot's names, encoding them first if that was not done yet."""
 
         def names() -> dict[int, str]:
             column = snapshot.values("phenotype", "name").values()

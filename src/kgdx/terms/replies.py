@@ -26,7 +26,6 @@ class ReplyMeaning(NamedTuple):
 
     Attributes:
         meaning: One of :data:`STATUSES` or :data:`COMMANDS`; empty where the words say something else.
-        rest: The words behind it.
         dated: Whether the words say since when, or for how long: of what is there.
     """
 

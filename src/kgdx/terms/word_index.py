@@ -53,13 +53,6 @@ def rarity(df: Floats, documents: int) -> Floats:
 def weights(tf: Floats, df: Floats, length: Floats, mean: float, documents: int) -> Floats:
     """Return the BM25 weights of words in documents.
 
-    Args:
-        tf: How often each word stands in its document.
-        df: In how many documents each word stands.
-        length: Number of words of each document.
-        mean: Mean number of words of a document.
-        documents: Number of documents.
-
     Example:
         >>> float(weights(np.array([1.0]), np.array([1.0]), np.array([3.0]), 3.0, 1)[0].round(4)) < 0.29
         True
@@ -94,9 +87,6 @@ def counted(texts: Iterable[Sequence[str]], vocabulary: WordNumbers) -> tuple[In
 
 class WordIndex:
     """Short texts by BM25, in memory.
-
-    Args:
-        texts: What is compared with a query.
 
     Example:
         >>> WordIndex(["Marfan syndrome", "Down syndrome"]).scores("marfan") > 0

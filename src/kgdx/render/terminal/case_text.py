@@ -129,6 +129,8 @@ def _origin(finding: Finding, places: bool) -> Text:
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:
         line.append(f"“{words}”")
+    if finding.qualified_by:
+        line.append(f"{' ' if line else ''}{clean(finding.qualified_by)}", style="dim")
     if finding.range is not None and finding.judged_by:
         line.append(f"{' ' if line else ''}{clean(finding.judged_by)}")
     if places and finding.span is not None:

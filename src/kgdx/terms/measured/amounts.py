@@ -42,8 +42,6 @@ class Measure:
     Attributes:
         span: Its place.
         value: Its number, none where it is a pair such as 95/60.
-        unit: Its unit, as it is written.
-        note: Why no finding takes it up.
     """
 
     span: Span

@@ -28,8 +28,6 @@ class AnalyteMention(NamedTuple):
     """A place at which a text names what can be measured.
 
     Attributes:
-        start: Where the name begins.
-        end: Where it ends.
         analytes: What it may mean: most names mean one analyte, T means temperature, and P pulse or phosphate.
     """
 

@@ -88,17 +88,11 @@ class MeasuredStatement:
     """What is said of an analyte.
 
     Attributes:
-        end: Where it ends in the text.
         start: Where what stands before the name begins; -1 where nothing does.
         direction: ``high``, ``low``, ``normal``, ``abnormal``, ``positive``, ``negative``, ``unclear``, or empty.
         value: The number, as it is written; empty where there is none.
         second: The second number of a pair such as 120/80.
-        place: Where the number begins and ends, with its unit.
-        unit: Its unit, as it is written.
         fewer: ``<`` or ``>`` where the value lies below or above the number.
-        low: Lower end of the printed range, as written.
-        high: Upper end of it.
-        range_unit: Unit of the range, where it has one of its own.
     """
 
     end: int

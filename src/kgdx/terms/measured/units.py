@@ -38,7 +38,6 @@ class UnitMeaning(NamedTuple):
 
     Attributes:
         dimension: What is measured, such as ``mol/L``.
-        factor: How much one such unit is of the dimension's own.
     """
 
     dimension: str
@@ -111,10 +110,8 @@ class UnitScale(NamedTuple):
     """How values of an analyte are carried from any of its units into its own.
 
     Attributes:
-        unit: The analyte's own unit.
         molar: Its molar mass in g/mol, 0 where values are not carried between mass and substance.
         valence: Charges of its ion, 0 for none.
-        also: Other units, each with the factor and what is added.
     """
 
     unit: str

@@ -66,7 +66,6 @@ class AlignmentLimits:
     Attributes:
         stages: The stages that may state something; candidates of others are only shown.
         cosine: Least cosine of the stage ``encoder``.
-        lead: How far its best candidate must be ahead of the next one, or neither is stated.
         least: Least score of the other stages.
         alone: Whether an object is stated for one subject of a vocabulary only, and for exact and close relations only:
             what joins diseases must not join two of one source.

@@ -18,10 +18,6 @@ class NameEntry:
 
     Attributes:
         id: CURIE.
-        kind: Node class.
-        name: Its name.
-        source: Which source states it.
-        matched: The name or synonym of it that was found.
         method: The stage that found it (:data:`kgdx.terms.names.cascade.STAGES`); ``id``, ``same`` for what a
             relation says to be the same as another entry, and ``words`` for one that only shares words.
         relation: ``exact``; or that it is ``narrower`` or ``broader`` than what was asked for.
