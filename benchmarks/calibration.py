@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def steps(graph: Graph, path: Path, sample: int) -> Iterator[tuple[str, ...]]:
     """Yield for patients that no annotation cites, and others, how often the first is right at each step."""
-    labels, found = Labels(graph.ranker, graph.snapshot, lambda: graph.names), groups(graph, path, 10**6)
+    labels, found = Labels.of_graph(graph), groups(graph, path, 10**6)
     unseen = {case.id for case in found["unseen"]}
     cited = [case for case in found["all"] if case.id not in unseen]
     for group, cases in (("uncited", found["unseen"]), ("cited", cited)):
@@ -89,7 +89,7 @@ def steps(graph: Graph, path: Path, sample: int) -> Iterator[tuple[str, ...]]:
 
 def measured(graph: Graph, cases: Path, sample: int) -> tuple[Any, ...]:
     """Return of each part: the first's share at each temperature, if it is right, number of findings, fold, disease."""
-    labels, posterior = Labels(graph.ranker, graph.snapshot, lambda: graph.names), graph.ranker.weights.posterior
+    labels, posterior = Labels.of_graph(graph), graph.ranker.weights.posterior
     chance, rows = random.Random(0), []
     for case in groups(graph, cases, sample)["unseen"]:
         for count in COUNTS:

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def ranks(graph: Graph, path: Path, every: int) -> tuple[dict[str, list[float]], list[str]]:
     """Return the ranks of the cases whose disease the graph describes, by weight, and their diseases."""
-    labels, read = Labels(graph.ranker, graph.snapshot, lambda: graph.names), words_reader(graph)
+    labels, read = Labels.of_graph(graph), words_reader(graph)
     found: dict[str, list[float]] = {name: [] for name in (*map(str, WEIGHTS), "1, no gate")}
     diseases: list[str] = []
     for number, case in enumerate(read_cases(path)):
@@ -70,7 +70,7 @@ def ranks(graph: Graph, path: Path, every: int) -> tuple[dict[str, list[float]],
 
 def heed(graph: Graph, paths: Sequence[Path], every: int) -> None:
     """Print the ranks at each share of words that counts where the gate is closed, and with findings alone."""
-    labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+    labels = Labels.of_graph(graph)
     sets = {path: list(in_words(graph, path, every, labels)) for path in paths}
     print("| words beside telling findings |", " | ".join(path.name.split(".")[0] for path in sets), "|")
     print("|---|" + "---|" * len(sets))

@@ -117,7 +117,7 @@ def measured(graph: Graph, cases: Cases) -> dict[str, Any]:
         graph.ranker,
         graph.snapshot,
         cases,
-        labels=Labels(graph.ranker, graph.snapshot, lambda: graph.names),
+        labels=Labels.of_graph(graph),
         read=words_reader(graph),
     )
 

@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     every = [case for case in read_cases(options.cases) if isinstance(case, Case)]
     cases = every[:: max(1, len(every) // options.sample)][: options.sample]
     with kgdx.open(options.graph) as graph:
-        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+        labels = Labels.of_graph(graph)
         policy = RerankPolicy(candidates=options.candidates, explain=0)
         with serving(by(shuffling)) as server:
             patients = judged(_work(graph, server.url, policy), cases, words_reader(graph), labels)

@@ -64,7 +64,7 @@ def in_words(graph: Graph) -> Floats:
 
 def labelled(graph: Graph) -> Iterator[tuple[Case, list[int], str]]:
     """Yield each patient whose label is a candidate, with the places of the right ones among those with symptoms."""
-    labels, read = Labels(graph.ranker, graph.snapshot, lambda: graph.names), words_reader(graph)
+    labels, read = Labels.of_graph(graph), words_reader(graph)
     place = np.cumsum(in_words(graph)) - 1
     for case in read_cases(DATA / "symptom2disease-dev.jsonl.gz"):
         if isinstance(case, Case):

@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ import kgdx
 from kgdx.case import Case, Failure, read_cases
 from kgdx.cli.batch import Diagnosing
 from kgdx.errors import KgdxError
-from kgdx.evaluate.inquiries import InquiryTask, Setting, arm_of
-from kgdx.evaluate.rank_accuracy import RANKS, RankTask
+from kgdx.evaluate.inquiries import Setting, arm_of, inquiries_on
+from kgdx.evaluate.rank_accuracy import RANKS, ranked_cases
 from kgdx.evaluate.runner import Piece, Shared
 from kgdx.learn.shares import shared
 
@@ -60,9 +61,9 @@ def works(cases: Sequence[Case | Failure]) -> Iterator[tuple[str, Any, Sequence[
     options = {"top": 10, "explain": 0, "policy": None, "case_bank": False}
     yield f"batch, {len(cases)} cases", Diagnosing(options), cases
     ranked: list[Piece] = [(str(number), case, (RANKS,)) for number, case in enumerate(cases)]
-    yield f"evaluate rank, {len(cases)} cases", Shared(RankTask()), ranked
+    yield f"evaluate rank, {len(cases)} cases", Shared(ranked_cases), ranked
     asked = [(key, case, (arm_of("infogain", "named"),)) for key, case, _ in ranked[: len(cases) // 3]]
-    yield f"evaluate inquiry, {len(asked)} patients", Shared(InquiryTask(Setting())), asked
+    yield f"evaluate inquiry, {len(asked)} patients", Shared(partial(inquiries_on, setting=Setting())), asked
 
 
 def timed(results: Iterator[Any]) -> tuple[list[str], float, float]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.schema.model import MATCHES
 
 # term → parent; the tree of tests/data/tiny, with a branch that is no phenotypic abnormality
 TERMS = {
@@ -91,7 +92,10 @@ def tables(
         _annotations("HAS_PHENOTYPE", has),
         _annotations("LACKS_PHENOTYPE", lacks),
         _relation("ASSOCIATED_GENE", "Disease", "Gene", genes),
-        _relation("SAME_AS", "Disease", "Disease", [pair[:2] for pair in same_as], relation=[p[2] for p in same_as]),
+        *(
+            _relation(type, "Disease", "Disease", [pair[:2] for pair in same_as if pair[2] == relation])
+            for relation, type in MATCHES.items()
+        ),
         _relation("DIAGNOSED", "PatientCase", "Disease", [(case[0], case[1]) for case in CASES]),
         _relation("REPORTED_IN", "PatientCase", "Publication", [(case[0], case[2]) for case in CASES]),
         _relation("OBSERVED", "PatientCase", "Phenotype", [(case[0], term) for case in CASES for term in case[3]]),

@@ -433,10 +433,10 @@ def test_a_diagnosis_of_another_graph_is_refused_and_nothing_is_written(own: Pat
         assert graph.diagnose(["HP:0001250"]).candidates
 
 
-def test_saving_waits_for_no_other_reader_and_says_so(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "kgdx.ingest.pipeline.graph_folder.GraphFolder.writing.__wrapped__.__defaults__", (0.0,), raising=True
-    )
+def test_saving_waits_for_no_other_reader_longer_than_set_and_says_so(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGDX_SAVE_WAIT", "0")
     with kgdx.open(own) as graph, kgdx.open(own) as other:
         diagnosis = graph.diagnose(["HP:0001250"])
         with pytest.raises(StoreLockedError):

@@ -33,12 +33,12 @@ COUNTS = {
 RELATIONS = {"HAS_SYMPTOM", "RECOMMEND_TEST", "RECOMMEND_DRUG", "RECOMMEND_CURE", "HAS_COMORBIDITY"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("unified") / "graph"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def report(shared_data: Path, folder: Path) -> BuildReport:
     return kgdx.build(select((), place=shared_data).sources, store=folder)
 

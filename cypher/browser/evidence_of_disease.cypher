@@ -8,7 +8,6 @@ MATCH path = (d:Disease {id: $disease})
 RETURN path
 UNION
 MATCH same = (:Disease {id: $disease})-[:SAME_AS*0..2]-(e:Disease)
-WHERE all(s IN relationships(same) WHERE s.relation = 'exact')
 WITH e, same ORDER BY length(same)
 WITH e, head(collect(same)) AS same
 MATCH (f:Phenotype) WHERE f.id IN $present + $absent

@@ -11,7 +11,7 @@ RETURN path
 UNION
 MATCH (c:PatientCase)-[:HAS_RUN]->(r:Diagnosis {id: $run})-[considered:CONSIDERED]->(d:Disease)
 WHERE considered.rank IN $ranks
-MATCH same = (d)-[:SAME_AS*0..2]-(e:Disease) WHERE all(s IN relationships(same) WHERE s.relation = 'exact')
+MATCH same = (d)-[:SAME_AS*0..2]-(e:Disease)
 WITH c, r, d, e, same ORDER BY length(same)
 WITH c, r, d, e, head(collect(same)) AS same
 MATCH way = (c)-[:OBSERVED|EXCLUDED]->(:Symptom)<-[:HAS_SYMPTOM]-(e)
@@ -25,7 +25,7 @@ RETURN path
 UNION
 MATCH (c:PatientCase)-[:HAS_RUN]->(:Diagnosis {id: $run})-[considered:CONSIDERED]->(d:Disease)
 WHERE considered.rank IN $ranks
-MATCH same = (d)-[:SAME_AS*0..2]-(e:Disease) WHERE all(s IN relationships(same) WHERE s.relation = 'exact')
+MATCH same = (d)-[:SAME_AS*0..2]-(e:Disease)
 WITH c, d, e, same ORDER BY length(same)
 WITH c, d, e, head(collect(same)) AS same
 MATCH (c)-[:OBSERVED|EXCLUDED]->(f:Phenotype)

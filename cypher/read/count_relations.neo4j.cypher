@@ -37,6 +37,12 @@ CALL {
   UNION ALL
   MATCH ()-[r:SAME_AS]->() WITH count(r) AS n RETURN 'SAME_AS' AS name, n
   UNION ALL
+  MATCH ()-[r:BROAD_MATCH]->() WITH count(r) AS n RETURN 'BROAD_MATCH' AS name, n
+  UNION ALL
+  MATCH ()-[r:NARROW_MATCH]->() WITH count(r) AS n RETURN 'NARROW_MATCH' AS name, n
+  UNION ALL
+  MATCH ()-[r:CLOSE_MATCH]->() WITH count(r) AS n RETURN 'CLOSE_MATCH' AS name, n
+  UNION ALL
   MATCH ()-[r:HAS_MEMBER]->() WITH count(r) AS n RETURN 'HAS_MEMBER' AS name, n
   UNION ALL
   MATCH ()-[r:OBSERVED]->() WITH count(r) AS n RETURN 'OBSERVED' AS name, n

@@ -145,3 +145,20 @@ def test_an_instruction_is_learned_kept_and_used(
     assert told["instruction"] == "auto-1" and told["measured"]["auto-1"]["hit1"] == 1.0
     found = json.loads(used.stdout)
     assert found["candidates"][0]["id"] == "DECIPHER:18" and found["reranking"]["digest"] == told["digest"]
+
+
+@pytest.mark.parametrize("how", [("--llm", "m"), ("--policy", "tags", "--llm", "m"), ("--policy", "thought")])
+def test_a_batch_by_a_policy_that_asks_a_model_keeps_to_one_budget(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    plain = [json.loads(line) for line in invoke("batch", batch(tmp_path)).stdout.splitlines()]
+    with serving(lambda body, number: Say("I think that it is a seizure.")) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("KGDX_LLM_MODEL", "m")
+        refused = invoke("batch", batch(tmp_path), *how)
+        assert refused.returncode == 2 and "nothing limits what that costs" in refused.stderr
+        done = invoke("batch", batch(tmp_path), *how, "--max-calls", "2", "--jobs", "2")
+        assert 1 <= len(server.requests) <= 2
+    assert done.returncode == 7 and "a model was asked about 3" in done.stderr  # the last line is no case
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["candidates"][0]["id"] for each in lines[:3]] == [each["candidates"][0]["id"] for each in plain[:3]]

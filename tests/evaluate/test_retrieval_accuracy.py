@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 import small_graph
 from kgdx.case import Case, Failure, Finding
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.kinship import Kinship
-from kgdx.evaluate.labels import Label, Labels
+from kgdx.evaluate.labels import Kinship, Label, Labels
 from kgdx.evaluate.metrics import MISS, gains, hits
 from kgdx.evaluate.retrieval_accuracy import (
     Arm,
@@ -58,16 +57,6 @@ class Comparison:
 
 
 Measure = Callable[..., Comparison]
-
-
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("retrieve") / "snapshot", "f1")
-
-
-@pytest.fixture(scope="module")
-def ranker(snapshot: Snapshot) -> Ranker:
-    return Ranker.open(snapshot)
 
 
 class Ordered:

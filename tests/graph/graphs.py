@@ -18,6 +18,7 @@ import pyarrow as pa
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.tables import ARROW_TYPES
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 
 Row = dict[str, Any]
 LAYERS = 8
@@ -226,10 +227,10 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
     read: Row = {"method": "exact", "matched": "fits", "span": lambda i: AWKWARD[i % 8], "model": "matcher"}
     add("HAS_SYMPTOM", "Disease", "Phenotype", 600, score=score, reference=lambda i: f"text{i % 3}", **read)
     add("HAS_COMORBIDITY", "Disease", "Disease", 3600, score=score)
-    relations = ("exact", "narrower", "broader")
-    add("SAME_AS", "Disease", "Disease", 3600, relation=lambda i: relations[i % 3], method="name", score=score)
-    for edge in graph.of("SAME_AS", "Disease", "Disease")[::3]:
-        edge["evidence"] = ["same name", "same gene"]
+    for type_ in MATCHES.values():
+        add(type_, "Disease", "Disease", 3100, method="name", score=score)
+        for edge in graph.of(type_, "Disease", "Disease")[::3]:
+            edge["evidence"] = ["same name", "same gene"]
     _stated_again(graph)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from graph.graphs import Graph, Row
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 
 Parameters = dict[str, Any]
 #: What the suite writes into the Build node of the graph that the templates read.
@@ -240,15 +241,16 @@ def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
 @oracle("same_as_of_diseases", some_diseases)
 def _(graph: Graph, diseases: list[str]) -> Iterable[Row]:
     known, wanted = graph.index("Disease"), set(diseases)
-    turned = {"narrower": "broader", "broader": "narrower", "exact": "exact"}
-    for edge in graph.of("SAME_AS", "Disease", "Disease"):
-        for one, other, relation in (
-            (edge["start"], edge["end"], turned[edge["relation"]]),
-            (edge["end"], edge["start"], edge["relation"]),
-        ):
-            if one in wanted:
-                head = {"disease": one, "other": other, "name": known[other]["name"], "relation": relation}
-                yield head | pick(edge, "method", "score", "source") | {"evidence": edge.get("evidence", [])}
+    turned = {"narrower": "broader", "broader": "narrower"}
+    for stated, type_ in MATCHES.items():
+        for edge in graph.of(type_, "Disease", "Disease"):
+            for one, other, relation in (
+                (edge["start"], edge["end"], turned.get(stated, stated)),
+                (edge["end"], edge["start"], stated),
+            ):
+                if one in wanted:
+                    head = {"disease": one, "other": other, "name": known[other]["name"], "relation": relation}
+                    yield head | pick(edge, "method", "score", "source") | {"evidence": edge.get("evidence", [])}
 
 
 @oracle("relations_of_disease", lambda g: [{"disease": i} for i in ids(g, "Disease", 0, 7)], ("relation", "label"))

@@ -16,6 +16,7 @@ from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import read
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 
 FILES = {
     "hp": "hp.obo",
@@ -113,9 +114,11 @@ def check_files(every_source: dict[str, str]) -> Callable[..., CheckedTables]:
 
 @pytest.fixture
 def rows() -> Callable[[CheckedTables, str], list[dict[str, object]]]:
-    """Return the rows of a class or relation type of a check's result."""
+    """Return the rows of a class or relation type of a check's result; ``matches`` are those of all four types."""
 
     def of(checked: CheckedTables, name: str) -> list[dict[str, object]]:
+        if name == "matches":
+            return [{**row, "relation": said} for said, type_ in MATCHES.items() for row in of(checked, type_)]
         return [
             row
             for table in checked.tables

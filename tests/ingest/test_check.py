@@ -176,13 +176,15 @@ def test_equal_records_are_merged_and_different_ones_kept() -> None:
 
 
 def test_an_edge_that_is_stated_again_with_other_values_is_refused() -> None:
-    ends = {"start": ["OMIM:1"] * 3, "end": ["OMIM:2"] * 3}
+    ends = {"start": ["OMIM:1"] * 3, "end": ["NCBIGene:2"] * 3}
     checked = run(
-        nodes("Disease", id=["OMIM:1", "OMIM:2"], name=["One", "Two"]),
-        edges("SAME_AS", ("Disease", "Disease"), relation=["exact", "exact", "broader"], score=[0.9, 0.5, 0.9], **ends),
+        nodes("Disease", id=["OMIM:1"], name=["One"]),
+        nodes("Gene", id=["NCBIGene:2"], name=["Two"]),
+        edges("ASSOCIATED_GENE", ("Disease", "Gene"), association=["a", "a", "b"], validation=["x", "y", "x"], **ends),
     )
-    assert [(row["relation"], row["score"]) for row in table(checked, "SAME_AS")] == [("exact", 0.9), ("broader", 0.9)]
-    assert reasons(checked) == ["an earlier record states it with other values (told apart by source, relation)"]
+    found = [(row["association"], row["validation"]) for row in table(checked, "ASSOCIATED_GENE")]
+    assert found == [("a", "x"), ("b", "x")]
+    assert reasons(checked) == ["an earlier record states it with other values (told apart by source, association)"]
 
 
 def test_implied_nodes_are_nobodys_records() -> None:
@@ -207,9 +209,7 @@ def test_a_later_source_fills_what_an_earlier_one_left_open() -> None:
 
 
 def test_nothing_is_its_own_parent_or_its_own_equal() -> None:
-    checked = run(
-        DISEASE, edges("SAME_AS", ("Disease", "Disease"), start=["OMIM:1"], end=["OMIM:1"], relation=["exact"])
-    )
+    checked = run(DISEASE, edges("SAME_AS", ("Disease", "Disease"), start=["OMIM:1"], end=["OMIM:1"]))
     assert reasons(checked) == ["it refers to itself"]
 
 

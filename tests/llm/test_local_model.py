@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from kgdx.errors import LlmError, MissingExtraError
 from kgdx.llm.budget import Budget, Meter
 from kgdx.llm.chat import ChatModel, Completion, Message, Request, Usage, seed_of
 from kgdx.llm.connect import Reasoning, connect
-from kgdx.llm.local_model import LocalModel, _open_end, _Written, decoded, prompt_ids
+from kgdx.llm.local_model import LocalModel, Writing, _open_end, decoded, prompt_ids
 from kgdx.llm.structured import structured
 
 pytestmark = [
@@ -162,6 +163,19 @@ def test_an_answer_of_a_form_is_read_by_its_repair(learned: Path) -> None:
     assert found.mended
 
 
+def test_a_grammar_holds_an_answer_to_its_schema(folder: Path) -> None:
+    require_module("llguidance", "local")
+    names = {"type": "string", "enum": ["gout", "马方"]}
+    codes = {"type": "array", "items": {"type": "integer"}, "maxItems": 2}
+    schema = {"type": "object", "properties": {"disease": names, "codes": codes}, "required": ["disease", "codes"]}
+    for seed in range(3):
+        hot = Request(
+            ASKED.messages, {**schema, "additionalProperties": False}, max_tokens=200, temperature=1.0, seed=seed
+        )
+        found = json.loads(local(folder).ask(hot).text)  # its weights are random
+        assert found["disease"] in names["enum"] and len(found["codes"]) <= 2
+
+
 def test_the_schema_is_put_into_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     model = local(folder)
@@ -278,7 +292,8 @@ def test_what_is_heard_is_the_text_up_to_the_first_stop_string(text: str, stops:
             return "".join(map(chr, ids))
 
     heard: list[str] = []
-    written = _Written(Letters(), stops, heard.append)
+    request = Request(ASKED.messages, stop=tuple(stops))
+    written = Writing(Letters(), request, (), 99, 0, heard.append)
     for letter in text:
         written.add(ord(letter))
         if written.stop is not None:

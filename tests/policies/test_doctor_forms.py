@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from kgdx.case import Status
 from kgdx.episode.wish import MAX_SPOKEN
+from kgdx.llm.structured import parse
 from kgdx.policies.doctor_forms import (
     MOST_DISEASES,
     MOST_ITEMS,
     MOST_LETTERS,
     Hearing,
+    WrittenDifferential,
     WrittenRecord,
     oddities,
-    read_diseases,
-    read_form,
     read_question,
     read_turn,
 )
@@ -46,9 +46,9 @@ WRITTEN = st.text(max_size=300) | JSON.map(json.dumps) | JSON.map(lambda each: f
 @given(WRITTEN)
 def test_no_string_crashes_a_reader(text: str) -> None:
     for read in (
-        lambda: read_form(text, WrittenRecord),
-        lambda: read_form(text, Hearing),
-        lambda: read_diseases(text),
+        lambda: parse(text, WrittenRecord)[0],
+        lambda: parse(text, Hearing)[0],
+        lambda: parse(text, WrittenDifferential)[0].diseases,
         lambda: read_turn(text),
         lambda: read_turn(text, prose=False),
         lambda: read_question(text),
@@ -61,7 +61,7 @@ def test_no_string_crashes_a_reader(text: str) -> None:
 
 @given(WRITTEN)
 def test_what_is_read_is_bounded(text: str) -> None:
-    for read in (lambda: read_form(text, WrittenRecord).present, lambda: read_diseases(text)):
+    for read in (lambda: parse(text, WrittenRecord)[0].present, lambda: parse(text, WrittenDifferential)[0].diseases):
         try:
             items = read()
         except ValueError:
@@ -75,7 +75,7 @@ def test_a_diagnosis_is_only_what_was_stated_as_one(text: str) -> None:
         said = read_turn(text)
     except ValueError:
         return
-    assert len(said.words) <= MAX_SPOKEN and said.words
+    assert len(said.said) <= MAX_SPOKEN and said.said
     if said.doing == "diagnosis":
         assert "diagnosis" in text.casefold()
 
@@ -100,12 +100,12 @@ def test_a_question_can_only_be_asked_by_an_id_that_was_offered(asks: str) -> No
 )
 def test_a_turn_is_read_in_the_forms_that_models_write(text: str, doing: str, words: str) -> None:
     said = read_turn(text)
-    assert (said.doing, said.words) == (doing, words)
+    assert (said.doing, said.said) == (doing, words)
 
 
 def test_a_disease_beside_a_question_is_a_thought_and_no_diagnosis() -> None:
     said = read_turn('{"question": "Any fever?", "diagnosis": "Gout", "differential": ["Pseudogout"]}')
-    assert (said.doing, said.differential) == ("question", ("Gout", "Pseudogout"))
+    assert (said.doing, said.thought_of) == ("question", ("Gout", "Pseudogout"))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_prose_is_put_to_the_patient_only_where_the_doctor_speaks_in_prose() -> 
 
 def test_a_finding_cannot_be_present_and_absent() -> None:
     with pytest.raises(ValueError, match="present and absent"):
-        read_form('{"present": ["Fever"], "absent": ["fever"]}', WrittenRecord)
+        parse('{"present": ["Fever"], "absent": ["fever"]}', WrittenRecord)[0]
 
 
 def test_a_record_is_read_however_its_lists_are_put() -> None:
@@ -135,26 +135,26 @@ def test_a_record_is_read_however_its_lists_are_put() -> None:
         "examinations": {"ECG": "normal"},
         "history": [{"name": "asthma"}, 7, "none"],
     }
-    read = read_form(json.dumps(record), WrittenRecord)
+    read = parse(json.dumps(record), WrittenRecord)[0]
     assert (read.present, read.absent, read.history) == (("fever",), (), ("asthma",))
     assert [(each.name, each.result) for each in read.examinations] == [("ECG", "normal")]
 
 
 def test_endless_lists_are_cut() -> None:
     names = json.dumps({"diseases": [f"disease {number}" for number in range(5_000)]})
-    assert len(read_diseases(names)) == MOST_DISEASES
+    assert len(parse(names, WrittenDifferential)[0].diseases) == MOST_DISEASES
 
 
 @pytest.mark.parametrize(
     ("status", "read"), [("yes", Status.PRESENT), ("Denied", Status.ABSENT), (False, Status.ABSENT)]
 )
 def test_a_status_is_read_in_a_models_words(status: object, read: Status) -> None:
-    assert read_form(json.dumps({"status": status}), Hearing).status is read
+    assert parse(json.dumps({"status": status}), Hearing)[0].status is read
 
 
 def test_a_hearing_without_a_status_hears_nothing() -> None:
     with pytest.raises(ValueError, match="status"):
-        read_form('{"status": "perhaps so", "present": ["fever"]}', Hearing)
+        parse('{"status": "perhaps so", "present": ["fever"]}', Hearing)[0]
 
 
 @pytest.mark.parametrize(

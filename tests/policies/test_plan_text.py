@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kgdx.actions import ACTIONS, GetDrug, Resolved
 from kgdx.errors import UsageError
-from kgdx.policies.plan_text import action_key, document, judge, plan_schema, read_plan, shown
+from kgdx.llm.structured import parse
+from kgdx.policies.plan_text import WrittenPlan, action_key, document, judge, plan_schema, shown
 
 DRUG = {"action": "get_drug", "diseases": ["flu"]}
 PLAN = json.dumps({"thought": "drugs", "actions": [DRUG]})
@@ -32,12 +33,12 @@ PLAN = json.dumps({"thought": "drugs", "actions": [DRUG]})
     ],
 )
 def test_a_plan_is_read_however_it_is_wrapped(text: str) -> None:
-    assert document(read_plan(text).items[0]) == DRUG
+    assert document(parse(text, WrittenPlan)[0].items[0]) == DRUG
 
 
 @pytest.mark.parametrize("text", ["[]", '{"actions": []}', '{"thought": "enough", "actions": []}', "```json\n[]\n```"])
 def test_an_empty_list_is_a_plan(text: str) -> None:
-    assert read_plan(text).items == ()
+    assert parse(text, WrittenPlan)[0].items == ()
 
 
 @pytest.mark.parametrize(
@@ -56,14 +57,14 @@ def test_an_empty_list_is_a_plan(text: str) -> None:
 )
 def test_what_is_no_plan_is_said_without_its_words(text: str) -> None:
     with pytest.raises(ValueError, match=r"no JSON|nested|longer") as caught:
-        read_plan(text)
+        parse(text, WrittenPlan)[0]
     assert "drug" not in str(caught.value)
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        reading = read_plan(text)
+        reading = parse(text, WrittenPlan)[0]
     except ValueError:
         return
     judge(reading.items, ACTIONS, (), (), 8)
@@ -81,10 +82,10 @@ named = st.fixed_dictionaries(
 
 @given(st.lists(json_values | named, max_size=12))
 def test_any_json_is_judged(items: list[Any]) -> None:
-    judged = judge(items, ACTIONS, (), (), 4)
-    assert len(judged.actions) <= 4
-    assert len(judged.refused) <= 5
-    assert len({action_key(action) for action in judged.actions}) == len(judged.actions)
+    actions, refused = judge(items, ACTIONS, (), (), 4)
+    assert len(actions) <= 4
+    assert len(refused) <= 5
+    assert len({action_key(action) for action in actions}) == len(actions)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +98,8 @@ def test_any_json_is_judged(items: list[Any]) -> None:
     ],
 )
 def test_fields_are_found_where_models_put_them(item: dict[str, Any]) -> None:
-    judged = judge([item], ACTIONS, (), (), 8)
-    assert [type(action) for action in judged.actions] == [GetDrug] or judged.refused
+    actions, refused = judge([item], ACTIONS, (), (), 8)
+    assert [type(action) for action in actions] == [GetDrug] or refused
 
 
 def test_a_function_call_is_an_action() -> None:
@@ -113,14 +114,14 @@ def test_an_item_that_is_no_action_is_refused(item: Any) -> None:
 
 def test_ten_thousand_actions_are_cut_off_and_counted() -> None:
     items = [{"action": "get_drug", "diseases": [f"d{number}"]} for number in range(10_000)]
-    judged = judge(items, ACTIONS, (), (), 8)
-    assert len(judged.actions) == 8
-    assert judged.refused == ("9,992 of 10,000 actions are left out: at most 8 a round",)
+    actions, refused = judge(items, ACTIONS, (), (), 8)
+    assert len(actions) == 8
+    assert refused == ("9,992 of 10,000 actions are left out: at most 8 a round",)
 
 
 def test_ten_thousand_wrong_actions_are_not_told_one_by_one() -> None:
-    judged = judge([{"action": f"x{number}"} for number in range(10_000)], ACTIONS, (), (), 8)
-    assert (judged.actions, len(judged.refused)) == ((), 9)
+    actions, refused = judge([{"action": f"x{number}"} for number in range(10_000)], ACTIONS, (), (), 8)
+    assert (actions, len(refused)) == ((), 9)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_ten_thousand_wrong_actions_are_not_told_one_by_one() -> None:
     ],
 )
 def test_what_does_not_fit_is_told_in_one_line(item: dict[str, Any], reason: str) -> None:
-    (refused,) = judge([item], ACTIONS, (), (), 8).refused
+    _, (refused,) = judge([item], ACTIONS, (), (), 8)
     assert refused.startswith(reason)
     assert len(refused) <= 300
 
@@ -145,9 +146,9 @@ def test_the_same_action_by_another_name_of_the_disease_is_the_same() -> None:
         {"action": "get_drug", "diseases": ["influenza"]},
         {"action": "get_drug", "diseases": ["influenza"], "limit": 3},
     ]
-    judged = judge(items, ACTIONS, before, known, 8)
-    assert [action.parameters()["limit"] for action in judged.actions] == [3]
-    assert "run already" in judged.refused[0]
+    actions, refused = judge(items, ACTIONS, before, known, 8)
+    assert [action.parameters()["limit"] for action in actions] == [3]
+    assert "run already" in refused[0]
 
 
 def test_the_schema_holds_every_action_once_with_the_fields_that_it_is_planned_with() -> None:
@@ -170,8 +171,8 @@ half = st.text(alphabet=st.sampled_from(["\ud800", "\udfff", "a", "咳", "\x1b",
 @given(half, half)
 def test_half_characters_in_a_plan_do_not_reach_the_graph(thought: str, name: str) -> None:
     written = json.dumps({"thought": thought, "actions": [{"action": "get_drug", "diseases": [name], name: name}]})
-    reading = read_plan(written)
-    judged = judge(reading.items, ACTIONS, (), (), 8)
-    for text in (reading.thought, json.dumps(reading.items, ensure_ascii=False), *judged.refused):
+    reading = parse(written, WrittenPlan)[0]
+    actions, refused = judge(reading.items, ACTIONS, (), (), 8)
+    for text in (reading.thought, json.dumps(reading.items, ensure_ascii=False), *refused):
         text.encode("utf-8")
-    assert all(str(action.parameters()).encode("utf-8") for action in judged.actions)
+    assert all(str(action.parameters()).encode("utf-8") for action in actions)

@@ -15,8 +15,9 @@ from kgdx.case import Case
 from kgdx.episode import State
 from kgdx.episode.operations import Operations
 from kgdx.episode.wish import Action, wish_of
+from kgdx.policies.permutation import expected_tokens
 from kgdx.policies.thought_prompts import answer_messages, direct_messages, thought_messages
-from kgdx.policies.thought_reading import FitPassages, chosen, diseases_in, reasons, tokens_in
+from kgdx.policies.thought_reading import FitPassages, chosen, diseases_in, reasons
 from kgdx.results.cited import EvidenceItem
 
 OPTIONS = {"A": "FBN1", "B": "TP53"}
@@ -45,7 +46,7 @@ def test_what_fits_never_takes_more_than_the_budget_and_is_never_nothing(found: 
     order = [each.id for each in found]
     assert [order.index(each.id) for each in fit.passages] == sorted(order.index(each.id) for each in fit.passages)
     if not fit.cut:
-        assert sum(tokens_in(f"{each.title} {each.text}") for each in fit.passages) == fit.tokens
+        assert sum(expected_tokens(f"{each.title} {each.text}") for each in fit.passages) == fit.tokens
 
 
 def test_a_passage_without_room_is_passed_over_and_later_searches_come_first() -> None:

@@ -51,41 +51,34 @@ def tokenizer(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return AutoTokenizer.from_pretrained(made(tmp_path_factory.mktemp("model"), torch))
 
 
-class Reciter:
+def Reciter(torch: Any, tokenizer: Any, parts: list[str]) -> Any:
     """A network that writes a script, one token after the other, behind as many acts as its text has."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers.modeling_outputs import CausalLMOutputWithPast
 
-    training, device = False, "cpu"
-    config = SimpleNamespace(max_position_embeddings=None)
-    generation_config = SimpleNamespace(eos_token_id=1)
+    class Reciting(LlamaForCausalLM):
+        def prepare_inputs_for_generation(self, input_ids: Any, attention_mask: Any = None, **_: Any) -> Any:
+            return {"input_ids": input_ids, "attention_mask": attention_mask}
 
-    def __init__(self, torch: Any, tokenizer: Any, parts: list[str]) -> None:
-        self.torch, self.tokenizer, self.parts = torch, tokenizer, parts
+        def forward(self, input_ids: Any, attention_mask: Any = None, **_: Any) -> Any:
+            attention_mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+            logits = torch.zeros(len(input_ids), 1, len(tokenizer))
+            for row, (ids, mask) in enumerate(zip(input_ids, attention_mask, strict=True)):
+                text = decoded(tokenizer, ids[mask.bool()].tolist())
+                logits[row, 0, following(text.partition("<assistant>")[2])] = 100.0
+            return CausalLMOutputWithPast(logits=logits)
 
-    def eval(self) -> None: ...
-
-    def train(self, mode: bool) -> None: ...
-
-    def __call__(self, input_ids: Any, attention_mask: Any, past_key_values: Any = None, **_: Any) -> Any:
-        new = [
-            decoded(self.tokenizer, ids[mask[-len(ids) :].bool()].tolist())
-            for ids, mask in zip(input_ids, attention_mask, strict=True)
-        ]
-        texts = new if past_key_values is None else [a + b for a, b in zip(past_key_values, new, strict=True)]
-        logits = self.torch.zeros(len(texts), 1, len(self.tokenizer))
-        for row, text in enumerate(texts):
-            logits[row, 0, self._next(text.partition("<assistant>")[2])] = 100.0
-        return SimpleNamespace(logits=logits, past_key_values=texts)
-
-    def _next(self, text: str) -> int:
-        for part in self.parts:
+    def following(text: str) -> int:
+        for part in parts:
             if not text.startswith(part):
-                return self._token(part[len(text) :]) if part.startswith(text) else 1
+                left = tokenizer(part[len(text) :], add_special_tokens=False)["input_ids"]
+                return int(left[0]) if part.startswith(text) else 1
             block = re.match(r"\n<(\w+)>.*?</\1>\n", text[len(part) :], re.DOTALL)
             text = text[len(part) + (block.end() if block else 0) :]
         return 1
 
-    def _token(self, rest: str) -> int:
-        return int(self.tokenizer(rest, add_special_tokens=False)["input_ids"][0])
+    small = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    return Reciting(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=100_000, eos_token_id=1, **small))
 
 
 def trainer(model: Any, tokenizer: Any, temperature: float = 0.0) -> Any:

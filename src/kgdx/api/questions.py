@@ -19,7 +19,6 @@ from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
 from kgdx.episode.world import World
 from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
-from kgdx.results.cited import ChosenOption, CitedText
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -108,6 +107,7 @@ def ask(
     }
     chooser = make_policy(policy, **settings) if isinstance(policy, str) else policy
     able(chooser, "answers", model)
+    chooser = chooser.suited(graph)
     options = offered(question, how.get("options"), chooser)
     world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()
@@ -303,6 +303,7 @@ def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answe
     """
     from kgdx.answer.cited_answer import Answer
     from kgdx.answer.evidence_pack import pack
+    from kgdx.results.cited import ChosenOption, CitedText
 
     state = episode.state
     ranking, chosen = ranking_of(state), state.get(OptionChosen)

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.reading import Rank
 from kgdx.answer.artifacts import Ranked, Reranked
 from kgdx.api.questions import within, world_of
 from kgdx.case import Case
 from kgdx.episode.loop import Episode, advance, begin, perform, run_many
+from kgdx.episode.policy import Policy
 from kgdx.episode.state import ArtifactEntry, Limits, State
 from kgdx.episode.wish import AskModel
 from kgdx.errors import KgdxError, UsageError
@@ -66,13 +67,13 @@ class Estimate:
         return f"about {self.calls:,} requests for {self.patients:,} {self.what}: {tokens} {money}"
 
 
-class Reranker:
-    """Re-ranks patients with one model.
+class PatientsAsked:
+    """Diagnoses patients by a policy that asks a model, many at the same time and within one budget.
 
     Args:
         graph: The open graph.
         model: A language model, or the name of one at the endpoint that is set.
-        policy: How it re-ranks.
+        policy: Who chooses the steps.
         budget: What all patients together may cost: calls, tokens, cost, seconds. A model that is handed over ready
             has its own.
         concurrency: Patients under way at the same time.
@@ -83,24 +84,14 @@ class Reranker:
         self,
         graph: Graph,
         model: ChatModel | str | None,
-        policy: RerankPolicy | None = None,
+        policy: Policy,
         *,
         budget: Limits | None = None,
         concurrency: int = CONCURRENCY,
         seed: int = 0,
     ) -> None:
-        self.graph, self.policy, self.seed, self.concurrency = graph, policy or RerankPolicy(), seed, concurrency
-        self.world = world_of(graph, self.policy, model, budget or Limits())
-
-    def instructed(self, by: Instruction) -> Reranker:
-        """Return one that shares model and budget, and re-ranks by another instruction."""
-        other = copy(self)
-        other.policy = self.policy.model_copy(update={"prompt": by})
-        return other
-
-    @property
-    def prices(self) -> Prices:
-        return self.world.prices
+        self.graph, self.chooser, self.seed, self.concurrency = graph, policy.suited(graph), seed, concurrency
+        self.world = world_of(graph, policy, model, budget or Limits())
 
     @property
     def chunk(self) -> int:
@@ -111,12 +102,46 @@ class Reranker:
         waiting = iter(cases)
         while some := list(islice(waiting, self.chunk)):
             begun = [self._begun(each) for each in some]
-            episodes = iter(self._run([each for each in begun if isinstance(each, State)], self.policy))
+            episodes = iter(self._run([each for each in begun if isinstance(each, State)], self.chooser))
             for each in begun:
                 try:
                     yield self.graph.diagnosis(next(episodes)) if isinstance(each, State) else each
                 except KgdxError as error:
                     yield error
+
+    def _begun(self, case: Case) -> State | KgdxError:
+        try:
+            return self._start(self.graph.case(case).identified())
+        except KgdxError as error:
+            return error
+
+    def _start(self, case: Case) -> State:
+        fingerprint = self.graph.fingerprint
+        return begin(case, self.chooser, seed=self.seed, limits=within(None), fingerprint=fingerprint)
+
+    def _run(self, starts: Sequence[State], policy: Policy) -> list[Episode]:
+        work = run_many(self.world, starts, policy, concurrency=self.concurrency)
+        return asyncio.run_coroutine_threadsafe(work, private_loop()).result()
+
+
+class Reranker(PatientsAsked):
+    """Re-ranks patients with one model."""
+
+    def __init__(
+        self, graph: Graph, model: ChatModel | str | None, policy: RerankPolicy | None = None, **how: Any
+    ) -> None:
+        self.policy = policy or RerankPolicy()
+        super().__init__(graph, model, self.policy, **how)
+
+    def instructed(self, by: Instruction) -> Reranker:
+        """Return one that shares model and budget, and re-ranks by another instruction."""
+        other = copy(self)
+        other.policy = other.chooser = self.policy.model_copy(update={"prompt": by})
+        return other
+
+    @property
+    def prices(self) -> Prices:
+        return self.world.prices
 
     def order(self, given: Sequence[tuple[Case, Ranking]]) -> list[Reranked]:
         """Return the model's orders of rankings that are made already, by whatever method.
@@ -178,20 +203,6 @@ class Reranker:
             after = perform(self.world, state, wish)
             assert after is not None
             state = after
-
-    def _begun(self, case: Case) -> State | KgdxError:
-        try:
-            return self._start(self.graph.case(case).identified())
-        except KgdxError as error:
-            return error
-
-    def _start(self, case: Case) -> State:
-        fingerprint = self.graph.fingerprint
-        return begin(case, self.policy, seed=self.seed, limits=within(None), fingerprint=fingerprint)
-
-    def _run(self, starts: Sequence[State], policy: RerankPolicy) -> list[Episode]:
-        work = run_many(self.world, starts, policy, concurrency=self.concurrency)
-        return asyncio.run_coroutine_threadsafe(work, private_loop()).result()
 
 
 def given_ranking(state: State, ranking: Ranking) -> State:

@@ -21,6 +21,7 @@ from kgdx.files.private import private_file
 if TYPE_CHECKING:
     from kgdx.actions import Diagnosis
     from kgdx.api import Graph
+    from kgdx.api.reranking import PatientsAsked
     from kgdx.case import Case, Failure
     from kgdx.errors import KgdxError
 
@@ -40,6 +41,10 @@ class Many:
         int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
     ] = 0
     policy: Policy = None
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
+    ] = None
     case_bank: CaseBank = None
 
 
@@ -67,18 +72,21 @@ def batch(
 
     source, total = inputs.many(cases), inputs.lines(cases)
     options = {"top": many.top, "explain": many.explain, "policy": many.policy, "case_bank": many.case_bank}
-    chosen = rerank.policy(top=many.top, explain=many.explain, case_bank=many.case_bank, others=(many.policy,))
-    announce(store, rerank.rerank, many.policy)
+    chosen = rerank.policy(top=many.top, explain=many.explain, case_bank=many.case_bank, others=(many.policy, many.llm))
+    asks = announce(store, rerank.rerank or many.llm, many.policy)
     done = failed = 0
     with inputs.graph(store, encoder=encoder) as graph, output.progress_bar("cases", total) as advance:
-        if many.case_bank:
-            graph.bank.size  # noqa: B018 - without patients the whole batch fails, not each of its cases
-        if chosen is None:
+        # without these the whole batch fails, not each of its cases
+        graph.bank.size if many.case_bank else graph.snapshot  # noqa: B018
+        if not asks:
             lines: Iterator[Result] = sharing.out(Diagnosing(options), source, graph, total=total, encoder=encoder)
         else:
-            sharing.refuse_ray("--rerank")
-            ranked = reranked(rerank.reranker(graph, chosen, budget, sharing.jobs), source, total, budget)
-            lines = starmap(outcome, ranked)
+            sharing.refuse_ray("--rerank, --llm and policies that ask a model")
+            if chosen is not None:
+                work: PatientsAsked = rerank.reranker(graph, chosen, budget, sharing.jobs)
+            else:
+                work = planned(graph, many, budget, sharing.jobs)
+            lines = starmap(outcome, reranked(work, source, total, budget))
         target = sys.stdout if to is None else private_file(to).open("w", encoding="utf-8")
         try:
             for line, wrong in lines:
@@ -93,6 +101,20 @@ def batch(
     output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))
     if failed:
         raise typer.Exit(FAILED_CASES)
+
+
+def planned(graph: Graph, many: Many, budget: BudgetOptions, jobs: int | None) -> PatientsAsked:
+    """Return what diagnoses the cases by a policy that asks a model; one budget holds for all of them."""
+    from kgdx.api.questions import able
+    from kgdx.api.reranking import PatientsAsked
+    from kgdx.episode.policy import default_policy, make_policy
+
+    wanted = {} if many.case_bank is None else {"case_bank": many.case_bank}
+    name = many.policy or default_policy("diagnoses", models=True)
+    policy = make_policy(name, wanted, top=many.top, explain=min(many.explain, many.top))
+    able(policy, "diagnoses", many.llm)
+    at_once = jobs or graph.settings.llm(many.llm).concurrency
+    return PatientsAsked(graph, many.llm, policy, budget=budget.limits(), concurrency=at_once)
 
 
 Result = tuple[str, bool]

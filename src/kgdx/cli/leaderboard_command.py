@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
-    from kgdx.evaluate.contenders import Board
     from kgdx.evaluate.leaderboard import Leaderboard
-    from kgdx.evaluate.runner import Measure
 
 WIDTH = 100
 """Columns of the table."""
@@ -97,7 +96,7 @@ def leaderboard(
             **{"known": patients.known, "questions": methods.questions, "seed": patients.seed, "llm": methods.llm},
         }
         with kept(patients.out, about, given) as journal, options.progress_bar("patients", len(run.ids)) as advance:
-            task = LeaderboardTask(tuple(given), methods, patients)
+            task = partial(_leaderboard, given=tuple(given), methods=methods, patients=patients)
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
             result = run.run(runner)
             finish(patients.out, runner.records, result)
@@ -108,60 +107,30 @@ def leaderboard(
         page_files.write(html, lambda: leaderboard_page(result), force=force)
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderboardTask:
-    """Has contenders meet patients.
-
-    Attributes:
-        given: All patients.
-        methods: Who meets them.
-        patients: What is known of them.
-    """
-
-    given: tuple[Case | Failure, ...]
-    methods: MethodOptions
-    patients: ContestOptions
-
-    def on(self, graph: Graph) -> Measure:
-        return _leaderboard(graph, self.given, self.methods, self.patients, BudgetOptions())
-
-
 def _leaderboard(
     graph: Graph,
     given: Sequence[Case | Failure],
     methods: MethodOptions,
     patients: ContestOptions,
-    budget: BudgetOptions,
+    budget: BudgetOptions | None = None,
     split: str = "",
 ) -> Leaderboard:
-    from kgdx.evaluate.contenders import choose
-    from kgdx.evaluate.leaderboard import Leaderboard
-
-    board = replace(_board(graph, given, methods, patients, budget), split=split)
-    return Leaderboard(board, choose(board, listed(methods.methods)))
-
-
-def _board(
-    graph: Graph,
-    given: Sequence[Case | Failure],
-    methods: MethodOptions,
-    patients: ContestOptions,
-    budget: BudgetOptions,
-) -> Board:
-    from kgdx.evaluate.contenders import Board
+    """The contenders and the patients; other processes, which are given no budget, ask no model."""
+    from kgdx.evaluate.contenders import Board, choose
     from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.leaderboard import Leaderboard
     from kgdx.learn.recorded_cases import LIMITS, RecordedCases
 
     limits = replace(LIMITS, steps=10_000, stagnation=10_000)
     ward = RecordedCases.of(graph, given, known=_known(patients.known), seed=patients.seed, limits=limits)
-    board = Board(graph, ward, Labels(graph.ranker, graph.snapshot, lambda: graph.names), methods.questions)
-    if methods.llm is None:
-        return board
-    from kgdx.api.questions import connected
+    board = Board(graph, ward, Labels.of_graph(graph), methods.questions, split=split)
+    if methods.llm is not None and budget is not None:
+        from kgdx.api.questions import connected
 
-    require_budget(budget, graph.settings)
-    model, prices = connected(graph.settings, methods.llm, budget.limits())
-    return replace(board, model=model, prices=prices)
+        require_budget(budget, graph.settings)
+        model, prices = connected(graph.settings, methods.llm, budget.limits())
+        board = replace(board, model=model, prices=prices)
+    return Leaderboard(board, choose(board, listed(methods.methods)))
 
 
 def _known(given: str) -> int | None:

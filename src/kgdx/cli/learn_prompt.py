@@ -48,7 +48,7 @@ def prompt(
         at_once = graph.settings.llm(llm).concurrency
         policy = RerankPolicy(candidates=top, explain=0)
         work = Reranker(graph, llm, policy, budget=budget.limits(), concurrency=at_once, seed=seed)
-        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
+        labels = Labels.of_graph(graph)
         patients = search.judged(work, given, words_reader(graph), labels)
         search.halves(patients, seed)  # before anything is paid for
         tried = len(names()) + variants

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,14 +91,14 @@ def rank(
     Phenopackets, JSON lines {"id", "text"|"phrases"|"observed", "excluded", "diseases"}, tables, DDXPlus, OSCE cases,
     dialogues (DX, IMCS21). An id, an exact cross-reference or a name of a disease counts. A case that fails is a miss.
     """
-    from kgdx.evaluate.rank_accuracy import RANKS, RankTask, rank_figures
+    from kgdx.evaluate.rank_accuracy import RANKS, rank_figures, ranked_cases
     from kgdx.evaluate.runner import Runner, numbered
     from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-    source, task = held_out_of(split, inputs.many(cases, known.value)), RankTask(bool(case_bank))
+    source, task = held_out_of(split, inputs.many(cases, known.value)), partial(ranked_cases, case_bank=bool(case_bank))
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
-        records = runner.run(numbered(source), [RANKS], None if sharing.shares else task.on(graph))
+        records = runner.run(numbered(source), [RANKS], None if sharing.shares else task(graph))
         result = rank_figures(records, graph.ranker.model.columns.size)
     show(result, as_json, rank_accuracy)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +84,7 @@ def inquiry(
     infogain,degree --answers bare,named
     """
     from kgdx.cli import page_files
-    from kgdx.evaluate.inquiries import InquiryTask, checked_selectors, evaluate_inquiry, sampled
+    from kgdx.evaluate.inquiries import checked_selectors, evaluate_inquiry, inquiries_on, sampled
     from kgdx.evaluate.runner import Runner, finish, kept
     from kgdx.render.terminal.inquiry_text import inquiry_figures
 
@@ -93,12 +94,12 @@ def inquiry(
     if patients.sample is not None:
         given = sampled(given, patients.sample, patients.seed)
     with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
-        task = InquiryTask(setting)
+        task = partial(inquiries_on, setting=setting)
         about = {"graph": graph.fingerprint, "selectors": selectors, "answers": answers, "setting": asdict(setting)}
         checked_selectors(selectors)
         with kept(written.out, about, given) as journal:
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=2))
-            result = evaluate_inquiry(task.on(graph), given, selectors, answers, runner)
+            result = evaluate_inquiry(task(graph), given, selectors, answers, runner)
             finish(written.out, runner.records, result)
     show(result, as_json, inquiry_figures)
     _draw(written, result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
     from kgdx.evaluate.retrieval_accuracy import Arm, RetrievedCases
-    from kgdx.evaluate.runner import Measure
 
 ALL = "all"
 
@@ -107,7 +107,7 @@ def retrieve(
     with inputs.graph(store) as graph:
         chosen, not_run = _arms(arms, graph)
         chosen += _reordered(chosen[0], arms, layer_two, budget, graph)
-        measured = _measured(arms, chosen, graph)
+        measured = _measured(graph, arms, chosen)
         at = accuracy.checked_at(arms.at, measured.size)
         _announce(chosen, given)
         about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
@@ -115,7 +115,7 @@ def retrieve(
         with kept(written.out, about, given) as journal, options.progress_bar("patients", len(given)) as advance:
             runner = Runner(journal, _at_once(layer_two, sharing, graph), advance)
             if not layer_two.rerank:
-                runner.through = through(sharing, RetrievalTask(arms), graph, share=4)
+                runner.through = through(sharing, partial(_measured, wanted=arms), graph, share=4)
             records = runner.run(numbered(given), names, measured)
             runner.check()
             not_run |= {name: str(error) for name, error in runner.not_run.items()}
@@ -136,24 +136,15 @@ def _at_once(layer_two: RerankArmOptions, sharing: Sharing, graph: Graph) -> int
     return sharing.jobs or max(graph.settings.llm(name).concurrency for name in listed(layer_two.rerank))
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalTask:
-    """Ranks cases by arms that re-order nothing."""
-
-    arms: ArmOptions
-
-    def on(self, graph: Graph) -> Measure:
-        return _measured(self.arms, _arms(self.arms, graph)[0], graph)
-
-
-def _measured(wanted: ArmOptions, chosen: Sequence[Arm], graph: Graph) -> RetrievedCases:
+def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = None) -> RetrievedCases:
+    """What ranks cases by arms; by default those that re-order nothing."""
     from kgdx.evaluate.labels import Labels
     from kgdx.evaluate.retrieval_accuracy import RetrievedCases, of_source
     from kgdx.evaluate.words_reader import words_reader
 
     among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
-    labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
-    return RetrievedCases(chosen, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
+    arms, labels = _arms(wanted, graph)[0] if chosen is None else chosen, Labels.of_graph(graph)
+    return RetrievedCases(arms, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
 
 
 def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:

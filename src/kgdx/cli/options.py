@@ -150,16 +150,17 @@ class Model(BudgetOptions):
     rounds: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Most plans of the model.")] = 5
 
 
-def announce(store: str | None, model: str | None, policy: str | None) -> None:
-    """Say who is asked, before anything is sent; nothing where no model is."""
+def announce(store: str | None, model: str | None, policy: str | None) -> bool:
+    """Say who is asked, before anything is sent; return whether a model is."""
     from kgdx.episode.policy import POLICIES
 
     if model is None and (policy is None or not POLICIES.get(policy.partition(":")[0]).capabilities.models):
-        return
+        return False
     from kgdx.config import Settings
     from kgdx.llm.connect import described
 
     remark(f"asking {described(Settings.load(store).llm(model))}")
+    return True
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

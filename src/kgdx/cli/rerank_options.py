@@ -15,7 +15,7 @@ from kgdx.cli.options import BudgetOptions, remark
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis
     from kgdx.api import Graph
-    from kgdx.api.reranking import Reranker
+    from kgdx.api.reranking import PatientsAsked, Reranker
     from kgdx.case import Case, Failure
     from kgdx.config import Settings
     from kgdx.errors import KgdxError
@@ -80,11 +80,11 @@ class Rerank:
 
 
 def reranked(
-    work: Reranker, given: Iterable[Case | Failure], total: int | None, budget: BudgetOptions
+    work: PatientsAsked, given: Iterable[Case | Failure], total: int | None, budget: BudgetOptions
 ) -> Iterator[tuple[Case | Failure, Diagnosis | KgdxError | None]]:
-    """Yield each case of a batch with what came of it, in their order; says before what it will take, and then did."""
+    """Yield each case of a batch with what came of it, in their order; says what it took, and of re-ranking before."""
     from kgdx.answer.diagnosis import Diagnosis
-    from kgdx.api.reranking import SAMPLE
+    from kgdx.api.reranking import SAMPLE, Reranker
     from kgdx.case import Failure
     from kgdx.episode.segment import add_spent
     from kgdx.llm.budget import Spent
@@ -94,8 +94,9 @@ def reranked(
     waiting = iter(given)
     first = list(islice(waiting, SAMPLE))
     some = [each for each in first if not isinstance(each, Failure)]
-    patients = "" if total is not None or len(first) < SAMPLE else "for the first patients alone: "
-    remark(f"{patients}{work.estimate(some, total or len(some))}")
+    if isinstance(work, Reranker):
+        patients = "" if total is not None or len(first) < SAMPLE else "for the first patients alone: "
+        remark(f"{patients}{work.estimate(some, total or len(some))}")
     waiting = chain(first, waiting)
     spent, done, stands = Spent(), 0, 0
     while chunk := list(islice(waiting, work.chunk)):
@@ -106,7 +107,8 @@ def reranked(
                 spent, done = reduce(add_spent, made.trace, spent), done + 1
                 stands += made.reranking is None or made.reranking.stands
             yield each, made
-    remark(f"re-ranked {done - stands:,} of {done:,}{taken(spent.to_dict())}")
+    told = f"re-ranked {done - stands:,} of" if isinstance(work, Reranker) else "a model was asked about"
+    remark(f"{told} {done:,}{taken(spent.to_dict())}")
 
 
 def require_budget(budget: BudgetOptions, settings: Settings) -> None:

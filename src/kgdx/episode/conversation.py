@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgdx.episode.segment import Author, Kind, Segment
-from kgdx.episode.tag_protocol import RolloutSpan, joined, left_open
 from kgdx.llm.chat import Completion, Message, Prices, Request, Tokens, seed_of, sound
 
 if TYPE_CHECKING:
     from kgdx.episode.state import State
+    from kgdx.episode.tag_protocol import RolloutSpan
     from kgdx.episode.wish import AskModel
 
 
@@ -77,6 +77,8 @@ def spans(log: Sequence[Segment]) -> list[RolloutSpan]:
 
     A stop string is the model's: it wrote that, although its answer ends before.
     """
+    from kgdx.episode.tag_protocol import RolloutSpan, joined
+
     found: list[RolloutSpan] = []
     stop = ""
     for each in exchanges(log):
@@ -94,6 +96,8 @@ def stopped(said: Exchange) -> str:
     """Return the stop string that ended an answer; of an endpoint that does not tell, the tag that it left open."""
     if said.result is None or said.failed or said.result.data.get("finish_reason") == "length":
         return ""
+    from kgdx.episode.tag_protocol import left_open
+
     told = said.result.data.get("stop")
     return str(told) if told else left_open(said.text) * bool(said.wish.data["stop"])
 

@@ -60,9 +60,6 @@ class Episode:
         return self.reason == "waiting"
 
 
-# -- the pure core
-
-
 def begin(
     case: Case,
     policy: Policy,
@@ -216,9 +213,6 @@ def answered(state: State, reply: Reply) -> State:
     data |= {"skipped": True} if reply.skipped else {}
     data |= {"remarks": list(reply.remarks)} if reply.remarks else {}
     return state.add(Segment(Author.PATIENT, Kind.RESULT, asked.name, data, words), case=reply.heard(state.case, asked))
-
-
-# -- the world
 
 
 def act(world: World, state: State, wish: Action) -> Done:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgdx.answer.cited_answer import Answer
 from kgdx.errors import ConfigError, KgdxError, LlmError, MissingExtraError, StoreError, UsageError
 from kgdx.evaluate.judges import Judge
+from kgdx.evaluate.metrics import MARGIN, compare
 from kgdx.evaluate.model_use import ModelUsage
-from kgdx.evaluate.paired import MARGIN, compare
 from kgdx.evaluate.question_sets import BenchmarkQuestion, set_digest
 from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.graph.protocol import Row
@@ -40,13 +40,7 @@ TEMPLATE = "template"
 
 @dataclass(frozen=True, slots=True)
 class GraphAnswer:
-    """An answer with the graph.
-
-    Attributes:
-        text: The answer, with its marks.
-        facts: What is known of it beside the text, as JSON values: rounds, citations, why it ended.
-        error: Why it is none, in which case the text does not count.
-    """
+    """An answer with its marks, and what is known of it as JSON values; where there is an error, it is none."""
 
     text: str
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -59,25 +53,13 @@ WithGraph = Callable[[BenchmarkQuestion, ChatModel], GraphAnswer]
 
 @dataclass(slots=True)
 class PairedEvaluation:
-    """Compares answers with and without a graph.
-
-    Attributes:
-        model: Who answers, in both arms.
-        with_graph: How it answers with the graph.
-        judge: Who scores; ``None`` to make the answers alone.
-        about: What else the answers depend on, such as the graph's fingerprint; part of what must not change.
-        prices: Of a million tokens that the model reads and writes.
-        budget: When to stop.
-        margin: Smallest difference of scores that is no tie.
-        seed: Of the order of judging, and of the bootstrap.
-        jobs: Questions at the same time.
-        progress: Called after each question.
-    """
+    """Compares a model's answers with and without a graph; without a judge the answers are made alone."""
 
     model: ChatModel
     with_graph: WithGraph
     judge: Judge | None
     about: Mapping[str, Any] = field(default_factory=dict)
+    """What else the answers depend on, such as the graph's fingerprint; part of what must not change."""
     prices: Prices = (0.0, 0.0)
     budget: Budget = field(default_factory=Budget)
     margin: float = MARGIN
@@ -173,7 +155,7 @@ class PairedEvaluation:
         def comparison(some: Sequence[Record]) -> dict[str, Any]:
             treated, control = ([row["scores"][arm] or 0.0 for row in some] for arm in ARMS)
             grouped = [clusters[row["id"]] for row in some]
-            return compare(treated, control, grouped, margin=self.margin, seed=self.seed).to_dict()
+            return compare(treated, control, grouped, margin=self.margin, seed=self.seed)
 
         whole = [row for row in rows if all(row["scores"][arm] is not None for arm in ARMS)]
         strict = [row for row in rows if all(row["scores"][arm] is not None or arm in row["errors"] for arm in ARMS)]
@@ -191,13 +173,7 @@ class PairedEvaluation:
 
 
 def results(questions: Iterable[BenchmarkQuestion], records: Iterable[Record], judge: str) -> Iterator[Record]:
-    """Yield what is known of each question: both answers, their scores, and what failed.
-
-    Args:
-        questions: The question set.
-        records: Those of the runner.
-        judge: Id of the judge whose scores are meant.
-    """
+    """Yield what is known of each question: both answers, their scores by the judge with this id, and what failed."""
     last = {(each["item"], each["arm"].removesuffix(f" {judge}") if judge else each["arm"]): each for each in records}
     for question in questions:
         steps = (*ARMS, *(f"judge {arm}" for arm in ARMS))
@@ -236,13 +212,7 @@ def _fault(error: KgdxError) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class GraphAsker:
-    """Asks a graph the questions of a set, by rules or by a model that plans.
-
-    Attributes:
-        graph: The open graph.
-        rounds: Most plans of a model.
-        strict: Whether an answer may rest on nothing but the evidence.
-    """
+    """Asks a graph the questions of a set, by rules or by a model that plans."""
 
     graph: Graph
     rounds: int = 5
@@ -260,20 +230,22 @@ class GraphAsker:
         An answer that fell back to the template because the model failed is none of the model's, and counts as failed.
         """
         answer = self(question, model)
-        text = answer.text
-        failed = model.error if isinstance(model, ModelUsage) else None
-        facts = {
-            "rounds": sum(planned.number > 0 for planned in answer.rounds),
-            "reason": answer.reason,
-            "evidence": len(answer.pack.items),
-            "cited": sum(len(sentence.cites) for sentence in text.sentences),
-            "removed": len(text.removed),
-            "unsupported": text.unsupported,
-            "disagreeing": text.disagreeing,
-            "insufficient": text.insufficient,
-            "run": answer.id,
-        }
-        return GraphAnswer(text.text, facts, failed if text.author == TEMPLATE else None)
+        failed = model.error if isinstance(model, ModelUsage) and answer.text.author == TEMPLATE else None
+        more = {"evidence": len(answer.pack.items), "insufficient": answer.text.insufficient, "run": answer.id}
+        return GraphAnswer(answer.text.text, {**facts(answer), **more}, failed)
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return how an answer was made: rounds, why it ended, citations that hold and that did not."""
+    text = answer.text
+    return {
+        "rounds": sum(planned.number > 0 for planned in answer.rounds),
+        "reason": answer.reason,
+        "cited": sum(len(sentence.cites) for sentence in text.sentences),
+        "removed": len(text.removed),
+        "unsupported": text.unsupported,
+        "disagreeing": text.disagreeing,
+    }
 
 
 @dataclass(frozen=True, slots=True)

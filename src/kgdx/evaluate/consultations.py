@@ -26,8 +26,8 @@ from kgdx.episode.world import World
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.metrics import interval
 from kgdx.evaluate.osce_agents import Encounter, Osce, encounter
-from kgdx.evaluate.paired import interval
 from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
@@ -302,7 +302,7 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {"n": len(rows)}
     for name in ("exact", "within", "judged"):
         about = interval([float(row[name]) for row in rows], ids)
-        found[name] = {"share": about.mean, "low": about.low, "high": about.high}
+        found[name] = {"share": about["mean"], "low": about["low"], "high": about["high"]}
     covered = [row for row in rows if row["covered"]]
     found["exact_of_covered"] = sum(row["exact"] for row in covered) / len(covered) if covered else None
     for name in ("rounds", "ordered", "calls", "tokens"):

@@ -28,33 +28,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PatientResult:
-    """What came of one patient.
-
-    Attributes:
-        rank: Of the right disease.
-        actions: What was done: each question, look-up, match or search, and the diagnosis.
-        cost: Of a language model, by the prices that are set.
-        questions: Of the actions, those that asked the patient for a finding.
-    """
+    """What came of one patient."""
 
     rank: float
     actions: int = 1
+    """What was done: each question, look-up, match or search, and the diagnosis."""
     cost: float = 0.0
     questions: int = 0
+    """Of the actions, those that asked the patient for a finding."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """What all contenders share.
+    """What all contenders share: the patients with what is told of each at first, a model for those that need one.
 
-    Attributes:
-        graph: The open graph.
-        ward: The patients, and what is told of each at first.
-        labels: Say what counts as right.
-        questions: How many a selector may ask.
-        model: A language model for those that need one, and
-        prices: what a million of its tokens cost.
-        split: Digest of the split whose held-out side the patients are; empty where there is none.
+    The split is the digest of the one whose held-out side the patients are; empty where there is none.
     """
 
     graph: Graph
@@ -97,11 +85,7 @@ class Board:
 
 
 class Contender(ABC):
-    """A method of a leaderboard; a package adds its own by entry points of the group ``kgdx.leaderboard``.
-
-    Args:
-        board: What all contenders share.
-    """
+    """A method of a leaderboard; a package adds its own by entry points of the group ``kgdx.leaderboard``."""
 
     name: str
     """How the table calls it."""
@@ -125,12 +109,7 @@ class Contender(ABC):
 
 
 class RegistryContender(Contender):
-    """A kind of contender with a member for each name of a registry; others can be named, with settings of their own.
-
-    Args:
-        board: What all contenders share.
-        member: Which it is, such as ``infogain``, or ``split:leaders=5``.
-    """
+    """A kind of contender with a member for each name of a registry; others can be named, as ``split:leaders=5``."""
 
     called: ClassVar[str]
     """What stands before the member in the table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,15 +16,10 @@ from kgdx.llm.chat import ChatModel, Request, prompt
 from kgdx.llm.structured import structured
 from kgdx.policies.doctor_artifacts import NamedDisease
 
+if TYPE_CHECKING:
+    from kgdx.rank.ranker import Ranker
+
 _OTHER = re.compile(r"[^\w]+")
-
-
-class Numbers(Protocol):
-    """Knows which candidate a disease is; the ranker does."""
-
-    def number_of(self, disease: str) -> int:
-        """Return the number of the candidate that a disease is, or -1."""
-        ...
 
 
 class _Same(BaseModel):
@@ -35,11 +30,7 @@ class _Same(BaseModel):
 
 @dataclass(frozen=True)
 class DiseaseJudge:
-    """Asks a language model whether two names mean the same disease.
-
-    Attributes:
-        model: Who is asked.
-    """
+    """Asks a language model whether two names mean the same disease."""
 
     model: ChatModel
 
@@ -58,15 +49,8 @@ class DiseaseJudge:
             raise
 
 
-def same_by_graph(named: NamedDisease, diagnosis: str, label: Label, ranker: Numbers) -> bool:
-    """Tell whether a disease is the diagnosis: by an id or exact cross-reference of the graph, or by the very name.
-
-    Args:
-        named: The disease.
-        diagnosis: The correct one, in words.
-        label: What the graph understands by it.
-        ranker: Knows which candidates its ids are.
-    """
+def same_by_graph(named: NamedDisease, diagnosis: str, label: Label, ranker: Ranker) -> bool:
+    """Tell whether a disease is the diagnosis: by an id or exact cross-reference of the graph, or by the very name."""
     if any(ranker.number_of(id) in label.right for id in named.ids):
         return True
     return _folded(named.name) in {_folded(each) for each in names_of(diagnosis)} and bool(_folded(named.name))

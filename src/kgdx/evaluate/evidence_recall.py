@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.episode.segment import Kind
 from kgdx.errors import KgdxError, UsageError
+from kgdx.evaluate.answer_pairs import facts
+from kgdx.evaluate.metrics import interval, milliseconds
 from kgdx.evaluate.model_use import ModelUsage
-from kgdx.evaluate.paired import interval
 from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
 from kgdx.evaluate.runner import Record, Runner
 from kgdx.llm.chat import ChatModel
@@ -36,19 +34,14 @@ ARM = "graph"
 """What the evaluation's only arm is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class GoldFound:
-    """How much of the gold a pack holds.
-
-    Attributes:
-        recall: Share of the gold that is in it.
-        reciprocal_rank: Of the first right disease among the inferred ones; ``None`` for relations.
-        precision: Share of right ones among as many inferred diseases as are right; ``None`` for relations.
-    """
+class GoldFound(NamedTuple):
+    """How much of the gold a pack holds; of relations the share alone."""
 
     recall: float
     reciprocal_rank: float | None = None
+    """Of the first right disease among the inferred ones."""
     precision: float | None = None
+    """Share of right ones among as many inferred diseases as are right."""
 
 
 def gold_found(question: BenchmarkQuestion, pack: EvidencePack) -> GoldFound | None:
@@ -98,21 +91,16 @@ def measure(question: BenchmarkQuestion, ask: Asks, model: ChatModel | None) -> 
         return {**told, **_NOTHING, "recall": 0.0 if question.gold else None, "reason": "error", "error": str(error)}
     seconds = time.perf_counter() - begin
     ran = {segment.name for segment in answer.trace if segment.kind is Kind.WISH}
-    found, text = gold_found(question, answer.pack), answer.text
+    found = gold_found(question, answer.pack)
     record = {
         **told,
         **_NOTHING,
-        **({} if found is None else asdict(found)),
+        **({} if found is None else found._asdict()),
+        **facts(answer),
         "chose": question.action in ran if question.action else None,
-        "cited": sum(len(sentence.cites) for sentence in text.sentences),
-        "removed": len(text.removed),
-        "unsupported": text.unsupported,
-        "disagreeing": text.disagreeing,
-        "sentences": len(text.sentences),
-        "rounds": sum(planned.number > 0 for planned in answer.rounds),
+        "sentences": len(answer.text.sentences),
         "ms": 1000 * seconds,
         "own_ms": 1000 * seconds,
-        "reason": answer.reason,
     }
     if usage is not None:
         record |= {"calls": usage.calls, "read": usage.read, "written": usage.written}
@@ -140,14 +128,7 @@ def evaluate_recall(
     jobs: int = 1,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Ask every question, and add up what was measured.
-
-    Args:
-        questions: What is asked.
-        ask: How it is answered.
-        model: Who plans; ``None`` where nobody has to.
-        jobs: Questions at the same time.
-        progress: Called after each question.
+    """Ask every question, planned by a model where there is one, and add up what was measured.
 
     Returns:
         ``all``, and for each of ``split``, ``language``, ``action`` and ``action/split`` the same figures by its
@@ -191,7 +172,7 @@ def figures(rows: Sequence[Record], clusters: dict[str, Any]) -> dict[str, Any]:
     rounds = [gap for row in rows for gap in row["round_ms"]]
     return {
         "n": len(rows),
-        "recall": None if recall is None else asdict(recall),
+        "recall": recall,
         "complete": _mean(row["recall"] == 1.0 for row in judged),
         **{name: _mean(_told(rows, of)) for name, of in (("mrr", "reciprocal_rank"), ("precision", "precision"))},
         "chose": _mean(_told(rows, "chose")),
@@ -199,10 +180,9 @@ def figures(rows: Sequence[Record], clusters: dict[str, Any]) -> dict[str, Any]:
         "supported": 1 - unsupported / sentences if sentences else None,
         "agreeing": 1 - disagreeing / sentences if sentences else None,
         **{name: _mean(_told(rows, name)) for name in ("rounds", "calls", "read", "written")},
-        "ms": float(np.median([row["ms"] for row in rows])),
-        "own_ms": float(np.median([row["own_ms"] for row in rows])),
-        "round_ms": float(np.median(rounds)) if rounds else None,
-        "round_ms_p95": float(np.percentile(rounds, 95)) if rounds else None,
+        **{name: milliseconds([row[name] for row in rows])["ms_median"] for name in ("ms", "own_ms")},
+        "round_ms": milliseconds(rounds)["ms_median"],
+        "round_ms_p95": milliseconds(rounds)["ms_p95"],
         "failed": sum(map(_failed, rows)),
     }
 

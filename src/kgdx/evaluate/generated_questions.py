@@ -79,14 +79,6 @@ def generate(
 
     Each is asked once in every language and split, in a wording drawn by the seed. A disease is called by its English
     name in an English question where the source has one; other names stand in the question as the source has them.
-
-    Args:
-        graph: Where the relations are.
-        source: Whose relations are asked for.
-        diseases: How many diseases are asked about for each action; ``None`` for all.
-        seed: Of the choice of diseases, names and wordings.
-        languages: Of the questions.
-        splits: Of the wordings.
     """
     known = _diseases(graph.run("diseases_of_source", source=source))
     ask = _QuestionMaker(graph, seed, tuple(languages), tuple(splits))

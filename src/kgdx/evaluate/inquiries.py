@@ -23,8 +23,8 @@ from kgdx.episode.wish import AskPatient
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.metrics import METRICS, MISS, Floats, as_json, bootstrap, mean_rank, once_each, values
-from kgdx.evaluate.runner import Record, Runner, by_arm, numbered
+from kgdx.evaluate.metrics import METRICS, MISS, Floats, as_json, bootstrap, mean_rank, milliseconds, once_each, values
+from kgdx.evaluate.runner import Record, Runner, by_arm, failures, numbered
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.policies.inquiry import InquiryPolicy
 from kgdx.rank.held_out_ranks import Withheld
@@ -183,19 +183,8 @@ class Inquiries:
         return rank, float(share[list(right)].sum()) if right else 0.0, float(share.max())
 
 
-@dataclass(frozen=True, slots=True)
-class InquiryTask:
-    """Asks patients on a graph.
-
-    Attributes:
-        setting: How they are asked.
-    """
-
-    setting: Setting
-
-    def on(self, graph: Graph) -> Inquiries:
-        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
-        return Inquiries(graph, labels, words_reader(graph), self.setting)
+def inquiries_on(graph: Graph, setting: Setting) -> Inquiries:
+    return Inquiries(graph, Labels.of_graph(graph), words_reader(graph), setting)
 
 
 def _forgotten(state: State, first: Case, turns: Sequence[tuple[Finding, ...]]) -> State:
@@ -252,7 +241,7 @@ def evaluate_inquiry(
         "answers": by_answers,
         "n": len(some),
         "unlabelled": len([each for each in records if each["arm"] == arms[0]]) - len(some),
-        "failed": [{"id": each["id"], "error": each["error"]} for each in some if "error" in each],
+        "failed": failures(some),
         "setting": {**asdict(inquiries.setting), "kinds": list(inquiries.setting.kinds)},
     }
 
@@ -277,8 +266,7 @@ def report(found: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
         asked = sum(each.get("asked", 0) for each in records)
         shown[name] = {
             **_compared(name, found, length),
-            "ms_median": float(np.median(times)) if times else None,
-            "ms_p95": float(np.percentile(times, 95)) if times else None,
+            **milliseconds(times),
             "hits": sum(each.get("hits", 0) for each in records) / asked if asked else None,
             "asked": asked / max(len(records), 1),
             "groups": {"by_disease": {"by_question": _curve(records, length, by_disease=True)}},

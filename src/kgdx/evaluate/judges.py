@@ -62,10 +62,6 @@ class _Grade(BaseModel):
 class ModelJudge:
     """Asks a language model.
 
-    Attributes:
-        model: Who is asked.
-        prices: Of a million tokens read and written.
-
     Example:
         >>> from kgdx.evaluate.scripted_models import scripted
         >>> judge = ModelJudge(scripted("judge", []))

@@ -1,19 +1,21 @@
-"""What counts as right in an evaluation: the candidates that a case's stated diagnoses mean, never by likeness."""
+"""What counts as right in an evaluation, never by likeness: the candidates that a diagnosis means, and kin to them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from kgdx.arrays.sparse import Ints
 from kgdx.case.patient import Case
+from kgdx.terms.normalise import form
 
 if TYPE_CHECKING:
+    from kgdx.api import Graph
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranker import Ranker
     from kgdx.terms.names.name_decision import NameEntry
@@ -62,19 +64,19 @@ def stated(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 class Labels:
     """Finds the candidates that stated diagnoses mean.
 
-    Args:
-        ranker: Knows the candidates.
-        snapshot: The snapshot that the ranker reads.
-        names: Opens the index of the graph's names; asked when a label is no id of the graph. Without one, names and
-            foreign ids mean nothing.
+    Without ``names``, which opens the index of the graph's names where a label is no id, names and foreign ids mean
+    nothing.
     """
 
     def __init__(self, ranker: Ranker, snapshot: Snapshot, names: Callable[[], NameIndex] | None = None) -> None:
         self._ranker, self._snapshot, self._names = ranker, snapshot, names
         self._known: dict[str, Label] = {}
 
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Labels:
+        return cls(graph.ranker, graph.snapshot, lambda: graph.names)
+
     def of(self, case: Case) -> Label:
-        """Return what a case's diagnoses mean."""
         given, names = stated(case)
         label = self._any(given)
         return label if label.right or not names else self._any((*given, *names))
@@ -137,3 +139,78 @@ def broader(snapshot: Snapshot) -> tuple[Ints, Ints]:
     start, end, relation = (snapshot.column("same_as", name) for name in ("start", "end", "relation"))
     above, below = relation == "broader", relation == "narrower"
     return np.concatenate([start[above], end[below]]), np.concatenate([end[above], start[below]])
+
+
+Kin = Literal["same", "synonym", "group", "subtype", "family", "none"]
+KIN: tuple[Kin, ...] = ("same", "synonym", "group", "subtype", "family", "none")
+"""The first is right; has a name of the right one, or is stated to be close to it; is a group that holds it; lies
+within it; is of its family; or has nothing to do with it."""
+
+
+class Kinship:
+    """Tells how candidates are related: what kind of error a miss is, as the graph says it."""
+
+    def __init__(self, ranker: Ranker, snapshot: Snapshot) -> None:
+        self._model, self._snapshot = ranker.model, snapshot
+        self._forms = lru_cache(4096)(self._named)
+
+    def of(self, first: int, label: Label) -> Kin:
+        """Return what a candidate is to a label; the nearest relation, where it has several."""
+        if first in label.right:
+            return "same"
+        own = self._rows(first)
+        right = {row for number in label.right for row in self._rows(number)}
+        if self._close(own, right) or not self._forms(first).isdisjoint(
+            name for number in label.right for name in self._forms(number)
+        ):
+            return "synonym"
+        if own & self._above(right):
+            return "group"
+        if first in label.group or right & self._above(own):
+            return "subtype"
+        families = self._model.families.of
+        return "family" if any(families[first] == families[number] for number in label.right) else "none"
+
+    def _rows(self, number: int) -> set[int]:
+        return set(np.flatnonzero(self._model.candidates.of == number).tolist())
+
+    def _named(self, number: int) -> frozenset[str]:
+        """The names of a candidate, as names are compared."""
+        found: set[str] = set()
+        for row in self._rows(number):
+            name, chinese, synonyms = (column[row].as_py() for column in self._names)
+            found |= {form(each).key for each in (name, chinese, *(synonyms or ())) if each}
+        return frozenset(found)
+
+    @cached_property
+    def _names(self) -> tuple[Sequence, ...]:  # type: ignore[type-arg]  # columns of Arrow
+        table = self._snapshot.table("disease")
+        return tuple(table.column(name) for name in ("name", "name_zh", "synonyms"))
+
+    def _close(self, own: set[int], right: set[int]) -> bool:
+        return any(self._likened.get(row, set()) & right for row in own)
+
+    @cached_property
+    def _likened(self) -> dict[int, set[int]]:
+        start, end, relation = (self._snapshot.column("same_as", name) for name in ("start", "end", "relation"))
+        alike = (relation == "close") | (relation == "exact")
+        return _joined([*start[alike], *end[alike]], [*end[alike], *start[alike]])
+
+    def _above(self, rows: set[int]) -> set[int]:
+        found: set[int] = set()
+        reached = rows
+        while reached := {above for row in reached for above in self._groups.get(row, ())} - found:
+            found |= reached
+        return found - rows
+
+    @cached_property
+    def _groups(self) -> dict[int, set[int]]:
+        broad, narrow = broader(self._snapshot)
+        return _joined(narrow, broad)
+
+
+def _joined(keys: Iterable[int], values: Iterable[int]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for key, value in zip(keys, values, strict=True):
+        found.setdefault(int(key), set()).add(int(value))
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.contenders import Board, Entrants
-from kgdx.evaluate.metrics import as_json, hits, means, once_each, ranks_of
+from kgdx.evaluate.metrics import as_json, hits, means, milliseconds, once_each, ranks_of
 from kgdx.evaluate.runner import Record, Runner, by_arm
 from kgdx.rank.held_out_ranks import Withheld
 
@@ -26,12 +26,7 @@ BUDGETS = (0, 5, 10, 20)
 
 @dataclass
 class Leaderboard:
-    """Lets contenders meet patients.
-
-    Args:
-        board: What they share; its patients are met in their order.
-        entrants: Who runs, the baseline first, and who does not.
-    """
+    """Lets contenders, the baseline first, meet the patients of a board in their order."""
 
     board: Board
     entrants: Entrants
@@ -118,14 +113,13 @@ class Leaderboard:
         clusters = [case.publications[0] if case.publications else case.id for case in cases]
         each, before = (hits(ranks_of(those), AT) for those in (some, others))
         weight, diseases = once_each([str(self.board.right(case.id)) for case in cases])
-        times = [one["ms"] for one in some if "error" not in one]
         return {
             "n": len(some),
             **means(MEASURES, each, clusters),
             "by_disease": {"n": diseases, **means(MEASURES, each, clusters, weight)},
             "actions": float(np.mean([one.get("actions", 0) for one in some])),
             "questions": float(np.mean([one.get("questions", 0) for one in some])),
-            "ms": float(np.median(times)) if times else None,
+            "ms": milliseconds([one["ms"] for one in some if "error" not in one])["ms_median"],
             "cost": sum(one.get("cost", 0.0) for one in some),
             "failed": sum("error" in one for one in some),
             "against": means(MEASURES, each - before, clusters),

@@ -1,4 +1,4 @@
-"""Measures of a ranking, and the one interval of all evaluations; functions on arrays.
+"""The figures of all evaluations: measures of a ranking, pairs of scores compared, and one interval; on arrays.
 
 The interval is the bias-corrected and accelerated bootstrap one (Efron, JASA 1987). Whole clusters are resampled: cases
 of one publication, like paraphrases of one question, are no independent evidence, and drawing them singly would make
@@ -7,12 +7,15 @@ it too narrow (Field and Welsh, JRSS B 2007).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kgdx.errors import UsageError
 
 Floats = NDArray[Any]
 Ints = NDArray[Any]
@@ -29,11 +32,7 @@ _Z = 1.959963984540054
 
 
 def mean_rank(scores: Floats, right: Sequence[int]) -> float:
-    """Return the rank of the best right candidate; equal scores share the mean of their ranks.
-
-    Args:
-        scores: Score of each candidate; shape (candidates,).
-        right: Numbers of the right candidates; negative ones are not in the graph.
+    """Return the rank of the best right candidate; equal scores share the mean of their ranks, negative numbers miss.
 
     Example:
         >>> mean_rank(np.array([3.0, 2.0, 2.0, 1.0]), [1])
@@ -47,10 +46,7 @@ def mean_rank(scores: Floats, right: Sequence[int]) -> float:
 
 
 class FamilyRanks:
-    """Ranks families of candidates instead of candidates: each has the score of its best member.
-
-    Args:
-        of: Family of each candidate; shape (candidates,).
+    """Ranks families, of shape (candidates,), instead of candidates: each has the score of its best member.
 
     Example:
         >>> families = FamilyRanks(np.array([0, 1, 1, 2]))
@@ -117,11 +113,7 @@ def gains(ranks: Sequence[float] | Floats, at: Sequence[int]) -> Floats:
 
 
 def summary(ranks: Sequence[float] | Floats, clusters: Sequence[Hashable]) -> dict[str, Any]:
-    """Return n, top-k, mean reciprocal rank and their intervals.
-
-    Args:
-        ranks: Rank of the right answer in each case, ``inf`` for a miss.
-        clusters: What each case is resampled with, such as its publication.
+    """Return n, top-k, mean reciprocal rank and their intervals over clusters, such as publications.
 
     Example:
         >>> found = summary([1.0, 4.0], ["a", "b"])
@@ -136,11 +128,6 @@ def mean_over(
 ) -> dict[str, Any]:
     """Return the metrics averaged within groups (such as diseases) first: one with many cases counts once.
 
-    Args:
-        ranks: Rank of the right answer in each case, ``inf`` for a miss.
-        groups: Group of each case.
-        clusters: What each case is resampled with; each case alone where ``None``.
-
     Example:
         >>> mean_over([1.0, 1.0, 1.0, 20.0], ["a", "a", "a", "b"])["top1"]
         0.5
@@ -152,14 +139,7 @@ def mean_over(
 def means(
     names: Sequence[str], each: Floats, clusters: Sequence[Hashable], weights: Floats | None = None
 ) -> dict[str, Any]:
-    """Return name → mean, and under ``ci95`` name → its interval.
-
-    Args:
-        names: Of the columns.
-        each: Values of each case; shape (cases, names).
-        clusters: Cluster of each case.
-        weights: Weight of each case; shape (cases,).
-    """
+    """Return name → mean of values of shape (cases, names), and under ``ci95`` name → its interval."""
     low, high = bootstrap(each, clusters, weights)
     mean = each.mean(axis=0) if weights is None else weights @ each / weights.sum()
     ends = {name: [float(low[at]), float(high[at])] for at, name in enumerate(names)}
@@ -188,14 +168,8 @@ def bootstrap(
 ) -> tuple[Floats, Floats]:
     """Return the 95 % interval of the mean of each column when whole clusters are resampled.
 
-    Where all clusters have one mean there is nothing to resample, and the interval is that point.
-
-    Args:
-        each: Values of each case; shape (cases, metrics).
-        clusters: Cluster of each case.
-        weights: Weight of each case in the mean, drawn with it; shape (cases,). Equal ones where ``None``.
-        seed: Of the resampling.
-        resamples: How many samples are drawn.
+    Values have the shape (cases, metrics), weights (cases,). Where all clusters have one mean there is nothing to
+    resample, and the interval is that point.
     """
     weight, owner = np.ones(len(each)) if weights is None else weights, owners(clusters)
     sums = np.zeros((int(owner.max()) + 1, each.shape[1] + 1))
@@ -226,6 +200,118 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     share, z = right / n, _Z**2
     middle, half = share + z / (2 * n), _Z * (share * (1 - share) / n + z / (4 * n * n)) ** 0.5
     return max(0.0, (middle - half) / (1 + z / n)), min(1.0, (middle + half) / (1 + z / n))
+
+
+MARGIN = 0.05
+"""Scores that differ by less than this are a tie."""
+
+
+def interval(
+    values: Sequence[float] | Floats, clusters: Sequence[Hashable], *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Any]:
+    """Return the ``mean`` of scores and its interval, ``low`` and ``high``: ``None`` below two clusters.
+
+    Example:
+        >>> interval([0.0, 1.0, 1.0, 0.0, 1.0], range(5))["low"] > 0
+        True
+    """
+    each = np.asarray(values, float)
+    if len({*clusters}) < 2:
+        return {"mean": float(each.mean()), "low": None, "high": None}
+    low, high = bootstrap(each[:, None], clusters, seed=seed, resamples=resamples)
+    return {"mean": float(each.mean()), "low": float(low[0]), "high": float(high[0])}
+
+
+def compare(
+    treated: Sequence[float],
+    control: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    margin: float = MARGIN,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> dict[str, Any]:
+    """Compare scores with something and without it, of the same questions in the same order.
+
+    Args:
+        treated: Scores with what is examined.
+        control: Scores without it.
+        clusters: What each question is resampled with; by itself when ``None``.
+        margin: Smallest difference that is no tie.
+        seed: Of the resampling.
+        resamples: How many samples are drawn.
+
+    Returns:
+        ``n``; ``treated``, ``control`` and their ``difference``, each as :func:`interval` gives it; ``wins``, ``ties``,
+        ``losses`` (by ``margin``); ``sign_p``: two-sided sign test over the clusters, each won or lost by its mean
+        (Dixon and Mood, JASA 1946), ``None`` where all are ties; ``deviations`` of both scores over the pairs (n - 1);
+        ``t``, ``t_p``: Student's t of the clusters' mean differences; ``cohens_d``: their mean in units of their
+        deviation (Cohen 1988, d_z); ``gain``: difference over the mean without it. What cannot be said is ``None``.
+
+    Example:
+        >>> found = compare([1.0, 0.5, 0.5], [0.0, 0.5, 0.6])
+        >>> found["wins"], found["ties"], found["losses"], round(found["difference"]["mean"], 3)
+        (1, 1, 1, 0.3)
+    """
+    if not len(treated) or len(treated) != len(control):
+        raise UsageError(f"{len(treated)} scores are paired with {len(control)}", hint="give as many of each, and some")
+    if not margin >= 0:
+        raise UsageError(f"the margin is {margin}", hint="give 0 or more")
+    first, second = np.asarray(treated, float), np.asarray(control, float)
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise UsageError("a score is no finite number", hint="leave questions without a score out")
+    groups = range(len(first)) if clusters is None else clusters
+    drawn: dict[str, int] = {"seed": seed, "resamples": resamples}
+    difference, least = first - second, max(margin - _ROUNDING, _ROUNDING)
+    owner = owners(groups)
+    by_cluster = np.bincount(owner, difference) / np.bincount(owner)
+    wins, losses = int((difference >= least).sum()), int((difference <= -least).sum())
+    before, spread = float(second.mean()), by_cluster.std(ddof=1) if len(by_cluster) > 1 else 0.0
+    found = {
+        "n": len(first),
+        "treated": interval(first, groups, **drawn),
+        "control": interval(second, groups, **drawn),
+        "difference": interval(difference, groups, **drawn),
+        "wins": wins,
+        "ties": len(first) - wins - losses,
+        "losses": losses,
+        "margin": margin,
+        "sign_p": sign_test(int((by_cluster >= least).sum()), int((by_cluster <= -least).sum())),
+        "deviations": [float(first.std(ddof=1)), float(second.std(ddof=1))] if len(first) > 1 else None,
+        **dict.fromkeys(("t", "t_p", "cohens_d")),
+        "gain": float(first.mean() - before) / before if abs(before) > _ROUNDING else None,
+    }
+    if spread > _ROUNDING:
+        from scipy import stats
+
+        t, p = stats.ttest_1samp(by_cluster, 0.0)
+        found |= {"t": float(t), "t_p": float(p), "cohens_d": float(by_cluster.mean() / spread)}
+    return found
+
+
+def sign_test(wins: int, losses: int) -> float | None:
+    """Return the two-sided probability of a split at least so uneven if both were as likely.
+
+    Example:
+        >>> sign_test(5, 0), sign_test(0, 0)
+        (0.0625, None)
+    """
+    n = wins + losses
+    if n == 0:
+        return None
+    if n > 1_000:  # the sum below would take long; the normal approximation with continuity correction is close
+        z = max(0.0, abs(wins - losses) - 1) / math.sqrt(n)
+        return math.erfc(z / math.sqrt(2))
+    tail = sum(math.comb(n, k) for k in range(min(wins, losses) + 1))
+    return float(min(1.0, 2 * tail / 2**n))
+
+
+def milliseconds(times: Sequence[float]) -> dict[str, float | None]:
+    """Return the median and the 95th percentile of times, ``None`` where there are none."""
+    return {
+        "ms_median": float(np.median(times)) if len(times) else None,
+        "ms_p95": float(np.percentile(times, 95)) if len(times) else None,
+    }
 
 
 @lru_cache(1)

@@ -22,24 +22,10 @@ COUNTED = ("asked", "failed", "unknown", "repeated", "omitted", "moved", "unexpl
 
 
 class ModelOrder:
-    """Has one model order pools by one policy.
-
-    Args:
-        graph: The open graph.
-        model: The model, with its budget; several orders may share one.
-        policy: How it re-ranks.
-        prices: Of a million tokens read and written.
-        seed: Of the random orders.
-    """
+    """Has one model, which several orders may share with its budget, order pools by one policy."""
 
     def __init__(
-        self,
-        graph: Graph,
-        model: ChatModel,
-        policy: RerankPolicy,
-        *,
-        prices: Prices = (0.0, 0.0),
-        seed: int = 0,
+        self, graph: Graph, model: ChatModel, policy: RerankPolicy, *, prices: Prices = (0.0, 0.0), seed: int = 0
     ) -> None:
         self.used = ModelUsage(model, prices)
         self.about = (policy.prompt.name, policy.prompt.digest)

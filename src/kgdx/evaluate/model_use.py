@@ -84,10 +84,6 @@ class ModelUsage(ChatModel):
 class LazyModel(ChatModel):
     """A model that is made when it is first asked.
 
-    Args:
-        name: Its name.
-        make: Makes it.
-
     Example:
         >>> from kgdx.evaluate.scripted_models import scripted
         >>> LazyModel("scripted:right", lambda: scripted("right", [])).name

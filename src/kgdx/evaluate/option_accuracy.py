@@ -26,9 +26,8 @@ from kgdx.episode.state import Limits
 from kgdx.episode.world import World
 from kgdx.errors import UsageError
 from kgdx.evaluate.answer_pairs import HOPELESS
-from kgdx.evaluate.metrics import wilson
+from kgdx.evaluate.metrics import compare, interval, wilson
 from kgdx.evaluate.option_sets import set_digest
-from kgdx.evaluate.paired import compare, interval
 from kgdx.evaluate.runner import ENDS_ALL, Record, Runner, able, finish, kept
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.thought import ThoughtPolicy
@@ -278,7 +277,7 @@ def arm_figures(
     subjects = [_subject(asked[row["item"]]) for row in rows]
     about = interval([float(row["right"]) for row in rows], subjects, seed=seed)
     right, n = sum(row["right"] for row in rows), len(rows)
-    low, high = (about.low, about.high) if 0 < right < n and about.low is not None else wilson(right, n)
+    low, high = (about["low"], about["high"]) if 0 < right < n and about["low"] is not None else wilson(right, n)
     times = sorted(row["ms"] for row in rows)
     needing = [row for row in rows if row["needed_shown"] is not None]
     return {
@@ -309,7 +308,7 @@ def _difference(
     if not ids:
         return None
     first, second = ([float(rows[id]["right"]) for id in ids] for rows in (one, other))
-    return compare(first, second, [_subject(asked[id]) for id in ids], margin=0.5, seed=seed).to_dict()
+    return compare(first, second, [_subject(asked[id]) for id in ids], margin=0.5, seed=seed)
 
 
 def _share(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

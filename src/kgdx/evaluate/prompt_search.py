@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log2
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -18,6 +17,7 @@ from kgdx.api.reranking import Reranker
 from kgdx.case import Case
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.metrics import MISS, gains, hits
 from kgdx.llm.chat import Request, prompt
 from kgdx.llm.structured import structured
 from kgdx.policies.instructed import LONGEST, Instruction, instruction, names, patient_digest
@@ -42,13 +42,7 @@ class _Variants(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LabelledPatient:
-    """A patient whose diagnosis is known, and was retrieved or not.
-
-    Attributes:
-        case: The patient, its words read.
-        ranking: What was retrieved.
-        right: Ids of the candidates that the diagnosis means.
-    """
+    """A patient whose words are read, what was retrieved, and the ids of the candidates that the diagnosis means."""
 
     case: Case
     ranking: Ranking
@@ -57,17 +51,13 @@ class LabelledPatient:
 
 @dataclass(frozen=True, slots=True)
 class ChosenInstruction:
-    """An instruction that development patients chose.
-
-    Attributes:
-        instruction: It, with the digests of those patients.
-        figures: Instruction → its figures over the patients who chose.
-        measured: The figures of the chosen one, of ``vanilla`` and of the retrieval alone over the other half.
-    """
+    """An instruction, with the digests of the development patients who chose it."""
 
     instruction: Instruction
     figures: Mapping[str, Mapping[str, float]] = field(hash=False)
+    """Instruction → its figures over the patients who chose."""
     measured: Mapping[str, Mapping[str, float]] = field(hash=False)
+    """The figures of the chosen one, of ``vanilla`` and of the retrieval alone over the other half."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"chosen_by": MEASURE, "chosen": dict(self.figures), "measured": dict(self.measured)}
@@ -76,14 +66,7 @@ class ChosenInstruction:
 def judged(
     work: Reranker, cases: Iterable[Case], read: Callable[[Case], Case], labels: Labels
 ) -> list[LabelledPatient]:
-    """Return the patients whose diagnosis is a candidate, each with what is retrieved; those without are left out.
-
-    Args:
-        work: Says how many candidates are ordered.
-        cases: Patients.
-        read: Reads their words.
-        labels: Say what is right.
-    """
+    """Return the patients whose diagnosis is a candidate, each with what is retrieved; those without are left out."""
     found = []
     ranker = work.graph.ranker
     for case in cases:
@@ -121,13 +104,7 @@ def variants(work: Reranker, count: int) -> list[Instruction]:
 
 
 def choose(work: Reranker, patients: Sequence[LabelledPatient], tried: Sequence[Instruction]) -> ChosenInstruction:
-    """Let one half of the patients choose among instructions, and measure the choice on the other half.
-
-    Args:
-        work: Re-ranks; its own instruction plays no part.
-        patients: Development patients.
-        tried: The instructions; of equals the first is chosen.
-    """
+    """Let one half of the patients choose among instructions, of equals the first, and measure it on the other half."""
     choosing, others = halves(patients, work.seed)
     found = {each.name: figures(choosing, _ordered(work, each, choosing)) for each in tried}
     best = max(tried, key=lambda each: found[each.name][MEASURE])
@@ -157,11 +134,10 @@ def figures(patients: Sequence[LabelledPatient], orders: Sequence[Sequence[str]]
         >>> figures([one], [["a", "b", "c"]])
         {'n': 1, 'hit1': 0.0, 'hit10': 1.0, 'ndcg10': 0.6309}
     """
-    places = [
-        next((place for place, id in enumerate(order, 1) if id in each.right), 0)
+    ranks = [
+        next((float(place) for place, id in enumerate(order, 1) if id in each.right), MISS)
         for each, order in zip(patients, orders, strict=True)
     ]
-    n = len(places)
-    gains = sum(1 / log2(1 + place) for place in places if 0 < place <= 10)
-    hits = {f"hit{top}": round(sum(0 < place <= top for place in places) / n, 4) for top in (1, 10)}
-    return {"n": n, **hits, "ndcg10": round(gains / n, 4)}
+    first, tenth = hits(ranks, (1, 10)).mean(axis=0).tolist()
+    gain = float(gains(ranks, (10,)).mean())
+    return {"n": len(ranks), "hit1": round(first, 4), "hit10": round(tenth, 4), "ndcg10": round(gain, 4)}

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.metrics import FamilyRanks, Floats, as_json, mean_over, mean_rank, ranks_of, summary
-from kgdx.evaluate.runner import Measure, Record, Runner, numbered
+from kgdx.evaluate.metrics import FamilyRanks, Floats, as_json, mean_over, mean_rank, milliseconds, ranks_of, summary
+from kgdx.evaluate.runner import Record, Runner, failures, labelled, numbered
 from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.ranking import leaving_out
@@ -32,12 +30,6 @@ if TYPE_CHECKING:
     from kgdx.rank.ranker import Ranker
 
 GROUPS = ("all", "in_graph", "seen", "unseen", "withheld", "group_label")
-FORMS = (
-    "phenopackets, JSON lines with diseases, a table with a column diagnosis, OSCE cases, dialogues of DX or IMCS21, "
-    "or a DDXPlus patients file"
-)
-"""The forms of cases that state a diagnosis."""
-
 RANKS = "rank"
 """What the evaluation's only arm is called."""
 
@@ -49,12 +41,8 @@ LISTED = 5
 class RankedCases:
     """Measures of a case where its disease ranks: with everything known, and with its publication withheld.
 
-    Attributes:
-        ranker: What ranks.
-        snapshot: The snapshot that the ranker reads.
-        labels: Say what counts as right.
-        read: Turns the words of a case into what is ranked.
-        bank: Other patients to match with; those of the case's publications are left out.
+    Words of a case are turned by ``read`` into what is ranked; of the bank's patients those of its publications are
+    left out.
     """
 
     ranker: Ranker
@@ -122,29 +110,15 @@ class RankedCases:
         return {key: as_json(rank) for key, rank in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class RankTask:
-    """Ranks cases on a graph.
-
-    Attributes:
-        case_bank: Whether to match with the graph's other patients, too.
-    """
-
-    case_bank: bool = False
-
-    def on(self, graph: Graph) -> Measure:
-        labels = Labels(graph.ranker, graph.snapshot, lambda: graph.names)
-        bank = graph.bank if self.case_bank else None
-        return RankedCases(graph.ranker, graph.snapshot, labels, words_reader(graph), bank)
+def ranked_cases(graph: Graph, case_bank: bool = False) -> RankedCases:
+    """Return what ranks cases on a graph, perhaps by its other patients, too."""
+    bank = graph.bank if case_bank else None
+    return RankedCases(graph.ranker, graph.snapshot, Labels.of_graph(graph), words_reader(graph), bank)
 
 
 def rank_figures(records: Sequence[Record], n_candidates: int) -> dict[str, Any]:
     """Return what :func:`evaluate_rank` does, of its records."""
-    results = [each for each in records if "cluster" in each]
-    unlabelled = len(records) - len(results)
-    if not results:
-        none = f"none of {unlabelled:,} cases states its diagnosis"
-        raise CaseError(none if unlabelled else "there is no case to evaluate on", hint=f"give {FORMS}")
+    results, unlabelled = labelled(records)
     seen = [each for each in results if each.get("seen")]
     banked = any("banked" in each for each in results)
     members = {
@@ -157,7 +131,6 @@ def rank_figures(records: Sequence[Record], n_candidates: int) -> dict[str, Any]
     }
     groups = {name: group for name, group in members.items() if group[0]}
     described = sum(bool(each.get("known")) for each in results)
-    times = [each["ms"] for each in results if "ms" in each]
     doubtful = [one for each in records for one in each.get("doubtful", ())]
     report: dict[str, Any] = {
         "groups": {name: summary(ranks_of(some, of), _all(some, "cluster")) for name, (some, of) in groups.items()},
@@ -170,9 +143,8 @@ def rank_figures(records: Sequence[Record], n_candidates: int) -> dict[str, Any]
             for name, (some, of) in groups.items()
         },
         "coverage": described / len(results),
-        "ms_median": float(np.median(times)) if times else None,
-        "ms_p95": float(np.percentile(times, 95)) if times else None,
-        "failed": [{"id": each["id"], "error": each["error"]} for each in results if "error" in each],
+        **milliseconds([each["ms"] for each in results if "ms" in each]),
+        "failed": failures(results),
         "unlabelled": unlabelled,
         "unrankable": len(results) - described,
         "group_labels": sorted({label for each in results for label in each.get("group", ())}),
@@ -195,15 +167,8 @@ def evaluate_rank(
     """Rank every case and compare with the diseases that it states.
 
     A case that cannot be read or ranked stays in the denominator as a miss. Any stated diagnosis counts, and so does an
-    entry that is merged with it. Whether a case was seen can be said only where it names its publication.
-
-    Args:
-        ranker: What ranks.
-        snapshot: The snapshot that the ranker reads.
-        cases: Cases with their diagnoses, or what could not be read; one is held at a time.
-        bank: Other patients to match with, where that is switched on; those of the case's publications are left out.
-        labels: Say what counts as right; by default the ids of the graph alone.
-        read: Turns the words of a case into what is ranked; by default they are left unread.
+    entry that is merged with it. Whether a case was seen can be said only where it names its publication. By default
+    the graph's ids alone are labels, and words are left unread.
 
     Returns:
         ``groups``, ``by_disease`` (means over diseases) and ``by_family`` (means over families, which are ranked as one

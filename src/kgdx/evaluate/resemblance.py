@@ -32,11 +32,7 @@ _ID = re.compile(r"[A-Z]+:\S+")
 
 
 class Resemblance:
-    """Finds what resembles a finding or a disease; rows are those of the snapshot's tables.
-
-    Args:
-        graph: The open graph.
-    """
+    """Finds what resembles a finding or a disease; rows are those of the snapshot's tables."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -145,12 +141,7 @@ class Resemblance:
 
 
 class NodeNames:
-    """Ids of a table's rows, and those of their names that can stand as an option or in a sentence.
-
-    Args:
-        graph: The open graph.
-        table: A node table of its snapshot.
-    """
+    """Ids of a node table's rows, and those of their names that can stand as an option or in a sentence."""
 
     def __init__(self, graph: Graph, table: str) -> None:
         columns = graph.snapshot.table(table).to_pydict()

@@ -20,11 +20,9 @@ import numpy as np
 from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.kinship import KIN, Kinship
-from kgdx.evaluate.labels import Label
-from kgdx.evaluate.metrics import Floats, as_json, bootstrap, gains, hits, mean_rank, once_each, ranks_of
-from kgdx.evaluate.rank_accuracy import FORMS
-from kgdx.evaluate.runner import Record, by_arm, shares
+from kgdx.evaluate.labels import KIN, Kinship, Label
+from kgdx.evaluate.metrics import Floats, as_json, bootstrap, gains, hits, mean_rank, milliseconds, once_each, ranks_of
+from kgdx.evaluate.runner import Record, by_arm, failures, labelled, shares
 from kgdx.graph.snapshot import TABLES
 from kgdx.rank.fusion import leading
 
@@ -58,13 +56,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 @dataclass(frozen=True, slots=True)
 class CandidatePool:
-    """What layer one retrieved of a case.
-
-    Attributes:
-        case: The case, its words read.
-        candidates: Numbers of the best candidates, best first.
-        scores: Their scores.
-    """
+    """What layer one retrieved of a case whose words are read: numbers of the best candidates, best first."""
 
     case: Case
     candidates: tuple[int, ...]
@@ -73,27 +65,16 @@ class CandidatePool:
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """What layer two makes of a pool.
-
-    Attributes:
-        candidates: The same numbers in a new order.
-        told: What became of the order that was asked for: counts, and shares or ``None``.
-    """
+    """What layer two makes of a pool: the same numbers in a new order."""
 
     candidates: tuple[int, ...]
     told: Mapping[str, float | None] = field(default_factory=dict)
+    """What became of the order that was asked for: counts, and shares or ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What is measured: a way to retrieve, and what re-orders its best, if anything.
-
-    Attributes:
-        name: How the figures call it.
-        method: Scores every candidate.
-        reorder: Layer two: orders the best ``kept`` anew.
-        kept: How many count as retrieved.
-    """
+    """What is measured: a way to retrieve, and what re-orders its best ``kept``, if anything."""
 
     name: str
     method: Retrieval
@@ -115,16 +96,7 @@ class _Patient:
 
 @dataclass
 class RetrievedCases:
-    """Measures of a case where its disease ranks by an arm.
-
-    Attributes:
-        arms: What is measured, by the same candidates.
-        ranker: Names the candidates.
-        snapshot: The snapshot that it reads.
-        labels: Say what counts as right.
-        read: Turns the words of a case into what is ranked.
-        among: Which candidates are compared; shape (candidates,). All where ``None``.
-    """
+    """Measures of a case where its disease ranks by an arm, among some candidates, of shape (candidates,), or all."""
 
     arms: Sequence[Arm]
     ranker: Ranker
@@ -241,11 +213,7 @@ def of_source(snapshot: Snapshot, ranker: Ranker, source: str) -> Floats:
 
 
 def checked_at(at: str, size: int) -> tuple[int, ...]:
-    """Return the ranks at which is measured, ascending.
-
-    Args:
-        at: Whole numbers with commas.
-        size: How many candidates there are.
+    """Return the ranks at which is measured, ascending, of whole numbers with commas up to the number of candidates.
 
     Example:
         >>> checked_at("10,1", 50)
@@ -264,13 +232,7 @@ def checked_at(at: str, size: int) -> tuple[int, ...]:
 def retrieval_figures(
     records: Iterable[Record], arms: Iterable[str], n_candidates: int, at: Sequence[int] = AT
 ) -> dict[str, Any]:
-    """Return the figures of all cases.
-
-    Args:
-        records: What was measured.
-        arms: Names of the arms, the baseline first.
-        n_candidates: How many candidates were compared.
-        at: Ranks at which is measured.
+    """Return the figures of all cases by some arms, the baseline first, at some ranks.
 
     Returns:
         ``methods`` and ``in_graph`` (the cases whose label is among the candidates): arm → ``n``, ``hit`` and ``ndcg``
@@ -282,12 +244,8 @@ def retrieval_figures(
         ``unlabelled``, ``failed``, ``n_candidates``.
     """
     every = by_arm(records, arms)
+    first, unlabelled = labelled(next(iter(every.values()), []), "label")
     found = {name: [each for each in told if "label" in each] for name, told in every.items()}
-    unlabelled = max((len(told) - len(found[name]) for name, told in every.items()), default=0)
-    first = next(iter(found.values()), [])
-    if not first:
-        none = f"none of {unlabelled:,} cases states its diagnosis"
-        raise CaseError(none if unlabelled else "there is no case to evaluate on", hint=f"give {FORMS}")
     silent = {name: told[0]["error"] for name, told in found.items() if all(each.get("error") for each in told)}
     if len(silent) < len(found):
         found = {name: told for name, told in found.items() if name not in silent}
@@ -306,10 +264,7 @@ def retrieval_figures(
             "unknown": sorted(each["stated"] for each in labels.values() if not each["known"]),
         },
         "unlabelled": unlabelled,
-        "failed": {
-            name: [{"id": each["id"], "error": each["error"]} for each in told if each.get("error")]
-            for name, told in found.items()
-        },
+        "failed": {name: failures(told) for name, told in found.items()},
         "not_run": silent,
         "n_candidates": n_candidates,
     }
@@ -336,7 +291,6 @@ def _each(told: Sequence[Record], at: Sequence[int]) -> Floats:
 
 def _figures(told: Sequence[Record], at: Sequence[int]) -> dict[str, Any]:
     labels, each = [one["label"] for one in told], _each(told, at)
-    times = [one["ms"] for one in told if "ms" in one]
     weight, n = once_each(labels)
     return {
         "n": len(told),
@@ -348,7 +302,7 @@ def _figures(told: Sequence[Record], at: Sequence[int]) -> dict[str, Any]:
             **_shaped(weight @ each / weight.sum(), at),
             "ci95": _interval(each, labels, at, weight),
         },
-        "ms_median": float(np.median(times)) if times else None,
+        "ms_median": milliseconds([one["ms"] for one in told if "ms" in one])["ms_median"],
         "stages": shares((one["stage"] for one in told), STAGES),
         "kin": shares((one.get("kin", "none") for one in told), KIN),
         **_orders(told),
@@ -396,12 +350,7 @@ def _paired(found: Mapping[str, Sequence[Record]], at: Sequence[int]) -> dict[st
 
 
 def patient_lines(records: Iterable[Record], suffix: str) -> str:
-    """Return a line for each patient and arm, as a table or as JSON lines.
-
-    Args:
-        records: What was measured.
-        suffix: ``.csv``, ``.tsv`` or ``.jsonl``.
-    """
+    """Return a line for each patient and arm, as a table (``.csv``, ``.tsv``) or as JSON lines (``.jsonl``)."""
     empty = dict.fromkeys(COLUMNS, "") | {"retrieved": None, "rank": None, "kin": "none"}
     rows = [{key: row.get(key, empty[key]) for key in COLUMNS} for row in records if "label" in row]
     if suffix == ".jsonl":

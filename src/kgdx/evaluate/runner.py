@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgdx.case import Case, Failure
 from kgdx.errors import CaseError, KgdxError, LlmError, StoreError, UsageError
@@ -39,6 +39,8 @@ Made = TypeVar("Made")
 Record = dict[str, Any]
 Measure = Callable[[Any, str], Record | None]
 """An item and the name of an arm → what was measured, without these two; ``None`` where there is nothing to measure."""
+EvaluationTask = Callable[["Graph"], Measure]
+"""An open graph → what measures on it: a function of a module with its settings, as other processes are sent it."""
 Piece = tuple[str, Any, tuple[str, ...]]
 """An item's key, the item, and the arms that it is still to be measured by."""
 
@@ -49,46 +51,36 @@ OUT_OF_REACH = frozenset({"unreachable", "rejected"})
 """Faults that end an evaluation where every item meets them."""
 IN_A_ROW = 3
 """Items that meet one of these, one after the other, before the evaluation stops."""
+FORMS = (
+    "phenopackets, JSON lines with diseases, a table with a column diagnosis, OSCE cases, dialogues of DX or IMCS21, "
+    "or a DDXPlus patients file"
+)
+"""The forms of cases that state a diagnosis."""
 SPENT = ("calls", "read", "written", "cost")
 """What a model took, where a record says so."""
 
 
-class EvaluationTask(Protocol):
-    """An evaluation as other processes do it: settings alone, which are sent to them."""
-
-    def on(self, graph: Graph) -> Measure:
-        """Return what measures an item by an arm on an open graph."""
-
-
 @dataclass
 class Runner:
-    """Measures items by arms.
-
-    Attributes:
-        journal: Keeps finished records; those that it has are not made again.
-        jobs: Items at the same time; with 1 there is one request to a model at a time.
-        progress: Called after each item.
-        through: Has other processes do what :func:`outcomes` does with each of its pieces; see :class:`Shared`.
-        budget: When to begin nothing more, what earlier runs of it took included; time counts from now on.
-        order: An item's key and its arms → the order in which they measure it; as they are given by default.
-        strict: Whether an arm that cannot run ends the evaluation.
-        not_run: Arm → why it cannot run.
-        spent: What models took, by :data:`SPENT`.
-        stopped: Why nothing more was begun.
-        fatal: The fault of a model that ended it; raise it once the figures are written.
-    """
+    """Measures items by arms; what the journal has is not made again."""
 
     journal: Journal | None = None
     jobs: int = 1
     progress: Callable[[], object] = lambda: None
     through: Callable[[Iterable[Piece]], Iterable[Iterable[Record]]] | None = None
+    """Has other processes do what :func:`outcomes` does with each of its pieces; see :class:`Shared`."""
     budget: Budget = field(default_factory=Budget)
+    """When to begin nothing more, what earlier runs of it took included; time counts from now on."""
     order: Callable[[str, tuple[str, ...]], tuple[str, ...]] = lambda key, arms: arms
+    """An item's key and its arms → the order in which they measure it."""
     strict: bool = False
+    """Whether an arm that cannot run ends the evaluation."""
     not_run: dict[str, KgdxError] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(SPENT, 0))
     stopped: str | None = None
+    """Why nothing more was begun."""
     fatal: LlmError | None = None
+    """The fault of a model that ended it; :meth:`check` raises it once the figures are written."""
 
     def __post_init__(self) -> None:
         self._lock, self._begun = threading.Lock(), time.monotonic()
@@ -98,13 +90,7 @@ class Runner:
             self._count(record)
 
     def run(self, items: Iterable[tuple[str, Any]], arms: Sequence[str], measure: Measure | None) -> list[Record]:
-        """Return the records of all items by all arms, in that order; those that are missing could not be made.
-
-        Args:
-            items: Each with a key of its own.
-            arms: Their names.
-            measure: Measures an item by an arm; ``None`` where others do.
-        """
+        """Return the records of all keyed items by all arms, in that order; what is missing could not be made."""
         keys: list[str] = []
 
         def pieces() -> Iterator[Piece]:
@@ -232,7 +218,7 @@ class Shared:
     task: EvaluationTask
 
     def on(self, graph: Graph) -> Callable[[Piece], list[Record]]:
-        measure = self.task.on(graph)
+        measure = self.task(graph)
         return lambda piece: list(outcomes(measure, piece))
 
 
@@ -253,13 +239,7 @@ def by_arm(records: Iterable[Record], arms: Iterable[str]) -> dict[str, list[Rec
 def kept(
     folder: Path | None, about: Mapping[str, Any], cases: Iterable[Case | Failure] = ()
 ) -> Iterator[Journal | None]:
-    """Open the journal of an evaluation, if it has a folder.
-
-    Args:
-        folder: That of ``--out``; ``None`` for no journal.
-        about: What is evaluated, and how; it has to be what it was before.
-        cases: What is evaluated on, where it is cases.
-    """
+    """Open the journal of an evaluation, if it has a folder; what is evaluated has to be what it was before."""
     if folder is None:
         yield None
         return
@@ -288,6 +268,20 @@ def digest_of(cases: Iterable[Case | Failure]) -> str:
     """Return a digest of cases in their order: an evaluation that goes on is one of the same cases."""
     told = (case.message if isinstance(case, Failure) else f"{case.id} {case.digest}" for case in cases)
     return hashlib.sha256("\n".join(told).encode("utf-8", "replace")).hexdigest()
+
+
+def labelled(records: Iterable[Record], name: str = "cluster") -> tuple[list[Record], int]:
+    """Return the records of cases that state a diagnosis, which are those with a field, and how many do not."""
+    every = list(records)
+    found = [each for each in every if name in each]
+    if not found:
+        none = f"none of {len(every):,} cases states its diagnosis"
+        raise CaseError(none if every else "there is no case to evaluate on", hint=f"give {FORMS}")
+    return found, len(every) - len(found)
+
+
+def failures(records: Iterable[Record]) -> list[dict[str, str]]:
+    return [{"id": each["id"], "error": each["error"]} for each in records if each.get("error")]
 
 
 def shares(values: Iterable[str], names: Sequence[str]) -> dict[str, float]:

@@ -41,12 +41,7 @@ _DENIED = re.compile(r"^(?:no|not|denies|denied|without|absent)\b", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class AgentPrompt(SectionedPrompt):
-    """What a scripted agent makes of a prompt.
-
-    Attributes:
-        role: Which of :data:`ROLES`; empty for another prompt.
-        known: The cases that the agent knows.
-    """
+    """What a scripted agent makes of a prompt for one of :data:`ROLES`, or for none, by the cases that it knows."""
 
     role: str
     known: Sequence[Osce] = field(default=(), repr=False)
@@ -82,11 +77,7 @@ class ScriptedAgent(ScriptedModel):
 
 
 def scripted_agent(name: str, known: Sequence[Osce] = ()) -> ScriptedAgent:
-    """Return a scripted agent.
-
-    Args:
-        name: A kind, with or without ``scripted:``.
-        known: The cases that are played.
+    """Return a scripted agent of a kind, with or without ``scripted:``.
 
     Example:
         >>> scripted_agent("scripted:right").name

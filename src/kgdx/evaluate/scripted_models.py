@@ -127,11 +127,7 @@ class Scripted(ScriptedModel):
 
 
 def scripted(name: str, questions: Iterable[BenchmarkQuestion]) -> Scripted:
-    """Return a scripted model that knows these questions.
-
-    Args:
-        name: A kind, with or without ``scripted:``.
-        questions: What it may be asked.
+    """Return a scripted model of a kind, with or without ``scripted:``, that knows these questions.
 
     Example:
         >>> scripted("scripted:right", []).name
@@ -156,12 +152,6 @@ def kind_of(name: str, kinds: Iterable[str], what: str = "model") -> str:
 
 def completion(model: str, request: Request, text: str, finish: str = "stop") -> Completion:
     """Return a scripted text as a completion, with about as many tokens as a model would count.
-
-    Args:
-        model: The model's name.
-        request: What was asked.
-        text: What it says.
-        finish: Why it ends.
 
     Example:
         >>> completion("scripted:right", Request((Message("user", "Why is it so?"),)), "So.").usage.prompt_tokens

@@ -62,11 +62,7 @@ class ScriptedOptions(ScriptedModel):
 
 
 def scripted_options(name: str, questions: Iterable[OptionQuestion]) -> ScriptedOptions:
-    """Return a scripted model.
-
-    Args:
-        name: Its kind, with or without ``scripted:``.
-        questions: Those that it may know.
+    """Return a scripted model of a kind, with or without ``scripted:``.
 
     Example:
         >>> scripted_options("scripted:knows", []).name

@@ -64,12 +64,7 @@ class Perturbation:
 
 
 class Synthesis:
-    """Makes up patients of the diseases of a snapshot.
-
-    Args:
-        snapshot: Diseases with annotated phenotypes, and the hierarchy.
-        least: Annotated phenotypes that a disease must have to be picked.
-    """
+    """Makes up patients of the diseases of a snapshot that have some annotated phenotypes at least."""
 
     def __init__(self, snapshot: Snapshot, least: int = LEAST_TERMS) -> None:
         self._diseases = snapshot.column("disease", "id")
@@ -107,13 +102,7 @@ class Synthesis:
         return np.unique(self._annotated.index)
 
     def cases(self, n: int, seed: int = 0, perturbation: Perturbation | None = None) -> Iterator[Case]:
-        """Make up patients; case k of a seed is the same whatever ``n`` is.
-
-        Args:
-            n: How many.
-            seed: Of the random choices.
-            perturbation: How far from the annotations; the default one when ``None``.
-        """
+        """Make up so many patients; case k of a seed is the same whatever ``n`` is."""
         if not 0 < n <= MAX_CASES:
             raise UsageError(f"n is {n:,}", hint=f"make up 1 to {MAX_CASES:,} cases")
         if seed < 0:

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_text(extractor: Extractor, docs: Iterable[Mapping[str, Any]]) -> dict[str, float | int]:
-    """Read every document and compare with its annotations.
-
-    Args:
-        extractor: What reads the text.
-        docs: Mappings with ``text`` and ``mentions``: ``[start, end, text, HPO id]`` each.
+    """Read every document and compare with its ``mentions``, ``[start, end, text, HPO id]`` each.
 
     Returns:
         ``precision``, ``recall``, ``f1`` (fractions, over all (document, term) pairs), ``ms_median`` (milliseconds per

@@ -39,14 +39,7 @@ def words_reader(graph: CaseWords) -> Callable[[Case], Case]:
 
 
 def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = None, *, words: bool = False) -> Case:
-    """Return a case whose words are read: what a phrase names is a finding too.
-
-    Args:
-        case: Any case.
-        reader: Reads words into findings.
-        ancestry: Knows the is-a hierarchy.
-        words: Whether words in which no finding is recognised will do.
-    """
+    """Return a case whose words are read: what a phrase names is a finding too; ``words`` without any may do."""
     named = [each for each in case.findings if not _CURIE.fullmatch(each.id)]
     present = [each.id for each in named if each.status is Status.PRESENT]
     phrases = tuple(dict.fromkeys((*case.phrases, *present)))

@@ -63,7 +63,9 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
-ADDED = frozenset({("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by")})
+ADDED = frozenset(
+    {("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by"), ("symptom", "asked_after")}
+)
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -94,7 +96,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "consider": _L,
     },
     "gene": {"id": _S, "name": _S, "xrefs": _L},
-    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
+    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S, "asked_after": _S},
     "test": _NAMED,
     "drug": _NAMED,
     "cure": _NAMED,

@@ -20,6 +20,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable, Store
 from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, schema, write_manifest
 from kgdx.graph.tables import whole
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 
 NODES = {
     "Disease": "disease",
@@ -63,6 +64,8 @@ EDGES = {
     "observed": _Edge("OBSERVED", "PatientCase", "Phenotype"),
     "excluded": _Edge("EXCLUDED", "PatientCase", "Phenotype"),
 }
+_RELATIONS = {type: relation for relation, type in MATCHES.items()}
+"""Relations that are one table, which says what the start is to the end."""
 _TURNED = {"indication", "off_label_use", "contraindication"}
 """Tables whose first column is the end of the edge: whoever asks comes from the disease."""
 _LINKS = {
@@ -123,7 +126,7 @@ def reads(name: str, ends: tuple[str, str] | None) -> bool:
     """Whether a snapshot holds anything of a node class, or of a relation between two classes."""
     if ends is None:
         return name in NODES
-    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
+    return _Edge(EDGES["same_as"].type if name in _RELATIONS else name, *ends) in (*EDGES.values(), *_LINKS.values())
 
 
 def snapshot_tables(store: Store) -> Iterator[GraphTable]:
@@ -141,7 +144,12 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
                 columns = TABLES[NODES[table.label]]
                 nodes[table.label].append(table.rows.select([c for c in table.rows.column_names if c in columns]))
         else:
-            edges[_Edge(table.type, table.start_label, table.end_label)].append(table.rows)
+            type, rows = table.type, table.rows
+            if type in _RELATIONS:
+                if "relation" not in rows.column_names:
+                    rows = rows.append_column("relation", pa.repeat(_RELATIONS[type], rows.num_rows))
+                type = EDGES["same_as"].type
+            edges[_Edge(type, table.start_label, table.end_label)].append(rows)
     ids: dict[str, pa.Array] = {}
     for label, name in NODES.items():
         rows = _fit(nodes[label], _node_columns(name))

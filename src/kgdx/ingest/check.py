@@ -341,12 +341,7 @@ def checked_relations(
 
 
 def is_updated(type: str, label: str) -> bool:
-    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation.
-
-    Example:
-        >>> is_updated("HAS_PHENOTYPE", "Phenotype"), is_updated("IS_A", "Phenotype")
-        (True, False)
-    """
+    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation."""
     return label == "Phenotype" and type != "IS_A"
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean
 from kgdx.ingest.records import LINE, Records, join_rejects, mint, refuse
+from kgdx.schema.model import MATCHES
 
 Role = Literal["record", "implied", "patch"]
 
@@ -59,8 +60,25 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.D
             tables.append(StagedTable(manifest.name, entry.class_, None, entry.role, rows))
         else:
             ends = (entry.start.class_, entry.end.class_)
-            tables.append(StagedTable(manifest.name, entry.type, ends, entry.role, rows))
+            if entry.type == MATCHES["exact"] and "relation" in rows.columns and entry.role != "implied":
+                unknown = ~pl.col("relation").is_in(list(MATCHES)).fill_null(False)
+                said = pl.col("relation").fill_null("")
+                reason = pl.format(f"relation is '{{}}', not one of {', '.join(MATCHES)}", said)
+                rejects.append(refuse(rows.filter(unknown), reason, f"frame:{entry.frame}"))
+            for type, part in matches_apart(entry.type, rows):
+                tables.append(StagedTable(manifest.name, type, ends, entry.role, part))
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
+
+
+def matches_apart(type: str, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield rows of SAME_AS by the relation that each is, as their column ``relation`` says; others as they are."""
+    if type != MATCHES["exact"] or "relation" not in rows.columns:
+        yield type, rows
+        return
+    for relation, match in MATCHES.items():
+        part = rows.filter(pl.col("relation") == relation).drop("relation")
+        if part.height or match == type:
+            yield match, part
 
 
 def _fullest(rows: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
@@ -76,13 +94,7 @@ def _check_ids(rows: pl.DataFrame, manifest: Manifest) -> None:
 
 
 def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
-    """Return the columns that a manifest names anywhere.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest
-        >>> mapped_columns(manifest("genes"))
-        ('ncbi_gene_id', 'gene_symbol', 'disease_id')
-    """
+    """Return the columns that a manifest names anywhere."""
     named: list[str] = [*manifest.columns, *manifest.only]
     entries: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
     for entry in entries:

@@ -19,6 +19,7 @@ from kgdx.ingest.sources.json_records import at, objects
 from kgdx.ingest.sources.table_files import fields, head_of, header_of
 from kgdx.ingest.unpack import unpacked
 from kgdx.schema import Schema
+from kgdx.schema.model import MATCHES
 
 ROWS = 200
 """Rows that are looked at."""
@@ -37,7 +38,8 @@ _WORDS = {
 }
 _NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "ORPHA": ("orpha",), "PMID": ("pmid",)}
 """Words in the name of a column of bare numbers that tell whose they are."""
-_AVOIDED = frozenset({"MAPPED_TO", "SAME_AS", "MENTIONS", "HAS_RUN", "CONSIDERED", "ASKED", "ORDERED", "PREDICTED"})
+_OF_RUNS = ("HAS_RUN", "CONSIDERED", "ASKED", "ORDERED", "PREDICTED")
+_AVOIDED = frozenset({"MAPPED_TO", *MATCHES.values(), "MENTIONS", *_OF_RUNS})
 _NEVER = frozenset(
     {
         *("LACKS_PHENOTYPE", "EXCLUDED", "CONTRAINDICATION", "OFF_LABEL_USE", "DRUG_EFFECT"),

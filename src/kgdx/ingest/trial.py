@@ -26,6 +26,7 @@ from kgdx.ingest.records import LINE
 from kgdx.ingest.source_choice import companions, origin_of
 from kgdx.ingest.sources import FORMATS, Reader, read
 from kgdx.schema import Property, Schema
+from kgdx.schema.model import MATCHES
 
 _NONE: Mapping[str, Reader] = MappingProxyType({})
 
@@ -71,13 +72,7 @@ class Trial:
 
 
 def file_of(manifest: Manifest) -> Path:
-    """Return the file on this machine that a manifest names as its default.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest
-        >>> file_of(manifest("hp")).name
-        'hp.obo'
-    """
+    """Return the file on this machine that a manifest names as its default."""
     origin = origin_of(manifest)
     if origin.startswith(("http://", "https://")):
         raise SourceError(f"{manifest.name} is read from {origin}", hint="fetch it, and name the file")
@@ -187,14 +182,7 @@ class Disagreement:
 def disagreements(
     manifest: Manifest, schema: Schema, known: Collection[str], formats: Iterable[str] = FORMATS
 ) -> list[Disagreement]:
-    """Compare a manifest with what there is.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest, manifests
-        >>> from kgdx.schema import load_schema
-        >>> disagreements(manifest("hpoa"), load_schema(), manifests())
-        []
-    """
+    """Compare a manifest with what there is."""
     text = manifest.path.read_text("utf-8") if manifest.path else ""
     found = [*_about(manifest, known, list(formats))]
     for number, node in enumerate(manifest.nodes):
@@ -250,7 +238,10 @@ def _relation(relation: RelationMap, schema: Schema, place: Place) -> Iterator[t
     if ends not in found.ends:
         allowed = ", ".join(f"{start}→{end}" for start, end in found.ends)
         yield (*place, "type"), f"no {relation.type} goes from {ends[0]} to {ends[1]}: it goes {allowed}"
-    yield from _properties(relation.type, relation.properties, found.properties, place)
+    known = found.properties
+    if relation.type == MATCHES["exact"]:
+        known = {"relation": Property("relation", "string", values=tuple(MATCHES)), **known}
+    yield from _properties(relation.type, relation.properties, known, place)
     for each in found.properties.values():
         if each.required and each.name != "source" and each.name not in relation.properties:
             yield place, f"a {relation.type} must have a {each.name}: add it under properties"

@@ -172,15 +172,6 @@ class DiagnosisVectorEnv(_Dealt, VectorEnv[Floats, NDArray[np.int64], Any]):
 
     Observations have shape (num_envs, PLACES, FEATURES), actions (num_envs,). An episode that ended begins anew with
     the next step, whatever is chosen for it.
-
-    Args:
-        graph: As of :class:`DiagnosisEnv`, like the others.
-        cases: Recorded cases.
-        num_envs: How many episodes.
-        known: How many findings are told at first.
-        price: Of a question.
-        max_episode_steps: Steps after which an episode is cut.
-        render_mode: ``ansi``.
     """
 
     def __init__(

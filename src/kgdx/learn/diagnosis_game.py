@@ -64,14 +64,7 @@ class RecordedPatient:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of episodes; each array has shape (episodes,).
-
-    Attributes:
-        ranks: The place of the right disease among those declared, 0 where it is not.
-        rewards: What they were worth.
-        steps: How many choices they took, with the diagnosis.
-        questions: How many findings were asked for.
-    """
+    """What came of episodes; each array has shape (episodes,)."""
 
     ranks: Ints
     rewards: Floats
@@ -90,13 +83,7 @@ def outcome(place: int) -> float:
 
 
 class DiagnosisGame:
-    """Deals patients, lists what can be done, and does it.
-
-    Args:
-        cases: Recorded cases; those are met that can be ranked.
-        tracker: Of the graph; one of its own where ``None``.
-        price: Of a question.
-    """
+    """Deals patients, lists what can be done, and does it."""
 
     def __init__(self, cases: RecordedCases, tracker: BeliefTracker | None = None, price: float = PRICE) -> None:
         self.cases, self.price = cases, price

@@ -13,12 +13,7 @@ from kgdx.rank.choices import FEATURES
 
 @dataclass(frozen=True)
 class FixedPlan:
-    """So many rounds of questions, or look-ups of the leading disease that was looked up least, and a diagnosis.
-
-    Example:
-        >>> str(FixedPlan()), str(FixedPlan(8))
-        ('at once', '8 rounds')
-    """
+    """So many rounds of questions, or look-ups of the leading disease that was looked up least, and a diagnosis."""
 
     times: int = 0
     kind: Literal["round", "lookup"] = "round"

@@ -66,15 +66,7 @@ class GraphEncoder(ABC):
 
     @abstractmethod
     def encode(self, links: Any, draws: np.random.Generator | None = None) -> tuple[Tensor, Tensor]:
-        """Return the latents and what their distribution adds to the loss.
-
-        Args:
-            links: From :meth:`along`.
-            draws: What is left to chance while training; ``None`` for the means, as they are used.
-
-        Returns:
-            Latents, shape (nodes, d), and a number.
-        """
+        """Return the latents and what their distribution adds to the loss."""
 
     @abstractmethod
     def decoder(self, relation: str) -> Tensor:

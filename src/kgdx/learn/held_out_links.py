@@ -13,13 +13,7 @@ from kgdx.learn.hetero_graph import STATED, HeteroGraph, ends_of
 
 @dataclass(frozen=True, slots=True)
 class LinkSplit:
-    """The links of a graph, in three parts, and pairs that are no links.
-
-    Attributes:
-        training: Relation → links that are learned on; shape (2, links).
-        stopping: Relation → links, and as many pairs that are none, that say when to stop.
-        measured: The same for the figures.
-    """
+    """The links of a graph, in three parts, and pairs that are no links."""
 
     training: Mapping[str, Ints]
     stopping: Mapping[str, tuple[Ints, Ints]]

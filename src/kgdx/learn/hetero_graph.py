@@ -286,10 +286,6 @@ def similar(vectors: Floats, tau: float) -> Iterator[Ints]:
 def jaccard(has: csr_array, gamma: float) -> Ints:
     """Return the pairs of rows that share at least ``gamma`` of what either has; shape (2, pairs).
 
-    Args:
-        has: What each row has, as ones; shape (rows, features).
-        gamma: Least share of the intersection in the union (the Jaccard index).
-
     Example:
         >>> from scipy.sparse import csr_array
         >>> jaccard(csr_array(np.array([[1, 1, 0], [0, 1, 1], [1, 1, 1]])), 0.5).tolist()

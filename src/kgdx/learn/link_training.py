@@ -91,14 +91,6 @@ def train(
 
     What is drawn in an epoch depends on the seed and its number alone, so a training that was stopped and resumed gives
     what one in a piece gives.
-
-    Args:
-        graph: The graph.
-        parts: Its links, some of them held out.
-        how: How it is trained.
-        folder: Where its state is kept meanwhile.
-        about: Digest of graph and settings.
-        progress: Told how far it is.
     """
     run = _Run(graph, parts, how)
     run.resume(TrainingState.load(folder, about))

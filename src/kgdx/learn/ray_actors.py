@@ -39,13 +39,7 @@ HINT = "give host and port of `ray start --head`, or local"
 
 
 class Actors:
-    """Workers that are actors; a Ray that runs in this process already is used and left running.
-
-    Args:
-        post: What each is told first.
-        address: ``local``, ``auto``, or host and port of a cluster.
-        size: How many; as many as there are processors by default.
-    """
+    """Workers that are actors; a Ray that runs in this process already is used and left running."""
 
     def __init__(self, post: Post, address: str, size: int | None) -> None:
         self._post, self._closing = post, ExitStack()

@@ -30,12 +30,7 @@ LIMITS = Limits(steps=64, stagnation=64, errors=8)
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What is right for a case: nothing of it is ever observed.
-
-    Attributes:
-        ids: Ids of the right diseases, with those that are merged with them.
-        names: What they are called.
-    """
+    """What is right for a case: nothing of it is ever observed."""
 
     ids: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
@@ -91,14 +86,6 @@ class RecordedCases:
 
     A state of an episode holds the findings with which the case begins and its publications, by which other actions
     leave the case itself out; neither the diagnoses nor the causal genes.
-
-    Args:
-        graph: What is known.
-        cases: Recorded cases by id.
-        known: How many findings are told at first; all of them, and nobody to ask, where ``None``.
-        limits: When an episode is cut.
-        noise: How far the answers are from the record.
-        seed: Of what is told at first, and of the noise.
     """
 
     graph: Graph = field(repr=False)

@@ -37,15 +37,7 @@ Result = TypeVar("Result")
 
 
 class Team(Generic[Item, Result]):
-    """Workers for one kind of work, kept for as many rounds as there are; use it as a context manager.
-
-    Args:
-        work: What is done with each item.
-        graph: The open graph; a single process works on it, others open its folder for themselves.
-        jobs: How many processes; one by default, and on Ray as many as it has processors.
-        ray: Address of a Ray cluster, or ``local`` for one on this machine alone; processes without Ray by default.
-        encoder: Whether the graph was opened with the encoder of the extra.
-    """
+    """Workers for one kind of work, kept for as many rounds as there are; use it as a context manager."""
 
     def __init__(
         self,
@@ -79,12 +71,7 @@ class Team(Generic[Item, Result]):
             self._crew.close()
 
     def map(self, items: Iterable[Item], *, share: int = SHARE) -> Iterator[Result]:
-        """Yield the result of each item, in their order; few shares are in memory at a time.
-
-        Args:
-            items: What is done; read as the work goes on.
-            share: How many a process gets at once; fewer where one takes long.
-        """
+        """Yield the result of each item, in their order; few shares are in memory at a time."""
         if self._crew is None:
             assert self._here is not None
             yield from map(self._here, items)

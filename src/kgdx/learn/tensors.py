@@ -11,11 +11,7 @@ EXTRA = "learn"
 
 
 def torch_of(feature: str) -> Any:
-    """Return the module torch.
-
-    Args:
-        feature: What needs it, for the message.
-    """
+    """Return the module torch."""
     try:
         import torch
     except ImportError as error:

@@ -16,13 +16,7 @@ FILE = "state.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class TrainingState:
-    """What a training needs to go on as if it had not been stopped.
-
-    Attributes:
-        about: Digest of what is trained: a state of anything else is not taken.
-        progress: What was reached, as JSON values.
-        arrays: Parameters and the optimiser's moments, by name.
-    """
+    """What a training needs to go on as if it had not been stopped."""
 
     about: str
     progress: Mapping[str, Any]

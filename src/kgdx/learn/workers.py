@@ -37,12 +37,7 @@ class Work(Protocol[Item_contra, Result_co]):
 
 @dataclass(frozen=True)
 class ShareOutcome:
-    """What came of a share.
-
-    Attributes:
-        results: Of its items, up to the first that failed.
-        error: Why that one failed.
-    """
+    """What came of a share."""
 
     results: list[Any]
     error: Exception | None = None
@@ -50,14 +45,7 @@ class ShareOutcome:
 
 @dataclass(frozen=True)
 class Post:
-    """What a process is told before its first share: the work, and the graph that it opens for it.
-
-    Attributes:
-        work: What is done.
-        settings: Those of the graph that is open in the process that shares out.
-        encoder: Whether words are read by meaning, too.
-        fingerprint: Of the graph that has to be found.
-    """
+    """What a process is told before its first share: the work, and the graph that it opens for it."""
 
     work: Work[Any, Any]
     settings: Settings
@@ -79,11 +67,7 @@ class Post:
 
 
 class Doer:
-    """Does shares in a process of its own; it opens the graph for the first of them.
-
-    Args:
-        post: What it is told first.
-    """
+    """Does shares in a process of its own; it opens the graph for the first of them."""
 
     def __init__(self, post: Post) -> None:
         self._post = post
@@ -106,12 +90,7 @@ class Doer:
 
 
 class Processes:
-    """Processes of this machine, started as there is something to do.
-
-    Args:
-        post: What each is told first.
-        size: How many at most.
-    """
+    """Processes of this machine, started as there is something to do."""
 
     gone: type[Exception] = BrokenExecutor
     """Raised for a share that was lost with a process; all that are under way are lost with it."""

@@ -45,12 +45,7 @@ class PubMedError(Exception):
 
 
 class Eutils:
-    """Asks the E-utilities.
-
-    Args:
-        access: Where and as whom.
-        folder: For the file that keeps the pace.
-    """
+    """Asks the E-utilities."""
 
     def __init__(self, access: PubMedAccess, folder: Path) -> None:
         self.access = access
@@ -149,11 +144,7 @@ def parse(content: bytes, folder: Path) -> Any:
 
 
 def parse_ready(folder: Path) -> None:
-    """See to it that answers can be read.
-
-    Args:
-        folder: As for :func:`parse`.
-    """
+    """See to it that answers can be read."""
     try:
         from Bio import Entrez
     except ImportError:
@@ -238,9 +229,6 @@ def _reason(error: Exception) -> str:
     return "it cannot be reached"
 
 
-# NCBI's limit of requests per second, held by all threads and processes of this machine together.
-
-
 LONGEST_S = 60.0
 """A turn further away than this was written before the clock was set back: it does not count."""
 
@@ -259,14 +247,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def wait(self, until: float) -> bool:
-        """Wait for the next turn.
-
-        Args:
-            until: Time (of :func:`time.time`) after which a turn is of no use; none is taken then.
-
-        Returns:
-            Whether it is one's turn.
-        """
+        """Wait for the next turn, unless it comes after ``until``, a time of :func:`time.time`; say whether it came."""
         turn = self._take(until)
         if turn is None:
             return False

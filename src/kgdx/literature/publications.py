@@ -18,23 +18,13 @@ from urllib.parse import urlsplit
 from kgdx.config import Settings
 from kgdx.config.values import switch
 from kgdx.errors import ConfigError, StoreError
+from kgdx.files.locks import open_shared
 from kgdx.lazy import lazy_pattern
-from kgdx.resources import open_shared
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A publication as PubMed describes it.
-
-    Attributes:
-        pmid: Its number.
-        title: Without the full stop at its end.
-        authors: Family name and initials of each.
-        journal: In its usual abbreviation.
-        year: When it appeared.
-        doi: Its DOI, if it has one.
-        abstract: On one line; empty where there is none.
-    """
+    """A publication as PubMed describes it."""
 
     pmid: str
     title: str = ""
@@ -74,17 +64,8 @@ class Literature(Protocol):
     """Finds publications; does its best within its time, and says what failed rather than raise."""
 
     def find(self, names: Mapping[str, Sequence[str]], pmids: Sequence[str], limit: int) -> Found:
-        """Search for diseases, and look publications up.
-
-        Args:
-            names: Id of a disease → its names; a publication about it has one of them.
-            pmids: Numbers of publications.
-            limit: Most publications for each disease.
-        """
+        """Search for diseases, and look publications up."""
         ...
-
-
-# How PubMed is asked, from the settings: nothing is asked without an e-mail address, which NCBI wants to have.
 
 
 BASE_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
@@ -98,16 +79,7 @@ _EMAIL = lazy_pattern(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 @dataclass(frozen=True, slots=True)
 class PubMedAccess:
-    """What it takes to ask PubMed; the key never shows in the representation.
-
-    Attributes:
-        email: Where NCBI reaches whoever asks.
-        api_key: Of an NCBI account: ten requests a second instead of three.
-        tool: What the program calls itself.
-        base_url: Where the E-utilities are.
-        seconds: How long an answer waits.
-        ask: Whether PubMed is asked unless a call says otherwise.
-    """
+    """What it takes to ask PubMed; the key never shows in the representation."""
 
     email: str
     api_key: str | None = field(default=None, repr=False)
@@ -167,9 +139,6 @@ def _address(url: str) -> str:
     if not plain or "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError("KGDX_PUBMED_BASE_URL is no plain http address", hint=f"leave it out for {BASE_URL}")
     return url.rstrip("/")
-
-
-# Searches and publications that were fetched before, on disk; safe with several threads and processes.
 
 
 SEARCH_S = 30 * 86_400.0

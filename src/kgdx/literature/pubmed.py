@@ -29,10 +29,6 @@ class PubMed:
     """A :class:`~kgdx.literature.Literature`: never raises for what PubMed does, never waits longer than its budget.
 
     What is sent are the names that it is given: those of entities of the graph.
-
-    Args:
-        access: Where and as whom.
-        folder: For the shelf, and the file that keeps the pace; processes that share it keep the pace together.
     """
 
     def __init__(self, access: PubMedAccess, folder: Path) -> None:

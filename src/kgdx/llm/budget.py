@@ -53,12 +53,6 @@ class Budget:
 
     A call is refused when a limit is reached before it begins. What it costs is known only at its end, so tokens and
     money can pass their limit by what was under way: as many calls as run at a time.
-
-    Attributes:
-        calls: Completions, and calls that failed for good; exact.
-        tokens: Prompt and completion tokens.
-        cost: Money.
-        seconds: Time from the first call on; also ends a call that is under way.
     """
 
     calls: int | None = None

@@ -20,10 +20,9 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter
 
 from kgdx.errors import ConfigError, LlmError, LlmFault, StoreError
-from kgdx.files.locks import take
+from kgdx.files.locks import open_shared, take
 from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
-from kgdx.resources import open_shared
 
 WAIT_S = 60.0
 _CREATE = (
@@ -107,12 +106,6 @@ class Cached(Layer):
     """A model whose completions are kept: what was answered before costs nothing.
 
     Empty completions are asked for again, and so are those cut at a limit that is not the request's own.
-
-    Args:
-        model: The model that is asked for what is not in the cache.
-        cache: Where completions are kept.
-        meter: Counts those that were there.
-        place: Tells apart models of one name, such as by the endpoint's address.
     """
 
     def __init__(self, model: ChatModel, cache: AnswerCache, meter: Meter, place: str = "") -> None:

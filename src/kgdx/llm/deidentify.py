@@ -19,8 +19,10 @@ from kgdx.llm.pii.identifiers import numbers, places
 from kgdx.llm.pii.persons_en import english_names
 from kgdx.llm.pii.persons_zh import chinese_names
 
-PLACEHOLDERS = ("[NAME]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
-"""What stands for what was taken out."""
+PLACEHOLDERS = ("[NAME]", "[MAN]", "[WOMAN]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
+"""What stands for what was taken out; a title that tells the sex goes with the name, and the sex stays."""
+_MAN = lazy_pattern(r"M(?:r|ister)\b|Sir\b|.*(?:先生|大爷|爷爷|叔叔|大叔|大伯|大哥)$")
+_WOMAN = lazy_pattern(r"M(?:rs|s|iss)\b|Madam\b|.*(?:女士|小姐|太太|阿姨|大妈|奶奶|大娘|大姐)$")
 
 _ESCAPED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
 _NARROW = {wide: wide - 0xFEE0 for wide in (*range(ord("０"), ord("：") + 1), *range(ord("Ａ"), ord("ｚ") + 1))}
@@ -33,9 +35,6 @@ def deidentify(text: str) -> tuple[str, int]:
 
     Args:
         text: Prose, or JSON; what it escapes (``\u5f20``) is read as what it means, and JSON stays JSON.
-
-    Returns:
-        The text, and how many passages were replaced.
 
     Example:
         >>> deidentify("Jane Roe (MRN 448812, born 3 May 1961) has Parkinson disease, HP:0001337, 5 mg daily.")
@@ -60,19 +59,17 @@ def identifying(text: str) -> list[tuple[int, int, str]]:
         [(0, 8, 'NAME'), (14, 20, 'ID')]
     """
     read = text.translate(_NARROW)
-    names = [(start, end, "NAME") for start, end in (*english_names(read), *chinese_names(read))]
+    names = [
+        (start, end, "MAN" if _MAN.match(read[start:end]) else "WOMAN" if _WOMAN.match(read[start:end]) else "NAME")
+        for start, end in (*english_names(read), *chinese_names(read))
+    ]
     held = covered(text, _PLACEHOLDER)
     found = merged([*numbers(read), *places(read), *names])
     return [(start, end, kind) for start, end, kind in found if 1 not in held[start:end]]
 
 
 class Deidentified(Layer):
-    """A model that is asked without what identifies a person; its completions hold the placeholders.
-
-    Args:
-        model: The model that is asked.
-        meter: Counts what was taken out.
-    """
+    """A model that is asked without what identifies a person; its completions hold the placeholders."""
 
     def __init__(self, model: ChatModel, meter: Meter | None = None) -> None:
         super().__init__(model)

@@ -101,9 +101,6 @@ class _Pool:
     """What one event loop asks with: as many places as calls may be under way.
 
     Each client holds few connections, since finding a free one takes time in proportion to all of them.
-
-    Attributes:
-        free: The clients, each as often as it has places left.
     """
 
     def __init__(self, access: LlmAccess) -> None:
@@ -137,12 +134,7 @@ class _Pool:
 
 
 class Endpoint(ChatModel):
-    """A model over HTTP; any number of calls at a time, of which ``access.concurrency`` are under way.
-
-    Args:
-        access: Where and as whom to ask.
-        meter: Counts calls, retries, tokens and money.
-    """
+    """A model over HTTP; any number of calls at a time, of which ``access.concurrency`` are under way."""
 
     def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
         self.access = access

@@ -29,13 +29,7 @@ class Malformed(httpx2.RequestError):
 
 
 class Bounded(httpx2.AsyncByteStream):
-    """The bytes of a response, as long as they stay within bounds.
-
-    Args:
-        stream: The bytes as they arrive.
-        seconds: Longest time for a whole answer, or without a piece of a stream of events.
-        events: Whether it is a stream of events.
-    """
+    """The bytes of a response, as long as they stay within bounds."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, seconds: float, events: bool) -> None:
         self._stream = stream
@@ -77,12 +71,6 @@ def client(base_url: str, seconds: float, connections: int, trusted: ssl.SSLCont
 
     It follows no redirect, asks for nothing packed and takes nothing packed. A proxy that the environment names is
     used for an encrypted connection alone: through any other it could read what is asked.
-
-    Args:
-        base_url: The endpoint's address.
-        seconds: Longest time for a whole answer, or without a piece of a stream.
-        connections: Connections at most.
-        trusted: Certificates that are trusted; made once, since reading them takes time.
 
     Example:
         >>> client("http://127.0.0.1:1/v1", 1.0, 1, ssl.create_default_context()).follow_redirects

@@ -19,12 +19,7 @@ CONTEXT = 4_096
 
 
 class GgufModel(InProcessModel):
-    """A model from a file; loaded when it is first asked.
-
-    Args:
-        access: ``model`` is the file; ``context`` and ``seed`` count too.
-        meter: Counts calls and tokens.
-    """
+    """A model from a file; loaded when it is first asked."""
 
     def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
         from importlib.util import find_spec

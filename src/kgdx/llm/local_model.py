@@ -10,10 +10,10 @@ import os
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from inspect import signature
+from importlib import util
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -41,41 +41,130 @@ class _Loaded:
     context: int | None
 
 
-class _Written:
-    """Collects the tokens as they are sampled, and passes on the text that they have become.
+class Writing:
+    """A text that a model writes: its tokens, and what is heard of it.
 
     A text ends before the first stop string; a token that holds the rest of it stays among the ids. What may be the
     beginning of a stop string, or of a character, is held back until that is clear.
     """
 
-    def __init__(self, tokenizer: Any, stops: Sequence[str], hear: OnText | None) -> None:
-        self._tokenizer = tokenizer
-        self._stops = stops
-        self._hear = hear
-        self._text = ""
+    def __init__(
+        self, tokenizer: Any, request: Request, given: Sequence[int], room: int, seed: int, hear: OnText | None = None
+    ) -> None:
+        self.request, self.given, self.room, self.seed = request, given, room, seed
+        self._tokenizer, self._hear, self._text = tokenizer, hear, ""
         self.ids: list[int] = []
+        self.logprobs: list[float] = []
+        self.finish = ""
         self.stop: str | None = None
 
-    def add(self, new: int) -> None:
+    def add(self, new: int, ends: Collection[int] = ()) -> None:
         self.ids.append(new)
-        if self._hear is not None or self._stops:
+        if self._hear is not None or self.request.stop:
             self._read(ended=False)
+        if new in ends or self.stop is not None:
+            self.finish = "stop"
+        elif len(self.ids) >= self.room:
+            self.finish = "length"
 
     def end(self) -> str:
         self._read(ended=True)
         return self._text
 
+    def completion(self, name: str) -> Completion:
+        text, usage = self.end(), Usage(len(self.given), len(self.ids))
+        logprobs = self.request.logprobs
+        tokens = Tokens(tuple(self.given), tuple(self.ids), tuple(self.logprobs)) if logprobs else None
+        return Completion(text, name, usage, finish_reason=self.finish or "length", stop=self.stop, tokens=tokens)
+
     def _read(self, *, ended: bool) -> None:
         text = decoded(self._tokenizer, self.ids)
-        places = [(place, each) for each in self._stops if (place := text.find(each)) >= 0]
+        places = [(place, each) for each in self.request.stop if (place := text.find(each)) >= 0]
         if places:
             place, self.stop = min(places)
             text = text[:place]
         elif not ended:
-            text = text[: len(text) - _open_end(text, self._stops)]
+            text = text[: len(text) - _open_end(text, self.request.stop)]
         if self._hear is not None and len(text) > len(self._text):
             self._hear(text[len(self._text) :])
         self._text = text
+
+
+def write(model: Any, tokenizer: Any, texts: Sequence[Writing], ended: Callable[[], bool] = lambda: False) -> None:
+    """Have a model write texts together, by transformers' ``generate``, until each is finished or all are ended.
+
+    A text depends on its request and seed alone; where a request has a schema and llguidance is installed, its grammar
+    holds the text to it. Log-probabilities are the model's own, before grammar, temperature and ``top_p``.
+    """
+    import torch
+    from transformers import GenerationConfig
+
+    ends, pad = ends_of(model, tokenizer), tokenizer.pad_token_id or 0
+    width = max(len(each.given) for each in texts)
+    padded = [[pad] * (width - len(each.given)) + list(each.given) for each in texts]
+    mask = [[0] * (width - len(each.given)) + [1] * len(each.given) for each in texts]
+    chances = [torch.Generator().manual_seed(each.seed) for each in texts]
+    grammars = [_grammar(model, tokenizer, each.request.schema) for each in texts]
+
+    def choose(_: Any, scores: Any) -> Any:
+        if bool(scores.isnan().any()):
+            raise RuntimeError("its scores are no numbers")
+        chosen = torch.full_like(scores, -torch.inf)
+        for row, (text, chance, grammar, own) in enumerate(zip(texts, chances, grammars, scores.cpu(), strict=True)):
+            new = pad
+            if not text.finish:
+                new = chosen_token(own if grammar is None else _allowed(own, grammar), text.request, chance)
+                if grammar is not None:
+                    grammar.consume_token(new)
+                if text.request.logprobs:
+                    text.logprobs.append(float(torch.log_softmax(own, dim=-1)[new]))
+                text.add(new, ends)
+                if not text.finish and grammar is not None and grammar.is_stopped():
+                    text.finish = "stop"
+            chosen[row, new] = 0.0
+        return chosen
+
+    def stopped(ids: Any, _: Any, **__: Any) -> Any:
+        over = ended()
+        return torch.tensor([over or bool(text.finish) for text in texts], device=ids.device)
+
+    config = GenerationConfig(  # type: ignore[no-untyped-call]
+        max_new_tokens=max(each.room for each in texts), do_sample=False, pad_token_id=pad, repetition_penalty=1.0
+    )
+    with torch.inference_mode():
+        model.generate(
+            torch.tensor(padded, device=model.device),
+            attention_mask=torch.tensor(mask, device=model.device),
+            generation_config=config,
+            logits_processor=[choose],
+            stopping_criteria=[stopped],
+        )
+
+
+def _grammar(model: Any, tokenizer: Any, schema: Mapping[str, Any] | None) -> Any:
+    """Return what holds a text to a schema; ``None`` without one, without llguidance, or where it knows no way."""
+    if schema is None or util.find_spec("llguidance") is None:
+        return None
+    from llguidance import LLMatcher
+    from llguidance.hf import from_tokenizer
+
+    held = getattr(tokenizer, "_kgdx_grammar", None)
+    try:
+        if held is None:
+            held = tokenizer._kgdx_grammar = from_tokenizer(tokenizer, model.config.vocab_size)
+        grammar = LLMatcher(held, LLMatcher.grammar_from_json_schema(dict(schema)))
+    except (ValueError, TypeError):
+        return None
+    return None if grammar.is_error() else grammar
+
+
+def _allowed(scores: Any, grammar: Any) -> Any:
+    import numpy as np
+    import torch
+
+    bits = np.unpackbits(np.frombuffer(grammar.compute_bitmask(), np.uint8), bitorder="little")[: len(scores)]
+    held = scores.masked_fill(torch.from_numpy(bits[: len(scores)] == 0), -torch.inf)
+    return held if bool(held.isfinite().any()) else scores
 
 
 class InProcessModel(ChatModel):
@@ -148,20 +237,10 @@ class InProcessModel(ChatModel):
 
 
 class LocalModel(InProcessModel):
-    """A model that the package transformers loads, when it is first asked.
-
-    A sample depends on the request and its seed alone. Log-probabilities are the model's own, before temperature and
-    ``top_p``.
-
-    Args:
-        access: ``model`` is a folder, or a name that transformers knows; ``seed`` and ``device`` count too.
-        meter: Counts calls and tokens.
-    """
+    """A model that the package transformers loads, when it is first asked."""
 
     def __init__(self, access: LlmAccess, meter: Meter | None = None) -> None:
-        from importlib.util import find_spec
-
-        if find_spec("torch") is None or find_spec("transformers") is None:
+        if util.find_spec("torch") is None or util.find_spec("transformers") is None:
             raise MissingExtraError("a language model in this process", "local")
         super().__init__(access, meter)
         self._loaded: _Loaded | None = None
@@ -198,31 +277,19 @@ class LocalModel(InProcessModel):
     def _generate(
         self, loaded: _Loaded, request: Request, hear: OnText | None, cancelled: Callable[[], bool]
     ) -> Completion:
-        import torch
-
         given = prompt_ids(loaded.tokenizer, request)
         length = self._length(loaded.context, len(given), request.max_tokens or self.access.max_output)
-        written = _Written(loaded.tokenizer, request.stop, hear)
         seed = seed_of(self.access.seed, request.number) if request.seed is None else request.seed
-        chance = torch.Generator().manual_seed(seed)
-        logprobs: list[float] = []
-        ends, finish = ends_of(loaded.model, loaded.tokenizer), "length"
+        writing = Writing(loaded.tokenizer, request, given, length, seed, hear)
         until = time.monotonic() + self.access.timeout
-        with torch.inference_mode():
-            for scores in _next_scores(loaded.model, given, written.ids):
-                new = chosen_token(scores, request, chance)
-                if request.logprobs:
-                    logprobs.append(float(torch.log_softmax(scores, dim=-1)[new]))
-                written.add(new)
-                if new in ends or written.stop is not None:
-                    finish = "stop"
-                if finish == "stop" or len(written.ids) >= length or cancelled():
-                    break
-                self._in_time(until, written.end)
-        text = written.end()
-        tokens = Tokens(tuple(given), tuple(written.ids), tuple(logprobs)) if request.logprobs else None
-        usage = Usage(len(given), len(written.ids))
-        return Completion(text, self.name, usage, finish_reason=finish, stop=written.stop, tokens=tokens)
+
+        def ended() -> bool:
+            if not writing.finish and not cancelled():
+                self._in_time(until, writing.end)
+            return cancelled()
+
+        write(loaded.model, loaded.tokenizer, [writing], ended)
+        return writing.completion(self.name)
 
 
 def stamp(name: str) -> str:
@@ -236,29 +303,17 @@ def stamp(name: str) -> str:
     return ",".join(f"{each.stat().st_size}-{each.stat().st_mtime_ns}" for each in files)
 
 
-def _next_scores(model: Any, given: Sequence[int], written: Sequence[int]) -> Iterator[Any]:
-    import torch
-
-    last_only = {"logits_to_keep": 1} if "logits_to_keep" in signature(model.forward).parameters else {}
-    ids, past = given, None
-    while True:
-        made = model(
-            input_ids=torch.tensor([list(ids)], device=model.device), past_key_values=past, use_cache=True, **last_only
-        )
-        yield made.logits[0, -1].float().cpu()
-        past = getattr(made, "past_key_values", None)
-        ids = written[-1:] if past is not None else [*given, *written]
-
-
 def chosen_token(scores: Any, request: Request, chance: Any) -> int:
     """Return the next token: the likeliest at temperature 0, otherwise a sample of the likeliest ``top_p``."""
     import torch
 
     if not request.temperature:
         return int(scores.argmax())
-    shares, places = torch.softmax(scores / request.temperature, dim=-1).sort(descending=True, stable=True)
-    if request.top_p is not None:
-        shares[shares.cumsum(-1) - shares >= request.top_p] = 0
+    shares = torch.softmax(scores / request.temperature, dim=-1)
+    if request.top_p is None:
+        return int(torch.multinomial(shares, 1, generator=chance))
+    shares, places = shares.sort(descending=True, stable=True)
+    shares[shares.cumsum(-1) - shares >= request.top_p] = 0
     return int(places[torch.multinomial(shares, 1, generator=chance)])
 
 

@@ -20,23 +20,7 @@ class Endless(Exception):
 
 @dataclass(slots=True)
 class Response:
-    """What has arrived of a completion, whole or in chunks.
-
-    Attributes:
-        request: What it responds to.
-        on_text: Called with each piece; ``None`` where it is not streamed.
-        pieces: Its text.
-        length: Characters of it.
-        reasoning: What the endpoint gives as reasoning, apart from the text.
-        refused: Whether the model refuses.
-        model: The model's name.
-        finish: Why it ended; empty while it goes on.
-        stop: The stop string that ended it.
-        usage: Numbers of tokens.
-        given: Token ids of the prompt, as they came.
-        written: Token ids that were sampled, likewise.
-        logprobs: Their log-probabilities, likewise.
-    """
+    """What has arrived of a completion, whole or in chunks."""
 
     request: Request
     on_text: OnText | None = None

@@ -85,14 +85,9 @@ def structured(model: ChatModel, request: Request, form: type[Form], *, again: i
 
 
 def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
-    """Read an answer.
+    """Read what a model wrote: the first reading that its form takes, and whether it had to be looked for or mended.
 
-    Args:
-        text: JSON; or JSON in prose or a code fence, cut off, or misquoted.
-        form: What it should be.
-
-    Returns:
-        The answer, and whether it had to be looked for or mended.
+    A form may take more than a JSON object: a list, where its ``openings`` have a bracket, or the text itself.
 
     Example:
         >>> class Pair(BaseModel):
@@ -104,24 +99,21 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
         raise ValueError(f"it is longer than {LONGEST:,} characters")
     if depth(text) > DEEPEST:
         raise ValueError("it is nested too deeply")
-    wrong = "it holds no JSON object"
-    for number, found in enumerate(readings(text, "{")):
-        if not isinstance(found, dict):
+    wrong = ""
+    for number, found in enumerate((*readings(text, getattr(form, "openings", "{")), text)):
+        if found is None:
             continue
         try:
             return form.model_validate(found), number > 0
         except ValidationError as error:
-            if wrong == "it holds no JSON object":
+            own = error.errors()[0]["type"] == "value_error"
+            if not wrong and (own or isinstance(found, dict)):
                 wrong = _fault(error)
-    raise ValueError(wrong)
+    raise ValueError(wrong or "it holds no JSON object")
 
 
 def readings(text: str, openings: str = "{[") -> Iterator[Any]:
     """Yield what a text may mean as JSON, the strictest reading first; readings that fail are ``None``.
-
-    Args:
-        text: JSON; or JSON in prose or a code fence, cut off, or misquoted.
-        openings: How what is looked for begins: with a brace, a bracket, or either.
 
     Example:
         >>> [each for each in readings("first [1, 2], then [3]") if each]
@@ -187,4 +179,4 @@ def depth(text: str) -> int:
 def _fault(error: ValidationError) -> str:
     first = error.errors(include_input=False, include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    return f"{first['msg']}{f' at {where}' if where else ''}"
+    return f"{first['msg'].removeprefix('Value error, ')}{f' at {where}' if where else ''}"

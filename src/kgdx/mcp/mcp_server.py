@@ -26,12 +26,7 @@ not know. It is decision support for research, to be judged by a clinician. Send
 
 
 class Turns:
-    """Runs what is asked, one after the other, in the thread that opened the graph; nobody waits for what takes long.
-
-    Args:
-        opened: Opens the graph.
-        seconds: How long an answer may take.
-    """
+    """Runs what is asked in turn, in the thread that opened the graph; nobody waits for what takes long."""
 
     def __init__(self, opened: Callable[[], Tools], seconds: float) -> None:
         self._seconds = seconds
@@ -87,13 +82,7 @@ def _turned(turns: Turns, tool: Callable[..., str]) -> Callable[..., Any]:
 
 
 def run(options: Options, *, http: bool, started: Callable[[str], None]) -> None:
-    """Serve until the client goes, or over HTTP until told to stop.
-
-    Args:
-        options: The graph, and what a server over HTTP is allowed.
-        http: Whether to listen, instead of reading standard input.
-        started: Told the address when it listens.
-    """
+    """Serve until the client goes, or over HTTP until told to stop."""
     options.checked()
     turns = Turns(lambda: _opened(options), options.seconds)
     try:

@@ -62,12 +62,7 @@ class Briefed(Artifact):
 
 
 class Brief(Action):
-    """Gather what speaks for and against the candidates of the ranking, for a model that is to order them.
-
-    Example:
-        >>> Brief(top=50).parameters()
-        {'top': 50, 'each': 6}
-    """
+    """Gather what speaks for and against the candidates of the ranking, for a model that is to order them."""
 
     name: ClassVar[str] = "brief"
     planned: ClassVar[bool] = False

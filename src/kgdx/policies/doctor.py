@@ -50,12 +50,7 @@ MOST_TOKENS = 2_048
 
 
 class DoctorPolicy(RulesDoctorPolicy):
-    """A doctor played by a language model.
-
-    Example:
-        >>> DoctorPolicy(way="medkgi").capabilities.models
-        True
-    """
+    """A doctor played by a language model."""
 
     name: ClassVar[str] = "doctor"
     capabilities: ClassVar[Capabilities] = Capabilities(asks=True, models=True)

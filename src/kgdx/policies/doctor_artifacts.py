@@ -19,12 +19,7 @@ class NamedDisease(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Kept(Artifact):
-    """What a model wrote, as it was read; the log keeps it.
-
-    Attributes:
-        turn: After how many questions.
-        failed: Why nothing could be read; empty where it could.
-    """
+    """What a model wrote, as it was read; the log keeps it."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
@@ -36,14 +31,7 @@ class _Kept(Artifact):
 
 @dataclass(frozen=True, slots=True)
 class Recorded(_Kept):
-    """The record as a model has written it.
-
-    Attributes:
-        unknown: Findings of it that the graph has no term for.
-        contrary: Findings of which the patient had said the opposite, and which were left as the patient said.
-        findings: Id, name and status of each finding of it.
-        record: The record, in the model's words.
-    """
+    """The record as a model has written it."""
 
     unknown: int = 0
     contrary: int = 0
@@ -89,14 +77,7 @@ class Differential(_Kept):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(_Kept):
-    """What a model does in a turn, as a doctor.
-
-    Attributes:
-        doing: What it is.
-        asks: Id of the proposed question that it puts; empty for another one.
-        said: The question, what is ordered, or the disease.
-        named: Its differential; a stated diagnosis first.
-    """
+    """What a model does in a turn, as a doctor."""
 
     doing: Doing = "question"
     asks: str = ""

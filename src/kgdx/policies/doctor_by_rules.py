@@ -1,4 +1,4 @@
-"""A doctor without a model: the stand-in of one that is played by a model, and what that falls back on."""
+"""A doctor without a model: the stand-in of :class:`~kgdx.policies.doctor.DoctorPolicy`."""
 
 from __future__ import annotations
 
@@ -34,12 +34,7 @@ INTERVIEW = (
 
 
 class RulesDoctorPolicy(Policy):
-    """A doctor without a model: the stand-in of :class:`~kgdx.policies.doctor.DoctorPolicy`, and what it falls back on.
-
-    Example:
-        >>> RulesDoctorPolicy(graph=False).capabilities.models
-        False
-    """
+    """A doctor without a model, on which the one with a model falls back."""
 
     name: ClassVar[str] = "doctor_by_rules"
     capabilities: ClassVar[Capabilities] = Capabilities(asks=True)

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator, model_validator
 
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Status
 from kgdx.episode.wish import MAX_SPOKEN
 from kgdx.lazy import lazy_pattern
-from kgdx.llm.structured import DEEPEST, LONGEST, depth, parse, readings
+from kgdx.llm.structured import parse
 from kgdx.policies.answer_writing import said_in
 
 MOST_ITEMS = 60
@@ -100,6 +99,27 @@ def _one(value: object) -> str:
     return "" if said.casefold() in _NOTHING else said
 
 
+def _question(value: object) -> str:
+    said = " ".join(value.split())[:MAX_SPOKEN] if isinstance(value, str) else _one(value)
+    return "" if said.casefold() in _NOTHING else said
+
+
+def _of_prose(text: str) -> dict[str, str]:
+    if "{" in text:
+        raise ValueError("it is no JSON object and no question")
+    ready, order = _READY.search(text), _ORDER.search(text)
+    if ready is not None and (named := _one(ready["text"].strip(" *.[]"))):
+        return {"diagnosis": named}
+    if order is not None and (named := _one(order["text"].strip(" *.[]"))):
+        return {"test": named}
+    if ready is not None or order is not None or _MARK.search(text):
+        raise ValueError("it orders or states nothing after its mark")
+    words = " ".join(text.split())
+    if words.casefold() in _NOTHING or not any(each.isalpha() for each in words) or len(words) > MAX_SPOKEN:
+        raise ValueError("it is no JSON object and no question")
+    return {"question": words}
+
+
 Texts = Annotated[tuple[str, ...], BeforeValidator(_items)]
 Text = Annotated[str, BeforeValidator(_one)]
 
@@ -168,21 +188,81 @@ class WrittenRecord(_Form):
         return self
 
 
-class _Diseases(_Form):
+class WrittenDifferential(BaseModel):
+    """A differential as a model writes it: an object with a list of diseases, or a bare list.
+
+    Example:
+        >>> parse('["1. Gout", "gout", {"name": "Pseudogout"}]', WrittenDifferential)[0].diseases
+        ('Gout', 'Pseudogout')
+    """
+
+    openings: ClassVar[str] = "{["
+
     thought: Text = ""
-    diseases: Texts = ()
+    diseases: Texts
+
+    @model_validator(mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and "diseases" not in given:
+            given = next((each for each in given.values() if isinstance(each, list)), [])
+        return {"diseases": given} if isinstance(given, list) else given
+
+    @field_validator("diseases")
+    @classmethod
+    def _named(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        found: dict[str, str] = {}
+        for name in (_NUMBER.sub("", each).strip(" .;") for each in given):
+            if any(letter.isalpha() for letter in name):
+                found.setdefault(name.casefold(), name)
+        if not found:
+            raise ValueError("it names no disease")
+        return tuple(found.values())[:MOST_DISEASES]
 
 
 class WrittenTurn(_Form):
-    """One turn of a doctor as a model writes it."""
+    """One turn of a doctor as a model writes it: JSON, the marks of AgentClinic, or a question in prose.
+
+    A diagnosis is stated where it stands alone; beside a question it is the likeliest disease so far.
+
+    Example:
+        >>> parse('{"question": "Any fever?", "diagnosis": null}', WrittenTurn)[0].doing
+        'question'
+        >>> parse("DIAGNOSIS READY: Gout", WrittenTurn)[0].said
+        'Gout'
+    """
 
     thought: Text = ""
     differential: Texts = ()
-    question: Text = ""
+    question: Annotated[str, BeforeValidator(_question)] = ""
     asks: Text = ""
     examination: Text = ""
     test: Text = ""
     diagnosis: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prose(cls, given: Any) -> Any:
+        return _of_prose(given) if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _does(self) -> Self:
+        if not self.said:
+            raise ValueError("it asks nothing, orders nothing and states no diagnosis")
+        return self
+
+    @property
+    def doing(self) -> Doing:
+        does: tuple[Doing, ...] = ("question", "examination", "test")
+        return next((each for each in does if getattr(self, each)), "diagnosis")
+
+    @property
+    def said(self) -> str:
+        return str(getattr(self, self.doing))
+
+    @property
+    def thought_of(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(filter(None, (self.diagnosis, *self.differential))))[:MOST_DISEASES]
 
 
 class Hearing(_Form):
@@ -196,100 +276,13 @@ class Hearing(_Form):
     """Findings that the patient denies."""
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorTurn:
-    """What a doctor does in one turn."""
-
-    doing: Doing
-    words: str
-    asks: str = ""
-    differential: tuple[str, ...] = ()
-
-
-F = TypeVar("F", bound=BaseModel)
-
-
-def read_form(text: str, form: type[F]) -> F:
-    """Read a form from what a model wrote.
-
-    Example:
-        >>> read_form('Well: {"status": "yes"}', Hearing).status
-        <Status.PRESENT: 'present'>
-    """
-    return parse(text, form)[0]
-
-
-def read_diseases(text: str) -> tuple[str, ...]:
-    """Read a differential: an object with a list of diseases, or a bare list.
-
-    Example:
-        >>> read_diseases('["1. Gout", "gout", {"name": "Pseudogout"}]')
-        ('Gout', 'Pseudogout')
-    """
-    try:
-        named = parse(text, _Diseases)[0].diseases
-    except ValueError:
-        if len(text) > LONGEST or depth(text) > DEEPEST:
-            raise
-        lists = (_items(each) for each in readings(text, "[") if isinstance(each, list))
-        named = next((each for each in lists if each), ())
-    found: dict[str, str] = {}
-    for each in named:
-        name = _NUMBER.sub("", each).strip(" .;")
-        if any(letter.isalpha() for letter in name):
-            found.setdefault(name.casefold(), name)
-    if not found:
-        raise ValueError("it names no disease")
-    return tuple(found.values())[:MOST_DISEASES]
-
-
-def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> DoctorTurn:
-    """Read a doctor's turn: JSON, the marks of AgentClinic, or a question in prose.
-
-    A diagnosis is stated where it stands alone; beside a question it is the likeliest disease so far.
-
-    Args:
-        text: What the model wrote.
-        offered: Ids of the questions that it was shown; it can ask no other by id.
-        prose: Whether plain words are put to the patient as they are; otherwise only a question is.
-
-    Example:
-        >>> read_turn("DIAGNOSIS READY: Gout"), read_turn('{"question": "Any fever?", "diagnosis": null}').doing
-        (DoctorTurn(doing='diagnosis', words='Gout', asks='', differential=()), 'question')
-    """
-    try:
-        written = parse(text, WrittenTurn)[0]
-    except ValueError:
-        if len(text) > LONGEST or "{" in text:
-            raise
-        return _prose(text, prose)
-    thought_of = tuple(dict.fromkeys(filter(None, (written.diagnosis, *written.differential))))[:MOST_DISEASES]
-    asks = written.asks if written.asks in offered else ""
-    if written.question:
-        return DoctorTurn("question", written.question, asks, thought_of)
-    if written.examination:
-        return DoctorTurn("examination", written.examination, "", thought_of)
-    if written.test:
-        return DoctorTurn("test", written.test, "", thought_of)
-    if written.diagnosis:
-        return DoctorTurn("diagnosis", written.diagnosis, "", thought_of)
-    raise ValueError("it asks nothing, orders nothing and states no diagnosis")
-
-
-def _prose(text: str, plain: bool) -> DoctorTurn:
-    ready, order = _READY.search(text), _ORDER.search(text)
-    if ready is not None and (named := _one(ready["text"].strip(" *.[]"))):
-        return DoctorTurn("diagnosis", named)
-    if order is not None and (named := _one(order["text"].strip(" *.[]"))):
-        return DoctorTurn("test", named)
-    if ready is not None or order is not None or _MARK.search(text):
-        raise ValueError("it orders or states nothing after its mark")
-    words = " ".join(text.split())
-    if words.casefold() in _NOTHING or not any(each.isalpha() for each in words) or len(words) > MAX_SPOKEN:
+def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> WrittenTurn:
+    """Read a doctor's turn."""
+    said, _ = parse(text, WrittenTurn)
+    asking = said.doing == "question"
+    if asking and not prose and "{" not in text and not said.question.rstrip("\"'”」) ").endswith(("?", "？")):
         raise ValueError("it is no JSON object and no question")
-    if not plain and not words.rstrip("\"'”」) ").endswith(("?", "？")):
-        raise ValueError("it is no JSON object and no question")
-    return DoctorTurn("question", words)
+    return said if asking and said.asks in offered else said.model_copy(update={"asks": ""})
 
 
 def read_question(text: str) -> str:

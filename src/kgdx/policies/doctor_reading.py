@@ -19,15 +19,10 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.turns import turns
 from kgdx.episode.wish import Action, Outcome
+from kgdx.llm.structured import parse
 from kgdx.policies.doctor_artifacts import Chosen, Differential, Forgotten, Heard, NamedDisease, Recorded
 from kgdx.policies.doctor_briefing import LAST, since_reply
-from kgdx.policies.doctor_forms import (
-    Hearing,
-    WrittenRecord,
-    read_diseases,
-    read_form,
-    read_turn,
-)
+from kgdx.policies.doctor_forms import Hearing, WrittenDifferential, WrittenRecord, read_turn
 
 Alignment = Literal["index", "paper"]
 """How names of diseases are found in the graph: by its index, or by MedKGI's rule."""
@@ -66,12 +61,7 @@ class _Reads(Action):
 
 
 class ReadRecord(_Reads):
-    """Read the record that a model wrote; its findings are what is known of the patient.
-
-    Example:
-        >>> ReadRecord(turn=1).parameters()
-        {'turn': 1}
-    """
+    """Read the record that a model wrote; its findings are what is known of the patient."""
 
     name: ClassVar[str] = "read_record"
     makes: ClassVar[type[Artifact]] = Recorded
@@ -83,7 +73,7 @@ class ReadRecord(_Reads):
 
     def run(self, graph: Operations, view: State) -> Outcome:
         try:
-            record = read_form(self.text(view, "doctor_record"), WrittenRecord)
+            record, _ = parse(self.text(view, "doctor_record"), WrittenRecord)
         except ValueError as error:
             return Outcome(Recorded(self.turn, str(error)))
         terms = [(each, Status.PRESENT) for each in record.present] + [(each, Status.ABSENT) for each in record.absent]
@@ -93,12 +83,7 @@ class ReadRecord(_Reads):
 
 
 class ReadDifferential(_Reads):
-    """Read the differential that a model wrote, and find its diseases in the graph.
-
-    Example:
-        >>> ReadDifferential(turn=1).alignment
-        'index'
-    """
+    """Read the differential that a model wrote, and find its diseases in the graph."""
 
     name: ClassVar[str] = "read_differential"
     makes: ClassVar[type[Artifact]] = Differential
@@ -110,19 +95,14 @@ class ReadDifferential(_Reads):
 
     def run(self, graph: Operations, view: State) -> Differential:
         try:
-            names = read_diseases(self.text(view, "doctor_differential"))[: self.most]
+            names = parse(self.text(view, "doctor_differential"), WrittenDifferential)[0].diseases[: self.most]
         except ValueError as error:
             return Differential(self.turn, str(error))
         return Differential(self.turn, named=aligned(graph, names, self.alignment))
 
 
 class ReadTurn(_Reads):
-    """Read what a model does in a turn, as a doctor.
-
-    Example:
-        >>> ReadTurn(turn=1, asked="doctor_plain").prose
-        True
-    """
+    """Read what a model does in a turn, as a doctor."""
 
     name: ClassVar[str] = "read_turn"
     makes: ClassVar[type[Artifact]] = Chosen
@@ -141,19 +121,12 @@ class ReadTurn(_Reads):
             said = read_turn(self.text(view, self.asked), self.offered, prose=self.prose)
         except ValueError as error:
             return Chosen(self.turn, str(error))
-        first = (said.words,) if said.doing == "diagnosis" else ()
-        names = tuple(dict.fromkeys((*first, *said.differential)))
-        named = aligned(graph, names, self.alignment)
-        return Chosen(self.turn, doing=said.doing, asks=said.asks, said=said.words, named=named)
+        named = aligned(graph, said.thought_of, self.alignment)
+        return Chosen(self.turn, doing=said.doing, asks=said.asks, said=said.said, named=named)
 
 
 class ReadAnswer(_Reads):
-    """Read what a model understood of the patient's answer in words.
-
-    Example:
-        >>> ReadAnswer(turn=1, term="HP:0000508").label
-        ''
-    """
+    """Read what a model understood of the patient's answer in words."""
 
     name: ClassVar[str] = "read_answer"
     makes: ClassVar[type[Artifact]] = Heard
@@ -170,7 +143,7 @@ class ReadAnswer(_Reads):
 
     def run(self, graph: Operations, view: State) -> Outcome:
         try:
-            heard = read_form(self.text(view, "doctor_hearing"), Hearing)
+            heard, _ = parse(self.text(view, "doctor_hearing"), Hearing)
         except ValueError as error:
             return Outcome(Heard(self.turn, str(error)))
         terms = [(each, Status.PRESENT) for each in heard.present] + [(each, Status.ABSENT) for each in heard.absent]
@@ -186,12 +159,7 @@ class ReadAnswer(_Reads):
 
 
 class Forget(_Reads):
-    """Forget what was said more than three turns ago, but for the complaint: a consultation without a record.
-
-    Example:
-        >>> Forget(turn=4).parameters()
-        {'turn': 4}
-    """
+    """Forget what was said more than three turns ago, but for the complaint: a consultation without a record."""
 
     name: ClassVar[str] = "forget"
     makes: ClassVar[type[Artifact]] = Forgotten

@@ -33,16 +33,7 @@ _WORDS = ("because", "why", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What an answer says of a list.
-
-    Attributes:
-        places: Numbers of the list, from 0, each once, the first best: what was taken.
-        why: Number → the model's reason.
-        unknown: How many ids the list does not have.
-        repeated: How many came again.
-        omitted: How many of the list were left out.
-        fault: Why nothing is taken; empty where something is.
-    """
+    """What an answer says of a list."""
 
     places: tuple[int, ...] = ()
     why: Mapping[int, str] = field(default_factory=dict, hash=False, repr=False)
@@ -54,10 +45,6 @@ class Order:
 
 def read_order(text: str, size: int) -> Order:
     """Read the order of a numbered list from what a model wrote.
-
-    Args:
-        text: An object with ``order`` and ``why``, a bare list of ids, such an object cut off, or ``[2] > [1]``.
-        size: How many the list holds.
 
     Example:
         >>> read_order('{"order": ["C2", "C9", "C2"]}', 3)
@@ -132,11 +119,6 @@ def windows(count: int, size: int, step: int) -> tuple[tuple[int, int], ...]:
     """Return the parts of a list that a model orders one after the other, from the back to the front.
 
     Sliding windows of RankGPT (Sun et al. 2023): what wins at the back moves up with the next window.
-
-    Args:
-        count: How many there are.
-        size: How many a window holds.
-        step: By how many the next one begins sooner.
 
     Example:
         >>> windows(10, 4, 2), windows(3, 4, 2)

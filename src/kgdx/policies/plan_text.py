@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
+from pydantic import BaseModel, model_validator
+
 from kgdx.episode.state import Artifact, Reads
 from kgdx.episode.wish import Action, parse_action
 from kgdx.errors import UsageError
-from kgdx.llm.structured import DEEPEST, LONGEST, depth, readings
 from kgdx.results.cited import Resolved
 
 REASON = 300
@@ -30,16 +31,7 @@ _FIELDS = ("parameters", "arguments", "args", "params", "input")
 
 @dataclass(frozen=True, slots=True)
 class Planned(Artifact):
-    """A plan after it was read and judged.
-
-    Attributes:
-        round: Which round.
-        actions: What will be run, in order, as JSON.
-        refused: Why the rest will not be, in words for the model.
-        ended: The plan says that enough was found.
-        failed: The model gave no plan, or none that could be read.
-        thought: Why, in the model's words.
-    """
+    """A plan after it was read and judged."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
@@ -71,38 +63,23 @@ class Planned(Artifact):
         return cls(**{**data, **lists}, thought=str(words.get("thought", "")))
 
 
-@dataclass(frozen=True, slots=True)
-class PlanReading:
-    """What a model's answer says.
+class WrittenPlan(BaseModel):
+    """A plan as a model writes it: an object with a list of actions, a bare list, or a single action."""
 
-    Attributes:
-        items: What should be actions, unjudged.
-        thought: Why, in the model's words.
-        mended: It was not plain JSON at once.
-    """
+    openings: ClassVar[str] = "{["
 
     items: tuple[Any, ...]
+    """What should be actions, unjudged."""
     thought: str = ""
-    mended: bool = False
+    """Why, in the model's words."""
 
-
-def read_plan(text: str) -> PlanReading:
-    """Read a plan: an object with a list of actions, a bare list, or a single action; in prose or damaged if need be.
-
-    Example:
-        >>> read_plan('Sure! [{"action": "get_symptom", "diseases": ["flu"]}]').items
-        ({'action': 'get_symptom', 'diseases': ['flu']},)
-    """
-    if len(text) > LONGEST:
-        raise ValueError(f"it is longer than {LONGEST:,} characters")
-    if depth(text) > DEEPEST:
-        raise ValueError("it is nested too deeply")
-    for number, found in enumerate(readings(text)):
-        items = _items(found)
-        if items is not None:
-            thought = found.get("thought", "") if isinstance(found, dict) else ""
-            return PlanReading(tuple(items), thought if isinstance(thought, str) else "", number > 0)
-    raise ValueError("it holds no JSON object with a list of actions")
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if (items := _items(given)) is None:
+            raise ValueError("it holds no JSON object with a list of actions")
+        thought = given.get("thought") if isinstance(given, dict) else ""
+        return {"items": tuple(items), "thought": thought if isinstance(thought, str) else ""}
 
 
 def _items(found: Any) -> list[Any] | None:
@@ -148,35 +125,14 @@ def document(item: Any) -> dict[str, Any]:
     return {"action": item.get(key), **fields}
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A plan after judgement.
-
-    Attributes:
-        actions: What will be run, in order.
-        refused: Why the rest will not be, in words for the model.
-    """
-
-    actions: tuple[Action, ...]
-    refused: tuple[str, ...]
-
-
 def judge(
     items: Sequence[Any],
     registry: Mapping[str, type[Action]],
     before: Iterable[Action],
     resolved: Sequence[Resolved],
     most: int,
-) -> Judged:
-    """Say which items of a plan are run.
-
-    Args:
-        items: As :func:`read_plan` gives them.
-        registry: The actions that may be chosen.
-        before: Actions that were run before.
-        resolved: How names were understood so far: actions that name the same entities by other names are the same.
-        most: Most actions; the rest are refused together.
-    """
+) -> tuple[tuple[Action, ...], tuple[str, ...]]:
+    """Return which items of a plan are run, in order, and why the rest are not, in words for the model."""
     known = {action_key(action, resolved) for action in before}
     actions: list[Action] = []
     refused: dict[str, None] = {}
@@ -195,7 +151,7 @@ def judge(
             continue
         known.add(key)
         actions.append(action)
-    return Judged(tuple(actions), tuple(refused))
+    return tuple(actions), tuple(refused)
 
 
 def action_key(action: Action, resolved: Sequence[Resolved] = ()) -> str:

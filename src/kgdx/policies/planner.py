@@ -25,9 +25,10 @@ from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action, wish_of
 from kgdx.llm.chat import prompt
+from kgdx.llm.structured import parse
 from kgdx.policies.briefing import briefing
 from kgdx.policies.finishing import FINAL, EndingPolicy, WritingPolicy, lost, name_of, undescribed
-from kgdx.policies.plan_text import Planned, judge, plan_schema, read_plan
+from kgdx.policies.plan_text import Planned, WrittenPlan, judge, plan_schema
 from kgdx.policies.question_rules import RulesPolicy
 
 MAX_ROUNDS = 50
@@ -38,12 +39,7 @@ FRUITLESS = 2
 
 
 class ReadPlan(Action):
-    """Read the plan that a model wrote, and judge it action by action.
-
-    Example:
-        >>> ReadPlan(round=1, actions=("get_test",)).most
-        8
-    """
+    """Read the plan that a model wrote, and judge it action by action."""
 
     name: ClassVar[str] = "read_plan"
     makes: ClassVar[type[Artifact]] = Planned
@@ -68,17 +64,17 @@ class ReadPlan(Action):
             return Planned(self.round, refused=refused, failed=True)
         registry = {name: ACTIONS.get(name) for name in self.actions}
         try:
-            reading = read_plan(said.text)
+            reading, _ = parse(said.text, WrittenPlan)
         except ValueError as error:
             return Planned(self.round, refused=(f"the answer could not be read: {error}",), failed=bool(said.failed))
         resolved = [each for found in view.all(Retrieved) for each in found.resolved]
-        judged = judge(reading.items, registry, tuple(_done(view.log, registry)), resolved, self.most)
+        actions, unfit = judge(reading.items, registry, tuple(_done(view.log, registry)), resolved, self.most)
         return Planned(
             self.round,
-            tuple({"action": action.name, **action.parameters()} for action in judged.actions),
-            judged.refused,
+            tuple({"action": action.name, **action.parameters()} for action in actions),
+            unfit,
             ended=not reading.items,
-            failed=bool(said.failed) and not judged.actions,
+            failed=bool(said.failed) and not actions,
             thought=reading.thought,
         )
 
@@ -92,12 +88,7 @@ def _done(log: Sequence[Segment], registry: Mapping[str, type[Action]]) -> Itera
 
 
 class PlannerPolicy(WritingPolicy):
-    """Ask a language model what to look up, look it up, and have the answer written from it.
-
-    Example:
-        >>> PlannerPolicy(rounds=2).capabilities.models
-        True
-    """
+    """Ask a language model what to look up, look it up, and have the answer written from it."""
 
     name: ClassVar[str] = "planner"
     capabilities: ClassVar[Capabilities] = Capabilities(answers=True, models=True)

@@ -25,19 +25,7 @@ PROMPT = "rerank"
 
 @dataclass(frozen=True, slots=True)
 class Ordered(Artifact):
-    """How a model ordered the candidates of one window.
-
-    Attributes:
-        turn: Which time all candidates are ordered, from 0.
-        begin: Where the window begins.
-        shown: Ids as the model was shown them.
-        order: The same ids in its order; in that of retrieval where nothing was taken.
-        unknown: Ids that were refused: there is no such candidate.
-        repeated: Ids that were refused: they came again.
-        omitted: Candidates that it left out.
-        fault: Why nothing was taken; empty where something was.
-        why: Its reasons by id.
-    """
+    """How a model ordered the candidates of one window."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
@@ -67,12 +55,7 @@ class Ordered(Artifact):
 
 
 class ReadOrder(Action):
-    """Read how a model ordered the candidates that it was shown: only a permutation of them is taken.
-
-    Example:
-        >>> ReadOrder(turn=0, begin=0, shown=("OMIM:1", "OMIM:2")).pure
-        True
-    """
+    """Read how a model ordered the candidates that it was shown: only a permutation of them is taken."""
 
     name: ClassVar[str] = "read_order"
     makes: ClassVar[type[Artifact]] = Ordered
@@ -123,12 +106,7 @@ def _failure(kind: str) -> str:
 
 
 class Reorder(Action):
-    """Make one order of all that a model said, fused with the scores, and hold its reasons against the evidence.
-
-    Example:
-        >>> Reorder(weight=0.5).parameters()["candidates"]
-        50
-    """
+    """Make one order of all that a model said, fused with the scores, and hold its reasons against the evidence."""
 
     name: ClassVar[str] = "reorder"
     makes: ClassVar[type[Artifact]] = Reranked

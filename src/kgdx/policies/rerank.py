@@ -41,12 +41,7 @@ def _read(given: Any) -> Any:
 
 
 class RerankPolicy(Policy):
-    """Rank, let a language model order the best candidates, and declare its order.
-
-    Example:
-        >>> RerankPolicy(prompt="cot", weight=0.7).prompt.name
-        'cot'
-    """
+    """Rank, let a language model order the best candidates, and declare its order."""
 
     name: ClassVar[str] = "rerank"
     capabilities: ClassVar[Capabilities] = Capabilities(models=True)

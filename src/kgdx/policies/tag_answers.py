@@ -86,12 +86,7 @@ class Shown(Artifact):
 
 
 class ShowFound(Action):
-    """Put into words what an act found, for the agent that did it.
-
-    Example:
-        >>> ShowFound(act="match", room=2000).parameters()
-        {'act': 'match', 'call': False, 'room': 2000}
-    """
+    """Put into words what an act found, for the agent that did it."""
 
     name: ClassVar[str] = "show_found"
     makes: ClassVar[type[Artifact]] = Shown

@@ -40,17 +40,7 @@ UNDECLARED = "undeclared"
 
 @dataclass(frozen=True, slots=True)
 class TagsRead(Artifact):
-    """The act that the agent's text ends in.
-
-    Attributes:
-        round: After how many answers.
-        act: The act; empty where the text ends in none.
-        call: Whether it is a call in JSON.
-        refused: Why it is not done; empty where it is.
-        items: What it is about, each with the source tag of a query.
-        declared: Of a diagnosis, the ids of its diseases, the likeliest first, each disease once.
-        broken: Codes and places of what breaks the rules in all of the text.
-    """
+    """The act that the agent's text ends in."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
     kept: ClassVar[bool] = True
@@ -85,12 +75,7 @@ class TagsRead(Artifact):
 
 
 class ReadTags(Action):
-    """Read the act that the agent's text ends in; the diseases of a diagnosis are found in the graph by name.
-
-    Example:
-        >>> ReadTags(round=1).rules.matches
-        3
-    """
+    """Read the act that the agent's text ends in; the diseases of a diagnosis are found in the graph by name."""
 
     name: ClassVar[str] = "read_tags"
     makes: ClassVar[type[Artifact]] = TagsRead
@@ -133,12 +118,7 @@ def declared_in(graph: Operations, block: Block, most: int) -> tuple[str, ...]:
 
 
 class TagsPolicy(Policy):
-    """Let a language model look up, match, search and diagnose by writing tags.
-
-    Example:
-        >>> TagsPolicy(rules=ProtocolRules(matches=1)).capabilities.models
-        True
-    """
+    """Let a language model look up, match, search and diagnose by writing tags."""
 
     name: ClassVar[str] = "tags"
     capabilities: ClassVar[Capabilities] = Capabilities(models=True)

@@ -23,7 +23,8 @@ from kgdx.answer.sentences import MAX_CHARS
 from kgdx.answer.wants import Want
 from kgdx.episode.conversation import Exchange, exchanges
 from kgdx.episode.lookup_rounds import THOUGHT
-from kgdx.episode.policy import Capabilities
+from kgdx.episode.operations import GraphLike
+from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Kind, error_of
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action
@@ -70,12 +71,7 @@ def _tags(given: Any) -> Any:
 
 
 class ThoughtPolicy(WritingPolicy):
-    """Let a model think of what it needs to know, search documents and the graph by that, and answer from both.
-
-    Example:
-        >>> ThoughtPolicy(scale=4, documents=16).scaling
-        'parallel'
-    """
+    """Let a model think of what it needs to know, search documents and the graph by that, and answer from both."""
 
     name: ClassVar[str] = "thought"
     capabilities: ClassVar[Capabilities] = Capabilities(answers=True, models=True, chooses=True)
@@ -108,6 +104,12 @@ class ThoughtPolicy(WritingPolicy):
         if self.query != "none" and not self.documents and not self.facts:
             raise ValueError("with documents=0 and facts=false nothing is searched: say query=none to answer without")
         return self
+
+    def suited(self, graph: GraphLike) -> Policy:
+        """Search no documents where no index of useful ones is made: none is made on a first question."""
+        if not self.documents or self.sources or not self.facts or self.query == "none" or graph.texts.useful:
+            return self
+        return self.model_copy(update={"documents": 0})
 
     def choose(self, state: State) -> Wish | None:
         """Return the next wish: read the case, open the texts, think, search, fit, look up, answer."""

@@ -20,6 +20,7 @@ from kgdx.episode.wish import Action
 from kgdx.lazy import lazy_pattern
 from kgdx.policies.candidate_evidence import reason
 from kgdx.policies.doctor_reading import aligned
+from kgdx.policies.permutation import expected_tokens
 from kgdx.policies.thought_prompts import DISEASES
 from kgdx.results.cited import EvidenceItem
 from kgdx.results.ranked import MoveReason
@@ -54,12 +55,7 @@ class SourcesOpened(Artifact):
 
 
 class OpenSources(Action):
-    """Open the texts that are to be searched, before a model is asked what to search for.
-
-    Example:
-        >>> OpenSources(sources=("textbooks",)).parameters()
-        {'sources': ['textbooks']}
-    """
+    """Open the texts that are to be searched, before a model is asked what to search for."""
 
     name: ClassVar[str] = "open_sources"
     planned: ClassVar[bool] = False
@@ -87,12 +83,7 @@ class NamesThought(Artifact):
 
 
 class NameThought(Action):
-    """Find the diseases and findings of the graph that a thought names.
-
-    Example:
-        >>> NameThought(round=1, text="Marfan syndrome").parameters()
-        {'round': 1}
-    """
+    """Find the diseases and findings of the graph that a thought names."""
 
     name: ClassVar[str] = "name_thought"
     planned: ClassVar[bool] = False
@@ -127,10 +118,6 @@ class FitPassages(Action):
 
     Passages of later searches come before those of earlier ones. One that has no room is passed over for the next;
     where none has, the best is cut at the end of a sentence.
-
-    Example:
-        >>> FitPassages(budget=1000).parameters()
-        {'budget': 1000, 'most': 32}
     """
 
     name: ClassVar[str] = "fit_passages"
@@ -150,7 +137,7 @@ class FitPassages(Action):
         taken: list[Passage] = []
         left = self.budget
         for each in found:
-            if (cost := tokens_in(f"{each.title} {each.text}")) <= left:
+            if (cost := expected_tokens(f"{each.title} {each.text}")) <= left:
                 taken.append(each)
                 left -= cost
         shortened = bool(found) and not taken
@@ -160,17 +147,6 @@ class FitPassages(Action):
         return Fitted(tuple(taken), len(found), self.budget - left, self.budget, shortened)
 
 
-def tokens_in(text: str) -> int:
-    """Return about how many tokens a text takes: one for each Chinese character, one for four others.
-
-    Example:
-        >>> tokens_in("Ptosis is typical."), tokens_in("上睑下垂")
-        (5, 4)
-    """
-    wide = len(_WIDE.findall(text))
-    return wide + -(-(len(text) - wide) // 4)
-
-
 def shorter(passage: Passage, budget: int) -> Passage:
     """Return the beginning of a passage that a number of tokens holds, to the end of a sentence where it has one."""
     room = budget if _WIDE.search(passage.text) else 4 * budget
@@ -178,12 +154,7 @@ def shorter(passage: Passage, budget: int) -> Passage:
 
 
 class ReadChoice(Action):
-    """Read which option answers choose; the one that most of them choose counts, of equally many the first.
-
-    Example:
-        >>> ReadChoice(answers=("Answer: B",)).parameters()
-        {}
-    """
+    """Read which option answers choose; the one that most of them choose counts, of equally many the first."""
 
     name: ClassVar[str] = "read_choice"
     planned: ClassVar[bool] = False
@@ -228,12 +199,7 @@ def chosen(letters: Sequence[str | None], options: Mapping[str, str]) -> OptionC
 
 
 class ReadDiagnosis(Action):
-    """Read the diseases that answers name, and find them in the graph; several answers are joined by their places.
-
-    Example:
-        >>> ReadDiagnosis(answers=("Diagnosis: Marfan syndrome",)).parameters()
-        {}
-    """
+    """Read the diseases that answers name, and find them in the graph; several answers are joined by their places."""
 
     name: ClassVar[str] = "read_diagnosis"
     planned: ClassVar[bool] = False

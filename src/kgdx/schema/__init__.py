@@ -76,16 +76,17 @@ def fits(version: str | None, checksum: str | None) -> bool:
     return version is not None and version.split(".")[:2] == load_schema().version.split(".")[:2]
 
 
-def kin(version: str | None) -> bool:
+def kin(version: str | None, *, saved: bool = False) -> bool:
     """Whether a graph that was built with this version of the ontology has what the shipped one has, if not all of it.
 
-    Versions of the same first number only add to each other.
+    Versions of the same first number only add to each other. What users ``saved`` has not changed since 1.0.
 
     Example:
-        >>> kin(load_schema().version), kin("0.1"), kin(None)
-        (True, False, False)
+        >>> kin(load_schema().version), kin("0.1"), kin(None), kin("1.6.0"), kin("1.6.0", saved=True)
+        (True, False, False, False, True)
     """
-    return version is not None and version.partition(".")[0] == load_schema().version.partition(".")[0]
+    first = (version or "").partition(".")[0]
+    return first == load_schema().version.partition(".")[0] or (saved and first == "1")
 
 
 def wording(relation: str, language: str = "en") -> RelationWording:

@@ -161,6 +161,11 @@ class Schema:
                 yield relation, start, end
 
 
+MATCHES: Mapping[str, str] = MappingProxyType(
+    {"exact": "SAME_AS", "narrower": "BROAD_MATCH", "broader": "NARROW_MATCH", "close": "CLOSE_MATCH"}
+)
+"""What the start of a mapping between diseases is to its end → the relation that says so: SKOS names the end."""
+
 PREDICTED = "PREDICTED"
 """The relation of what a model expects, which is no fact: no list of what is known has it."""
 

@@ -27,8 +27,8 @@ WRONG = {
     "CREATE (:Disease {id: 'FOO:1', name: 'x', source: 'me'})": "Disease: ids of another form (2, such as FOO:1)",
     "CREATE (:Disease {id: 'OMIM:699999', name: 'x'})": "Disease: source is missing (1: OMIM:699999)",
     "MATCH (d:Disease) WITH d LIMIT 1 SET d.name = 5": "Disease: name has values of another type",
-    "MATCH (d:Disease) WITH d LIMIT 1 CREATE (d)-[:SAME_AS {source: 'me', relation: 'sort of'}]->(d)": (
-        "SAME_AS: relation has values that the ontology does not list"
+    "MATCH (d:Disease) WITH d LIMIT 1 CREATE (d)-[:SAME_AS {source: 'me', status: 'sort of'}]->(d)": (
+        "SAME_AS: status has values that the ontology does not list"
     ),
     "MATCH (a)-[r:HAS_PHENOTYPE]->(b) WITH a, b, properties(r) AS same LIMIT 1"
     " CREATE (a)-[again:HAS_PHENOTYPE]->(b) SET again = same": "HAS_PHENOTYPE: stated more than once",

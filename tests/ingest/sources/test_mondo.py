@@ -95,7 +95,7 @@ def test_matches_are_relations_to_what_is_in_the_graph(
     check_files: Callable[..., CheckedTables], rows: Rows, tiny: Path, format: str
 ) -> None:
     checked = check_files("hp", "hpoa", "mesh", "mesh_supplements", mondo=tiny / f"mondo.{format}")
-    same = {(row["start"], row["end"], row["relation"], *row["evidence"]) for row in rows(checked, "SAME_AS")}
+    same = {(row["start"], row["end"], row["relation"], *row["evidence"]) for row in rows(checked, "matches")}
     assert same == {
         ("MONDO:0000003", "OMIM:100001", "exact", "MONDO:equivalentTo"),
         ("MONDO:0000003", "ORPHA:900001", "exact", "MONDO:equivalentTo", "skos:exactMatch"),
@@ -115,7 +115,7 @@ def test_matches_to_vocabularies_that_are_not_loaded_are_no_fault(
     check_files: Callable[..., CheckedTables], rows: Rows
 ) -> None:
     checked = check_files("mondo")
-    assert rows(checked, "SAME_AS") == rows(checked, "MAPPED_TO") == []
+    assert rows(checked, "matches") == rows(checked, "MAPPED_TO") == []
     assert checked.quarantine.is_empty()
     assert checked.counts["mondo"].read == 10
 

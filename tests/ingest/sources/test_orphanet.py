@@ -96,7 +96,7 @@ def test_matches_are_relations_with_their_direction(
     ) + reference("MeSH", "D004827", "BTNT")
     path = write("p1.xml", product1(f"<ExternalReferenceList>{references}</ExternalReferenceList>"))
     checked = check_files("hp", "hpoa", "mesh", orphanet=path)
-    same = [(row["start"], row["end"], row["relation"]) for row in rows(checked, "SAME_AS")]
+    same = [(row["start"], row["end"], row["relation"]) for row in rows(checked, "matches")]
     assert same == [("ORPHA:900001", "OMIM:100001", "narrower")], "undecided, or not in the graph"
     mapped = [(row["start"], row["end"], row["relation"]) for row in rows(checked, "MAPPED_TO")]
     assert mapped == [("ORPHA:900001", "MESH:D004827", "broader")]

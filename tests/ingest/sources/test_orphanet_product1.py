@@ -30,7 +30,7 @@ def test_table_and_xml_state_the_same(
     check_files: Callable[..., CheckedTables], rows: Callable[[CheckedTables, str], list[dict[str, Any]]], tiny: Path
 ) -> None:
     def relations(checked: CheckedTables) -> set[tuple[object, ...]]:
-        return {(row["start"], row["end"], row["relation"]) for row in rows(checked, "SAME_AS")}
+        return {(row["start"], row["end"], row["relation"]) for row in rows(checked, "matches")}
 
     xml = relations(check_files("hp", "hpoa", orphanet_omim=tiny / "en_product1.xml"))
     table = relations(check_files("hp", "hpoa", "orphanet_omim"))

@@ -163,10 +163,6 @@ def read_mapping(path: Path) -> ForeignMapping:
 def parse_mapping(text: str, origin: str = "mapping") -> ForeignMapping:
     """Read a mapping from its text.
 
-    Args:
-        text: YAML.
-        origin: How messages call it.
-
     Example:
         >>> found = parse_mapping("{mapping: 1, source: mine, nodes: {Disease: {label: 疾病, key: name}}}")
         >>> found.property_of("Disease", "id"), found.property_of("Disease", "source").value

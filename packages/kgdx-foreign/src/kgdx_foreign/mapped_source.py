@@ -22,11 +22,7 @@ from kgdx_foreign.mapped_store import ForeignStore
 
 
 class ForeignSource:
-    """Where the graph lives that a mapping describes; nothing is held, and nothing is written there.
-
-    Args:
-        settings: Name the server, and the mapping's file.
-    """
+    """Where the graph lives that a mapping describes; nothing is held, and nothing is written there."""
 
     def __init__(self, settings: Settings) -> None:
         assert settings.neo4j_mapping is not None

@@ -310,10 +310,6 @@ def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) ->
 class Py2neoReader:
     """Runs kgdx's read templates on somebody's py2neo ``Graph``.
 
-    Args:
-        graph: A ``py2neo.Graph``; it stays the caller's, who closes it.
-        mapping: File that says what the names of the database stand for, where others built it.
-
     Example:
         >>> class Graph:  # stands in for py2neo.Graph("bolt://…", auth=(user, password))
         ...     def query(self, cypher, parameters):

@@ -61,12 +61,7 @@ class _Found:
 
 
 def propose(database: ForeignDatabase, source: str = "mine") -> str:
-    """Return a mapping file for a database; what is not recognised stands in comments.
-
-    Args:
-        database: The database; labels and types are recognised by their names, in English or Chinese, and by samples.
-        source: How rows name it.
-    """
+    """Return a mapping file for a database; what is not recognised stands in comments."""
     found, schema = _Found(), load_schema()
     lists: list[tuple[str, str]] = []
     for label in database.labels():
@@ -194,14 +189,7 @@ ASKED = (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One line of a mapping against its database.
-
-    Attributes:
-        name: Our class or relation.
-        theirs: What stands for it.
-        n: How many there are.
-        fault: What is wrong, or empty.
-    """
+    """One line of a mapping against its database."""
 
     name: str
     theirs: str
@@ -211,13 +199,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check found.
-
-    Attributes:
-        lines: Classes, then relations.
-        can: Templates of the ten actions that the database can answer.
-        cannot: Those that it has nothing for.
-    """
+    """What a check found."""
 
     lines: tuple[Checked, ...]
     can: tuple[str, ...]

@@ -36,12 +36,7 @@ class UnmappedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A template for one database.
-
-    Attributes:
-        text: The Cypher.
-        parameters: Values that it takes besides the template's own.
-    """
+    """A template for one database."""
 
     text: str
     parameters: Mapping[str, str]

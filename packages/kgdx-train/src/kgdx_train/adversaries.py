@@ -36,13 +36,7 @@ class Writer(ChatModel):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a script is written from.
-
-    Attributes:
-        right: Name of the right disease.
-        wrong: Name of another.
-        match: Phenotypes that find a patient with the right disease.
-    """
+    """What a script is written from."""
 
     right: str
     wrong: str

@@ -33,12 +33,7 @@ UNUSED = "training_args.bin"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run.
-
-    Args:
-        path: Where it is.
-        main: Whether this process writes; of several only one does.
-    """
+    """The folder of a run."""
 
     path: Path
     main: bool = True
@@ -69,12 +64,7 @@ class RunFolder:
         return list(_rows(file.read_text(encoding="utf-8"))) if file.exists() else []
 
     def close(self, checkpoint: Path, done: Mapping[str, Any]) -> None:
-        """Mark a checkpoint as whole.
-
-        Args:
-            checkpoint: Its folder.
-            done: What has to be known besides, to go on.
-        """
+        """Mark a checkpoint as whole."""
         if self.main:
             with writing(self.path):
                 (checkpoint / UNUSED).unlink(missing_ok=True)

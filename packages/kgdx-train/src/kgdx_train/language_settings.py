@@ -139,12 +139,7 @@ class RunSettings(Checked):
 
 
 class GrpoSettings(RunSettings):
-    """A run of GRPO: group-relative policy optimisation with a clipped ratio (Deep-DxSearch, equation 18).
-
-    Example:
-        >>> GrpoSettings(model="folder", cases="cases.jsonl").group
-        8
-    """
+    """A run of GRPO: group-relative policy optimisation with a clipped ratio (Deep-DxSearch, equation 18)."""
 
     cases: str
     """Cases that state their diagnoses."""

@@ -25,13 +25,7 @@ AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one held-out case went, greedily.
-
-    Attributes:
-        case: Its id.
-        figures: Measure → value; the evaluation is their means.
-        words: The rollout in words, with who wrote what.
-    """
+    """How one held-out case went, greedily."""
 
     case: str
     figures: Mapping[str, float]

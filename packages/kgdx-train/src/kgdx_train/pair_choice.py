@@ -45,14 +45,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A text that was sampled, and what followed.
-
-    Attributes:
-        sample: The text.
-        seed: With which it was sampled.
-        direct: The answer behind a thought, without documents.
-        retrieved: The answer with the documents of a thought; of an answer, itself.
-    """
+    """A text that was sampled, and what followed."""
 
     sample: Sample
     seed: int

@@ -53,15 +53,7 @@ PROMPTS = ("thought", "thought_direct", "thought_answer")
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How samples are drawn.
-
-    Attributes:
-        thoughts: Of a question.
-        answers: To a question with documents.
-        temperature: Of both; whether they lead to the right option is found out greedily.
-        top_p: Likewise.
-        seed: Of the first sample; those of the others follow from it.
-    """
+    """How samples are drawn."""
 
     thoughts: int = THOUGHTS
     answers: int = ANSWERS
@@ -108,15 +100,7 @@ class Retrieval:
 
 
 class PairMaker:
-    """Samples thoughts and answers of one model, and makes pairs of them.
-
-    Args:
-        retrieval: Makes the requests.
-        model: Is asked.
-        journal: Keeps every sample; has to be held while it asks (:meth:`SampleJournal.working`).
-        sampling: How samples are drawn.
-        concurrency: Requests under way at the same time.
-    """
+    """Samples thoughts and answers of one model, and makes pairs of them."""
 
     def __init__(
         self,
@@ -135,12 +119,7 @@ class PairMaker:
         self._tokens = {"thought": policy.thought_tokens, "answer": policy.answer_tokens or ANSWER_TOKENS}
 
     async def ask(self, questions: Iterable[OptionQuestion], advance: Callable[[], None]) -> list[Asked]:
-        """Ask all questions, several at a time, and return them in their order; what was asked before is not again.
-
-        Args:
-            questions: The questions; those without a right option are not asked.
-            advance: Told of each that is done.
-        """
+        """Ask all questions, several at a time, and return them in their order; what was asked before is not again."""
         self._requests = asyncio.Semaphore(self._concurrency)  # of this event loop
         room = asyncio.Semaphore(max(2, self._concurrency // 4))
 

@@ -67,14 +67,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """A reward with its parts.
-
-    Attributes:
-        value: To train with: not clipped, and the least that there is for a malformed rollout.
-        reported: Equation 17, clipped to 0 to 1.
-        parts: Format, match, search and diagnosis.
-        weights: Of the last three.
-    """
+    """A reward with its parts."""
 
     value: float
     reported: float

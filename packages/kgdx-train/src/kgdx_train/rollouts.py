@@ -28,12 +28,7 @@ PROCESS = 1_000_000_000
 
 
 def rows(ward: RecordedCases, ids: Iterable[str] | None = None) -> list[Row]:
-    """Return the rows of a trainer's data set: the column ``prompt`` names the case, which no model is shown.
-
-    Args:
-        ward: The cases.
-        ids: Those to train on; all of them where ``None``.
-    """
+    """Return the rows of a trainer's data set: the column ``prompt`` names the case, which no model is shown."""
     chosen = ward.ids if ids is None else tuple(ids)
     for id in chosen:
         ward.start(id)
@@ -46,12 +41,6 @@ class TagRollouts:
 
     The trainer's model is asked for all rollouts together. Extra fields of what it returns reach reward functions:
     ``reward`` (see :func:`graph_reward`) and ``reason``.
-
-    Args:
-        ward: The cases.
-        policy: How the model is asked; its temperature is the trainer's.
-        scoring: How a rollout is rewarded; called with the share of the training that is done.
-        context: Tokens of a rollout at most; as the model says where ``None``.
 
     Example:
         ``GRPOTrainer(model, rollout_func=TagRollouts(ward), reward_funcs=graph_reward, train_dataset=…)``
@@ -80,14 +69,7 @@ class TagRollouts:
         }
 
     def run(self, model: ChatModel, policy: TagsPolicy, ids: Sequence[str], process: int = 0) -> list[Episode]:
-        """Run a rollout for each case, each with a seed of its own; a case may come several times.
-
-        Args:
-            model: Who writes.
-            policy: How it is asked.
-            ids: Of the cases.
-            process: Number of the trainer's process; a group may be shared out among several.
-        """
+        """Run a rollout for each case, each with a seed of its own; a case may come several times."""
         policy = policy.model_copy(update={"tokens": True})
         first, self.done = self.done, self.done + len(ids)
         begin = process * PROCESS + first

@@ -29,12 +29,7 @@ Key = tuple[str, Asked, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text that a model wrote, or why there is none; left out of the representation.
-
-    Attributes:
-        text: The text, at most :data:`LONGEST` characters of it.
-        fault: Why it cannot be used: ``cut`` at the limit of tokens, ``empty``, ``refused``; empty where it can.
-    """
+    """A text that a model wrote, or why there is none; left out of the representation."""
 
     text: str = field(repr=False)
     fault: str = ""
@@ -56,11 +51,7 @@ class SampleJournal:
 
     @contextmanager
     def working(self, about: Mapping[str, Any]) -> Iterator[SampleJournal]:
-        """Hold the file alone, and read what it has.
-
-        Args:
-            about: What every sample depends on; it has to be what it was before.
-        """
+        """Hold the file alone, and read what it has."""
         try:
             stream = private_file(self.path).open("r+", encoding="utf-8", errors="surrogatepass", newline="\n")
         except OSError as error:

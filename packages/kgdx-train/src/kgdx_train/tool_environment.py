@@ -28,11 +28,6 @@ def tool_environment(
 ) -> Callable[[], DiagnosisTools]:
     """Return TRL's ``environment_factory`` for the cases of a ward.
 
-    Args:
-        ward: The cases; a row of the data set names one in its column ``case``.
-        scoring: How an episode is rewarded; its rules are the limits of the tools.
-        room: Characters of a result at most.
-
     Example:
         ``GRPOTrainer(model, environment_factory=tool_environment(ward), train_dataset=…)``
     """

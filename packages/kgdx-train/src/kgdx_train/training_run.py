@@ -24,14 +24,7 @@ Tell = Callable[[str], object]
 
 
 class TrainingRun(ABC):
-    """A training of a language model; a subclass says which model is trained how.
-
-    Attributes:
-        settings: How it is trained.
-        folder: Where the run is kept.
-        about: What else has to be the same when it goes on, such as the data.
-        tell: Told in a line how it goes.
-    """
+    """A training of a language model; a subclass says which model is trained how."""
 
     settings: RunSettings
     folder: Path

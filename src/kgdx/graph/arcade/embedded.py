@@ -15,7 +15,7 @@ from kgdx.graph.arcade import arcade_engine
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction, plain
 from kgdx.graph.tables import OwnStore, columns_of, conformed_delta, ordered, title
 from kgdx.graph.templates import template
-from kgdx.schema import Schema, load_schema
+from kgdx.schema import Schema, kin, load_schema
 from kgdx.schema.model import Property, PropertyType
 
 _SQL_TYPES: Mapping[PropertyType, str] = {
@@ -68,11 +68,12 @@ class ArcadeStore(OwnStore):
         return store
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], read_only: bool = True) -> ArcadeStore:
+    def open(cls, path: str | os.PathLike[str], read_only: bool = True, *, earlier: bool = False) -> ArcadeStore:
         """Open a graph.
 
         One of an older version of the ontology with the same first number may lack classes, relations and properties;
-        opened for writing, it is given the classes and relations.
+        opened for writing, it is given the classes and relations. Of another first number it is opened only where
+        ``earlier`` says so, for what users saved in it.
         """
         folder = Path(path)
         if not (folder / "schema.json").is_file():
@@ -81,7 +82,7 @@ class ArcadeStore(OwnStore):
             raise StoreError(f"the graph at {folder} is half-loaded", hint="build it again with `kgdx build`")
         store = cls(arcade_engine.open_(folder, read_only=read_only), load_schema)
         try:
-            store._check_version()
+            store._check_version(earlier)
         except BaseException:
             store.close()
             raise
@@ -195,10 +196,12 @@ class ArcadeStore(OwnStore):
         """Close it; closing twice does nothing."""
         self._database.close()
 
-    def _check_version(self) -> None:
+    def _check_version(self, earlier: bool) -> None:
         rows = self.run("build")
         if len(rows) != 1:
             raise StoreError(f"{self.url} is not a kgdx graph", hint="build one with `kgdx build`")
+        if earlier and kin(rows[0]["schema_version"], saved=True):
+            return
         if self._lacking(rows[0], "build it again with `kgdx build`") and not self.read_only:
             self._grow()
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
+from kgdx.schema.model import MATCHES
 from kgdx.terms.dictionary import ROOT
 from kgdx.terms.normalise import NUMERALS, PHRASES, fold, lettered, read_table, word_list
 
@@ -128,8 +129,9 @@ def read_entries(tables: Sequence[GraphTable]) -> DiseaseEntries:
     """Gather names, genes and propagated annotations of the Orphanet and OMIM entries that no table relates exactly."""
     nodes = _column_lists(tables, "Disease", ("id", "name"))
     known = set()
-    for start, end, relation in zip(*_column_lists(tables, "SAME_AS", ("start", "end", "relation")), strict=True):
-        known |= {start, end} if relation == "exact" else {start if start.startswith(LEFT) else end}
+    for relation, type in MATCHES.items():
+        for start, end in zip(*_column_lists(tables, type, ("start", "end")), strict=True):
+            known |= {start, end} if relation == "exact" else {start if start.startswith(LEFT) else end}
     chosen = sorted(
         (not id.startswith(LEFT), id, name or "")
         for id, name in zip(*nodes, strict=True)
@@ -291,7 +293,6 @@ def _rows(entries: DiseaseEntries, pairs: EntryPairs, value: Floats, stated: Int
         {
             "start": pa.array([entries.ids[row] for row in pairs.left[stated]], pa.string()),
             "end": pa.array([entries.ids[row] for row in pairs.right[stated]], pa.string()),
-            "relation": pa.array(["exact"] * len(stated), pa.string()),
             "method": pa.array([METHOD] * len(stated), pa.string()),
             "score": pa.array((1 / (1 + np.exp(-value[stated]))).round(4), pa.float64()),
             "evidence": pa.array([_evidence(entries, pairs, row) for row in stated], pa.list_(pa.string())),
@@ -326,43 +327,23 @@ def words(name: str) -> frozenset[str]:
 
 
 def stem(found: frozenset[str]) -> frozenset[str]:
-    """Return the words without numbers and single letters: what the members of a numbered series share.
-
-    Example:
-        >>> sorted(stem(words("Spastic paraplegia 4, autosomal dominant")))
-        ['paraplegia', 'spastic']
-    """
+    """Return the words without numbers and single letters: what the members of a numbered series share."""
     return frozenset(word for word in found if len(word) > 1 and not word.isdigit())
 
 
 def parted(found: frozenset[str]) -> frozenset[str]:
-    """Return the words with Roman numerals parted from the letter of a subtype.
-
-    Example:
-        >>> sorted(parted(words("Pseudohypoaldosteronism, type IIB")))
-        ['2', 'b', 'pseudohypoaldosteronism']
-    """
+    """Return the words with Roman numerals parted from the letter of a subtype."""
     return frozenset(part for word in found for part in lettered(word))
 
 
 def trigrams(found: frozenset[str]) -> frozenset[str]:
-    """Return the letter trigrams of words, with ``#`` at their ends.
-
-    Example:
-        >>> sorted(trigrams(frozenset({"gout"})))
-        ['#go', 'gou', 'out', 'ut#']
-    """
+    """Return the letter trigrams of words, with ``#`` at their ends."""
     marked = (f"#{word}#" for word in found)
     return frozenset(word[at : at + 3] for word in marked for at in range(len(word) - 2))
 
 
 def inheritance(name: str) -> str:
-    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked).
-
-    Example:
-        >>> inheritance("Spastic paraplegia 4, autosomal dominant")
-        'd'
-    """
+    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked)."""
     plain = _plain(name)
     stated = (("d", "dominant"), ("r", "recessive"), ("x", "xlinked"))
     return "".join(letter for letter, word in stated if word in plain)

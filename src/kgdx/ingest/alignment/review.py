@@ -16,6 +16,7 @@ from kgdx.ingest.alignment.decisions import Decisions, oriented
 from kgdx.ingest.alignment.mappings import Alignment
 from kgdx.ingest.alignment.same_names import SOURCE as JOINED
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
 from kgdx.terms.names.same_diseases import vocabulary
 from kgdx.terms.names.sssom import (
     JUSTIFICATIONS,
@@ -73,14 +74,15 @@ def review_rows(
 
 
 def _joined_rows(tables: Iterable[GraphTable], names: Mapping[str, str]) -> Iterator[ReviewRow]:
+    relations = {type: relation for relation, type in MATCHES.items()}
     for table in tables:
-        if not isinstance(table, RelationTable) or table.type != "SAME_AS":
+        if not isinstance(table, RelationTable) or table.type not in relations:
             continue
         for row in table.rows.to_pylist():
             if row.get("source") == JOINED:
                 statement = MappingStatement(
                     row["start"],
-                    row["relation"],
+                    relations[table.type],
                     row["end"],
                     subject_name=names.get(row["start"], ""),
                     object_name=names.get(row["end"], ""),
@@ -239,16 +241,17 @@ def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingS
 
 def stated_mappings(store: Store, names: Mapping[str, str]) -> list[MappingStatement]:
     """Return the mappings and equalities that a graph states, whoever stated them."""
-    columns = ["relation", "method", "score", "status", "source"]
+    columns = ["method", "score", "status", "source"]
     counts, schema = store.counts(), load_schema()
     found: list[MappingStatement] = []
-    for type_ in ("SAME_AS", "MAPPED_TO"):
+    for type_, relation in (*((type, relation) for relation, type in MATCHES.items()), ("MAPPED_TO", None)):
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
-            for row in store.export_relations(type_, start, end, columns).to_pylist():
+            wanted = columns if relation else ["relation", *columns]
+            for row in store.export_relations(type_, start, end, wanted).to_pylist():
                 found.append(
                     MappingStatement(
                         row["start"],
-                        row["relation"] or "exact",
+                        relation or row["relation"] or "exact",
                         row["end"],
                         subject_name=names.get(row["start"], ""),
                         object_name=names.get(row["end"], ""),
@@ -267,13 +270,7 @@ def _justification(row: Mapping[str, str]) -> str:
 
 
 def summary(statements: Sequence[MappingStatement]) -> str:
-    """Return the number of decisions in words.
-
-    Example:
-        >>> stated = MappingStatement("HP:1", "exact", "MESH:D1")
-        >>> summary([stated, MappingStatement("HP:2", "exact", "MESH:D1", denied=True)])
-        '2 decisions: 1 stated, 1 rejected'
-    """
+    """Return the number of decisions in words."""
     denied = sum(each.denied for each in statements)
     decisions = "1 decision" if len(statements) == 1 else f"{len(statements):,} decisions"
     return f"{decisions}: {len(statements) - denied:,} stated, {denied:,} rejected"

@@ -129,12 +129,7 @@ class DocumentReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatcherReader:
-    """Reads documents by the names that the graph knows.
-
-    Example:
-        >>> MatcherReader().name.startswith("matcher")
-        True
-    """
+    """Reads documents by the names that the graph knows."""
 
     name: str = f"matcher {dictionary_version()}"
 

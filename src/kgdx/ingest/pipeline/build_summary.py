@@ -17,11 +17,11 @@ from kgdx.ingest.pipeline.parse import ParsedSource
 from kgdx.ingest.pipeline.stages import Stages
 from kgdx.ingest.record_counts import RecordCounts, shape_of_reason
 from kgdx.ingest.source_choice import ChosenSource
+from kgdx.schema.model import MATCHES
 
 _TEXTS = ("version", "checksum", "licence", "citation")
 _NUMBERS = ("read", "loaded", "merged", "quarantined")
 
-MAPPINGS = ("SAME_AS", "MAPPED_TO")
 """Relations that say what is the same, or how near it is."""
 _RELATED = ("relation", "method", "count_all")
 
@@ -109,15 +109,19 @@ def mappings(
     """
     same: dict[str, dict[str, int]] = {}
     near: dict[str, dict[str, int]] = {}
+    stated = {type: relation for relation, type in MATCHES.items()}
     for table in tables:
-        if table.name in MAPPINGS and table.rows and (stage := stages.find(table.stage)) is not None:
+        if table.name in (*stated, "MAPPED_TO") and table.rows and (stage := stages.find(table.stage)) is not None:
             rows = stage.table(table.file)
+            if table.name in stated:
+                rows = rows.append_column("relation", pa.repeat(stated[table.name], rows.num_rows))
             if not {"method", "relation"} <= set(rows.column_names):
                 continue
             counted = rows.group_by(["relation", "method"]).aggregate([([], "count_all")])
             for relation, method, number in zip(*(counted.column(i).to_pylist() for i in _RELATED), strict=True):
                 exact = relation == "exact"
-                of_it = (same if exact else near).setdefault(table.name, {})
+                name = MATCHES["exact"] if table.name in stated else table.name
+                of_it = (same if exact else near).setdefault(name, {})
                 kind = (method if exact else relation) or "not stated"
                 of_it[kind] = of_it.get(kind, 0) + number
     return same, near

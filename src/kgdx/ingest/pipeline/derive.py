@@ -15,6 +15,7 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.graph.tables import conformed
+from kgdx.ingest.column_mapping import matches_apart
 from kgdx.ingest.pipeline.built_graph import BuiltTable, built, graph_table, keep_table, load_table, name_of
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.schema import Schema
@@ -40,12 +41,7 @@ class Derive:
     detail: str = "inferring"
 
     def looks_at(self, name: str) -> bool:
-        """Return whether the step reads a node class or relation type.
-
-        Example:
-            >>> Derive("kgdx:x", "1", ("Disease",), lambda tables: []).looks_at("Gene")
-            False
-        """
+        """Return whether the step reads a node class or relation type."""
         return name in self.reads
 
 
@@ -100,10 +96,11 @@ def _make(
         given.append(sources)
     parts: dict[tuple[str, tuple[str, str] | None], list[pl.DataFrame]] = {}
     for table in step.function(given):
-        rows = _frame(pa.table(_conformed(table, step, schema)))
         ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-        if rows.height:
-            parts.setdefault((name_of(table), ends), []).append(rows)
+        for name, rows in matches_apart(name_of(table), _frame(table.rows)):
+            if rows.height:
+                kept = graph_table(name, ends, _arrow(rows))
+                parts.setdefault((name, ends), []).append(_frame(_conformed(kept, step, schema)))
     facts = []
     for number, ((name, ends), frames) in enumerate(sorted(parts.items(), key=lambda item: item[0][1] is not None)):
         rows = pl.concat(frames, how="diagonal")

@@ -52,7 +52,7 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
         try:
             if not sound:
                 build_files.check(build.path)
-            with ArcadeStore.open(build.store) as store:
+            with ArcadeStore.open(build.store, earlier=True) as store:
                 return saved_in(store, schema, expected=expected)
         except StoreError as error:
             hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"

@@ -59,16 +59,23 @@ _OF_RECORD = (
     rf"national[ _]id|identity[ _]card{_NO}?|id[ _](?:band|card){_NO}?|aadhaa?r{_NO}?|\bnin|\bcpf|\bdni|"
     rf"\bnie|\bpesel|\bcurp|"
     rf"(?:lab|our|your|hospital|clinic|file|case)[ _]?ref(?:erence)?{_NO}?|group{_NO}?(?=[ :#]*\d{{4}})|"
-    rf"subscriber{_NO}|"
+    rf"subscriber{_NO}|hosp\.?{_NO}|acc(?:ount)?{_NO}?(?=[ .:#]*\d)|(?:student|staff|employee|medicaid|"
+    rf"member(?:ship)?|crime|incident|police|"
+    rf"permit|card|ticket|customer|client|voucher|badge|payroll|pension|prisoner|service|"
+    rf"army){_NO}?(?:[ _]?ref(?:erence)?{_NO}?)?(?=[ .:#]*[A-Z\d/-]*\d{{3}})|"
+    rf"(?:gmc|nmc|npi|dea|hcpc){_NO}?(?=[ .:#]*[A-Z]?\d)|nino|n\.?i\.?{_NO}|(?:claim|"
+    rf"ref(?:erence)?){_NO}?(?=[ .:#]*[A-Z]{{0,4}}[-/ ]?\d{{2,}}[/-])|driv(?:ing|er)[ _]licen[cs]e|"
     rf"(?:accession|mrn|chart|unit|reg(?:istration)?|serial|claim|invoice|booking|ticket|badge|device|kit|"
     rf"tube|barcode){_NO}?"
     rf"(?=[ \t:#\"'=]*[A-Za-z\-/_]{{0,6}}\d{{4}})|(?:dna|blood|tissue|plasma)?[ _]?(?:sample|"
     rf"specimen)(?=[ :#]+[A-Z]{{0,5}}[-_/]?\d)"
 )
 _OF_RECORD_ZH = (
-    r"住院号|检验号|编号|门诊号|病历号|病案号|病例号|就诊号|就诊卡号?|登记号|档案号|检查号|影像号|病理号|标本号|条码号?|身份证(?:号码?)?|证件号码?|"
+    r"住院号|检验号|编号|门诊号|病历号|病案号|病例号|就诊号|就诊卡号?|登记号|档案号|检查号|影像号|病理号|"
+    r"标本号|条码号?|身份证(?:号码?)?|证件号码?|"
     r"医保(?:卡)?号?|社保(?:卡)?号?|护照(?:号码?)?|银行卡号?|卡号|账号|床号|"
-    r"(?<![A-Za-z])(?:QQ|qq)(?:号码?)?(?=\s*[:：是为]?\s*\d{5})|(?<![A-Za-z])微信(?:号码?)?(?=\s*[:：是为]?\s*[A-Za-z\d])"
+    r"(?<![A-Za-z])(?:QQ|qq)(?:号码?)?(?=\s*[:：是为]?\s*\d{5})|"
+    r"(?<![A-Za-z])微信(?:号码?)?(?=\s*[:：是为]?\s*[A-Za-z\d])"
 )
 
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -90,8 +97,12 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             rf"|(?i:\b(?:on|dated?|since|until|dob|born)[ \t:]+)\d{{1,2}}/\d{{1,2}}\b(?![/\d])"
             rf"|{_YEAR}\s*年\s*[01]?\d\s*月份?(?:\s*[0-3]?\d\s*[日号])?"
             rf"|(?<![\d.])(?:[去今前]年)?(?:[1-9]|0[1-9]|1[0-2])\s*月\s*(?:[1-9]|0[1-9]|[12]\d|3[01])\s*[日号]"
-            rf"|(?:[12][{_NUMERAL}]{{3}}|[一二][九〇零○][{_NUMERAL}]{{2}})年[{_NUMERAL}]{{1,3}}月(?:[{_NUMERAL}]{{1,3}}[日号])?"
+            rf"|(?:[12][{_NUMERAL}]{{3}}|"
+            rf"[一二][九〇零○][{_NUMERAL}]{{2}})年[{_NUMERAL}]{{1,3}}月(?:[{_NUMERAL}]{{1,3}}[日号])?"
             rf"|(?<![{_NUMERAL}])[一二三四五六七八九十]{{1,2}}月[一二三四五六七八九十]{{1,3}}[日号]"
+            r"|(?:农历)?[正冬腊一二三四五六七八九十]{1,2}月(?:初[一二三四五六七八九十]|十[一二三四五六七八九]?|"
+            r"廿[一二三四五六七八九]?|二十[一二三四五六七八九]?|三十)(?![天日月年个余多])"
+            r"|\b(?:Christmas[ ](?:Day|Eve)|Boxing[ ]Day|New[ ]Year['’]s[ ](?:Day|Eve)|Thanksgiving(?:[ ]Day)?)\b"
         ),
     ),
     (
@@ -108,7 +119,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             rf"|(?i:\b(?:on|since|until|till|from|by|dated?|born|dob|seen|in|and)[ \t:]+)"
             rf"(?P<it>(?:0[1-9]|[12]\d|3[01])/(?:0[1-9]|1[0-2])(?![/.\d])(?![ \t]*(?:%|mm|kg|pain))|{_DAY}(?:st|nd"
             rf"|rd|th)?[ \t]+(?:of[ \t]+)?(?i:{_MONTH})\b"
-            rf"|(?i:{_MONTH})\b\.?[ \t]+{_DAY}(?:st|nd|rd|th)?)"
+            rf"(?:,?[ \t]+{_YEAR}\b)?|(?i:{_MONTH})\b\.?[ \t]+{_DAY}(?:st|nd|rd|th)?)"
             r"(?![\w%/-]|[ \t]*(?:mg|ml|kg|weeks|days))"
         ),
     ),
@@ -116,8 +127,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "ID",
         re.compile(
             r"(?i:(?<![a-z0-9])(?:" + _OF_RECORD + r")"
-            r"" + QUOTE + r"[ \t]*(?:is\b|[:#=])?[ \t]*#?[ \t]*" + QUOTE + r")"
-            r"(?P<it>(?=[\w \-/]{0,24}\d)[A-Za-z]{0,4}[\-/_ ]?\d[\w\-/]*(?:[ ]\d{2,6}){0,5})"
+            r"" + QUOTE + r"[ \t]*(?:is\b|[.:#=])?[ \t]*#?[ \t]*" + QUOTE + r")"
+            r"(?P<it>(?=[\w \-/]{0,24}\d)[A-Za-z]{0,6}[\-/_ ]?\d[\w\-/]*(?:[ ]\d{2,6}){0,5}(?:[ ][A-D]\b)?)"
         ),
     ),
     (
@@ -149,6 +160,14 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(
             r"(?i:(?<![a-z])(?:user ?name|user ?id|login|nickname|screen ?name|handle|user)(?:[ ]?(?:is\b|"
             r"[:=])[ ]*|[ ]+(?=[\w.-]*\d)))" + QUOTE + r"(?P<it>(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{2,30}\w)"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?i:\b(?:snapchat|skype|telegram|discord|tiktok|instagram|insta|twitter|facebook|fb|wechat|kik|"
+            r"steam|psn|xbox|zoom|reddit|linkedin)\b"
+            r"[ ]?(?:id|name|handle|is|[:=-])*[ ]*)(?P<it>@?(?=[\w.-]*[\d_.]\w)[A-Za-z][\w.-]{2,30}\w)"
         ),
     ),
     (
@@ -202,6 +221,25 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "ID",
         re.compile(
+            r"(?<![\w.-])(?:[A-Z]{2}[ ]?\d{2}[ ]?\d{2}[ ]?\d{2}[ ]?[A-D]|[A-Z]{2}\d{2}[ ][A-Z]{3}|"
+            r"\d{2}-\d{2}-\d{2}[ ,]+\d{8}|[A-Z]{5}\d{6}[A-Z\d]{5,7})"
+            r"(?![\w-])"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"[\u4e00-\u9fff]{1,3}(?<![分型亚基定信型])[号證证]码?[:：为是 ]{0,2}"
+            r"(?P<it>[A-Za-z]{0,6}[-_]?(?=[A-Za-z\d-]{0,8}\d{3})\d[A-Za-z\d-]{2,24})(?![a-zA-Z/%])"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(r"(?:[初高大小][一二三四五六]|[一二三四五六七八九]年级)[(（]?[\d一二三四五六七八九十]{1,3}[)）]?班"),
+    ),
+    (
+        "ID",
+        re.compile(
             r"(?<![A-Za-z\d_.])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|"
             r"3[01])\d{3}[\dXx](?![A-Za-z\d_])"
         ),
@@ -234,6 +272,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|(?<![A-Za-z\d_.+\-])(?:\+?86[ \-]?)?1[3-9]\d[ \-]?\d{4}[ \-]?\d{4}(?![A-Za-z\d_-]|\.\d)"
             r"|(?<![A-Za-z\d_.\-])[(（]?0\d{2,3}[)）]?[ -]?\d{7,8}(?:[-转]\d{1,5})?(?![A-Za-z\d_-])"
             r"|(?<![A-Za-z\d_.\-])[(（]?0\d{2,4}[)）]?[ -]?\d{3,4}[ -]\d{3,4}(?![A-Za-z\d_-])"
+            r"|(?<![A-Za-z\d_.\-/])0(?=(?:[ -]?\d){9,10}(?!\d))\d{2,5}[ -]\d{3,8}(?:[ -]\d{3,4})?(?![A-Za-z\d_/-])"
             r"|(?i:\b(?:page|ext(?:ension)?|bleep|pager|extn)\b\.?)[ :]*(?P<it>x?\d{3,5})\b|"
             r"(?<![\w.])(?P<that>x\d{4,5})\b"
             r"|(?:分机|转)\s*\d{3,5}(?!\d)"
@@ -279,6 +318,7 @@ _STREET = (
     r"Ct|Way|Place|Pl|Square|Sq|Terrace|Parkway|Pkwy|Highway|Hwy|Circle|Crescent|Close|Row)"
 )
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]{0,40}"
+_NO_DIGIT = r"[A-ZÀ-ÖØ-Þ](?![A-Z]?\d)[\w'’-]{0,40}"
 _STATE = (
     r"(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|"
     r"W[AIVY])"
@@ -288,7 +328,9 @@ _ADDRESS = re.compile(
     rf"\b\d{{1,6}}[A-Za-z]?[ \t]+(?:(?:[NSEW]\.?|North|South|East|West)[ \t]+)?"
     rf"(?:(?:{_WORD}|\d{{1,3}}(?:st|nd|rd|th))[ \t]+){{1,4}}{_STREET}\b\.?"
     rf"(?:,?[ \t]*(?:Apt|Apartment|Suite|Unit|Flat|Room|#)\.?[ \t]*#?\w{{1,6}})?"
-    rf"(?:,[ \t]*{_WORD}(?:[ \t]+{_WORD}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?(?:[ \t]+\d{{5}}(?:-\d{{4}})?)?"
+    rf"(?:,[ \t]*(?!{_WORD}[ \t]+[a-z](?!ith\b|ince\b|nd\b|as\b|ho\b|"
+    rf"s\b)){_NO_DIGIT}(?:[ \t]+{_NO_DIGIT}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?"
+    r"(?:[ \t]+\d{5}(?:-\d{4})?)?"
     r"(?:,?[ \t]+(?:[A-Z]{1,2}\d[A-Z\d]?[ ]\d[A-Z]{2}|[A-Z]\d[A-Z][ ]\d[A-Z]\d|\d{4,6})\b)?"
     rf"|\b{_WORD}(?:[ \t]+{_WORD}){{0,2}},[ \t]+{_STATE}[ \t]+\d{{5}}(?:-\d{{4}})?\b"
     rf"|\b\d{{1,4}},?[ \t]+(?i:rue|avenue|boulevard|place|chemin|via|calle|avenida|rua|plaza)[ \t]+"
@@ -306,13 +348,16 @@ _STATED = re.compile(
     r"(?P<it>[^\n;\"\\]{4,120}?)(?=[\n;\"\\]|\.\s|\.?$)"
 )
 _LIVES = re.compile(
-    rf"(?:\b(?:[Ll]iv(?:es|ing|e|ed)|[Rr]esid(?:es|ing|ed|ent)|[Bb]orn|[Mm]oved|[Cc]omes|[Ww]orks?|"
+    rf"(?:\b(?:[Ll]iv(?:es|ing|e|ed)|[Rr]esid(?:es|ing|ed|ent)|[Bb]orn|[Mm]oved|[Cc]omes|[Ww]ork(?:s|ed|ing)?|"
+    rf"[Ee]mployed|[Tt]ransferred|[Dd]ischarged|[Tt]aken|"
     rf"[Rr]aised|[Gg]rew up|[Nn]ative|"
-    rf"[Ff]armer|[Tt]eacher)[ \t]+(?:(?:in|at)[ \t]+an?[ \t]+\w+[ \t]+)?(?:in|at|of|near|to|from|on|outside)[ \t]+"
+    rf"[Ff]armer|[Tt]eacher)[ \t]+(?:(?:in|at)[ \t]+an?[ \t]+\w+[ \t]+)?(?:in|at|of|near|to|from|on|outside|by|"
+    rf"for)[ \t]+|\b[Ww]ard[ \t]+(?=[A-Z][a-z])"
     rf"|\b(?i:village|town|city|district|"
     rf"hometown|birthplace|residence|"
     rf"place of birth|suburb|county|parish|tehsil|taluk|barangay|municipality)[ \t]*:[ \t]*)"
-    rf"(?P<it>(?:\d{{1,5}}[ \t])?{_WORD}(?:,?[ \t]+(?:(?:de|la|del|el|of)[ \t]+)?{_WORD}\.?){{0,4}})"
+    rf"(?P<it>(?:\d{{1,5}}[ \t])?{_WORD}(?:(?:[ \t]+|,[ \t]+(?!{_WORD}[ \t]+[a-z\d]))(?:(?:de|la|del|el|"
+    rf"of)[ \t]+)?{_WORD}\.?){{0,4}})"
 )
 _SMALL_STREET = re.compile(
     r"(?<![\w./-])\d{1,5}[a-z]?,?[ \t]+(?P<road>[a-z][a-z'’-]{2,20}(?:[ \t]+[a-z][a-z'’-]{2,20})?)[ \t]+"
@@ -327,14 +372,37 @@ _SMALL_STREET = re.compile(
 _SCHOOL = re.compile(
     rf"\b(?P<it>(?:(?:St\.?[ \t]+)?{_WORD}[ \t]+){{1,4}}?(?:(?:Primary|Secondary|Elementary|Middle|High|Grammar|Junior|"
     r"Senior|Infant|Nursery|Preparatory|Prep|Public|International|Catholic|Community|Boarding)[ \t]+){0,2}"
-    r"(?:School|Academy|Elementary|Kindergarten|Nursery|Preschool|College|University|Gymnasium|Lycée|Grundschule))\b"
+    r"(?:School|Academy|Elementary|Kindergarten|Nursery|Preschool|Montessori|College|University|Gymnasium|"
+    r"Lycée|Grundschule))\b"
+    rf"|\b(?P<church>(?:St\.?[ \t]+)?{_WORD}(?:[ \t]+{_WORD}){{0,2}}[ \t]+(?:Church[ \t]+of[ \t]+England|RC|"
+    rf"C[ ]?of[ ]?E)[ \t]+(?:(?:Primary|Junior|"
+    r"Infant|Secondary)[ \t]+)?School)\b"
     rf"|\b(?P<that>University[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
 )
+_ORGANISATION = re.compile(
+    rf"\b(?P<it>(?:{_WORD}[ \t]+(?:(?:and|of|&)[ \t]+)?){{1,4}}?(?:Ltd|Limited|Inc|LLC|plc|PLC|GmbH|"
+    rf"Corp(?:oration)?|Company|Co\.|Holdings|Bank|"
+    r"A?FC|RFC|Athletics|Rovers|Rangers|Wanderers|Care[ ]Home|Gym|Gymnastics|Leisure[ ]Centre|Club|Church|"
+    r"Mosque|Temple|Synagogue|Library|"
+    r"Barracks|Hotel|Pharmacy|Farm|Factory|Mills?|Nursery|Montessori|Logistics|Supermarket|Bakery|Brewery|"
+    r"Foundry|Estate)(?:[ ]FC)?)\b(?![ \t]+(?:of|cell|syndrome))"
+)
+"""Employers, clubs and other houses that have a name."""
 _WORK_ZH = re.compile(
     rf"(?:工作单位|就职于|供职于|任职于|单位)[:：在于为是]?[ ]?"
     rf"(?P<it>[{_HAN}A-Za-z（）()]{{2,20}}?(?:公司|集团|银行|厂|局|所|院|部|店|社|馆))"
     rf"(?![{_HAN}]{{0,2}}[医诊])"
 )
+_PLACE_ZH = re.compile(
+    rf"在(?P<works>[{_HAN}A-Za-z]{{2,12}}?(?:厂|公司|集团|工地|超市|酒店|饭店|餐馆|煤矿|银行|车间|"
+    rf"工厂))(?=上班|工作|打工|当|做)"
+    rf"|(?:[在到去往住于自回是]|来自|老家)(?P<village>(?!我们|农|本|同|全|外|其他|城中)[{_HAN}]{{2,4}}(?:村|镇|"
+    rf"乡|屯|寨|社区))(?![{_HAN}]{{0,2}}[医卫])"
+    rf"|(?:(?<![{_HAN}])|[在到去往住于])(?P<estate>(?!我们|本|这个|那个)[{_HAN}]{{2,6}}(?:小区|花园|公寓|家园|"
+    rf"新村|大厦|苑)"
+    r"(?:[\dA-Z一二三四五六七八九十]{1,5}(?:栋|幢|座|号楼|号|单元|室|楼|层|-)?){0,5})"
+)
+"""Where somebody works or lives, by the name of a house or village."""
 _SCHOOL_ZH = re.compile(
     rf"(?P<it>[{_HAN}]{{2,14}}?(?:小学|中学|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院))"
     r"(?![生文毕时期教里]|学历|阶段|以上|及以上|附属|[^，。,；;]{0,6}医院)"
@@ -343,10 +411,12 @@ _CUT_SCHOOL_ZH = re.compile(
     r".*(?:[在于去到往至由从经被了来曾是有读念的，、。送]|上(?!海)|就读|患者|患儿|孩子|毕业|老师|工作|任教)"
 )
 _GENERIC_SCHOOL_ZH = re.compile(
-    r"^(?:小学|中学|大|小|幼儿|普通|特殊|寄宿|公立|私立|附近|本地|当地|重点|一所|某|老年|医|医科|农业|当|升|报考|考|高)*$"
+    r"^(?:小学|中学|大|小|幼儿|普通|特殊|寄宿|公立|私立|附近|本地|当地|重点|一所|某|老年|医|医科|农业|当|升|"
+    r"报考|考|高)*$"
 )
 _PROVINCE = (
-    "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南|"
+    "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|"
+    "四川|贵州|云南|"
     "陕西|甘肃|青海|台湾|内蒙古|广西|西藏|宁夏|新疆|香港|澳门"
 )
 _FURTHER_ZH = (
@@ -360,7 +430,8 @@ _ADDRESS_ZH = re.compile(
     + r"\s*[:：]?\s*"
     + QUOTE
     + rf"(?P<it>[{_HAN}\w\-]{{3,60}})|(?:邮编|邮政编码)[:：为是]?\s*(?P<code>\d{{6}})(?!\d)"
-    rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|县|旗|州|(?<![地林省发山牧])区)"
+    rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|"
+    rf"县|旗|州|(?<![地林省发山牧])区)"
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
     rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)\d{{1,5}}号"
     rf"(?:[{_HAN}]{{0,8}}\d{{0,5}}(?:号楼|栋|幢|单元|室|楼|层)){{0,4}})"
@@ -391,11 +462,14 @@ _CUT_ZH = re.compile(
     r"[在于去到往至由从经被了来曾说让我你您他她它该贵的找住送看做查是有请想要就再先不没转带们作为起或据以应，、])"
 )
 _GENERIC_ZH = re.compile(
-    r"^(?:楼下|个别|特别严重|另一|县城|城里|第一|第二|第三|能|常|可|当地|外地|本地|附近|附近的|就近|就近的|正规|正规的|大|小|大型|三甲|三级|二甲|二级|一级|上级|下级|专科|"
+    r"^(?:楼下|个别|特别严重|另一|县城|城里|第一|第二|第三|能|常|可|当地|外地|本地|附近|附近的|就近|就近的|"
+    r"正规|正规的|大|小|大型|三甲|三级|二甲|二级|一级|上级|下级|专科|"
     r"专业|专门|综合|综合性|公立|私立|民营|国内|省级|市级|县级|省|市|县|区|镇|乡|村|社区|人民|中心|中医|西医|"
-    r"儿童|儿科|妇幼|妇产|妇产科|男科|皮肤|皮肤科|皮肤病|肿瘤|精神|精神科|精神病|眼科|口腔|胸科|传染病|骨科|肛肠|肛肠科|耳鼻喉|耳鼻喉科|心理|急诊|门诊|教学|附属|医学|基层|外|"
+    r"儿童|儿科|妇幼|妇产|妇产科|男科|皮肤|皮肤科|皮肤病|肿瘤|精神|精神科|精神病|眼科|口腔|胸科|传染病|骨科|"
+    r"肛肠|肛肠科|耳鼻喉|耳鼻喉科|心理|急诊|门诊|教学|附属|医学|基层|外|"
     r"其他|别的|另|另外|同|好|好的|全|一|二|三|两|任何|相关|部队|私人|民间|男|女|"
-    r"三甲综合|专科儿童|省市|省市级|市县|三级甲等|正规大|正规三甲|正规的大|当地大|当地三甲|当地正规|当地人民|省人民|市人民|县人民|市中心|县中|市中|县中医|市中医|省中医|大型综合|"
+    r"三甲综合|专科儿童|省市|省市级|市县|三级甲等|正规大|正规三甲|正规的大|当地大|当地三甲|当地正规|当地人民|"
+    r"省人民|市人民|县人民|市中心|县中|市中|县中医|市中医|省中医|大型综合|"
     r"大型三甲|大型正规|正规综合|正规专科|正规公立)*$"
 )
 
@@ -419,21 +493,31 @@ def _addresses(text: str) -> Iterator[Found]:
         if re.search(r"\d|,", match["it"]) and not match["it"].startswith("["):
             yield *match.span("it"), "ADDRESS"
     for match in _LIVES.finditer(text):
-        if not set(re.findall(r"\w+", match["it"])[:1]) & (words("large_places") | words("no_names")):
+        first = re.findall(r"\w+", match["it"])[0]
+        if first not in words("large_places") | words("no_names") | words("medical_words") and (
+            first.lower() not in words("plain_words") or " " in match["it"]
+        ):
             yield *match.span("it"), "ADDRESS"
     for match in _SMALL_STREET.finditer(text):
         if match["it"] or not set(match["road"].split()) <= words("plain_words"):
             yield *match.span("it" if match["it"] else 0), "ADDRESS"
     for match in _SCHOOL.finditer(text):
-        start, end = match.span("it" if match["it"] else "that")
+        start, end = match.span(match.lastgroup or 0)
         named = [each for each in re.finditer(r"[^\s]+", text[start:end])]
         proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
-        if match["that"]:
+        if not match["it"]:
             yield start, end, "ADDRESS"
         elif proper:
             yield start + proper[0].start(), end, "ADDRESS"
-    for match in _WORK_ZH.finditer(text):
-        yield *match.span("it"), "ADDRESS"
+    for match in _ORGANISATION.finditer(text):
+        if any(
+            each.lower() not in words("plain_words") and each not in words("medical_words")
+            for each in match["it"].split()[:-1]
+        ):
+            yield *match.span("it"), "ADDRESS"
+    for match in (*_WORK_ZH.finditer(text), *_PLACE_ZH.finditer(text)):
+        group = next(name for name, value in match.groupdict().items() if value)
+        yield *match.span(group), "ADDRESS"
     for match in _SCHOOL_ZH.finditer(text):
         cut = _CUT_SCHOOL_ZH.match(text, match.start("it"), match.end("it") - 2)
         start = cut.end() if cut else match.start("it")

@@ -23,8 +23,10 @@ _NAMES = (
 _SURNAME = rf"(?:{_LINK}[ \t]+){{0,2}}{_WORD}"
 
 _TITLED = re.compile(
-    rf"(?<![A-Za-z])(?:M(?:rs?|s|x|iss|ister)|Drs?|Prof(?:essor)?|Doctor|Nurse|Sir|Madam|Rev|Judge|Officer)\b\.?[ \t]+"
-    rf"(?P<name>{_NAMES})"
+    rf"(?<![A-Za-z])(?P<title>M(?:rs?|s|x|iss|ister)|Drs?|Prof(?:essor)?|Doctor|Nurse|Sir|Madam|Rev|Judge|Officer|Sgt|"
+    rf"Sergeant|Capt(?:ain)?|Lt|Cpl|Pte|Coach|Matron|Sister(?![ ](?:Chromatid|Mary[ ]Joseph))|Fr|"
+    rf"Pastor|Imam|Rabbi)\b\.?[ \t]+"
+    rf"(?P<name>(?:[{_UP}](?:\.[ \t]*|[ \t]+)){{0,3}}{_NAMES})"
 )
 _KIN = (
     "mother|father|mom|mum|mommy|mummy|dad|daddy|parent|brother|sister|son|daughter|husband|wife|partner|spouse|aunt|"
@@ -51,6 +53,19 @@ _HEADED = re.compile(
     rf"(?:^|\n|\\n|[;|,][ \t]|[\"“'])[ \t]*Name[ \t]*:[ \t]*(?P<name>{_NAMES})"
     r"(?=[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\b(?i:dob|date of birth|birth ?date|mrn|sex|gender|age|address|phone|id)\b)"
 )
+_HOUSEHOLD = re.compile(
+    rf"\b[Tt]he[ \t]+(?P<name>{_WORD})[ \t]+(?:twins?|triplets|family|brothers|sisters|siblings|baby|household|"
+    rf"boys?|girls?)\b"
+)
+_WORDED = re.compile(
+    rf"(?<![\w'’–-])(?P<name>(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.)?[ \t]+(?P<last>{_SURNAME}))(?![\w–-])"
+)
+_TRAITS = re.compile(
+    r"[ \t]*[,(][ \t]*(?:[MF]\b|(?:aged?|age:)[ \t]*\d|\d{1,3}(?:[ \t]?[MFmf]\b|[ \t]?(?:yo|y/o)\b|[-, )]|$)|"
+    r"(?i:dob|born|mrn|nhs|date of birth|male\b|female\b|"
+    r"an? (?:\d|\w+-year)))|[ \t]+(?:\((?:[MF]\b|\d)|\d{1,3}(?:[MF]|[ ]?y/?o)\b|(?i:dob|mrn)\b)"
+)
+"""What follows the name of a patient, and no disease's."""
 _OF_PATIENT = re.compile(rf"\b[Pp]atient[:,]?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
 _BESIDE = re.compile(
     rf"(?P<name>\b{_WORD}[ \t]+{_SURNAME})(?=[ \t]*\((?i:{_KIN}|guardian|carer|next of kin)\))"
@@ -71,7 +86,8 @@ _NOUN = (
     r"tetralogy|triad|phenomen\w+|contracture|reflex\w*|reaction|classification|criteria|scores?|scale|index|staging|"
     r"nodules?|bod(?:y|ies)|lines?|nodes?|rings?|cells?|glands?|tubes?|ducts?|fractures?|hernia|position|"
     r"man(?:o)?euv\w+|"
-    r"laws?|procedure|operation|repair|stain|agar|fever|spots?|patch(?:es)?|murmur|pulse|respirations?|breathing|"
+    r"laws?|protocol|procedure|stag(?:e|es|ing)|grad(?:e|es|ing)|class|angle|dwarfism|facies|gait|forceps|"
+    r"sarcoma|tumou?rs?|operation|repair|stain|agar|fever|spots?|patch(?:es)?|murmur|pulse|respirations?|breathing|"
     r"(?:o)?esophagus|diverticul\w+|malformations?|deformity|paralysis|paraplegia|cysts?|mutations?|genes?|"
     r"proteins?|virus|"
     r"factors?|antigens?|antibod\w+|deficiency|type|variants?|island|lymphoma|carcinoma|phobia|method|"
@@ -86,7 +102,10 @@ _MEDICAL = re.compile(
     rf"{{0,3}}[ \t\-–/]+(?i:{_NOUN})\b"
 )
 
-_TOKEN = rf"(?:{_WORD}(?:-(?!(?:de|du|la|le|van|von)\b)[{_LOW}]{{2,6}})?|[{_UP}]\.)"
+_TOKEN = (
+    rf"(?:(?:(?:[Ee]l|[Aa]l|[Bb]in|[Ii]bn|[Bb]en)-)?{_WORD}"
+    rf"(?:-(?!(?:de|du|la|le|van|von)\b)[{_LOW}]{{2,6}})?|[{_UP}]\.)"
+)
 _RUN = re.compile(
     rf"(?<![{_UP}{_LOW}\d_'’–/.@:-]){_TOKEN}(?:(?:[ \t]+{_LINK}){{0,2}},?[ \t]+{_TOKEN}){{0,5}}"
     rf"(?![{_UP}{_LOW}\d_–/-]|\.\w)"
@@ -94,7 +113,8 @@ _RUN = re.compile(
 """Words with capitals in a row, also "surname, given name"."""
 _PERSON = (
     rf"(?:{_KIN}|patient|pt|proband|child|boy|girl|infant|neonate|toddler|baby|man|woman|gentleman|lady|teenager|twin|"
-    r"stepmother|stepfather|stepson|stepdaughter|granddaughter|grandson|nan|nana|fianc[eé]e?|boyfriend|"
+    r"room[ ]?mate|housemate|flatmate|classmate|workmate|boss|landlord|tester|prescriber|stepmother|stepfather|"
+    r"stepson|stepdaughter|granddaughter|grandson|nan|nana|fianc[eé]e?|boyfriend|"
     r"girlfriend|friend|"
     r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
     r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
@@ -145,7 +165,9 @@ _SMALL_PAIR = re.compile(
     rf"(?<![\w@./'’-])(?P<name>(?P<given>[{_LOW}]{{3,15}})[ \t]+(?P<last>[{_LOW}][{_LOW}'’-]{{2,15}}))(?![\w@'’-])"
 )
 _SMALL_KIN = re.compile(
-    rf"(?i:\b(?:{_KIN}|teacher|nurse|friend|neighbou?r|carer|colleague|with|dear|hi|hello|by|thanks|regards),?)[ \t]+"
+    rf"(?i:\b(?:{_KIN}|teacher|nurse|friend|neighbou?r|carer|colleague|with|dear|hi|hello|by|thanks|regards|"
+    rf"i[’']?m|i am|it[’']?s|this is|"
+    r"grandad|nan|auntie),?)[ \t]+"
     rf"(?:is[ \t]+|called[ \t]+|named[ \t]+)?(?P<name>(?P<given>[{_LOW}]{{3,15}}))(?![\w'’-])"
 )
 _INITIALS = re.compile(
@@ -154,7 +176,8 @@ _INITIALS = re.compile(
     rf"|\b(?i:mrs?|ms|miss|dr)\.?[ \t]+(?P<after>[a-z]\.[ \t]*[{_LOW}]{{3,20}})\b"
 )
 _TOLD = re.compile(
-    r"[ \t]*(?:,|\()[ \t]*(?:aged?[ \t]*)?\d{1,3}\b"
+    r"[ \t]*(?:,|\()[ \t]*(?:aged?[ \t]*)?\d{1,3}\b|[ \t]+(?:seen|attended|attends|says|c/o|presented|rang|"
+    r"phoned|admitted)\b"
     r"|(?:[ \t]*,)?[ \t]+(?:dob|mrn|born|yo|y/o|\d{1,3}[ \t]?(?:yo|y/o|yrs?|years?|[mf]\b))"
 )
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
@@ -171,14 +194,19 @@ def english_names(text: str) -> list[Place]:
     found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
     found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
-    found += _again(text, parts - words("no_names") - words("common_surnames"))
+    found += _again(text, parts - words("no_names") - words("common_surnames") - words("given_words"))
     return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
 
 
 def _stated(text: str) -> Iterator[Place]:
+    for match in _HOUSEHOLD.finditer(text):
+        if _is_strange(match["name"]):
+            yield match.span("name")
     for pattern in (_TITLED, _CUED, _HEADED, _OF_PATIENT, _CREDENTIALS):
         for match in pattern.finditer(text):
             start, end = _trimmed(text, *match.span("name"))
+            if pattern is _TITLED and end > start:
+                start = match.start()
             if end > start and (pattern is _TITLED or not _MEDICAL.match(text, end)):
                 if pattern is _OF_PATIENT and not re.search(r"\s", text[start:end]):
                     continue
@@ -198,6 +226,16 @@ def _by_given(text: str) -> Iterator[Place]:
                 yield start, end
     for match in _SHOUTED.finditer(text):
         if match["given"].title() in words("given_names") and match["last"].title() not in words("no_names"):
+            yield match.span("name")
+    for match in _WORDED.finditer(text):
+        given = match["given"] in words("given_words") or match["given"] in words("given_names")
+        follows = _TRAITS.match(text, match.end()) or (
+            _DOES.match(text, match.end()) and not _NO_PERSON.search(match["last"])
+        )
+        known = (match["last"] in words("no_names") and match["last"].lower() != "man") or _MEDICAL.match(
+            text, match.start("last") - 1
+        )
+        if given and follows and not known:
             yield match.span("name")
     for match in _GIVEN.finditer(text):
         if match["given"].partition("-")[0] in words("given_names"):

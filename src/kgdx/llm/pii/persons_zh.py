@@ -26,7 +26,8 @@ _SURNAME_CHINESE = f"(?:{_COMPOUND}|[{_SURNAMES}])"
 _HAN = "\u4e00-\u9fff"
 
 _KIN_ZH = (
-    "(?:其|之|我|患者|患儿|病人|他|她)(?:父亲?|母亲?|夫|妻子?|丈夫|儿子|女儿|子|女|兄|弟弟?|姐姐?|妹妹?|哥哥?|爸爸?|妈妈?|"
+    "(?:其|之|我|患者|患儿|病人|他|她)(?:父亲?|母亲?|夫|妻子?|丈夫|儿子|女儿|子|女|兄|弟弟?|姐姐?|妹妹?|哥哥?|"
+    "爸爸?|妈妈?|"
     "祖父|祖母|爷爷|奶奶|外公|外婆)"
 )
 _NOT_LITTLE = "[便腿脑肠儿学孩时结声心肝手腹指趾头脸腺剂量于得叶眼朋]"
@@ -62,14 +63,17 @@ _LITTLE = re.compile(
 )
 _POINTED = re.compile(
     rf"(?<![{_HAN}·])(?:患者|患儿|病人|我叫|我是)?(?P<name>[{_HAN}]{{2,6}}·[{_HAN}]{{2,8}}?)"
-    rf"(?=\s*(?:[，,。；;、（(）)]|$|男|女|先生|女士))(?<!病)(?<!征)(?<!症)(?<!综合征)(?<!反应)(?<!试验)(?<!疹)(?<!结晶)(?<!小体)(?<!现象)"
+    rf"(?=\s*(?:[，,。；;、（(）)]|$|男|女|先生|"
+    rf"女士))(?<!病)(?<!征)(?<!症)(?<!综合征)(?<!反应)(?<!试验)(?<!疹)(?<!结晶)(?<!小体)(?<!现象)"
 )
 _MASKED = re.compile(
     rf"(?P<name>{_SURNAME_CHINESE}(?:某{{1,2}}|(?:[xX]{{2}}|[×*＊]{{1,2}})))(?![些种个一处人地时日项类])"
 )
 _ADDRESSED = re.compile(
-    rf"(?P<name>{_SURNAME_CHINESE}(?:[{_HAN}]{{1,2}})?)(?=先生|女士|小姐|太太|教授|大夫|护士长|主任|院长|阿姨|大爷|大妈|奶奶|爷爷)"
-    rf"|(?P<short>{_SURNAME_CHINESE})(?=医生|医师|老师|护士|同学|叔叔|师傅)"
+    rf"(?P<name>{_SURNAME_CHINESE}(?:[{_HAN}]{{1,2}}?)?(?:先生|女士|小姐|太太|教授|大夫|护士长|主任|院长|阿姨|"
+    rf"大爷|大妈|奶奶|爷爷))"
+    rf"|(?P<short>{_SURNAME_CHINESE}(?:医生|医师|老师|护士|同学|叔叔|师傅|博士|大娘|大叔|大伯|大姐|大哥|老板|"
+    rf"经理|队长|所长|校长))"
 )
 
 _FIRST = re.compile(
@@ -82,6 +86,30 @@ _ALONE = re.compile(
     r"|(?<=[叫名])[:：为是]?[ “\"]?(?P<latin>[A-Z][A-Za-z]{1,15}(?:[ ·][A-Z][A-Za-z]{1,15})?)(?![A-Za-z\d])"
     rf"|(?:^|[，,。；;\n])(?P<little>阿(?!{_NOT_LITTLE})[{_HAN}])(?=[说讲今因，,的有])"
 )
+_ETHNIC = "|".join(sorted(words("peoples_zh")))
+_GIVEN_CHARACTERS = (
+    "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰玲梅鹏飞宇浩轩晨雪婷慧莹倩琳丹萍燕鑫斌波辉健俊峰林龙文博志建国海洁颖琴莲珍凤荣庆利"
+    "欣怡涵子佳嘉琪瑞雨晓彤睿豪泽凯毅亮圆旭阳春香菊莉晶蕾薇露瑶媛佩蓉妍思雅诗梦翔鸿宏立成宁安康果乐萌岚珊茜芸茹德义仁礼智信忠诚福贵祥"
+)
+"""Characters of which many given names are made."""
+_OPENING = re.compile(
+    rf"(?:^|[\n\r。][ 　]*)(?P<name>(?:{_COMPOUND}|"
+    rf"[{_SURNAMES}])[{_GIVEN_CHARACTERS}]{{1,2}})(?=[ 　]*[，,、（(][ 　]*|的)"
+    rf"|(?:^|[\n\r。][ 　]*)(?!患者|患儿|病人|病患|先证者|产妇|孕妇|婴儿|老人|学生|农民|工人|儿童|胎儿|"
+    rf"{_ETHNIC})(?P<any>[{_HAN}]{{2,3}})"
+    r"(?=[，,][ 　]?(?:男|女)[，,。、])"
+    rf"|姓(?P<family>{_COMPOUND}|[{_SURNAMES}])(?![{_HAN}])"
+)
+"""A name with which a record begins, whatever follows."""
+_FAMILIAR = re.compile(
+    rf"(?:(?<![{_HAN}])|"
+    rf"[叫他她友事居和跟是])(?P<name>[老小](?:[王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
+    r"(?=[，,。；;、\s今说的是在有也，]|$|\d)"
+)
+_CHILD = re.compile(
+    rf"(?P<name>(?:{_COMPOUND}|[{_SURNAMES}])(?!孩|儿|女|子|朋)[{_HAN}]{{1,2}})(?=[的之](?:妻|夫|子|女|母|父|"
+    rf"妈妈|爸爸|奶奶|爷爷|姥姥|外婆|家长|母亲|父亲|哥哥|姐姐|弟弟|妹妹))"
+)
 _NO_FIRST = re.compile(r"[热痛咳血病症炎癌瘤压糖喘吐泻晕痒肿疹伤喉疸便尿疼麻腹胸头腰眼耳鼻]")
 _ALIAS = re.compile(
     rf"(?P<name>[{_HAN}]{{2,4}}?)(?=[ ]?[（(](?:化名|假名|匿名|音)[)）])"
@@ -92,21 +120,25 @@ _ALIAS = re.compile(
 _RELATIVE = (
     "(?:(?:外|曾|堂|表|养|继|岳|公|婆|大|二|三|小|长|次|幼|独|双胞胎|孪生|同胞)?"
     "(?:父亲|母亲|爸爸|妈妈|爸|妈|父|母|丈夫|妻子|妻|夫|老公|老婆|爱人|配偶|未婚夫|未婚妻|男友|女友|男朋友|女朋友|对象|"
-    "哥哥|弟弟|姐姐|妹妹|哥|弟|姐|妹|兄弟|姐妹|兄长|胞兄|胞弟|胞姐|胞妹|儿子|女儿|长子|次子|长女|次女|子|女|孙子|孙女|外孙女?|"
-    "祖父|祖母|爷爷|奶奶|姥姥|姥爷|外公|外婆|舅舅|舅妈|姑姑|姑妈|姑父|姨妈|阿姨|姨|叔叔|伯伯|伯父|叔父|婶婶|侄子|侄女|侄|外甥女?|"
+    "哥哥|弟弟|姐姐|妹妹|哥|弟|姐|妹|兄弟|姐妹|兄长|胞兄|胞弟|胞姐|胞妹|儿子|女儿|长子|次子|长女|次女|子|女|"
+    "孙子|孙女|外孙女?|"
+    "祖父|祖母|爷爷|奶奶|姥姥|姥爷|外公|外婆|舅舅|舅妈|姑姑|姑妈|姑父|姨妈|阿姨|姨|叔叔|伯伯|伯父|叔父|婶婶|"
+    "侄子|侄女|侄|外甥女?|"
     "女婿|儿媳|公公|婆婆|岳父|岳母))"
 )
 _PERSON = (
-    "(?:患者|患儿|病人|病患|患方|病员|伤者|先证者|死者|逝者|产妇|孕妇|受检者|受试者|就诊人|被检者|携带者|供者|受者|捐献者|"
-    "车主|户主|司机|房东|翻译|护工|保姆|同事|同学|邻居|朋友|老师|班主任|学生|家属|家长|联系人|监护人|代理人|委托人|法定代理人|"
-    "男孩|女孩|男童|女童|男婴|女婴|老人|老伴|孩子|宝宝|娃|宝贝|医生|医师|大夫|护士|主任|教授|术者|助手|麻醉师|技师|住院医|"
+    "(?:患者|患儿|病人|病患|患方|病员|伤者|先证者|死者|逝者|产妇|孕妇|受检者|受试者|就诊人|被检者|携带者|供者|"
+    "受者|捐献者|"
+    "车主|户主|司机|房东|翻译|护工|保姆|同事|同学|邻居|朋友|老师|班主任|学生|家属|家长|联系人|监护人|代理人|"
+    "委托人|法定代理人|"
+    "男孩|女孩|男童|女童|男婴|女婴|老人|老伴|孩子|宝宝|娃|宝贝|医生|医师|大夫|护士|主任|教授|术者|助手|麻醉师|"
+    "技师|住院医|"
     "叫|名叫|乳名|小名|学名|大名|昵称|曾用名|本名|真名|真实姓名|姓名|署名|抄送|致|"
     f"(?:其|之|我的?|他的?|她的?|您|你|家)?{_RELATIVE})"
 )
 _LINKED = r"(?:本人|名字|姓名)?(?:名叫|叫做|叫|名为|名|为|是|系)?[\s:：(（“\"]{0,2}"
 _TITLE = "先生|女士|小姐|太太|教授|大夫|护士|主任|主治|院长|阿姨|大爷|大妈|奶奶|爷爷|医|老师|同学|叔叔|师傅|副主任"
 _STOP = rf"(?=[^{_HAN}·]|$)"
-_ETHNIC = "|".join(sorted(words("peoples_zh")))
 
 
 @cache
@@ -131,10 +163,12 @@ def _cued() -> tuple[re.Pattern[str], ...]:
             rf"[{_PLAIN_SURNAMES}](?!{_TITLE})[{_HAN}](?:{follow}|[{_HAN}]{follow}))"
         ),
         re.compile(
-            rf"(?:(?<![{_HAN}])|{_PERSON})(?:叫|名叫|乳名|小名|学名|昵称)(?:做|是|为)?(?!{none})(?P<name>[{_HAN}]{{2,4}}){_STOP}"
+            rf"(?:(?<![{_HAN}])|{_PERSON})(?:叫|名叫|乳名|小名|学名|昵称)(?:做|是|"
+            rf"为)?(?!{none})(?P<name>[{_HAN}]{{2,4}}){_STOP}"
         ),
         re.compile(
-            rf"(?P<name>(?!{none})(?:[小阿][{_HAN}]|(?P<twice>[{_HAN}])(?P=twice)))(?=的?(?:妈妈|爸爸|奶奶|爷爷|姥姥|外婆|家长|母亲|父亲))"
+            rf"(?P<name>(?!{none})(?:[小阿][{_HAN}]|(?P<twice>[{_HAN}])(?P=twice)))(?=的?(?:妈妈|爸爸|奶奶|"
+            rf"爷爷|姥姥|外婆|家长|母亲|父亲))"
         ),
     )
 
@@ -143,7 +177,8 @@ _NOT_BEFORE = re.compile(
     r"[谢感地对药处各双提由关位等至基在终过最很更太越较增升偏血体几多成千上亿一二两三每用可需该有无不没现当随按及时同此其你我他她您这那本主]$"
 )
 _NO_PERSON = re.compile(
-    r"周[一二三四五六日天末岁期围身边]|时[间候]|应[该当]|[病征症疹炎癌瘤型性度级科院室药片针型素酶]$|氏$|某$|[的了过着们]|[一二两三四五六七八九十几半0-9]+[个多周天岁月年]|"
+    r"周[一二三四五六日天末岁期围身边]|时[间候]|应[该当]|[病征症疹炎癌瘤型性度级科院室药片针型素酶]$|氏$|某$|"
+    r"[的了过着们]|[一二两三四五六七八九十几半0-9]+[个多周天岁月年]|"
     r"^于[今昨前当外我本院家夜晨晚上下午早月年]"
 )
 _MEDICINE = re.compile(
@@ -156,9 +191,15 @@ _ORDINARY = re.compile(
     r"明(?:显|天|确|白)|解(?:决|释|除)|关(?:节|于|键|注)|安(?:全|静|排|徽)|江(?:苏|西|浙)|连(?:续|接)|包(?:括|皮|块)|"
     r"管(?:理|床|道)|查(?:房|体|看|出)|房(?:间|颤|室)|任(?:何|务)|曾(?:经|因|在|有|用)|谢(?:谢)|程(?:度)|文(?:化|献)|"
     r"严(?:重|格)|左(?:侧|右|肺|眼)|莫(?:名)|万(?:一)|金(?:黄|属)|熊(?:猫)|毛(?:病|发)|叶(?:酸)|牛(?:奶|皮)|康(?:复)|"
-    r"夏(?:天|季)|林(?:霉)|梅(?:毒)|宫(?:颈|腔|内|外)|卫(?:生)|艾(?:滋|灸)|尤(?:其)|水|和|师|主|边|路|车|米|麻|连|古|农"
+    r"夏(?:天|季)|林(?:霉)|梅(?:毒)|宫(?:颈|腔|内|外)|卫(?:生)|艾(?:滋|灸)|尤(?:其)|焦(?:虑|痂|急|躁)|罗(?:音|"
+    r"圈)|胡(?:说|言)|梁尖|宫(?:外|壁|肌)|名不应|不应|他没|她没|水|和|师|主|边|路|车|米|麻|连|古|农"
 )
 """Words that begin with a surname's character."""
+_CALM = re.compile(r"安静|平静|平安|安康|康宁|明亮|文明|安宁的|金属|高峰的|华丽|温和|成立|常青|易安")
+_NAMED_AFTER = re.compile(
+    rf"[金氏斯尔特奇]?(?:{_MEDICINE.pattern}|淋巴瘤)|[片丸散膏]|胶囊|颗粒|冲剂|口服液|注射液|合剂|糖浆"
+)
+"""What follows a name within that of a disease or remedy."""
 _NOT_NAMES = re.compile(rf"{_ORDINARY.pattern}|[于盛项席冷费景荣商司游尚易付龙雷丁贺温兰蓝童华党肖]|成某")
 
 
@@ -176,7 +217,11 @@ def chinese_names(text: str) -> list[Place]:
     whole = {text[start:end] for start, end in found}
     again = sorted((name for name in whole if len(name) > 1), key=len, reverse=True)
     if again:
-        found |= {match.span() for match in re.finditer("|".join(map(re.escape, again)), text)}
+        found |= {
+            match.span()
+            for match in re.finditer("|".join(map(re.escape, again)), text)
+            if not _NAMED_AFTER.match(text, match.end())
+        }
     return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
 
 
@@ -184,8 +229,10 @@ def _stated_chinese(text: str) -> Iterator[Place]:
     for pattern in _cued():
         for match in pattern.finditer(text):
             start, end = match.span("name")
+            before = text[max(0, start - 2) : start]
             if (
-                not _NO_PERSON.search(text, start, end)
+                not (before.endswith("子") and (text[start] == "宫" or before[0] in "鼻嗓脑个肚脖腿身膀疹样"))
+                and not _NO_PERSON.search(text, start, end)
                 and not _MEDICINE.match(text, end)
                 and not _ORDINARY.match(text, start, end)
             ):
@@ -196,6 +243,12 @@ def _stated_chinese(text: str) -> Iterator[Place]:
     for match in _FIRST.finditer(text):
         if not _NO_FIRST.search(match["name"]) and not _ORDINARY.match(text, *match.span("name")):
             yield match.span("name")
+    for pattern in (_OPENING, _FAMILIAR, _CHILD):
+        for match in pattern.finditer(text):
+            kind = match.lastgroup or "name"
+            name = match[kind]
+            if not (_NO_FIRST.search(name) or _ORDINARY.match(name) or _CALM.match(name) or _NO_PERSON.search(name)):
+                yield match.span(kind)
     for match in _ALONE.finditer(text):
         yield match.span(next(name for name, value in match.groupdict().items() if value))
     for match in _ALIAS.finditer(text):

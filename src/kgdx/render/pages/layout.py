@@ -229,9 +229,6 @@ def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
     return VisualizationGraph(nodes=list(nodes.values()), relationships=list(relations.values()))
 
 
-# Finds the places of boxes: columns from left to right, kinds of evidence below each other, lines between them.
-
-
 class PathLayout(Protocol):
     """Boxes and lines of some paths, by key."""
 

@@ -308,7 +308,7 @@ def named_tables(store: Exports) -> list[GraphTable]:
     nodes = [NodeTable(kind, store.export_nodes(kind, columns.get(kind, ["name", "source"]))) for kind in KINDS]
     joins: tuple[tuple[str, str, str, list[str]], ...] = (
         ("IS_A", "Phenotype", "Phenotype", []),
-        ("SAME_AS", "Disease", "Disease", ["relation"]),
+        ("SAME_AS", "Disease", "Disease", []),
         ("MAPPED_TO", "Symptom", "Phenotype", ["relation"]),
     )
     relations = [

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 import polars as pl
+import pyarrow.compute as pc
 
 from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.terms.encoder import NameEncoder
@@ -145,8 +146,10 @@ def exact_pairs(
     pairs: list[tuple[str, str]] = []
     for table in tables:
         if isinstance(table, RelationTable) and (table.type, table.start_label, table.end_label) == (type, *ends):
-            columns = (table.rows.column(name).to_pylist() for name in ("start", "end", "relation"))
-            pairs += [(start, end) for start, end, relation in zip(*columns, strict=True) if relation == "exact"]
+            rows = table.rows
+            if "relation" in rows.column_names:
+                rows = rows.filter(pc.equal(rows.column("relation"), "exact"))
+            pairs += zip(*(rows.column(name).to_pylist() for name in ("start", "end")), strict=True)
     return pairs
 
 
