@@ -51,12 +51,7 @@ class About(TypedDict, total=False):
 
 
 def with_person(case: Case, about: About) -> Case:
-    """Return a case with what is stated of the patient, which counts more than what the case says itself.
-
-    Example:
-        >>> with_person(Case("p"), {"age": 22, "sex": "f", "genes": ["FBN1"]}).age
-        'P22Y'
-    """
+    """Return a case with what is stated of the patient, which counts more than what the case says itself."""
     unknown = about.keys() - About.__annotations__.keys()
     if unknown:
         raise UsageError(f"nothing is called {min(unknown)!r}", hint=f"one of {', '.join(About.__annotations__)}")
@@ -104,12 +99,7 @@ def _genes(given: Sequence[str] | Path | None) -> GeneEvidence | None:
 
 
 class GeneNames:
-    """The genes that a graph knows, by id, symbol and ids in other vocabularies.
-
-    Example:
-        >>> GeneNames([("NCBIGene:2200", "FBN1", ["HGNC:3603"])]).find("hgnc:3603")
-        ('NCBIGene:2200', 'FBN1')
-    """
+    """The genes that a graph knows, by id, symbol and ids in other vocabularies."""
 
     def __init__(self, genes: Iterable[tuple[str, str | None, Iterable[str]]]) -> None:
         self._known: dict[str, tuple[str, str]] = {}

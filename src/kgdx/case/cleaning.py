@@ -45,11 +45,6 @@ def sanitise(case: Case, reader: FindingReader | None = None, ancestry: Ancestry
         case: Any case.
         reader: Resolves ids; without one they are taken as they are.
         ancestry: Knows the is-a hierarchy; without one only equal ids can contradict each other.
-
-    Example:
-        >>> doubled = Case("p", (Finding("HP:0001250"), Finding("HP:0001250")))
-        >>> [issue.message for issue in sanitise(doubled).issues]
-        ['HP:0001250 is given more than once']
     """
     found: list[Issue] = []
     if case.measurements and isinstance(reader, ValueJudge):
@@ -77,23 +72,13 @@ def name(finding: Finding) -> str:
 
 
 def nearest(suggestions: Iterable[Finding], limit: int = 3) -> str:
-    """Return the remedy that names the nearest terms of a failed look-up.
-
-    Example:
-        >>> nearest([Finding("HP:0001250", label="Seizure")])
-        'did you mean Seizure (HP:0001250)?'
-    """
+    """Return the remedy that names the nearest terms of a failed look-up."""
     names = [name(finding) for finding in suggestions][:limit]
     return f"did you mean {' or '.join(names)}?" if names else "look the term up with `kgdx extract`"
 
 
 def unknown(term: str, resolution: Resolution) -> CaseError:
-    """Return the error for a term that the graph does not know, with what to give instead.
-
-    Example:
-        >>> str(unknown("HP:9", Resolution()))
-        "unknown term 'HP:9': look the term up with `kgdx extract`"
-    """
+    """Return the error for a term that the graph does not know, with what to give instead."""
     if resolution.issues and not resolution.suggestions:
         issue = resolution.issues[0]
         return CaseError(issue.message, hint=issue.remedy)
@@ -211,12 +196,7 @@ MAX_TERMS = 10_000
 def case_from_text(
     text: str, reader: FindingReader | None = None, *, id: str = "", source: str = "text", language: str | None = None
 ) -> Case:
-    """Make a case from free text; with a reader, its findings are read at once.
-
-    Example:
-        >>> case_from_text("She has seizures.").findings
-        ()
-    """
+    """Make a case from free text; with a reader, its findings are read at once."""
     if not text.strip():
         raise CaseError("the text is empty", hint="describe the patient in words, or give HPO terms")
     if len(text) > MAX_CHARACTERS:

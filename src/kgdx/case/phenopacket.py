@@ -37,11 +37,6 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     """Read one phenopacket (already parsed from JSON) into a case.
 
     Entries that cannot be used (not an HPO term, wrong type) become issues; nothing is dropped in silence.
-
-    Example:
-        >>> case = case_from_phenopacket({"id": "PMID_1_p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]})
-        >>> case.observed, case.publications
-        (('HP:0001250',), ('PMID:1',))
     """
     reader = _Reader(where)
     top = reader.object(packet, "phenopacket")
@@ -272,11 +267,6 @@ def case_to_phenopacket(
             family, and the onset of what is not diagnosed.
         created: ISO 8601 time stamp for the metadata; now when ``None``.
         made_of: How a synthetic case came about, for the metadata.
-
-    Example:
-        >>> packet = case_to_phenopacket(Case("p", (Finding("HP:0001250", Status.ABSENT),)), "2025-01-01T00:00:00Z")
-        >>> packet["phenotypicFeatures"]
-        [{'type': {'id': 'HP:0001250', 'label': ''}, 'excluded': True}]
     """
     stamp = created or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     subject: dict[str, Any] = {

@@ -45,12 +45,7 @@ class Use:
 
 @cache
 def readings() -> dict[str, tuple[AbbreviationMeaning, ...]]:
-    """Return the readings of each abbreviation.
-
-    Example:
-        >>> [reading.name for reading in readings()["RP"]]
-        ['Rod-cone dystrophy', 'Raynaud phenomenon']
-    """
+    """Return the readings of each abbreviation."""
     found: dict[str, list[AbbreviationMeaning]] = {}
     for short, id, name, words in read_table(Path(__file__).with_name("abbreviations.tsv")):
         cues = frozenset() if words == "-" else frozenset(words.split())

@@ -68,10 +68,6 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Checkli
     """Return what is answered of findings, by the number of the span; those without an answer are left out.
 
     An empty box says that a finding is absent where another box is ticked.
-
-    Example:
-        >>> [str(each.status) for _, each in sorted(answers("Fever: no, [x] cough", [(0, 5), (15, 20)]).items())]
-        ['absent', 'present']
     """
     told: dict[int, ChecklistAnswer] = {}
     empty: list[int] = []

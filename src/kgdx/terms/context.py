@@ -81,22 +81,12 @@ def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
 
 
 def sentences(text: str) -> list[int]:
-    """Return where the sentences of a text start.
-
-    Example:
-        >>> sentences("No fever. Cough since 2.5 days")
-        [0, 9]
-    """
+    """Return where the sentences of a text start."""
     return [0, *(match.end() for match in _SENTENCE.finditer(text) if match.end() < len(text))]
 
 
 def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
-    """Return what the text says of the finding at each span (start, end).
-
-    Example:
-        >>> statuses("No seizures, but hypotonia.", [(3, 11), (17, 26)])
-        [<Status.ABSENT: 'absent'>, <Status.PRESENT: 'present'>]
-    """
+    """Return what the text says of the finding at each span (start, end)."""
     plain = simplify(text)
     known, said, about = parts(plain), answers(plain, spans), subject(plain)
     whose = (about["kin"] or about["zh"]).lower() if about else ""

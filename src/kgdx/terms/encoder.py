@@ -213,14 +213,7 @@ ENCODERS: Registry[Encoder] = Registry(
 
 
 def encoder(name: str) -> Encoder:
-    """Return a sentence encoder of :data:`ENCODERS` by name, with its model after a colon where it has several.
-
-    Example:
-        >>> encoder("word2vec")
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: no encoder 'word2vec': one of minilm, onnx, sentence-transformers
-    """
+    """Return a sentence encoder of :data:`ENCODERS` by name, with its model after a colon where it has several."""
     kind, _, model = name.partition(":")
     made: Callable[[str], Encoder] = ENCODERS.get(kind)
     return made(model)
@@ -243,13 +236,7 @@ def _loaded(name: str) -> Encoder:
 
 
 def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | None:
-    """Return the encoder that the settings name, if they name one; its vectors are kept in the cache folder.
-
-    Example:
-        >>> from kgdx.config import Settings
-        >>> meaning(Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"})) is None
-        True
-    """
+    """Return the encoder that the settings name, if they name one; its vectors are kept in the cache folder."""
     if settings.align_encoder is None:
         return None
     inner = encoder(settings.align_encoder)

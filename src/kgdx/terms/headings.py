@@ -116,12 +116,7 @@ def kind_at(known: Sequence[NotePart], place: int) -> str:
 
 
 def patients(text: str) -> list[tuple[int, int]]:
-    """Return where each patient of a text is named first, if there are several; otherwise nothing.
-
-    Example:
-        >>> patients("Patient 1 has fits. Patient 2 has ataxia."), patients("Case 2 of the series")
-        ([(0, 9), (20, 29)], [])
-    """
+    """Return where each patient of a text is named first, if there are several; otherwise nothing."""
     first: dict[str, tuple[int, int]] = {}
     for start, end, _, number in _patients(simplify(text)):
         first.setdefault(number, (start, end))

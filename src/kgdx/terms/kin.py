@@ -138,10 +138,6 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
     Args:
         text: A sentence, its findings masked.
         whose: A relative who is the patient; see :func:`kgdx.case.ages.subject`.
-
-    Example:
-        >>> [each.kind for each in relatives("Mom has migraine, lives with her father")]
-        ['forward']
     """
     if not named(text):
         return

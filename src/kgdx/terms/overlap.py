@@ -48,10 +48,6 @@ def contained_in(
 
     Returns:
         Id of each text that overlaps → the piece that shares the longest run with it, the first of equal ones.
-
-    Example:
-        >>> contained_in(SegmentRanking(()), {"q1": "Which of the following drugs causes gout in a man with fever?"})
-        {}
     """
     found = {}
     for id, text in texts.items():

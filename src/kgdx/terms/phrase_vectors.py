@@ -101,12 +101,7 @@ def _finding(phrase: str, terms: Terms, term: int, cosine: float, span: Span | N
 
 
 def contrary(phrase: str, name: str) -> bool:
-    """Return whether two names say opposite things of what they are about.
-
-    Example:
-        >>> contrary("wide nasal bridge", "Narrow nasal bridge"), contrary("wide nose", "Broad nose")
-        (True, False)
-    """
+    """Return whether two names say opposite things of what they are about."""
     said, named = set(phrase.lower().split()), set(name.lower().split())
     directions = [(_direction(said, *pair), _direction(named, *pair)) for pair in _OPPOSED]
     return any(one * other < 0 for one, other in directions)
@@ -120,11 +115,6 @@ def silent_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     """Yield the parts of a text between commas, conjunctions and ends of clauses that no span touches.
 
     Parts of one word are left out, since a single word that no name has says too little, and so are long ones.
-
-    Example:
-        >>> text = "Seizures, trouble keeping balance and a dull gaze."
-        >>> [text[part.start : part.end] for part in silent_parts(text, [Span(0, 8)])]
-        ['trouble keeping balance', 'dull gaze']
     """
     found = words(text)
     bounds = [at for at, parting in enumerate(found.parting.tolist()) if parting >= SOFT]

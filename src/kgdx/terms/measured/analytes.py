@@ -93,12 +93,7 @@ class Analyte:
 
 @lru_cache(maxsize=1)
 def analytes() -> dict[str, Analyte]:
-    """Return all analytes of the table, by their keys.
-
-    Example:
-        >>> analytes()["potassium"].low.label
-        'Hypokalemia'
-    """
+    """Return all analytes of the table, by their keys."""
     usual, grades = _usual(), _grades()
     found = {}
     for row in _rows("analytes.tsv"):

@@ -51,13 +51,7 @@ class AnalyteReading(NamedTuple):
 
 
 def read_measured(text: str, person: Person) -> Measured:
-    """Read the laboratory values and measurements of a text.
-
-    Example:
-        >>> [(each.label, each.value, str(each.status)) for each in read_measured("CK 5000, K 4.1", Person()).findings]
-        [('Elevated circulating creatine kinase concentration', 5000.0, 'present'),
-         ('Hypokalemia', 4.1, 'absent'), ('Hyperkalemia', 4.1, 'absent')]
-    """
+    """Read the laboratory values and measurements of a text."""
     said = values_said(text)
     return judged_values(text, said, statuses(text, [each.span for each in said]), person)
 
@@ -198,13 +192,7 @@ _SPECIMENS = (("Cerebral", "CSF"), ("Urine", "urine"), ("Stool", "stool"), ("Swe
 
 
 def judged_measurement(measurement: Measurement, person: Person) -> Measured:
-    """Return what a value that a source gives in fields comes to, as it would in a text; findings without a place.
-
-    Example:
-        >>> given = Measurement("Potassium [Moles/volume] in Serum or Plasma", 2.1, "mmol/L")
-        >>> [each.label for each in judged_measurement(given, Person()).findings]
-        ['Hypokalemia']
-    """
+    """Return what a value that a source gives in fields comes to, as it would in a text; findings without a place."""
     match = _LOINC.search(measurement.label)
     name = measurement.label[: match.start()] if match else measurement.label
     where = (match and match["where"]) or ""

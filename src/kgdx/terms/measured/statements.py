@@ -139,11 +139,6 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> MeasuredS
         end: Where the name ends.
         floor: Where what came before it ends: nothing is read from further left.
         limit: Where the next name begins: nothing is read from further right.
-
-    Example:
-        >>> said = stated("Na 128 mmol/L (135-145)", 0, 2, 0, 23)
-        >>> said.value, said.unit, said.low, said.high
-        ('128', 'mmol/L', '135', '145')
     """
     found: dict[str, str] = defaultdict(str)
     if paragraph := _PARAGRAPH.search(text, end, limit):
@@ -289,10 +284,5 @@ _JOINED = lazy_pattern(
 
 
 def joined(between: str) -> bool:
-    """Return whether what stands between two names only lists them: AST, ALT and GGT.
-
-    Example:
-        >>> joined(" and "), joined(" was 5, ")
-        (True, False)
-    """
+    """Return whether what stands between two names only lists them: AST, ALT and GGT."""
     return bool(_JOINED.fullmatch(between))

@@ -67,12 +67,7 @@ def _named() -> dict[str, tuple[UnitMeaning, ...]]:
 
 @lru_cache(maxsize=4096)
 def readings(unit: str) -> tuple[UnitMeaning, ...]:
-    """Return what a unit may mean; nothing where it is none.
-
-    Example:
-        >>> readings("mg/dL"), readings("×10^9/L"), readings("furlong")
-        ((UnitMeaning(dimension='g/L', factor=0.01),), (UnitMeaning(dimension='/L', factor=1000000000.0),), ())
-    """
+    """Return what a unit may mean; nothing where it is none."""
     written = plain(unit)
     if match := _POWER.fullmatch(written):
         volume = _PER_VOLUME.get(match[2])

@@ -234,14 +234,6 @@ def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
         The candidates, each subject's best first, with ``outcome``: ``stated``; ``ambiguous`` (another one is as
         good); ``below`` (its score or stage is not enough); ``taken`` (the object is another subject's); ``other`` (a
         better one is there). A subject has at most one that is stated.
-
-    Example:
-        >>> row = {"subject": "s", "method": "exact", "said": "x", "matched": "x", "relation": "exact"}
-        >>> two = pl.DataFrame([row | {"object": "o1", "score": 1.0}, row | {"object": "o2", "score": 0.9}])
-        >>> decide(two, AlignmentLimits())["outcome"].to_list()
-        ['stated', 'other']
-        >>> decide(two.with_columns(score=1.0), AlignmentLimits())["outcome"].to_list()
-        ['ambiguous', 'ambiguous']
     """
     stage = pl.col("method").replace_strict({name: at for at, name in enumerate(STAGES)}, return_dtype=pl.Int32)
     keys = ["subject", "stage", "score", "object"]

@@ -68,12 +68,7 @@ class NameDecision:
         return self.entries[0].matched if self.entries else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain values.
-
-        Example:
-            >>> NameDecision("x", ("Drug",), (), "nothing is called so").to_dict()["entries"]
-            ()
-        """
+        """Return the decision as plain values."""
         return asdict(self)
 
 
