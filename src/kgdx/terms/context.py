@@ -37,7 +37,9 @@ _NEAREST = 12
 _REACH = 300
 """Characters at most between a trigger and its finding."""
 
-_AFTER = ("backward", "behind")
+_LATER = 40
+"""Characters between a finding and what says behind a comma that it is over."""
+_AFTER = ("backward", "behind", "later")
 """Kinds of phrases that stand after the finding."""
 
 _MORE = lazy_pattern(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
@@ -170,6 +172,8 @@ def _reaches(
         return False
     if (kind == "adjacent" and len(between.strip()) > 1) or (kind == "behind" and between.strip(" -–(（")):
         return False
+    if kind == "later":
+        return len(between) < _LATER and len(_COMMA.findall(between)) < 2
     if kind == "query":
         return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
     ends = [t for t in triggers if t.start >= low and t.end <= high]

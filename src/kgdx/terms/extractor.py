@@ -300,7 +300,7 @@ def _inside(finding: Finding, other: Finding) -> bool:
     at, whole = finding.span, other.span
     if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
         return False
-    return whole != at or other.id != finding.id
+    return whole != at or other.id == FIGURE
 
 
 def _says(finding: Finding, other: Finding) -> bool:

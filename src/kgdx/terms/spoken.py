@@ -2,7 +2,7 @@
 
 ``spoken.tsv`` has regular expressions, each with words of which a text has one where it can match; a group ``at`` is
 what is read. ``phrases.tsv`` has phrases: of the words in brackets one is said, ``*`` stands for any ending, ``~`` for
-up to five words (Chinese: six characters) of the same clause, a blank also for articles, prepositions and the like,
+up to five words (Chinese: eight characters) of the same clause, a blank also for articles, prepositions and the like,
 ``#`` for a number, ``<name>`` for a group of words.
 """
 
@@ -34,7 +34,7 @@ _BLANK = (
 _NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|except|neg\w*|nil|\w+n['’]t)\b)"
 _GAP, _GAP_ZH = (
     rf"{_SPACE}(?:{_NEGATED}[^\s,.;:!?()+]+{_SPACE}){{0,5}}?",
-    r"(?:(?![不无没未否])[^，。；;,.！？\s]){0,6}?",
+    r"(?:(?![不无没未否])[^，。；;,.！？\s]){0,8}?",
 )
 _SIGN = {"(": "(?:", ")": ")", "|": "|", "*": r"\w*", "#": r"\d+"}
 _TOKEN = lazy_pattern(r" ~ | |[()|*~#]|[^ ()|*~#]+")
