@@ -20,6 +20,7 @@ from kgdx.case.patient import (
     FindingReader,
     Issue,
     Resolution,
+    Span,
     Status,
     Unread,
     ValueJudge,
@@ -295,10 +296,15 @@ def with_terms(
 
 def _outer(findings: tuple[Finding, ...]) -> list[Finding]:
     """Leave out present mentions inside longer ones: in "brachydactyly type C" one finding is stated, not two."""
-    spans = {finding.span for finding in findings if finding.span and finding.status is Status.PRESENT}
+    inner = inner_spans(finding.span for finding in findings if finding.span and finding.status is Status.PRESENT)
+    return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]
+
+
+def inner_spans(spans: Iterable[Span]) -> set[Span]:
+    """Return the spans that lie within a longer one."""
     inner, reach = set(), -1
-    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+    for span in sorted(set(spans), key=lambda span: (span.start, -span.end)):
         if span.end <= reach:
             inner.add(span)
         reach = max(reach, span.end)
-    return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]
+    return inner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kgdx.case.cleaning import inner_spans
 from kgdx.case.ddxplus_release import PREFIX
 from kgdx.case.demographics import described
 from kgdx.case.measured_values import Measurement
@@ -60,6 +62,8 @@ _PERSON = lazy_pattern(
     r"(?:(?:ex-|former |heavy |current )?smoker|diabetic|asthmatic|pregnant.*|alcoholic|drinks.*|smokes.*|\d+.*)",
     re.IGNORECASE,
 )
+_LONGEST = 200
+"""Characters of the longest phrase."""
 _GENERAL = frozenset({"HP:0012531", "HP:0000969"})
 """Pain and edema: said by every pain and swelling of a place, so read by themselves only where no place is."""
 _MOST_ACRONYMS = 50
@@ -148,7 +152,8 @@ class Extractor:
         every = combined(named, values.findings, self.terms)
         beside = self._beside(text)
         stated = _without_implied(every)
-        plain = (e for e in stated if e.id not in _GENERAL or not any(_inside(e, s) for s in (*stated, *beside)))
+        within = inner_spans(each.span for each in (*stated, *beside) if each.span)
+        plain = (each for each in stated if each.id not in _GENERAL or each.span not in within)
         findings = qualified(text, (*plain, *beside))
         doubtful = (*issues, *_several(text), *values.issues)
         doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
@@ -176,9 +181,10 @@ class Extractor:
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
         said = list(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
-        kept = [each for each in found if not any(_inside(each, other) for other in said)]
-        said = [each for each in said if each.id != FIGURE and not any(_says(other, each) for other in kept)]
-        return [*kept, *said]
+        said.sort(key=_start)
+        kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
+        kept.sort(key=_start)
+        return [*kept, *(e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept)))]
 
     def _beside(self, text: str) -> list[Finding]:
         said = list(spoken(text, self.symptoms.__contains__))
@@ -294,6 +300,18 @@ def _habit(text: str, finding: Finding, told: Status) -> Status:
     """A person's habit or state behind a comma is none of what is denied before it: "no fever, smoker"."""
     behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
     return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
+
+
+def _start(finding: Finding) -> int:
+    return finding.span.start if finding.span else 0
+
+
+def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
+    """Return those of findings in the order of their starts that begin near another, before its end."""
+    if finding.span is None:
+        return ()
+    low = bisect_left(others, finding.span.start - _LONGEST, key=_start)
+    return others[low : bisect_left(others, finding.span.end, key=_start)]
 
 
 def _inside(finding: Finding, other: Finding) -> bool:

@@ -137,13 +137,14 @@ def qualified(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     stops = [0, *(match.end() for match in _STOP.finditer(plain)), len(text)]
     times = [(match.start(), match.end(), _duration(match), match.group()) for match in _LASTING.finditer(plain)]
     begins = [start for start, *_ in times]
-    return tuple(_qualified(plain, each, findings, stops, times, begins) for each in findings)
+    starts = sorted(each.span.start for each in findings if each.span)
+    return tuple(_qualified(plain, each, starts, stops, times, begins) for each in findings)
 
 
 def _qualified(
     text: str,
     finding: Finding,
-    findings: Sequence[Finding],
+    starts: Sequence[int],
     stops: Sequence[int],
     times: Sequence[tuple[int, int, str, str]],
     begins: Sequence[int],
@@ -161,7 +162,7 @@ def _qualified(
     beside = f"{before}{said}{after}"
     clause = text[max(low, finding.span.start - 80) : min(high, finding.span.end + 80)]
     modifiers = _read("side", beside)[:1]
-    course = clause if sum(1 for each in findings if each.span and low <= each.span.start < high) < 2 else beside
+    course = clause if bisect_left(starts, high) - bisect_left(starts, low) < 2 else beside
     modifiers += _read("course", course)
     inside = times[bisect_left(begins, low) : bisect_left(begins, high)]
     since = min(inside, key=lambda time: _apart(finding, time), default=None)

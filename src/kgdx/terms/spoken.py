@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ _TOKEN = lazy_pattern(r" ~ | |[()|*~#]|[^ ()|*~#]+")
 _LITERAL = lazy_pattern(r"[(~*#]")
 _CHOICES = lazy_pattern(r"\|(?![^(]*\))")
 """Between the choices of a bracket, but not those of one inside it."""
+_STOP = lazy_pattern(r"[.;!?](?=\s)|[。；！？]|\n(?![a-z])")
+"""Where a sentence ends, over which no phrase goes on."""
 _WORD = lazy_pattern(rf"[a-z0-9]+|[{CJK}]+")
 _CHINESE = lazy_pattern(f"[{CJK}]")
 
@@ -169,15 +172,17 @@ def spoken(text: str, known: Callable[[str], bool]) -> list[Finding]:
 def _spoken(text: str) -> tuple[Finding, ...]:
     simple = simplify(text)
     plain = simple.lower()
-    rows = [(row, False) for row in spoken_patterns() if any(each in plain for each in row.needs)]
-    index, keys = _phrases_by_key(), frozenset(key for word in set(_WORD.findall(plain)) for key in _word_keys(word))
-    near = {row: None for key in keys for row in index.get(key, ())}
-    rows += [(row, True) for row in near if not any(map(keys.isdisjoint, _needs(row.pattern)))]
     found: dict[str, list[tuple[int, int, str]]] = {}
-    for row, phrase in rows:
-        for match in _compiled(row.pattern, phrase).finditer(simple):
-            place = match.span("at" if "at" in match.re.groupindex else 0)
-            found.setdefault(row.id, []).append((*place, row.name))
+    for row in spoken_patterns():
+        if any(each in plain for each in row.needs):
+            for match in _compiled(row.pattern, False).finditer(simple):
+                place = match.span("at" if "at" in match.re.groupindex else 0)
+                found.setdefault(row.id, []).append((*place, row.name))
+    stops = [0, *(match.end() for match in _STOP.finditer(simple)), len(simple)]
+    for start, end in pairwise(stops):
+        for row in _near(plain[start:end]):
+            for match in _compiled(row.pattern, True).finditer(simple, start, end):
+                found.setdefault(row.id, []).append((*match.span(), row.name))
     kept = []
     for id, places in sorted(found.items()):
         taken = 0
@@ -187,3 +192,10 @@ def _spoken(text: str) -> tuple[Finding, ...]:
                 said = text[start:end]
                 kept.append(Finding(id, Status.PRESENT, name, Span(start, end), said, said, "variant", SCORE))
     return tuple(kept)
+
+
+def _near(plain: str) -> list[SpokenPattern]:
+    """Return the phrases of which a sentence has a word of each part."""
+    index, keys = _phrases_by_key(), frozenset(key for word in set(_WORD.findall(plain)) for key in _word_keys(word))
+    near = {row: None for key in keys for row in index.get(key, ())}
+    return [row for row in near if not any(map(keys.isdisjoint, _needs(row.pattern)))]
