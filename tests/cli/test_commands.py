@@ -24,6 +24,28 @@ def test_diagnose_reads_standard_input(invoke: Invoke) -> None:
     assert json.loads(done.stdout)["case"]["findings"][0]["id"] == "HP:0001250"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diagnose", "seizures and hypotonia, no fever"),
+        ("explain", "seizures and hypotonia", "OMIM:100001"),
+        ("ask", "What are the symptoms of Tiny epilepsy syndrome 1?"),
+        ("consult", "seizures", "--max-questions", "0"),
+    ],
+)
+def test_plain_prints_one_fact_a_line_for_pipes(invoke: Invoke, command: tuple[str, ...]) -> None:
+    narrow, wide = (invoke(*command, "--plain", COLUMNS=columns).stdout for columns in ("40", "200"))
+    assert narrow == wide and "\x1b" not in wide
+    lines = wide.splitlines()
+    assert lines and all(line.rstrip() == line and "  " not in line for line in lines)
+    if command[0] == "diagnose":
+        assert [line.split("\t")[:2] for line in lines if "\tHP:" in line] == [
+            ["present", "Seizure"],
+            ["present", "Hypotonia"],
+            ["absent", "Fever"],
+        ]
+
+
 def test_nothing_is_coloured_when_piped_even_where_the_terminal_could(invoke: Invoke) -> None:
     assert "\x1b" not in invoke("diagnose", "seizures", TERM="xterm-256color").stdout
 
@@ -82,27 +104,6 @@ def test_a_bad_case_file_is_one_line(invoke: Invoke, tmp_path: Path, content: by
     assert done.returncode == 7, done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert says in done.stderr
-
-
-def test_a_finding_both_present_and_absent_is_settled_and_said(invoke: Invoke) -> None:
-    done = invoke("diagnose", "--hpo", "HP:0001250", "--exclude-hpo", "HP:0001250")
-    assert done.returncode == 0
-    assert "both as present and as absent" in " ".join(done.stdout.split())
-
-
-def test_long_texts_and_many_findings_are_taken(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "long.txt"
-    path.write_text("The patient has seizures. " * 4000, "utf-8")
-    assert invoke("diagnose", str(path)).returncode == 0
-    many = tmp_path / "many.json"
-    many.write_text(json.dumps({"observed": ["HP:0001250", "HP:0001252", "HP:0001945"] * 167}), "utf-8")
-    assert invoke("diagnose", str(many)).returncode == 0
-
-
-def test_cypher_and_quotes_in_words_are_words(invoke: Invoke) -> None:
-    text = "seizures'}) DETACH DELETE n // \"; RETURN 1; [red]“发热”[/red]"
-    assert invoke("diagnose", text).returncode == 0
-    assert invoke("run", "disease_by_name", "name=x' OR 1=1 //", "--json").stdout.strip() == "[]"
 
 
 def test_batch_gives_a_line_for_each_case_also_for_those_that_fail(invoke: Invoke, tmp_path: Path) -> None:

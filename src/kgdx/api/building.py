@@ -275,9 +275,6 @@ def freshness(store: str | Path | None = None) -> Freshness:
     """Return how the embedded graph was made last, and which of its sources an update would read anew.
 
     No source is read for this: a file counts as changed when its size, time or place on the disk has.
-
-    Args:
-        store: Graph folder.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.freshness import freshness as judge
@@ -416,11 +413,11 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.ingest.extraction.annotate import step as texts
     from kgdx.ingest.pipeline.derive import Derive
     from kgdx.rank.case_bank import compile_if_annotated
-    from kgdx.schema.model import MATCHES
+    from kgdx.schema.model import ANNOTATIONS, MATCHES
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 
-    reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", *MATCHES.values())
+    reads = ("Disease", "Phenotype", "IS_A", *ANNOTATIONS, "ASSOCIATED_GENE", *MATCHES.values())
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
     decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     joined = Derive(

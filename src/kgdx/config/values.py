@@ -264,6 +264,7 @@ def read_yaml(path: Path) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # six times as fast, where it is compiled
+        return yaml.load(path.read_text(encoding="utf-8"), loader)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error

@@ -38,12 +38,7 @@ class Exchange(NamedTuple):
 
 
 def exchanges(log: Sequence[Segment], prompt: str = "") -> list[Exchange]:
-    """Return the requests to models of a log, in order.
-
-    Args:
-        log: The log.
-        prompt: Beginning of the name of the prompts that are meant.
-    """
+    """Return the requests to models of a log, in order."""
     found = []
     for number, segment in enumerate(log):
         if segment.kind is Kind.WISH and segment.name == "ask_model" and segment.data["prompt"].startswith(prompt):
@@ -154,11 +149,6 @@ def completed(
     """Return the segment of a model's answer.
 
     Args:
-        log: The log, which ends with the request.
-        wish: The request.
-        name: The model.
-        samples: Its answers.
-        milliseconds: How long they took.
         prices: Of a million prompt and completion tokens.
     """
     samples = [_ended(each, wish.stop) for each in samples]

@@ -19,7 +19,6 @@ def take(handle: int, *, shared: bool = False, wait_s: float | None = None) -> b
 
     Args:
         handle: Descriptor of the file; one that is open for reading will do.
-        shared: Whether others may hold it shared at the same time.
         wait_s: How long to wait for others, in seconds; ``None`` for as long as it takes.
 
     Example:

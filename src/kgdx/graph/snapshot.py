@@ -64,7 +64,10 @@ _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
 ADDED = frozenset(
-    {("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by"), ("symptom", "asked_after")}
+    {
+        *(("phenotype", "lay_synonyms"), ("symptom", "asked_after")),
+        *(("disease", each) for each in ("severity", "settled_by", "name_source")),
+    }
 )
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
@@ -80,6 +83,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "inheritance": _L,
         "severity": "float64",
         "settled_by": _S,
+        "name_source": _S,
     },
     "phenotype": {
         "id": _S,
@@ -209,7 +213,6 @@ class Snapshot:
         """Open the snapshot in ``path``.
 
         Args:
-            path: The snapshot's folder.
             fingerprint: That of the graph it must belong to; ``None`` takes it as it is.
             tell: Told in words when something derived from it is damaged and made again.
         """
@@ -309,6 +312,11 @@ class Snapshot:
                 raise self._unreadable(name, error) from error
         return self._columns[name]
 
+    def stated_names(self) -> list[str]:
+        """Return the names of diseases that sources state: that of a match is another entry's, and counts as none."""
+        columns = (self.values("disease", column).values() for column in ("id", "name", "name_source"))
+        return [id if source == "match" else name or "" for id, name, source in zip(*columns, strict=True)]
+
     def _mapped(self, name: str) -> dict[str, Column]:
         rows, kinds = self.rows(name), TABLES[name]
         if not rows:
@@ -340,7 +348,6 @@ class Snapshot:
 
         Args:
             name: What it is, such as ``rank`` or ``dictionary``.
-            version: Changes when the computation or its files do.
             compute: Writes the files into the folder it is given.
         """
         if not re.fullmatch(r"[\w.-]+", f"{name}-{version}"):
@@ -418,13 +425,7 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) -> None:
-    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk.
-
-    Args:
-        folder: The snapshot's folder.
-        fingerprint: That of the graph.
-        tables: Rows of each table.
-    """
+    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk."""
     listed = known.known(folder, [f"{name}.arrow" for name, rows in tables.items() if rows])
     placed = {name: places(folder / f"{name}.arrow")[0] for name, rows in tables.items() if rows}
     about = {"format": FORMAT, "fingerprint": fingerprint, "tables": dict(tables), "files": known.as_document(listed)}

@@ -92,12 +92,7 @@ def exchanges(trace: Iterable[LogEntry]) -> Iterator[tuple[str, LogRow]]:
 
 
 def tokens(usage: Mapping[str, int | float]) -> tuple[int, int]:
-    """Return prompt and completion tokens; earlier documents call them ``read`` and ``written``.
-
-    Example:
-        >>> tokens({"prompt_tokens": 9, "completion_tokens": 1}), tokens({"read": 9, "written": 1})
-        ((9, 1), (9, 1))
-    """
+    """Return prompt and completion tokens; earlier documents call them ``read`` and ``written``."""
     prompt = usage.get("prompt_tokens", usage.get("read", 0))
     return int(prompt), int(usage.get("completion_tokens", usage.get("written", 0)))
 

@@ -218,13 +218,7 @@ def weights(parts: Sequence[Contribution]) -> dict[str, float]:
 
 
 def of_the_person(parts: Sequence[Contribution]) -> tuple[CandidateReason, ...]:
-    """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family.
-
-    Example:
-        >>> said = "its gene TTN is the candidate gene"
-        >>> of_the_person([Contribution("gene_evidence", 9.0, text=said)])[0].name
-        'its gene TTN is the candidate gene'
-    """
+    """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family."""
     told = (part for part in parts if part.text and part.rule != "phrase")
     return tuple(CandidateReason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
 
@@ -263,11 +257,7 @@ def listed(document: DiagnosisDocument | AnswerDocument) -> list[ListedCandidate
 
 
 def supporting(findings: Iterable[Finding]) -> Callable[[Sequence[Contribution]], tuple[str, ...]]:
-    """Return what names what raises a candidate, the weightiest first: findings, phrases, what is known of the person.
-
-    Args:
-        findings: Those of the case.
-    """
+    """Return what names what raises a candidate, weightiest first: findings, phrases, what is known of the person."""
     given = tuple(findings)
     labels, observed = names(given), {each.id for each in given if each.status is Status.PRESENT}
 

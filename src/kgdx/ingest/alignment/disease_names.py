@@ -89,7 +89,7 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
     A translation alone, of an entry that no source names, may have lost what limits it.
     """
-    name = row["name"] if row["name"] and row["name_source"] != "id" else ""
+    name = row["name"] if row["name"] and row["name_source"] not in ("id", "match") else ""
     if name:
         yield name, NAME
     zh = row["name_zh"]

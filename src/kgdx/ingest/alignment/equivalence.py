@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, MATCHES
 from kgdx.terms.dictionary import ROOT
 from kgdx.terms.normalise import NUMERALS, PHRASES, fold, lettered, read_table, word_list
 
@@ -169,7 +169,8 @@ def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
     if root < 0:
         return sparse.csr_array(size, dtype=np.float32)
     up = ancestors(child[inside], parent[inside], len(terms), root)
-    disease, phenotype = _column_lists(tables, "HAS_PHENOTYPE", ("start", "end"))
+    every = [_column_lists(tables, type, ("start", "end")) for type in ANNOTATIONS]
+    disease, phenotype = ([id for found in every for id in found[end]] for end in (0, 1))
     owner, term = rows(disease, pa.array(ids, pa.string())), rows(phenotype, terms)
     use = (owner >= 0) & (term >= 0)
     position, at = gather(up.start, term[use])

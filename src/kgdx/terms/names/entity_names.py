@@ -134,7 +134,7 @@ def diseases(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
     """Return the current diseases of all vocabularies."""
     columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
     nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
-    named = nodes.filter(pl.col("name_source").fill_null("") != "id")
+    named = nodes.filter(~pl.col("name_source").is_in(["id", "match"]).fill_null(False))
     names = pl.concat(
         [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
     )
