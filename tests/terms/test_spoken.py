@@ -60,7 +60,7 @@ def test_words_apart_are_read_together(text: str, label: str) -> None:
     "text",
     [
         "Soaked bread. Sheets of paper.",
-        "The stool in the kitchen is black and white.",
+        "blind as a bat",
         "他心里像蜜一样甜",
         "thirst for knowledge",
     ],

@@ -21,7 +21,6 @@ from kgdx.case.reading_limits import limited, masked_runs
 from kgdx.errors import StoreError
 from kgdx.lazy import lazy_pattern
 from kgdx.terms import abbreviations
-from kgdx.terms.chinese_names import find_chinese, find_chinese_parted, unparted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.terms.everyday import chinese_wordings, english_wordings
@@ -31,10 +30,13 @@ from kgdx.terms.matcher import (
     Lexicon,
     TermChoice,
     choose,
+    find_chinese,
+    find_chinese_parted,
     find_coordinated,
     find_modified,
     find_windows,
     hashes_of,
+    unparted,
 )
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
