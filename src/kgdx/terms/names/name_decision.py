@@ -18,6 +18,10 @@ class NameEntry:
 
     Attributes:
         id: CURIE.
+        kind: Node class.
+        name: Its name.
+        source: Which source states it.
+        matched: The name or synonym of it that was found.
         method: The stage that found it (:data:`kgdx.terms.names.cascade.STAGES`); ``id``, ``same`` for what a
             relation says to be the same as another entry, and ``words`` for one that only shares words.
         relation: ``exact``; or that it is ``narrower`` or ``broader`` than what was asked for.
@@ -68,7 +72,6 @@ class NameDecision:
         return self.entries[0].matched if self.entries else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain values."""
         return asdict(self)
 
 
@@ -85,10 +88,5 @@ class Mention:
 
 
 def kinds_of(kinds: Iterable[str]) -> list[int]:
-    """Return the numbers under which node classes are kept; unknown ones have none.
-
-    Example:
-        >>> kinds_of(("Drug", "Publication"))
-        [4]
-    """
+    """Return the numbers under which node classes are kept; unknown ones have none."""
     return [ALL_KINDS.index(kind) for kind in kinds if kind in ALL_KINDS]
