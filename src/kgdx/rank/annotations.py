@@ -149,11 +149,6 @@ def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, A
     With n of m patients in all rows together, f = (n + k p) / (m + k) for k = PRIOR_PATIENTS and
     p = PRIOR_FREQUENCY: the posterior mean under a Beta(kp, k(1-p)) prior. A pair that is only ever counted as 0 is
     lacking, with k / (m + k) as the share of its odds that is left.
-
-    Args:
-        rows: Statements of the sources.
-        candidate_of: Candidate of each disease row, -1 for none; shape (diseases,).
-        inside: Whether a term takes part in ranking; shape (terms,).
     """
     candidate = candidate_of[rows.disease]
     use = (candidate >= 0) & inside[rows.term] & ~rows.listed

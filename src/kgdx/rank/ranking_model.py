@@ -22,7 +22,7 @@ from kgdx.rank.opposites import opposites
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 10
+VERSION = 11
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
