@@ -209,10 +209,12 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
             "wants": read.asked or (Want.SYMPTOM,),
             "subjects": (subject_of(read, about),),
             "others": others,
-            "whether": asks_whether(read.rest),
+            "whether": whether,
         }
     if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
         return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
+    if read.beside_the_point:
+        return {"wants": (Want.DESCRIPTION,), "subjects": (), "unused": name_in(read.rest)}
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
         untold = tuple(want for want in further if want in UNTOLD)
