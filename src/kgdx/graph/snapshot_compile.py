@@ -80,7 +80,6 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
     Args:
         tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
         path: The folder to write; it must not exist yet, and appears when it is complete.
-        fingerprint: That of the graph.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

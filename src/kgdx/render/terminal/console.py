@@ -105,6 +105,25 @@ def narrow(columns: Sequence[str], rows: Iterable[Sequence[object]], *, text: in
     return table
 
 
+def percent(share: float, ends: Sequence[float | None], *, signed: bool = False) -> str:
+    """Return a share, or with ``signed`` a difference of shares, in percent with its interval, if it has one.
+
+    Example:
+        >>> percent(0.5, (0.25, 0.75)), percent(0.5, (0.25, 0.75), signed=True), percent(0.5, (None, None))
+        ('50.0 (25–75)', '+50.0 (+25 to +75)', '50.0')
+    """
+    sign = "+" if signed else ""
+    shown = [f"{100 * end:{sign}.0f}" for end in ends if end is not None]
+    return f"{100 * share:{sign}.1f}" + (f" ({(' to ' if signed else '–').join(shown)})" if shown else "")
+
+
+def first_of(lines: Sequence[str], most: int) -> Iterator[str]:
+    """Yield the first lines of many, and how many more there are."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"… and {len(lines) - most:,} more; --json names them"
+
+
 def not_run(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield why methods or arms did not run, with which ones for each reason.
 
