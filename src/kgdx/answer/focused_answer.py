@@ -51,12 +51,6 @@ _Said = tuple[str, tuple[str, ...]]
 def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool = True) -> CitedText:
     """Write what was asked for from the evidence alone, each sentence with its marks.
 
-    Args:
-        pack: The evidence.
-        asked: What the question wants.
-        language: ``en`` or ``zh``.
-        strict: Recorded in the answer; it rests on nothing but the evidence either way.
-
     Example:
         >>> flu = Resolved("flu", ("Disease",), ("D:1",), ("flu",), "exact", 1.0)
         >>> print(focused(EvidencePack(resolved=(flu,)), Asked((Want.PREVALENCE,), ("flu",))).text[:66])

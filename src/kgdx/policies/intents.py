@@ -25,7 +25,6 @@ class TextSpan(Protocol):
 
 
 GAP = "〇"
-"""Stands for an entity in the rest of a question."""
 
 _WHICH = r"(?:什么|哪些|哪种|哪几种|哪类|哪个|何种|啥|何)(?:样的?|其他|别的)?"
 _LEADS = r"(?:引起|引发|导致|造成|诱发|并发|合并|继发|伴发|发展[成为]|演变[成为]|转变?[成为]|变成|恶化[成为])"
@@ -277,10 +276,8 @@ _WHETHER = lazy_pattern(
     re.IGNORECASE,
 )
 _BESIDE = lazy_pattern(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
-"""Joins two things that are asked at once."""
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
 _EITHER = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
-"""Leaves a choice, which yes or no does not make."""
 _DISEASES_NAMED = lazy_pattern(
     rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
 )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
 
 MOST_COMPARED = 4
-"""Most diseases of one question that are asked about."""
 
 MOST_WORDS = 4
 """Words of what may be stated of a disease and is no name of the graph, at most."""
@@ -29,21 +28,17 @@ MOST_WORDS = 4
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
 
 _OF_DISEASES = IN_WORDS - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.INHERITANCE}
-"""What is said of diseases, and of no finding."""
 
 _WRONG = frozenset(
     {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
 )
-"""Words that leave a part of the body what it is."""
 
 FINDINGS = ("Symptom", "Phenotype")
-"""Classes of findings."""
 
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
-"""What stands between names of a list."""
 
 _OF = lazy_pattern(
     r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
@@ -51,7 +46,6 @@ _OF = lazy_pattern(
     re.IGNORECASE,
 )
 """Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
-
 
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
@@ -68,7 +62,6 @@ _EARLIER = re.compile(
 """A number at the beginning of a disease's name, and that of another form before it: "type 1 and type 2 diabetes"."""
 
 _EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
-"""Diseases are wanted that have all that is named."""
 
 
 @dataclass(frozen=True, slots=True)

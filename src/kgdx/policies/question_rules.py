@@ -38,7 +38,6 @@ FOCUS = 3
 """For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""
 
 Given = tuple[str, Mapping[str, Any]]
-"""An action, and its fields beside the diseases."""
 
 _ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
 _COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
@@ -62,7 +61,6 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
 )
-"""What a question wants of a disease → what gets it."""
 
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 """What is got of a disease when a question names it and nothing else."""
@@ -91,7 +89,6 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Disease": ("get_comorbidity",),
     }
 )
-"""Class of what may be stated of a disease → the actions that say whether it is."""
 
 _SALTS = ("", "盐酸", "硫酸")
 _FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
