@@ -57,8 +57,6 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, dia
     """Write the case, the run and its candidates; all of it or nothing.
 
     Args:
-        result: What an episode found, or answered.
-        graph: The graph that it rests on.
         text: Whether the patient's own words are stored too; of an answer also the question, the answer, and what
             models were asked and said.
         diagnoses: Whether the diseases are written that the case states of itself, where it does.
