@@ -35,6 +35,9 @@ class ByFinding(Scorer):
     results to the last bit.
     """
 
+    of_terms: ClassVar[bool] = False
+    """Whether its rows are of terms, and so the same for other columns."""
+
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
@@ -211,6 +214,7 @@ class Typicality(ByFinding):
 
     name: ClassVar[str] = "typicality"
     whole: ClassVar[bool] = False
+    of_terms: ClassVar[bool] = True
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
