@@ -59,16 +59,7 @@ SHOWN = 3
 
 
 class Consultation:
-    """A consultation that waits for answers; made by :meth:`Graph.consult <kgdx.api.Graph.consult>`.
-
-    Args:
-        graph: Where it looks things up.
-        world: What its episode acts on.
-        policy: Who chooses the questions.
-        episode: Where it goes on.
-        diagnosed: Returns what an episode has found.
-        keep: Given the log after each change.
-    """
+    """A consultation that waits for answers; made by :meth:`Graph.consult <kgdx.api.Graph.consult>`."""
 
     def __init__(
         self,
@@ -263,13 +254,7 @@ class Consultation:
         return self._take(reply_to(self._graph, asked, said, names))
 
     def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
-        """Return an answer that was given by status, by chosen options, or in words.
-
-        Args:
-            status: ``present``, ``absent`` or ``unknown``.
-            named: Ids of options of the question.
-            text: Words, which are read where there is neither.
-        """
+        """Return an answer that was given by status, by chosen options, or in words."""
         options = dict(self._pending(None).options)
         for id in named:
             if id not in options:

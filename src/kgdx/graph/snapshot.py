@@ -213,7 +213,6 @@ class Snapshot:
         """Open the snapshot in ``path``.
 
         Args:
-            path: The snapshot's folder.
             fingerprint: That of the graph it must belong to; ``None`` takes it as it is.
             tell: Told in words when something derived from it is damaged and made again.
         """
@@ -349,7 +348,6 @@ class Snapshot:
 
         Args:
             name: What it is, such as ``rank`` or ``dictionary``.
-            version: Changes when the computation or its files do.
             compute: Writes the files into the folder it is given.
         """
         if not re.fullmatch(r"[\w.-]+", f"{name}-{version}"):
@@ -427,13 +425,7 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) -> None:
-    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk.
-
-    Args:
-        folder: The snapshot's folder.
-        fingerprint: That of the graph.
-        tables: Rows of each table.
-    """
+    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk."""
     listed = known.known(folder, [f"{name}.arrow" for name, rows in tables.items() if rows])
     placed = {name: places(folder / f"{name}.arrow")[0] for name, rows in tables.items() if rows}
     about = {"format": FORMAT, "fingerprint": fingerprint, "tables": dict(tables), "files": known.as_document(listed)}

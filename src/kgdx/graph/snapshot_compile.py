@@ -80,7 +80,6 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
     Args:
         tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
         path: The folder to write; it must not exist yet, and appears when it is complete.
-        fingerprint: That of the graph.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -108,13 +107,7 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
 
 
 def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
-    """Make a snapshot of the same content for a graph with another fingerprint, from hard links to its files.
-
-    Args:
-        old: The snapshot's folder.
-        new: The folder to make, in the same file system.
-        fingerprint: That of the new graph.
-    """
+    """Make a snapshot of the same content for a graph with another fingerprint, from hard links in its file system."""
     Snapshot.open(old)
     shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
     # Lists are put in the place of the old ones, never written into: the old snapshot has the same files.

@@ -54,10 +54,6 @@ def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, cl
     """Open the links of a template, put together when they are first asked for.
 
     Args:
-        snapshot: That of the graph.
-        name: The template.
-        nodes: Snapshot table of the nodes.
-        edges: Snapshot tables of the relations.
         closed: Whether a node has the diseases of the nodes below it too.
     """
 
@@ -120,7 +116,6 @@ def typical(snapshot: Snapshot, unstated: float) -> tuple[Ints, Ints, Floats]:
     """Return what diseases present with, the most frequent first.
 
     Args:
-        snapshot: That of the graph.
         unstated: The share that one without any is sorted by.
 
     Returns:

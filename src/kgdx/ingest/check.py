@@ -243,7 +243,6 @@ def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.Data
     """Give diseases that no source names the name of their equals, or else one made of their neighbours'.
 
     Args:
-        nodes: The diseases.
         matches: Relation (:data:`kgdx.schema.model.MATCHES`) → tables of ``start`` and ``end``.
     """
     nameless = (pl.col("name_source") == ID_NAMED).fill_null(False)

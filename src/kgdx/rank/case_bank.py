@@ -90,13 +90,7 @@ class Matched:
         return raised
 
     def told(self, candidates: Sequence[Candidate], numbers: Ints, total: Floats) -> list[Candidate]:
-        """Return candidates with the patients that match, best first, and with what they add to the scores.
-
-        Args:
-            candidates: Scored by what is known of the diseases alone.
-            numbers: Theirs.
-            total: All scores when patients count.
-        """
+        """Return candidates with the patients that match, best first, and with what they add to the scores."""
         bank, alike = self.bank, [self._nearest(number)[:ALIKE] for number in numbers.tolist()]
         shared = dict(zip(known := np.concatenate(alike).tolist(), bank.shared(self.query, known), strict=True))
         found = []

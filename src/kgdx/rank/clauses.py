@@ -35,10 +35,6 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
     They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
     are absent, of a relative, or uncertain.
 
-    Args:
-        case: The case.
-        own_words: Whether those clauses count beside phrases that were given, too.
-
     Example:
         >>> said(Case("p", text="Burning when passing urine, no fever. 咳嗽痰多，无发热"))
         ('Burning when passing urine', '咳嗽痰多')

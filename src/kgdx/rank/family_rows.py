@@ -40,12 +40,6 @@ class ListRow:
 def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[ListRow]:
     """Return the best families, each by its best member; equal scores are in the order of the candidates.
 
-    Args:
-        total: Score of each candidate.
-        families: Which candidates are of one family.
-        top: How many families.
-        also: Candidates that get a row of their own, with the rank of their family.
-
     Example:
         >>> from kgdx.arrays.sparse import Sparse
         >>> pair = Families(np.array([0, 1, 0]), Sparse(np.array([0, 2, 3]), np.array([0, 2, 1]), np.ones(3)))

@@ -26,12 +26,7 @@ SHOWN = 2
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A node with its cosine to another one of its kind.
-
-    Attributes:
-        at: Position among the nodes of its kind.
-        cosine: Of the latents.
-    """
+    """A node with its cosine to another one of its kind."""
 
     at: int
     cosine: float
@@ -71,12 +66,7 @@ def stated_ends(relation: str) -> tuple[str, ...]:
 
 
 class LinkPredictor:
-    """Predicts the links of one relation.
-
-    Args:
-        embeddings: What was learned.
-        relation: One of its relations that the graph states.
-    """
+    """Predicts the links of one relation."""
 
     def __init__(self, embeddings: Embeddings, relation: str) -> None:
         self.embeddings, self.relation = embeddings, relation

@@ -119,13 +119,7 @@ class CandidateNames:
         return found
 
     def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
-        """Return how often a candidate has a term, as its sources state it, and the sources.
-
-        Args:
-            number: The candidate.
-            term: Row of the annotated term.
-            lacking: Look among what it is annotated not to have.
-        """
+        """Return how often a candidate has a term, as its sources state it, and the sources."""
         key = (number, term, lacking)
         found = self._annotations.get(key)
         if found is None:

@@ -99,10 +99,6 @@ class Scorer(ABC):
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
         """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
 
-        Args:
-            query: The case.
-            candidates: Numbers of candidates.
-
         Returns:
             One text for each candidate given.
         """
@@ -112,10 +108,6 @@ class Scorer(ABC):
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
 
         What no finding explains becomes one contribution of rule :attr:`rest`. By default that is all of it.
-
-        Args:
-            query: The case.
-            candidates: Numbers of candidates.
 
         Returns:
             Shape (findings that the scorer reads, candidates given).
@@ -144,10 +136,6 @@ class Scorer(ABC):
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
         """Return what the patient's words add to the score of some candidates; nothing by default.
-
-        Args:
-            query: The case.
-            candidates: Numbers of candidates.
 
         Returns:
             One list for each candidate.

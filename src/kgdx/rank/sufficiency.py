@@ -105,13 +105,7 @@ LEAST = 0.2
 
 
 class Dangerous:
-    """The dangerous diseases of a graph.
-
-    Args:
-        snapshot: States how severe diseases are, and what settles them.
-        model: The ranking model.
-        names: What its numbers stand for.
-    """
+    """The dangerous diseases of a graph."""
 
     def __init__(self, snapshot: Snapshot, model: RankModel, names: CandidateNames) -> None:
         self._names = names
