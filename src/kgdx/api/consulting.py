@@ -25,7 +25,6 @@ from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
-from kgdx.rank.common_conditions import common_conditions
 from kgdx.rank.complaints import said_complaints, wordings
 from kgdx.results.consulted import (
     Choice,
@@ -52,8 +51,8 @@ if TYPE_CHECKING:
 Keep = Callable[[tuple[Segment, ...]], None]
 """Given the whole log whenever it has changed, to put it where nothing is lost."""
 
-MISSED, LANE, EXAMINED = 20, 5, 6
-"""Leading diseases among which the dangerous are named, how many of them, and how much to examine."""
+EXAMINED = 6
+"""How much to examine is named."""
 SHOWN = 3
 """Leading diseases that an explanation names."""
 
@@ -172,16 +171,11 @@ class Consultation:
         )
 
     def _dangerous(self) -> tuple[ToSettle, ...]:
-        ranker = self._graph.ranker
-        numbers = ranker.beliefs(self._episode.state.case, MISSED).numbers.tolist()
-        place = {number: at for at, number in enumerate(numbers)}
-        found: dict[int, ToSettle] = {}
-        for id, each in common_conditions().items():
-            at = place.get(ranker.number_of(id), MISSED)
-            if each.dangerous and at < MISSED:
-                name = each.name_zh if self.language == "zh" else each.name
-                found[at] = ToSettle(id=id, name=name, settled_by=each.settled_by)
-        return tuple(each for _, each in sorted(found.items())[:LANE])
+        judgement = self._graph.ranker.rank(self._episode.state.case, top=1).judgement
+        named = () if judgement is None else judgement.dangerous
+        return tuple(
+            ToSettle(id=each.id, name=self._disease(each.id, each.name), settled_by=each.settled_by) for each in named
+        )
 
     @property
     def diagnosis(self) -> Diagnosis:

@@ -47,7 +47,6 @@ class CheckedTables:
 
 
 def check(staged: Sequence[StagedTable], refused: dict[str, pl.DataFrame], schema: Schema) -> CheckedTables:
-    """Check staged tables against the ontology, all of them in memory."""
     tally = RecordTally()
     for source, rejects in refused.items():
         tally.refused(source, rejects)
@@ -390,7 +389,6 @@ def checked_relations(
 
 
 def is_updated(type: str, label: str) -> bool:
-    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation."""
     return label == "Phenotype" and type != "IS_A"
 
 

@@ -102,13 +102,7 @@ class Belief:
 
 
 class BeliefTracker:
-    """Says which diseases are how likely, for cases of one graph.
-
-    Args:
-        ranker: Scores.
-        bank: Patients that count in the end, if there are any.
-        kept: How many beliefs are kept; training meets the same cases again and again.
-    """
+    """Says which diseases are how likely, for cases of one graph."""
 
     def __init__(self, ranker: Ranker, bank: CaseBank | None = None, kept: int = BELIEVED) -> None:
         self.ranker, self.bank, self.model = ranker, bank, ranker.model

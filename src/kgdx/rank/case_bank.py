@@ -176,12 +176,7 @@ class CaseBank:
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
-        """Score every patient as if it were a disease.
-
-        Args:
-            scored: The case; on its scales the patients are standardised.
-            leave_out: Publications, and ids or labels of patients, that do not count.
-        """
+        """Score every patient as if it were a disease."""
         query, used = scored.query, self.used(leave_out)
         count = np.bincount(self.place[used], minlength=len(self.diseases))
         sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)

@@ -81,16 +81,7 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
 def with_family(
     candidate: Candidate, row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
 ) -> Candidate:
-    """Return the candidate of a row with what is known of its family.
-
-    Args:
-        candidate: As it was ranked by disease.
-        row: Its row.
-        total: Scores that decide the order.
-        ranks: :func:`ranks_of` the rows.
-        model: The ranking model.
-        names: Ids and names.
-    """
+    """Return the candidate of a row with what is known of its family."""
     if not len(row.others):
         return replace(candidate, family_rank=row.rank)
     members = []

@@ -53,11 +53,7 @@ def normalised(matrix: csr_array) -> csr_array:
 
 
 class Insertion:
-    """Inserts patients into the graph of embeddings.
-
-    Args:
-        embeddings: Of a VGAE that has the relation ``has_symptom``.
-    """
+    """Inserts patients into the graph of embeddings."""
 
     def __init__(self, embeddings: Embeddings) -> None:
         network = embeddings.card["training"]["encoder"]

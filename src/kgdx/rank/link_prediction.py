@@ -90,26 +90,14 @@ class LinkPredictor:
         return calibrate(links, partial(self.embeddings.logits, self.relation), one, other, self._links)
 
     def known(self, at: int, side: int) -> Ints:
-        """Return the positions of the nodes that a node is linked to.
-
-        Args:
-            at: Its position among the nodes of its kind.
-            side: 0 where it is the head of links, 1 where it is the tail; links of nodes of one kind have no direction.
-        """
+        """Return the positions of the nodes that a node is linked to."""
         parts = [self._links[1 - side][self._links[side] == at]]
         if self.kinds[0] == self.kinds[1]:
             parts.append(self._links[side][self._links[1 - side] == at])
         return np.unique(np.concatenate(parts))
 
     def expect(self, at: int, side: int = 0, *, top: int = 10, known: bool = False) -> list[Expected]:
-        """Return the links of a node that score highest.
-
-        Args:
-            at: Its position among the nodes of its kind.
-            side: 0 where it is the head of links, 1 where it is the tail.
-            top: How many at most.
-            known: Whether those count too that the graph states.
-        """
+        """Return the links of a node that score highest."""
         own, other = self.kinds[side], self.kinds[1 - side]
         vectors, candidates = self.embeddings.nodes(own)[at : at + 1], self.embeddings.nodes(other)
         heads, tails = (vectors, candidates) if side == 0 else (candidates, vectors)
@@ -167,12 +155,6 @@ def calibrate(
 
 def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) -> tuple[Neighbour, ...]:
     """Return the rows whose cosine to a row is greatest, that row left out.
-
-    Args:
-        vectors: Shape (n, d).
-        at: The row.
-        among: Rows that are compared; all when ``None``.
-        top: How many at most.
 
     Example:
         >>> nearest(np.array([[1.0, 0], [0, 1], [2, 0]]), 0, top=1)

@@ -27,12 +27,7 @@ KEPT = 4096
 
 
 class NearFindings:
-    """Lists of findings by similarity, made when they are first asked for.
-
-    Args:
-        ranker: Supplies the ontology's similarity, and which row a finding is.
-        meaning: Names of the findings as vectors; ``None`` without an encoder.
-    """
+    """Lists of findings by similarity, made when they are first asked for."""
 
     def __init__(self, ranker: Ranker, meaning: PhraseVectors | None = None) -> None:
         self._ranker, self._meaning = ranker, meaning

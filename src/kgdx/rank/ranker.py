@@ -146,7 +146,7 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, self.scorers.values(), case, query)
+            little = too_little(self.model, self.names, case, query)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
@@ -208,7 +208,10 @@ class Ranker:
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
         explained = self._explains(scored, None, self._dangerous.numbers)
-        return self._dangerous.lane(total, np.zeros(len(self._dangerous.numbers)) if explained is None else explained)
+        if explained is None:
+            explained = np.zeros(len(self._dangerous.numbers))
+        prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
+        return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
 
     def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
         described, family = self.names.candidate(number)._asdict(), self._family(number)

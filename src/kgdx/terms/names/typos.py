@@ -67,12 +67,6 @@ def near(subjects: pl.DataFrame, objects: pl.DataFrame, words: Container[str] | 
 
 
 def bound(letters: int, *, han: bool) -> int:
-    """Return how many edits may be a typo in a name of so many letters.
-
-    Example:
-        >>> [bound(n, han=False) for n in (7, 8, 12, 30)], bound(5, han=True)
-        ([0, 1, 2, 3], 0)
-    """
     return word_edits(letters, _HAN_STEPS if han else _STEPS)
 
 
@@ -127,12 +121,6 @@ def han_skeleton(key: str) -> str:
 
 
 def word_edits(letters: int, steps: Sequence[tuple[int, int]] = WORD_STEPS) -> int:
-    """Return how many edits may be a typo in a word of so many letters.
-
-    Example:
-        >>> [word_edits(n) for n in (6, 7, 14)]
-        [0, 1, 2]
-    """
     return next((edits for least, edits in steps if letters >= least), 0)
 
 
