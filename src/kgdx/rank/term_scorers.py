@@ -241,12 +241,12 @@ class Typicality(ByFinding):
     def near(self, term: int) -> tuple[Ints, Floats]:
         """Return the terms that a finding is similar to at all, and how similar they are."""
 
-        def compute() -> tuple[Ints, Floats]:
+        found = self._near.peek(term)
+        if found is None:
             row = self.row(term)
-            alike = np.flatnonzero(row)
-            return alike, row[alike]
-
-        return self._near.get(term, compute)
+            found = (alike := np.flatnonzero(row)), row[alike]
+            self._near.keep(term, found)
+        return found
 
     def kept(self, term: int) -> Floats:
         return dense(*self.near(term), self.width())
