@@ -193,10 +193,8 @@ def check(
 
     Args:
         text: The answer, with marks such as ``[E1]``.
-        pack: The evidence.
         strict: Whether it may rest on nothing else.
         language: Of the answer; found out when not given.
-        author: Who wrote it.
 
     Example:
         >>> made = check("Ptosis is typical [E9]. See PMID: 123.", EvidencePack())

@@ -240,7 +240,6 @@ class Typicality(ByFinding):
 
     def near(self, term: int) -> tuple[Ints, Floats]:
         """Return the terms that a finding is similar to at all, and how similar they are."""
-
         found = self._near.peek(term)
         if found is None:
             row = self.row(term)
