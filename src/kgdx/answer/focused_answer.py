@@ -24,11 +24,8 @@ from kgdx.results.evidence_paths import PathNode
 ROOM = 380
 """Characters in which the answer has to be said: what is asked for stands in them."""
 
-LEAST_ROOM = 110
-"""Characters of a sentence where a question wants several things."""
-
-QUOTED = 2
-"""Passages that are quoted at most for one thing that is wanted."""
+LEAST_ROOM, QUOTED = 110, 2
+"""Characters of a sentence where a question wants several things, and passages that are quoted for one of them."""
 
 _ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
 _LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
