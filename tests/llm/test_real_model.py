@@ -175,6 +175,7 @@ def test_a_turn_of_a_model_as_doctor_is_read_or_left_to_rules(
 ) -> None:
     from kgdx.case import Case, Finding
     from kgdx.config import Settings
+    from kgdx.episode.state import Limits
     from kgdx.episode.wish import AskPatient, Reply
     from kgdx.llm.connect import connect
     from kgdx.policies.doctor import DoctorPolicy
@@ -188,7 +189,7 @@ def test_a_turn_of_a_model_as_doctor_is_read_or_left_to_rules(
     known = Case("p", (Finding("HP:0001250"),))
     with kgdx.open(tiny_graph) as graph:
         doctor = DoctorPolicy(way="agentclinic", questions=2, top=3)
-        episode = graph.episode(known, policy=doctor, patient=Denies(), model=model)
+        episode = graph.episode(known, policy=doctor, patient=Denies(), model=model, limits=Limits(errors=9))
     turns = [each for each in episode.log if each.name == "read_turn" and "artifact" in each.data]
     assert turns and 1 <= len(asked.requests) <= 4
     assert all(each.data["artifact"]["doing"] in ("question", "examination", "test", "diagnosis") for each in turns)
