@@ -227,11 +227,6 @@ class DpoSettings(RunSettings):
 
     The loss of a pair is ``-log σ(β log(π_θ⁺/π_ref⁺) - β log(π_θ⁻/π_ref⁻))``, each probability that of a whole text
     behind its whole prompt: the question alone for a thought, the question and the documents for an answer.
-
-    Example:
-        >>> found = DpoSettings(model="folder", pairs="pairs.jsonl")
-        >>> found.beta, found.epochs, found.batch, found.rate
-        (0.2, 4, 64, 1e-06)
     """
 
     pairs: str
