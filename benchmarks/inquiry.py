@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, read_cases
@@ -99,10 +101,11 @@ def groups(graph: Graph, path: Path, count: int) -> dict[str, list[Case]]:
     """Return the patients of each group."""
     labels, withheld = labels_of(graph), Withheld(graph.ranker, graph.snapshot)
     able: dict[str, list[Case]] = {group: [] for group in GROUPS}
+    annotated = np.diff(graph.ranker.model.propagated.start) > 0  # no question is about what patients alone describe
     for case in read_cases(path):
         if not isinstance(case, Case) or len(case.observed) < LEAST or not case.publications:
             continue
-        if not (right := labels.of(case).right):
+        if not (right := [number for number in labels.of(case).right if annotated[number]]):
             continue
         able["all"].append(case)
         if not any(withheld.cites(number, frozenset(case.publications)) for number in right):

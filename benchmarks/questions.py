@@ -8,8 +8,8 @@ right answer needs at least::
 An answer is *right in 400* when its first 400 characters hold enough of the facts, *right somewhere* when the whole
 text does. Of what nobody can answer from the graph (``"unknown": true``) it is right to say so and to name what is
 missing.
-*Refused* is an answer that says not to know what the graph has facts for; *wrong* is one with statements of which
-none is a fact.
+*Refused* is an answer that says not to know what the graph has facts for, ``source_named`` those of them that name the
+source which would bring it; *wrong* is one with statements of which none is a fact.
 
     python -m benchmarks.questions tests/data/questions_dev.jsonl --store FOLDER --json
 
@@ -105,6 +105,10 @@ def _total(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "questions": count,
         **{name: counted[name] for name in OUTCOMES},
+        "source_named": sum(
+            row["outcome"] == "refused" and ("would bring it" in row["text"] or "可补充的来源" in row["text"])
+            for row in rows
+        ),
         "right_in_400": round(soon / count, 4),
         "right_somewhere": round((soon + counted["late"]) / count, 4),
         "wrong_share": round(counted["wrong"] / count, 4),

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+    from kgdx.api import Graph
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -246,6 +247,21 @@ def chinese_graph(run_folder: Path, shared_data: Path) -> Path:
     """The graph of a real source in Chinese and of the hand-drawn ontology, likewise."""
     kg = shared_data / "chinese-disease-kg.jsonl.gz"
     return _built_once(run_folder / "chinese-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(kg)})
+
+
+@pytest.fixture(scope="session")
+def zh_graph(run_folder: Path) -> Path:
+    """The graph of two invented diseases with symptoms, tests and drugs in Chinese, likewise."""
+    return _built_once(run_folder / "zh-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(TINY / "medical.json")})
+
+
+@pytest.fixture(scope="module")
+def graph(tiny_graph: Path) -> Iterator[Graph]:
+    """The graph of the hand-drawn ontology, open; rooms and modules have others of that name."""
+    import kgdx
+
+    with kgdx.open(tiny_graph) as opened:
+        yield opened
 
 
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:

@@ -3,5 +3,6 @@
 // columns: disease, id, name, frequency, evidence, reference, source
 MATCH (d:Disease)-[r:LACKS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
 RETURN d.id AS disease, p.id AS id, p.name AS name, r.frequency AS frequency, r.evidence AS evidence,
-       r.reference AS reference, r.source AS source
+       reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one) AS reference,
+       r.source AS source
 ORDER BY disease, id, source, reference, frequency

@@ -3,7 +3,9 @@
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, score, reference, source, total
 MATCH (d:Disease)-[r:HAS_COMORBIDITY]-(x:Disease) WHERE d.id IN $diseases
-WITH d.id AS disease, x.id AS id, x.name AS name, r.source AS source, r.reference AS reference, max(r.score) AS score
+WITH d.id AS disease, x.id AS id, x.name AS name, r.source AS source,
+     reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one) AS reference,
+     max(r.score) AS score
 WITH disease, {id: id, name: name, score: score, reference: reference, source: source} AS row
 ORDER BY disease, row.id, row.source, row.reference
 WITH disease, collect(row) AS rows

@@ -3,7 +3,8 @@
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, language, score, reference, source, total
 MATCH (d:Disease)-[r:RECOMMEND_DRUG]->(x:Drug) WHERE d.id IN $diseases
-WITH d.id AS disease, {id: x.id, name: x.name, language: x.language, score: r.score, reference: r.reference,
+WITH d.id AS disease, {id: x.id, name: x.name, language: x.language, score: r.score,
+     reference: reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one),
      source: r.source} AS row
 ORDER BY disease, row.id, row.source, row.reference
 WITH disease, collect(row) AS rows

@@ -11,7 +11,7 @@ ORDER BY f.id, v.id, steps, ids
 WITH f, v, head(collect(ids)) AS ids, head(collect(names)) AS names
 WITH collect({finding: f.id, finding_name: f.name, via: v.id, ids: ids, names: names}) AS ups
 UNWIND $diseases AS disease_id
-MATCH (d:Disease {id: disease_id})-[h:HAS_PHENOTYPE]->(p:Phenotype) WHERE p.id IN $matched
+MATCH (d:Disease {id: disease_id})-[h:HAS_PHENOTYPE|HAS_INHERITANCE|HAS_COURSE]->(p:Phenotype) WHERE p.id IN $matched
 MATCH down = (p)-[:IS_A*0..20]->(v:Phenotype) WHERE v.id IN $via
 WITH ups, d, h, p, v, length(down) AS steps, [n IN nodes(down) | n.id] AS ids, [n IN nodes(down) | n.name] AS names
 ORDER BY d.id, p.id, v.id, steps, ids
@@ -24,5 +24,7 @@ RETURN d.id AS disease, d.name AS disease_name, up.finding AS finding, up.findin
        ids AS phenotype_path_ids, names AS phenotype_path_names,
        h.frequency AS frequency, h.numerator AS numerator, h.denominator AS denominator,
        h.percentage AS percentage, h.frequency_class AS frequency_class, h.onset AS onset,
-       h.evidence AS evidence, h.reference AS reference, h.source AS source
+       h.evidence AS evidence,
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY disease, finding, via, phenotype, source, reference, frequency

@@ -12,7 +12,8 @@ WITH d, h, m, f, s, p, min(steps) AS steps, head(collect(ids)) AS ids, head(coll
 RETURN d.id AS disease, d.name AS disease_name, f.id AS finding, f.name AS finding_name, p.id AS phenotype,
        CASE WHEN steps = 0 THEN 'exact' ELSE 'ancestor' END AS direction, ids AS path_ids, names AS path_names,
        s.id AS symptom, s.name AS symptom_name, m.relation AS relation,
-       h.reference AS reference, h.source AS source
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY disease, finding, size(path_ids), phenotype, symptom, source, reference, relation
 UNION ALL
 MATCH (d:Disease)-[h:HAS_SYMPTOM]->(s:Symptom) WHERE d.id IN $diseases
@@ -24,5 +25,6 @@ WITH d, h, m, f, s, p, head(collect(ids)) AS ids, head(collect(names)) AS names
 RETURN d.id AS disease, d.name AS disease_name, f.id AS finding, f.name AS finding_name, p.id AS phenotype,
        'descendant' AS direction, reverse(ids) AS path_ids, reverse(names) AS path_names,
        s.id AS symptom, s.name AS symptom_name, m.relation AS relation,
-       h.reference AS reference, h.source AS source
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY disease, finding, size(path_ids), phenotype, symptom, source, reference, relation

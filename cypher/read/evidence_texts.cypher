@@ -10,7 +10,9 @@ ORDER BY d.id, f.id, steps, p.id, ids
 WITH d, h, f, p, min(steps) AS steps, head(collect(ids)) AS ids, head(collect(names)) AS names
 RETURN d.id AS disease, d.name AS disease_name, f.id AS finding, f.name AS finding_name, p.id AS phenotype,
        CASE WHEN steps = 0 THEN 'exact' ELSE 'ancestor' END AS direction, ids AS path_ids, names AS path_names,
-       h.span AS span, h.method AS method, h.reference AS reference, h.source AS source
+       h.span AS span, h.method AS method,
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY disease, finding, size(path_ids), phenotype, source, reference, span
 UNION ALL
 MATCH (d:Disease)-[h:HAS_SYMPTOM]->(p:Phenotype) WHERE d.id IN $diseases
@@ -20,5 +22,7 @@ ORDER BY d.id, f.id, steps, p.id, ids
 WITH d, h, f, p, head(collect(ids)) AS ids, head(collect(names)) AS names
 RETURN d.id AS disease, d.name AS disease_name, f.id AS finding, f.name AS finding_name, p.id AS phenotype,
        'descendant' AS direction, reverse(ids) AS path_ids, reverse(names) AS path_names,
-       h.span AS span, h.method AS method, h.reference AS reference, h.source AS source
+       h.span AS span, h.method AS method,
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY disease, finding, size(path_ids), phenotype, source, reference, span

@@ -5,18 +5,12 @@
 // columns: disease, disease_name, phenotype, phenotype_name, share,
 //     frequency, numerator, denominator, percentage, frequency_class, onset, evidence, reference, source
 MATCH (d:Disease)-[h:HAS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
-WITH d, p, h, h.aspect AS aspect,
-     CASE WHEN h.denominator > 0 THEN toFloat(h.numerator) / h.denominator
-          WHEN h.percentage IS NOT NULL THEN h.percentage / 100
-          WHEN h.frequency_class = 'HP:0040280' THEN 1.0
-          WHEN h.frequency_class = 'HP:0040281' THEN 0.9
-          WHEN h.frequency_class = 'HP:0040282' THEN 0.55
-          WHEN h.frequency_class = 'HP:0040283' THEN 0.17
-          WHEN h.frequency_class = 'HP:0040284' THEN 0.025
-          ELSE 0.0 END AS share
+WITH d, p, h, h.aspect AS aspect, coalesce(h.share, 0.0) AS share
 WHERE share >= $minimum AND aspect = 'P' AND NOT p.id IN $known
 RETURN d.id AS disease, d.name AS disease_name, p.id AS phenotype, p.name AS phenotype_name, share,
        h.frequency AS frequency, h.numerator AS numerator, h.denominator AS denominator,
        h.percentage AS percentage, h.frequency_class AS frequency_class, h.onset AS onset,
-       h.evidence AS evidence, h.reference AS reference, h.source AS source
+       h.evidence AS evidence,
+       reduce(cited = head(h.references), one IN tail(h.references) | cited + ';' + one) AS reference,
+       h.source AS source
 ORDER BY share DESC, disease, phenotype, source, reference, frequency LIMIT $limit

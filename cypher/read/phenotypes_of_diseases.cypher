@@ -2,12 +2,15 @@
 // params: diseases: strings, limit: integer?
 // columns: disease, id, name, frequency, numerator, denominator, percentage, frequency_class, onset, evidence,
 //     reference, source, sex, modifiers, aspect, total
-MATCH (d:Disease)-[r:HAS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
+MATCH (d:Disease)-[r:HAS_PHENOTYPE|HAS_INHERITANCE|HAS_COURSE]->(p:Phenotype) WHERE d.id IN $diseases
 WITH d.id AS disease, p.id AS id, p.name AS name, r
-ORDER BY disease, id, r.source, r.reference, r.frequency, r.evidence, r.onset, r.sex, r.aspect
+ORDER BY disease, id, r.source,
+     reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one),
+     r.frequency, r.evidence, r.onset, r.sex, r.aspect
 WITH disease, collect({id: id, name: name, frequency: r.frequency, numerator: r.numerator, denominator: r.denominator,
      percentage: r.percentage, frequency_class: r.frequency_class, onset: r.onset, evidence: r.evidence,
-     reference: r.reference, source: r.source, sex: r.sex, modifiers: coalesce(r.modifiers, []), aspect: r.aspect
+     reference: reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one),
+     source: r.source, sex: r.sex, modifiers: coalesce(r.modifiers, []), aspect: r.aspect
      }) AS rows
 WITH disease, size(rows) AS total, rows[0..coalesce($limit, size(rows))] AS rows
 UNWIND rows AS row

@@ -4,7 +4,8 @@
 // columns: disease, id, name, language, score, antecedent, reference, source, total
 MATCH (d:Disease)-[r:HAS_SYMPTOM]->(x:Symptom) WHERE d.id IN $diseases
 WITH d.id AS disease, {id: x.id, name: x.name, language: x.language, score: r.score, antecedent: r.antecedent,
-     reference: r.reference, source: r.source} AS row
+     reference: reduce(cited = head(r.references), one IN tail(r.references) | cited + ';' + one),
+     source: r.source} AS row
 ORDER BY disease, row.id, row.source, row.reference
 WITH disease, collect(row) AS rows
 WITH disease, size(rows) AS total, rows[0..coalesce($limit, size(rows))] AS rows

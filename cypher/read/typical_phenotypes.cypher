@@ -4,16 +4,7 @@
 // params: diseases: strings, limit: integer
 // columns: disease, disease_name, id, name, share, total
 MATCH (d:Disease)-[h:HAS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases
-WITH d, p, h, coalesce(h.aspect, 'P') AS aspect,
-     CASE WHEN h.denominator > 0 THEN toFloat(h.numerator) / h.denominator
-          WHEN h.frequency_class = 'HP:0040280' THEN 1.0
-          WHEN h.frequency_class = 'HP:0040281' THEN 0.9
-          WHEN h.frequency_class = 'HP:0040282' THEN 0.55
-          WHEN h.frequency_class = 'HP:0040283' THEN 0.17
-          WHEN h.frequency_class = 'HP:0040284' THEN 0.025
-          WHEN h.frequency_class = 'HP:0040285' THEN 0.0
-          ELSE h.percentage / 100 END AS share
-WHERE aspect = 'P'
+WITH d, p, h.share AS share, coalesce(h.aspect, 'P') AS aspect WHERE aspect = 'P'
 WITH d.id AS disease, d.name AS disease_name, p.id AS id, p.name AS name, max(share) AS share
 WITH disease, disease_name, id, name, share, coalesce(share, 0.45) AS place
 ORDER BY disease, place DESC, id

@@ -11,10 +11,6 @@ from typing import Any, cast
 def names_of(root: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package that imports a module when one of its names is first asked for.
 
-    Args:
-        root: Package that the modules are named within.
-        homes: Module → the names that it has, with blanks between them.
-
     Example:
         >>> found = names_of("importlib", {"machinery": "ModuleSpec FrozenImporter"})
         >>> found("ModuleSpec").__name__

@@ -21,10 +21,7 @@ class Registry(Generic[T]):
 
     Args:
         kind: What the classes are, in the singular; error messages use it.
-        group: Entry-point group in which other packages name theirs.
         builtin: Name → ``"module:Class"``.
-        gone: Name that there was → what to take in its place.
-        apart: Name → the package of this project that brings it, where that is installed.
 
     Example:
         >>> numbers: Registry[complex] = Registry("number", "kgdx.example", {"fraction": "fractions:Fraction"})

@@ -7,23 +7,15 @@ from pathlib import Path
 import pytest
 
 import kgdx
-from conftest import TINY_FILES
 from kgdx.episode.operations import Operations
 from kgdx.errors import StoreError
 
 
-@pytest.fixture(scope="module")
-def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("graph")
-    kgdx.build({name: str(tiny / file) for name, file in TINY_FILES.items()}, store=made)
-    return made
-
-
 def test_every_template_runs_on_the_store_and_gives_the_same_rows(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    with kgdx.open(folder) as sooner, kgdx.open(folder, on_store=True) as there:
+    with kgdx.open(tiny_graph) as sooner, kgdx.open(tiny_graph, on_store=True) as there:
         disease = sooner.diagnose("seizures", top=1).candidates[0].id
         compiled = Operations(sooner).query("phenotypes_of_diseases", diseases=[disease], limit=5)
         run = type(there.store).run
@@ -41,10 +33,10 @@ def test_every_template_runs_on_the_store_and_gives_the_same_rows(
             there.compiled.run("phenotypes_of_diseases", diseases=[disease], limit=5)
 
 
-def test_a_diagnosis_is_the_same(folder: Path) -> None:
+def test_a_diagnosis_is_the_same(tiny_graph: Path) -> None:
     results = []
     for on_store in (False, True):
-        with kgdx.open(folder, on_store=on_store) as graph:
+        with kgdx.open(tiny_graph, on_store=on_store) as graph:
             found = graph.diagnose("seizures and low muscle tone, no fever")
             results.append([(each.id, each.score) for each in found.candidates])
     assert results[0] == results[1] != []

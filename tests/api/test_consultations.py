@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,6 @@ from kgdx.results.consulted import ConsultationRecord, QuestionDocument
 
 SEIZURE, STATUS, FOCAL, HYPOTONIA = "HP:0001250", "HP:0002133", "HP:0007359", "HP:0001252"
 GROWTH, SHORT, DELAY = "HP:0001507", "HP:0004322", "HP:0001510"
-
-
-@pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -22,17 +22,10 @@ QUESTION = "甲热吃什么药"
 PLAN = json.dumps({"thought": "", "actions": [{"action": "get_drug", "diseases": ["甲热"]}]}, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module")
-def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("graph") / "zh"
-    kgdx.build({"hp": str(tiny / "hp.obo"), "chinese_kg": str(tiny / "medical.json")}, store=made)
-    return made
-
-
 @pytest.fixture
-def copy(folder: Path, tmp_path: Path) -> Path:
+def copy(zh_graph: Path, tmp_path: Path) -> Path:
     """The graph, to be written into."""
-    return Path(shutil.copytree(folder, tmp_path / "copy"))
+    return Path(shutil.copytree(zh_graph, tmp_path / "copy"))
 
 
 def planned(body: Body, number: int) -> Reply:
@@ -46,8 +39,8 @@ def planned(body: Body, number: int) -> Reply:
 @pytest.mark.parametrize(
     "question", ["0" * 1_500, "咕噜" * 700, "Blorp zorp frum " * 90, "MATCH (n) DETACH DELETE n", "?!" * 50 + "x"]
 )
-def test_nonsense_has_no_evidence_whatever_its_length(folder: Path, question: str) -> None:
-    with kgdx.open(folder) as graph:
+def test_nonsense_has_no_evidence_whatever_its_length(zh_graph: Path, question: str) -> None:
+    with kgdx.open(zh_graph) as graph:
         answer = graph.ask(question)
     assert (answer.text.insufficient, answer.text.unsupported, answer.pack.answers) == (True, 0, ())
     assert answer.text.text.startswith(("Not enough evidence", "证据不足"))
@@ -64,12 +57,14 @@ def test_nonsense_has_no_evidence_whatever_its_length(folder: Path, question: st
         (QUESTION, {"policy": "magic"}, "no policy 'magic'"),
     ],
 )
-def test_a_question_that_cannot_be_asked_says_why(folder: Path, question: str, how: dict[str, Any], wrong: str) -> None:
-    with kgdx.open(folder) as graph, pytest.raises(UsageError, match=wrong):
+def test_a_question_that_cannot_be_asked_says_why(
+    zh_graph: Path, question: str, how: dict[str, Any], wrong: str
+) -> None:
+    with kgdx.open(zh_graph) as graph, pytest.raises(UsageError, match=wrong):
         graph.ask(question, **how)
 
 
-def test_a_case_is_ranked_for_its_question(folder: Path, tiny: Path, tmp_path: Path) -> None:
+def test_a_case_is_ranked_for_its_question(zh_graph: Path, tiny: Path, tmp_path: Path) -> None:
     made = tmp_path / "cases"
     kgdx.build({"hp": str(tiny / "hp.obo"), "hpoa": str(tiny / "phenotype.hpoa")}, store=made)
     with kgdx.open(made) as graph:
@@ -83,13 +78,13 @@ def test_a_case_is_ranked_for_its_question(folder: Path, tiny: Path, tmp_path: P
 # ------------------------------------------------------------------ by models
 
 
-def test_a_model_is_reached_by_the_settings(folder: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with kgdx.open(folder) as graph, pytest.raises(ConfigError, match="KGDX_LLM_BASE_URL"):
+def test_a_model_is_reached_by_the_settings(zh_graph: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kgdx.open(zh_graph) as graph, pytest.raises(ConfigError, match="KGDX_LLM_BASE_URL"):
         graph.ask(QUESTION, model="m")
     monkeypatch.setenv("KGDX_LLM_PRICE_IN", "1000")
     with serving(planned) as server:
         monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
-        with kgdx.open(folder) as graph:
+        with kgdx.open(zh_graph) as graph:
             first, again = (graph.ask(QUESTION, model="m") for _ in range(2))
     assert len(server.requests) == 3
     assert (first.usage.calls, first.usage.cached, first.usage.cost) == (3, 0, pytest.approx(0.03))
@@ -97,18 +92,18 @@ def test_a_model_is_reached_by_the_settings(folder: Path, kgdx_home: Path, monke
     assert first.id == again.id
 
 
-def test_a_cost_needs_prices(folder: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cost_needs_prices(zh_graph: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGDX_LLM_BASE_URL", "http://127.0.0.1:9/v1")
-    with kgdx.open(folder) as graph, pytest.raises(UsageError, match="KGDX_LLM_PRICE_IN"):
+    with kgdx.open(zh_graph) as graph, pytest.raises(UsageError, match="KGDX_LLM_PRICE_IN"):
         graph.ask(QUESTION, model="m", limits=Limits(cost=1.0))
 
 
-def test_a_recorded_run_is_played_back_without_an_endpoint(folder: Path, tmp_path: Path) -> None:
+def test_a_recorded_run_is_played_back_without_an_endpoint(zh_graph: Path, tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
-    with serving(planned) as server, kgdx.open(folder) as graph:
+    with serving(planned) as server, kgdx.open(zh_graph) as graph:
         recording = connect(LlmAccess("m", server.url, cassette=tape, cassette_mode="record"))
         recorded = graph.ask(QUESTION, model=recording)
-    with kgdx.open(folder) as graph:
+    with kgdx.open(zh_graph) as graph:
         played = graph.ask(QUESTION, model=connect(LlmAccess("m", "", cassette=tape, cassette_mode="replay")))
         other = graph.ask("甲热做什么检查", model=connect(LlmAccess("m", "", cassette=tape, cassette_mode="replay")))
     assert (played.id, played.text, played.pack) == (recorded.id, recorded.text, recorded.pack)
@@ -116,9 +111,9 @@ def test_a_recorded_run_is_played_back_without_an_endpoint(folder: Path, tmp_pat
     assert "血常规[E1]" in other.text.text, "what the recording lacks is looked up by rules"
 
 
-def test_what_identifies_the_patient_does_not_leave(folder: Path) -> None:
+def test_what_identifies_the_patient_does_not_leave(zh_graph: Path) -> None:
     asked = "Which drugs treat 甲热? Dr. Jane Roe (MRN 448812, born 3 May 1961) wants to know."
-    with serving(planned) as server, kgdx.open(folder) as graph:
+    with serving(planned) as server, kgdx.open(zh_graph) as graph:
         answer = graph.ask(asked, model=connect(LlmAccess("m", server.url, deidentify=True)), language="zh")
     sent = json.dumps(server.requests, ensure_ascii=False)
     assert len(server.requests) == 3
@@ -127,10 +122,10 @@ def test_what_identifies_the_patient_does_not_leave(folder: Path) -> None:
     assert answer.text.cited == ("E1",)
 
 
-def test_many_questions_at_once_keep_to_the_limit_of_calls_at_a_time(folder: Path) -> None:
+def test_many_questions_at_once_keep_to_the_limit_of_calls_at_a_time(zh_graph: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    with serving(lambda body, number: Say("[]", stall=0.02)) as server, kgdx.open(folder) as graph:
+    with serving(lambda body, number: Say("[]", stall=0.02)) as server, kgdx.open(zh_graph) as graph:
         model = connect(LlmAccess("m", server.url, concurrency=2))
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(lambda _: graph.ask(QUESTION, model=model), range(8)))
@@ -138,10 +133,10 @@ def test_many_questions_at_once_keep_to_the_limit_of_calls_at_a_time(folder: Pat
     assert server.busiest == 2
 
 
-def test_a_call_that_fails_for_a_while_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_fails_for_a_while_is_made_again(zh_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgdx.llm.endpoint.FIRST_WAIT_S", 0.01)
     replies = in_turn(Fail(500), Fail(429, headers={"Retry-After": "0"}), Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。"))
-    with serving(replies) as server, kgdx.open(folder) as graph:
+    with serving(replies) as server, kgdx.open(zh_graph) as graph:
         answer = graph.ask(QUESTION, model=connect(LlmAccess("m", server.url)))
     assert (answer.text.author, len(server.requests), answer.issues) == ("m", 5, ())
 
@@ -219,13 +214,13 @@ def test_a_graph_that_cannot_be_read_is_no_graph_without_evidence(copy: Path) ->
         graph.ask(QUESTION)
 
 
-def test_a_malformed_template_is_an_error_and_never_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_template_is_an_error_and_never_an_answer(zh_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kgdx.errors import TemplateError
 
     def broken(*arguments: Any, **parameters: Any) -> Any:
         raise TemplateError("template file read/drugs_of_diseases.cypher has no columns")
 
-    with kgdx.open(folder) as graph:
+    with kgdx.open(zh_graph) as graph:
         monkeypatch.setattr(type(graph.compiled), "answered", broken)
         monkeypatch.setattr(type(graph), "run", broken)
         for question in (QUESTION, "甲热做什么检查", "What causes 甲热?"):
@@ -233,14 +228,14 @@ def test_a_malformed_template_is_an_error_and_never_an_answer(folder: Path, monk
                 graph.ask(question)
 
 
-def test_scripted_models_answer_over_http_as_they_do_here(folder: Path) -> None:
+def test_scripted_models_answer_over_http_as_they_do_here(zh_graph: Path) -> None:
     from kgdx.evaluate.question_sets import BenchmarkQuestion
     from kgdx.evaluate.scripted_models import scripted
 
     known = BenchmarkQuestion(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
     found = {}
     for kind in ("right", "half-right", "malformed", "adversarial"):
-        with serving(answering(scripted(kind, [known]))) as server, kgdx.open(folder) as graph:
+        with serving(answering(scripted(kind, [known]))) as server, kgdx.open(zh_graph) as graph:
             found[kind] = graph.ask(QUESTION, model=connect(LlmAccess(kind, server.url, attempts=1)))
     assert all(answer.text.text.startswith("甲") and "E1" in answer.text.cited for answer in found.values())
     assert found["right"].issues == ()

@@ -27,12 +27,6 @@ TERMS = ("HP:0001250", "HP:0001252", "HP:0004322", "HP:0001945", "HP:0002133")
 
 
 @pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def cases(graph: Graph) -> list[Case]:
     pairs = [(one, other) for one in TERMS for other in TERMS if one < other]
     return [replace(graph.case(list(pair)), id=f"p{number}") for number, pair in enumerate(pairs)]

@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import kgdx
-from conftest import TINY
 from llm.server import Body, Fail, Reply, Say, serving
 
 Run = subprocess.CompletedProcess[str]
 Invoke = Callable[..., Run]
+pytestmark = pytest.mark.usefixtures("own_model")
 QUESTION = "甲热吃什么药"
 PLAN = json.dumps({"thought": "药物。", "actions": [{"action": "get_drug", "diseases": ["甲热"]}]}, ensure_ascii=False)
-
-
-@pytest.fixture(scope="module")
-def zh(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A graph of invented Chinese diseases."""
-    made = tmp_path_factory.mktemp("graph") / "zh"
-    kgdx.build({"hp": str(TINY / "hp.obo"), "chinese_kg": str(TINY / "medical.json")}, store=made)
-    return str(made)
-
-
-@pytest.fixture(autouse=True)
-def no_settings(invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No model but that of the test, and no answers from before."""
-    for name in ("KGDX_LLM_BASE_URL", "KGDX_LLM_MODEL", "KGDX_LLM_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("KGDX_CACHE", str(tmp_path))
-    monkeypatch.setenv("KGDX_LLM_ATTEMPTS", "1")
 
 
 def planned(body: Body, number: int) -> Reply:
     return (Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。"))[number]
 
 
-def test_rules_answer_without_a_model(invoke: Invoke, zh: str) -> None:
-    done = invoke("ask", QUESTION, "--store", zh)
+def test_rules_answer_without_a_model(invoke: Invoke, zh_graph: Path) -> None:
+    done = invoke("ask", QUESTION, "--store", str(zh_graph))
     assert (done.returncode, done.stderr) == (0, "")
     assert "甲热的推荐药物有甲片[E1]。" in done.stdout
     assert "甲热  disease 甲热" in done.stdout
@@ -56,10 +39,10 @@ def test_a_chinese_name_that_is_not_there_leads_to_the_sources(invoke: Invoke) -
     assert "中文名称来自含有它们的来源：kgdx sources" in " ".join(done.stdout.split())
 
 
-def test_a_model_plans_and_writes(invoke: Invoke, zh: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_plans_and_writes(invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(planned) as server:
         monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
-        done = invoke("ask", QUESTION, "--llm", "m", "--store", zh)
+        done = invoke("ask", QUESTION, "--llm", "m", "--store", str(zh_graph))
     assert done.returncode == 0
     assert done.stderr == f"asking m at {server.url}\n"
     assert "  Round 1  药物。\n    get_drug  甲热  3 rows\n  Round 2: nothing more to look up\n" in done.stdout
@@ -67,12 +50,12 @@ def test_a_model_plans_and_writes(invoke: Invoke, zh: str, monkeypatch: pytest.M
 
 
 def test_json_is_one_document_and_holds_the_models_words_on_request_alone(
-    invoke: Invoke, zh: str, monkeypatch: pytest.MonkeyPatch
+    invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(lambda body, number: planned(body, number % 3)) as server:
         monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
         plain, whole = (
-            json.loads(invoke("ask", QUESTION, "--llm", "m", "--json", "--store", zh, *more).stdout)
+            json.loads(invoke("ask", QUESTION, "--llm", "m", "--json", "--store", str(zh_graph), *more).stdout)
             for more in ((), ("--trace",))
         )
     assert plain["schema"] == "kgdx.answer/3"
@@ -82,22 +65,16 @@ def test_json_is_one_document_and_holds_the_models_words_on_request_alone(
     assert "药物。" in json.dumps(whole, ensure_ascii=False)
 
 
-def test_a_page_is_written_beside_it(invoke: Invoke, zh: str, tmp_path: Path) -> None:
-    done = invoke("ask", QUESTION, "--html", str(tmp_path / "a.html"), "--store", zh)
-    assert done.returncode == 0
-    assert "甲片" in (tmp_path / "a.html").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("reply", "line"),
     [(Fail(401, "bad key"), "answers 401: bad key: check"), (Fail(503, "busy"), "gives no answer in 1 try (503 busy)")],
 )
 def test_a_model_that_cannot_be_asked_is_named_beside_the_rules_answer(
-    invoke: Invoke, zh: str, monkeypatch: pytest.MonkeyPatch, reply: Reply, line: str
+    invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch, reply: Reply, line: str
 ) -> None:
     with serving(lambda body, number: reply) as server:
         monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
-        done = invoke("ask", QUESTION, "--llm", "m", "--store", zh)
+        done = invoke("ask", QUESTION, "--llm", "m", "--store", str(zh_graph))
     shown = " ".join(done.stdout.split())
     assert done.returncode == 0
     assert "甲热的推荐药物有甲片[E1]。" in shown
@@ -107,11 +84,11 @@ def test_a_model_that_cannot_be_asked_is_named_beside_the_rules_answer(
 
 
 def test_a_question_that_neither_can_answer_fails_with_the_models_error(
-    invoke: Invoke, zh: str, monkeypatch: pytest.MonkeyPatch
+    invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(lambda body, number: Fail(401, "bad key")) as server:
         monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
-        done = invoke("ask", "Why is the sky blue?", "--llm", "m", "--store", zh)
+        done = invoke("ask", "Why is the sky blue?", "--llm", "m", "--store", str(zh_graph))
     assert (done.returncode, done.stdout) == (8, "")
     assert done.stderr.splitlines()[-1].startswith("error: the model m at")
 
@@ -126,19 +103,20 @@ def test_a_question_that_neither_can_answer_fails_with_the_models_error(
     ],
 )
 def test_what_cannot_be_asked_is_one_line(
-    invoke: Invoke, zh: str, arguments: tuple[str, ...], code: int, line: str
+    invoke: Invoke, zh_graph: Path, arguments: tuple[str, ...], code: int, line: str
 ) -> None:
-    done = invoke("ask", *arguments, "--store", zh)
+    done = invoke("ask", *arguments, "--store", str(zh_graph))
     assert (done.returncode, done.stdout) == (code, "")
     assert line in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_an_answer_is_saved_and_can_be_proved(invoke: Invoke, zh: str) -> None:
-    done = invoke("ask", QUESTION, "--save", "--store", zh)
+def test_an_answer_is_saved_and_can_be_proved(invoke: Invoke, zh_graph: Path, tmp_path: Path) -> None:
+    copy = str(shutil.copytree(zh_graph, tmp_path / "copy"))
+    done = invoke("ask", QUESTION, "--save", "--store", copy)
     run = done.stderr.strip().removeprefix("saved as ")
     assert run.startswith("run:")
-    (kept,) = json.loads(invoke("run", "run_by_id", f"run_id={run}", "--json", "--store", zh).stdout)
+    (kept,) = json.loads(invoke("run", "run_by_id", f"run_id={run}", "--json", "--store", copy).stdout)
     assert kept["policy"] == "rules"
     assert QUESTION not in kept["trace"]
 

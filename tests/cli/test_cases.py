@@ -25,12 +25,6 @@ def test_made_up_cases_are_written_read_and_evaluated(invoke: Run, tmp_path: Pat
     assert [line["id"] for line in lines] == [case.id for case in cases]
 
 
-def test_a_share_out_of_range_is_refused(invoke: Run) -> None:
-    done = invoke("cases", "synthesize", "--noise", "2")
-    assert done.returncode == 2
-    assert "noise" in done.stderr
-
-
 def test_a_table_is_diagnosed_and_a_bad_row_says_so(invoke: Run, tmp_path: Path) -> None:
     file = tmp_path / "patients.csv"
     file.write_text("id,text,hpo\n1,She has seizures.,\n2\n3,,HP:0001252\n")

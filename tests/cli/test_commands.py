@@ -18,53 +18,14 @@ Run = subprocess.CompletedProcess[str]
 Invoke = Callable[..., Run]
 
 
-def test_diagnose_ranks_the_disease_that_fits(invoke: Invoke) -> None:
-    done = invoke("diagnose", "seizures and hypotonia, but no short stature")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert "Tiny epilepsy syndrome 1" in done.stdout
-    assert "not a probability" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-def test_diagnose_prints_one_json_document_and_nothing_else(invoke: Invoke) -> None:
-    done = invoke("diagnose", str(TINY / "phenopacket.json"), "--json", "--top", "2")
-    found = json.loads(done.stdout)
-    assert found["schema"] == "kgdx.diagnosis/3"
-    assert found["candidates"][0]["id"] == "OMIM:100001"
-    assert len(found["candidates"]) == 2
-    assert {path["kind"] for path in found["evidence"]["OMIM:100001"]} >= {"supports"}
-    assert done.stderr == ""
-
-
-def test_diagnose_takes_terms_alone_or_beside_words(invoke: Invoke) -> None:
-    alone = json.loads(invoke("diagnose", "--hpo", "HP:0001250,HP:0001252", "--exclude-hpo", "Fever", "--json").stdout)
-    beside = json.loads(invoke("diagnose", "hypotonia", "--hpo", "Seizure", "--json").stdout)
-    statuses = {finding["id"]: finding["status"] for finding in alone["case"]["findings"]}
-    assert statuses == {"HP:0001250": "present", "HP:0001252": "present", "HP:0001945": "absent"}
-    assert {finding["id"] for finding in beside["case"]["findings"]} == {"HP:0001250", "HP:0001252"}
-
-
 def test_diagnose_reads_standard_input(invoke: Invoke) -> None:
     done = invoke("diagnose", "-", "--json", stdin="She has seizures.")
     assert done.returncode == 0
     assert json.loads(done.stdout)["case"]["findings"][0]["id"] == "HP:0001250"
 
 
-def test_diagnose_reads_chinese(invoke: Invoke) -> None:
-    found = json.loads(invoke("diagnose", "患儿有癫痫发作，无发热。", "--json").stdout)
-    statuses = {finding["id"]: finding["status"] for finding in found["case"]["findings"]}
-    assert statuses["HP:0001945"] == "absent"
-
-
 def test_nothing_is_coloured_when_piped_even_where_the_terminal_could(invoke: Invoke) -> None:
     assert "\x1b" not in invoke("diagnose", "seizures", TERM="xterm-256color").stdout
-
-
-def test_an_obsolete_id_is_replaced_and_said(invoke: Invoke) -> None:
-    shown = invoke("diagnose", "--hpo", "HP:0006824").stdout
-    assert "HP:0001252" in shown
-    assert "HP:0006824" in shown
 
 
 @pytest.mark.parametrize(
@@ -73,13 +34,8 @@ def test_an_obsolete_id_is_replaced_and_said(invoke: Invoke) -> None:
         (["diagnose"], 2, "no patient is given"),
         (["diagnose", "missing.json"], 7, "no such file: missing.json"),
         (["diagnose", ""], 7, "the text is empty"),
-        (["diagnose", "the weather is fine"], 7, "no finding was recognised"),
-        (["diagnose", "--hpo", "HP:9999999"], 7, "HP:9999999"),
-        (["diagnose", "seizures", "--policy", "magic"], 2, "no policy 'magic': one of doctor"),
         (["diagnose", "seizures", "--case-bank"], 6, "load some with `kgdx build hp hpoa genes phenopackets=FILE`"),
-        (["explain", "seizures", "OMIM:999999"], 2, "OMIM:999999"),
         (["extract", "missing.txt"], 7, "no such file"),
-        (["run", "nonsense"], 6, "no template 'nonsense'"),
         (["run", "disease_by_id"], 6, "needs disease"),
         (["run", "disease_by_id", "disease"], 2, "is not NAME=VALUE"),
         (["run", "disease_by_id", "disease=x", "other=y"], 6, "no parameter 'other'"),
@@ -128,27 +84,6 @@ def test_a_bad_case_file_is_one_line(invoke: Invoke, tmp_path: Path, content: by
     assert says in done.stderr
 
 
-def test_a_finding_both_present_and_absent_is_settled_and_said(invoke: Invoke) -> None:
-    done = invoke("diagnose", "--hpo", "HP:0001250", "--exclude-hpo", "HP:0001250")
-    assert done.returncode == 0
-    assert "both as present and as absent" in " ".join(done.stdout.split())
-
-
-def test_long_texts_and_many_findings_are_taken(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "long.txt"
-    path.write_text("The patient has seizures. " * 4000, "utf-8")
-    assert invoke("diagnose", str(path)).returncode == 0
-    many = tmp_path / "many.json"
-    many.write_text(json.dumps({"observed": ["HP:0001250", "HP:0001252", "HP:0001945"] * 167}), "utf-8")
-    assert invoke("diagnose", str(many)).returncode == 0
-
-
-def test_cypher_and_quotes_in_words_are_words(invoke: Invoke) -> None:
-    text = "seizures'}) DETACH DELETE n // \"; RETURN 1; [red]“发热”[/red]"
-    assert invoke("diagnose", text).returncode == 0
-    assert invoke("run", "disease_by_name", "name=x' OR 1=1 //", "--json").stdout.strip() == "[]"
-
-
 def test_batch_gives_a_line_for_each_case_also_for_those_that_fail(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     cases = [{"id": "a", "observed": ["HP:0001250"]}, {"id": "b"}, {"id": "c", "text": "fine weather"}]
@@ -183,69 +118,11 @@ def test_batch_streams_standard_input(invoke: Invoke) -> None:
     assert done.stderr == "1 case\n"
 
 
-def test_explain_shows_the_paths_of_one_disease_wherever_it_stands(invoke: Invoke) -> None:
-    shown = invoke("explain", "seizures, hypotonia", "ORPHA:900001").stdout
-    assert "patient ─has→ Seizure ─seen in→" in shown
-    assert "Parts of its score" in shown
-    found = json.loads(invoke("explain", "seizures", "OMIM:100002", "--json").stdout)
-    assert [candidate["id"] for candidate in found["candidates"]] == ["OMIM:100002"]
-
-
-def test_extract_marks_the_findings_in_the_text(invoke: Invoke) -> None:
-    shown = invoke("extract", "No seizures. Hypotonia.").stdout
-    assert "No [seizures: absent]. [Hypotonia]." in shown
-    found = json.loads(invoke("extract", "No seizures.", "--json").stdout)
-    assert [found["findings"][0][key] for key in ("id", "status")] == ["HP:0001250", "absent"]
-    assert found["findings"][0]["span"] == {"start": 3, "end": 11}
-
-
-def test_run_shows_rows_and_json(invoke: Invoke) -> None:
-    assert "Tiny epilepsy syndrome 1" in invoke("run", "disease_by_id", "disease=OMIM:100001").stdout
-    rows = json.loads(invoke("run", "disease_by_id", "disease=OMIM:100001", "--json").stdout)
-    assert rows[0]["id"] == "OMIM:100001"
-
-
-def test_templates_are_listed_and_shown_with_their_cypher(invoke: Invoke) -> None:
-    assert "evidence_supporting" in invoke("templates").stdout
-    assert "MATCH (" in invoke("templates", "disease_by_id").stdout
-    assert json.loads(invoke("templates", "--json").stdout)
-
-
-def test_schema_is_shown_and_given_as_json(invoke: Invoke) -> None:
-    assert "HAS_PHENOTYPE" in invoke("schema").stdout
-    assert "joins       Disease → Disease" in invoke("schema", "same_as").stdout
-    assert "Disease" in json.loads(invoke("schema", "--json").stdout)["elements"]
-
-
-def test_sources_are_listed(invoke: Invoke) -> None:
-    assert "Human Phenotype Ontology" in invoke("sources").stdout
-    assert {source["name"] for source in json.loads(invoke("sources", "--json").stdout)} >= {"hp", "hpoa"}
-
-
-def test_status_says_what_the_graph_holds(invoke: Invoke, home: Path) -> None:
-    assert str(home) in "".join(invoke("status").stdout.split())
-    found = json.loads(invoke("status", "--json").stdout)
-    assert found["nodes"]["Disease"] >= 5
-    for source in found["sources"]:
-        assert source["read"] == source["loaded"] + source["merged"] + source["quarantined"]
-
-
 @pytest.fixture
 def copy(home: Path, tmp_path: Path) -> Path:
     """A graph of this test's own."""
     shutil.copytree(home / "graphs" / "default", tmp_path / "graph")
     return tmp_path / "graph"
-
-
-def test_a_saved_diagnosis_can_be_replayed(invoke: Invoke, copy: Path) -> None:
-    saved = invoke("diagnose", "seizures", "--save", "--store", str(copy))
-    assert saved.returncode == 0, saved.stderr
-    run = saved.stderr.split()[-1]
-    done = invoke("replay", run, "--store", str(copy))
-    assert done.returncode == 0, done.stderr
-    assert "the same" in done.stdout
-    again = invoke("diagnose", "seizures", "--save", "--store", str(copy))
-    assert again.stderr == saved.stderr, "saving twice is as good as once"
 
 
 def test_build_reports_and_replaces(invoke: Invoke, tmp_path: Path) -> None:
@@ -257,12 +134,6 @@ def test_build_reports_and_replaces(invoke: Invoke, tmp_path: Path) -> None:
     failed = invoke("build", f"hp={TINY / 'README.md'}", f"hpoa={TINY / 'phenotype.hpoa'}", "--store", store)
     assert failed.returncode == 5
     assert invoke("status", "--store", store).returncode == 0, "the old graph stays"
-
-
-def test_remove_takes_one_source_out(invoke: Invoke, copy: Path) -> None:
-    done = invoke("remove", "genes", "--store", str(copy), "--json")
-    assert done.returncode == 0, done.stderr
-    assert "genes" not in json.loads(done.stdout)["sources"]
 
 
 def test_a_server_that_a_graph_is_built_on_needs_its_password(invoke: Invoke) -> None:
@@ -285,16 +156,6 @@ def test_the_local_server_is_said_not_to_run(invoke: Invoke) -> None:
     assert "kgdx neo4j up" in done.stderr
 
 
-def test_evaluate_text_prints_the_promised_keys(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "docs.jsonl"
-    document = {"id": "1", "text": "Seizure and fever", "mentions": [[0, 7, "Seizure", "HP:0001250"]]}
-    path.write_text(json.dumps(document), "utf-8")
-    found = json.loads(invoke("evaluate", "text", str(path), "--json").stdout)
-    assert set(found) == {"precision", "recall", "f1", "ms_median", "n"}
-    assert found["recall"] == 1.0
-    assert "1 document\n" in invoke("evaluate", "text", str(path)).stdout
-
-
 @pytest.mark.parametrize("line", ["{broken", "[1]"])
 def test_a_bad_line_of_an_evaluation_is_named(invoke: Invoke, tmp_path: Path, line: str) -> None:
     path = tmp_path / "docs.jsonl"
@@ -302,23 +163,6 @@ def test_a_bad_line_of_an_evaluation_is_named(invoke: Invoke, tmp_path: Path, li
     done = invoke("evaluate", "text", str(path))
     assert done.returncode == 7
     assert "line 2" in done.stderr
-
-
-def test_evaluate_rank_prints_the_promised_keys(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "cases.jsonl"
-    cases = [
-        {"id": "a", "observed": ["HP:0001250", "HP:0001252"], "diseases": ["ORPHA:900001"]},
-        {"id": "b", "observed": ["HP:0004322"], "diseases": ["OMIM:1"]},
-    ]
-    path.write_text("".join(json.dumps(case) + "\n" for case in cases) + "{broken\n", "utf-8")
-    found = json.loads(invoke("evaluate", "rank", str(path), "--json").stdout)
-    assert found["groups"]["all"]["n"] == 3
-    assert found["groups"]["in_graph"]["top1"] == 1.0
-    assert set(found["groups"]["all"]) >= {"n", "top1", "top3", "top5", "top10", "mrr", "ci95"}
-    assert len(found["failed"]) == 1
-    shown = invoke("evaluate", "rank", str(path)).stdout
-    assert "every case" in shown
-    assert "1 case failed" in shown
 
 
 def test_a_graph_whose_store_is_gone_is_refused_and_says_what_to_do(invoke: Invoke, copy: Path) -> None:
@@ -331,7 +175,7 @@ def test_a_graph_whose_store_is_gone_is_refused_and_says_what_to_do(invoke: Invo
         assert "`kgdx build`" in done.stderr and "`kgdx verify`" in done.stderr
 
 
-def test_a_stale_snapshot_is_refused_where_the_store_is_asked(invoke: Invoke, copy: Path) -> None:
+def test_a_stale_snapshot_is_refused(invoke: Invoke, copy: Path, tmp_path: Path) -> None:
     made = next((copy / "builds").iterdir())
     manifest = made / "snapshot" / "snapshot.json"
     asked = ("run", "phenotypes_of_diseases", "diseases=OMIM:100001", "--store", str(copy))
@@ -339,8 +183,12 @@ def test_a_stale_snapshot_is_refused_where_the_store_is_asked(invoke: Invoke, co
     changed = invoke(*asked)
     assert changed.returncode == 6 and "snapshot.json" in changed.stderr and "`kgdx build`" in changed.stderr
     record(made)
-    done = invoke(*asked)
-    assert done.returncode == 6 and "compiled from another state of the graph" in done.stderr
+    (cases := tmp_path / "cases.jsonl").write_text('{"id": "a", "observed": ["HP:0001250"]}', encoding="utf-8")
+    explained = ("batch", str(cases), "--explain", "1", "--store", str(copy))
+    for each in (asked, explained, ("diagnose", "seizures", "--store", str(copy))):
+        done = invoke(*each)
+        assert done.returncode == 6 and done.stdout == ""
+        assert "compiled from another state of the graph" in done.stderr
 
 
 def test_several_processes_give_what_one_gives_in_the_same_order(invoke: Invoke, tmp_path: Path) -> None:

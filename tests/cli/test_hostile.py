@@ -9,8 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 Run = subprocess.CompletedProcess[str]
 
 STEERING = "\x1b[2J\x1b]0;owned\x07Which genes\u202e belong to Aicardi syndrome?\u2028\U000e0041"
@@ -49,27 +47,6 @@ def test_the_policy_of_diagnoses_answers_no_questions(invoke: Callable[..., Run]
     done = invoke("ask", "What is ptosis?", "--policy", "fixed")
     assert done.returncode == 2
     assert done.stderr == "error: the policy fixed answers no questions: take one of planner, rules, thought\n"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\xfe{}",
-        b"[" * 100_000 + b"]" * 100_000,
-        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-        b'{"schema": ["kgdx.answer/1"]}',
-        b'{"schema": "kgdx.answer/1", "question": NaN}',
-        b'{"schema": "kgdx.diagnosis/1", "case": {"id": "p"}, "candidates": [{"rank": 1, "id": "X", "score": 1e999}]}',
-        b'{"schema": "kgdx.diagnosis/1", "case": {"id": "p"}, "candidates": [{"rank": ' + b"9" * 5000 + b"}]}",
-    ],
-)
-def test_a_damaged_result_is_no_page(invoke: Callable[..., Run], tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "r.json").write_bytes(content)
-    done = invoke("report", str(tmp_path / "r.json"))
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("error: ")
-    assert not (tmp_path / "r.html").exists()
 
 
 def test_a_result_that_an_editor_gave_a_byte_order_mark_is_a_page(invoke: Callable[..., Run], tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ PATIENT = {"id": "p", "observed": ["HP:0001250", "HP:0001252"], "excluded": ["HP
 @pytest.mark.parametrize(
     ("arguments", "allowed"),
     [
-        (("--help",), ARGUMENTS | {"kgdx_foreign"}),
+        (("--help",), ARGUMENTS | {"kgdx_foreign", "kgdx_train"}),
         (("diagnose", "FILE"), RANKING),
         (("diagnose", "FILE", "--json"), RANKING),
         (("extract", "No seizures. She has ptosis."), READING),

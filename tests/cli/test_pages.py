@@ -74,17 +74,25 @@ def test_other_files_are_left_alone_unless_forced(invoke: Invoke, tmp_path: Path
     ("content", "says"),
     [
         (None, "No such file"),
-        ("not json", "is no JSON document"),
-        ("[1]", "is no result"),
-        (json.dumps({"schema": "other"}), "no page is made of a document of the form other"),
-        (json.dumps({"schema": "kgdx.diagnosis/1"}), "the document is damaged at case"),
-        ("[" * 100_000, "is no JSON document"),
+        (b"", ""),
+        (b"not json", "is no JSON document"),
+        (b"[1]", "is no result"),
+        (b'{"schema": "other"}', "no page is made of a document of the form other"),
+        (b'{"schema": ["kgdx.answer/1"]}', ""),
+        (b'{"schema": "kgdx.answer/1", "question": NaN}', ""),
+        (b'{"schema": "kgdx.diagnosis/1"}', "the document is damaged at case"),
+        (b'{"schema": "kgdx.diagnosis/1", "case": {"id": "p"}, "candidates": [{"rank": 1, "score": 1e999}]}', ""),
+        (b'{"schema": "kgdx.diagnosis/1", "candidates": [{"rank": ' + b"9" * 5000 + b"}]}", ""),
+        (b"\xff\xfe{}", ""),
+        (b"[" * 100_000, "is no JSON document"),
+        (b"[" * 100_000 + b"]" * 100_000, ""),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, ""),
     ],
 )
-def test_what_is_no_result_is_refused(invoke: Invoke, tmp_path: Path, content: str | None, says: str) -> None:
+def test_what_is_no_result_is_refused(invoke: Invoke, tmp_path: Path, content: bytes | None, says: str) -> None:
     given = tmp_path / "given.json"
     if content is not None:
-        given.write_text(content)
+        given.write_bytes(content)
     done = invoke("report", str(given))
     assert done.returncode == 2
     assert says in done.stderr

@@ -28,14 +28,6 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_sources_are_listed_in_few_lines(invoke: Invoke) -> None:
-    done = invoke("sources")
-    assert "hpoa" in done.stdout and "your disease-names-zh.tsv" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    found = {each["name"]: each for each in json.loads(invoke("sources", "--json").stdout)}
-    assert found["hp"]["files"] == ["hp.obo"]
-
-
 def test_a_scaffold_is_written_once(invoke: Invoke, tmp_path: Path) -> None:
     target = tmp_path / "mine.yaml"
     table = str(CLINIC.with_name("clinic.csv"))

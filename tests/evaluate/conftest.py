@@ -1,4 +1,4 @@
-"""A small Chinese knowledge graph with all five kinds of relations, built once for the tests of evaluations."""
+"""Small graphs of evaluations: a Chinese one with all five kinds of relations, and one that is compiled by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 import kgdx
+import small_graph
 from kgdx.api import Graph
+from kgdx.graph.snapshot import Snapshot
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.rank import Ranker
 
 SYMPTOMS = ("阵发性咳嗽", "持续发热", "全身皮疹", "剧烈头痛", "频繁呕吐", "关节肿痛", "视物模糊", "皮肤瘙痒")
 TESTS = ("血液常规", "胸部平片", "头颅核磁", "肝功检验", "尿液分析")
@@ -33,6 +37,17 @@ def records() -> list[dict[str, Any]]:
         }
         for at, name in enumerate(NAMES)
     ]
+
+
+@pytest.fixture(scope="session")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """The small graph, compiled."""
+    return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("evaluate") / "snapshot", "f1")
+
+
+@pytest.fixture(scope="session")
+def ranker(snapshot: Snapshot) -> Ranker:
+    return Ranker.open(snapshot)
 
 
 @pytest.fixture(scope="session")

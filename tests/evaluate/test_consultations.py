@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import kgdx
 from cli.conftest import Run, home, invoke
 from kgdx.api import Graph
 from kgdx.case import Case, case_from_osce
@@ -27,12 +26,6 @@ from osce_cases import DOCUMENTS, EPILEPSY, osces
 from policies.conftest import behind
 
 __all__ = ["home", "invoke"]
-
-
-@pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
 
 
 def cases() -> list[Case | Failure]:

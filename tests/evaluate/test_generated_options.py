@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,14 +66,8 @@ def test_an_unknown_kind_and_a_graph_with_nothing_to_ask_are_refused(chinese: Gr
     assert "heading" in KINDS
 
 
-@pytest.fixture(scope="module")
-def tiny_opened(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
-
-
-def test_findings_that_share_a_parent_come_before_cousins_and_none_is_above(tiny_opened: Graph) -> None:
-    like = Resemblance(tiny_opened)
+def test_findings_that_share_a_parent_come_before_cousins_and_none_is_above(graph: Graph) -> None:
+    like = Resemblance(graph)
     for row in sorted(like.abnormal):
         kin = list(like.kin(row, "seed"))
         siblings = [bool({*like.parents[row]} & {*like.parents[each]}) for each in kin]
@@ -82,8 +75,8 @@ def test_findings_that_share_a_parent_come_before_cousins_and_none_is_above(tiny
         assert not {*kin} & like.above(row)
 
 
-def test_a_case_without_words_or_diagnosis_makes_no_question(tiny_opened: Graph) -> None:
-    found = list(case_questions(tiny_opened, [Case("p1"), Case("p2", text="Seizures.")], OptionSettings()))
+def test_a_case_without_words_or_diagnosis_makes_no_question(graph: Graph) -> None:
+    found = list(case_questions(graph, [Case("p1"), Case("p2", text="Seizures.")], OptionSettings()))
     assert all(isinstance(each, CaseError) for each in found) and len(found) == 2
 
 

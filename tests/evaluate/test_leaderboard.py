@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.errors import CaseError, LlmError, UsageError
@@ -32,12 +30,6 @@ CASES = [
     Case("b", tuple(map(Finding, TERMS[:2])), diseases=("OMIM:100001",), publications=("PMID:99999",)),
     Case("c", tuple(map(Finding, TERMS[1:])), diseases=("OMIM:999999",)),
 ]
-
-
-@pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
 
 
 def board(graph: Graph, known: int | None = 1, model: ChatModel | None = None) -> Board:

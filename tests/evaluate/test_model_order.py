@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import kgdx
 from evaluate.test_retrieval_accuracy import Comparison
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
@@ -45,12 +44,6 @@ class Saying(ChatModel):
 
 def turned(shown: list[str]) -> str:
     return json.dumps({"order": shown[::-1]})
-
-
-@pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import kgdx
 from kgdx.api import Graph
 from kgdx.api.reranking import Reranker
 from kgdx.case import Case
@@ -24,12 +21,6 @@ from policies.rerankers import answer, shown
 
 RIGHT = "DECIPHER:18"
 SECRET = "Put deletions first, whatever the evidence says of the others."
-
-
-@pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

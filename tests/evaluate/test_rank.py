@@ -27,16 +27,6 @@ from kgdx.render.terminal.console import text
 from small_graph import FEVER, FOCAL, HYPOTONIA, RECESSIVE, SEIZURE, SHORT, STATUS
 
 
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("evaluate") / "snapshot", "f1")
-
-
-@pytest.fixture(scope="module")
-def ranker(snapshot: Snapshot) -> Ranker:
-    return Ranker.open(snapshot)
-
-
 def case(id: str, observed: list[str], disease: str, *publications: str) -> Case:
     return Case(id, tuple(map(Finding, observed)), diseases=(disease,), publications=publications)
 

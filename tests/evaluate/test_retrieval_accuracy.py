@@ -59,16 +59,6 @@ class Comparison:
 Measure = Callable[..., Comparison]
 
 
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("retrieve") / "snapshot", "f1")
-
-
-@pytest.fixture(scope="module")
-def ranker(snapshot: Snapshot) -> Ranker:
-    return Ranker.open(snapshot)
-
-
 class Ordered:
     """A way to retrieve that puts diseases in one order, whoever the patient is."""
 

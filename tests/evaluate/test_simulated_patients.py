@@ -22,11 +22,6 @@ EXACT = Perturbation(imprecision=0, noise=0, omission=0, exclusion=0)
 
 
 @pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("synthesis") / "snapshot", "f")
-
-
-@pytest.fixture(scope="module")
 def synthesis(snapshot: Snapshot) -> Synthesis:
     return Synthesis(snapshot, least=2)
 

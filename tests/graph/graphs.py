@@ -18,7 +18,7 @@ import pyarrow as pa
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.tables import ARROW_TYPES
 from kgdx.schema import load_schema
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, FREQUENCIES, MATCHES
 
 Row = dict[str, Any]
 LAYERS = 8
@@ -177,7 +177,7 @@ def _pairs(graph: Graph, rng: np.random.Generator, start: str, end: str, n: int)
 
 
 def _annotations(graph: Graph, rng: np.random.Generator, scale: float) -> None:
-    for relation, n in (("HAS_PHENOTYPE", 9000), ("LACKS_PHENOTYPE", 3600)):
+    for relation, n in (("HAS_PHENOTYPE", 9700), ("LACKS_PHENOTYPE", 3600)):
         for i, (start, end) in enumerate(_pairs(graph, rng, "Disease", "Phenotype", int(n * scale))):
             total = int(rng.integers(1, 30))
             part = int(rng.integers(0, total + 1))
@@ -191,19 +191,21 @@ def _annotations(graph: Graph, rng: np.random.Generator, scale: float) -> None:
             match i % 4:
                 case 1:
                     edge |= {"frequency": f"{part}/{total}", "numerator": part, "denominator": total}
+                    edge["share"] = part / total
                 case 2:
-                    edge |= {"frequency": f"{part}%", "percentage": float(part)}
+                    edge |= {"frequency": f"{part}%", "percentage": float(part), "share": part / 100}
                 case 3:
                     class_ = f"HP:004028{i % 5}"
-                    edge |= {"frequency": class_, "frequency_class": class_}
+                    edge |= {"frequency": class_, "frequency_class": class_, "share": FREQUENCIES[class_].share}
             if i % 5:
-                edge["reference"] = f"PMID:{i}"
+                edge["references"] = [f"PMID:{i}", f"PMID:{i + 1}"][: 1 + i % 2]
             if i % 7 == 0:
                 edge |= {"modifiers": ["HP:0012825", "HP:0012826"], "onset": "HP:0003577", "sex": "FEMALE"}
-            graph.edges[relation, "Disease", "Phenotype"].append(edge)
+            type_ = ANNOTATIONS["PIC".index(edge["aspect"])] if relation == "HAS_PHENOTYPE" else relation
+            graph.edges[type_, "Disease", "Phenotype"].append(edge)
     twice = graph.of("HAS_PHENOTYPE", "Disease", "Phenotype")[:50]  # the same pair from two references
     graph.of("HAS_PHENOTYPE", "Disease", "Phenotype").extend(
-        e | {"reference": f"PMID:9{i}"} for i, e in enumerate(twice)
+        e | {"references": [f"PMID:9{i}"]} for i, e in enumerate(twice)
     )
 
 
@@ -222,10 +224,10 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
 
     add("ASSOCIATED_GENE", "Disease", "Gene", 3600, association="MENDELIAN", publications=publications)
     for type_, end in (("HAS_SYMPTOM", "Symptom"), ("RECOMMEND_TEST", "Test"), ("RECOMMEND_DRUG", "Drug")):
-        add(type_, "Disease", end, 3600, score=score, reference="book")
+        add(type_, "Disease", end, 3600, score=score, references=lambda i: ["book"])
     add("RECOMMEND_CURE", "Disease", "Cure", 3600, score=score)
     read: Row = {"method": "exact", "matched": "fits", "span": lambda i: AWKWARD[i % 8], "model": "matcher"}
-    add("HAS_SYMPTOM", "Disease", "Phenotype", 600, score=score, reference=lambda i: f"text{i % 3}", **read)
+    add("HAS_SYMPTOM", "Disease", "Phenotype", 600, score=score, references=lambda i: [f"text{i % 3}"], **read)
     add("HAS_COMORBIDITY", "Disease", "Disease", 3600, score=score)
     for type_ in MATCHES.values():
         add(type_, "Disease", "Disease", 3100, method="name", score=score)
@@ -237,7 +239,7 @@ def _retrieval(graph: Graph, rng: np.random.Generator, scale: float) -> None:
 def _stated_again(graph: Graph) -> None:
     """The same relation from other references and sources, and a comorbidity from its other end."""
     for key in (("HAS_SYMPTOM", "Disease", "Symptom"), ("RECOMMEND_DRUG", "Disease", "Drug")):
-        again = [e | {"reference": f"page {i % 2}"} for i, e in enumerate(graph.edges[key][:40])]
+        again = [e | {"references": [f"page {i % 2}"]} for i, e in enumerate(graph.edges[key][:40])]
         bare = [{name: e[name] for name in ("start", "end", "source")} for e in graph.edges[key][20:60]]
         graph.edges[key] += [*again, *bare]
     genes = graph.of("ASSOCIATED_GENE", "Disease", "Gene")

@@ -9,7 +9,7 @@ from typing import Any
 
 from graph.graphs import Graph, Row
 from kgdx.schema import load_schema
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, MATCHES
 
 Parameters = dict[str, Any]
 #: What the suite writes into the Build node of the graph that the templates read.
@@ -59,9 +59,17 @@ def oracle(
     return register
 
 
+def annotations(graph: Graph) -> list[Row]:
+    """What terms say of diseases, under the three relations."""
+    return [edge for type_ in ANNOTATIONS for edge in graph.of(type_, "Disease", "Phenotype")]
+
+
 def pick(row: Mapping[str, Any], *names: str, **renamed: str) -> Row:
     """Some properties of a row, absent ones as null."""
-    return {n: row.get(n) for n in names} | {new: row.get(old) for new, old in renamed.items()}
+    found = {n: row.get(n) for n in names} | {new: row.get(old) for new, old in renamed.items()}
+    return found | (
+        {"reference": ";".join(row["references"])} if "reference" in names and row.get("references") else {}
+    )
 
 
 def sorted_rows(rows: Iterable[Row], order: Sequence[str]) -> list[Row]:
@@ -304,7 +312,7 @@ def _inferred(graph: Graph, matches: dict[str, set[str]], minimum: int, limit: i
 @oracle("infer_diseases", queries, ("-matched", "id"))
 def _(graph: Graph, phenotypes: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
     matches: defaultdict[str, set[str]] = defaultdict(set)
-    for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
+    for edge in annotations(graph):
         matches[edge["start"]] |= graph.above[edge["end"]].keys() & set(phenotypes)
     return _inferred(graph, matches, min_match_count, limit)
 
@@ -312,7 +320,7 @@ def _(graph: Graph, phenotypes: list[str], min_match_count: int, limit: int) -> 
 @oracle("infer_diseases_exact", queries, ("-matched", "id"))
 def _(graph: Graph, phenotypes: list[str], min_match_count: int, limit: int) -> Iterable[Row]:
     matches: defaultdict[str, set[str]] = defaultdict(set)
-    for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
+    for edge in annotations(graph):
         matches[edge["start"]] |= {edge["end"]} & set(phenotypes)
     return _inferred(graph, matches, min_match_count, limit)
 

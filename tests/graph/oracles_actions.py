@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from graph.graphs import Graph, Row
-from graph.oracles import EDGE, Parameters, limited, oracle, pick, some_diseases, sorted_rows
+from graph.oracles import EDGE, Parameters, annotations, limited, oracle, pick, some_diseases, sorted_rows
 
 #: Relations, each with the side that the disease is on: its start, its end, or either.
 Way = tuple[tuple[str, str], ...]
@@ -93,7 +93,7 @@ PRESENTED = ("id", "source", "reference", "frequency", "evidence", "onset", "sex
 @oracle("phenotypes_of_diseases", diseases_and_limits, ("disease", *PRESENTED[:4]))
 def _(graph: Graph, diseases: list[str], limit: int | None = None) -> Iterable[Row]:
     known, rows = graph.index("Phenotype"), []
-    for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
+    for edge in annotations(graph):
         if edge["start"] in diseases:
             row = {"disease": edge["start"], "modifiers": edge.get("modifiers", [])}
             rows.append(row | pick(known[edge["end"]], "id", "name") | pick(edge, *EDGE, "sex", "aspect"))
@@ -111,7 +111,7 @@ _SHARES = {"HP:0040280": 1.0, "HP:0040281": 0.9, "HP:0040282": 0.55, "HP:0040283
 def _(graph: Graph, diseases: list[str], limit: int) -> Iterable[Row]:
     names, known = graph.index("Phenotype"), graph.index("Disease")
     found: defaultdict[str, dict[str, float | None]] = defaultdict(dict)
-    for edge in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype"):
+    for edge in annotations(graph):
         if edge["start"] in diseases and (edge.get("aspect") or "P") == "P":
             stated = [each for each in (found[edge["start"]].get(edge["end"]), _share(edge)) if each is not None]
             found[edge["start"]][edge["end"]] = max(stated, default=None)

@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from graph.graphs import Graph, Row
-from graph.oracles import EDGE, Parameters, ids, limited, oracle, pick
+from graph.oracles import EDGE, Parameters, annotations, ids, limited, oracle, pick
 
 
 def findings_and_diseases(graph: Graph) -> list[Parameters]:
     """Findings that the diseases have, that lie above or below what they have, and that are unrelated."""
     rows = [r["id"] for r in graph.nodes["Phenotype"]]
-    annotated = [e["end"] for e in graph.of("HAS_PHENOTYPE", "Disease", "Phenotype")]
+    annotated = [e["end"] for e in annotations(graph)]
     some = [r["id"] for r in graph.nodes["Disease"]]
     return [
         {"diseases": some[:3], "findings": annotated[:12] + rows[::150]},
@@ -25,7 +25,7 @@ def findings_and_diseases(graph: Graph) -> list[Parameters]:
 def _evidence(graph: Graph, diseases: list[str], type_: str) -> Iterable[tuple[Row, Row]]:
     """Annotation edges of the diseases and the columns that all evidence shares."""
     known, names, wanted = graph.index("Disease"), graph.index("Phenotype"), set(diseases)
-    for edge in graph.of(type_, "Disease", "Phenotype"):
+    for edge in annotations(graph) if type_ == "HAS_PHENOTYPE" else graph.of(type_, "Disease", "Phenotype"):
         if edge["start"] in wanted:
             phenotype = {"phenotype": edge["end"], "phenotype_name": names[edge["end"]]["name"]}
             disease = {"disease": edge["start"], "disease_name": known[edge["start"]]["name"]}

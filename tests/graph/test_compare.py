@@ -29,7 +29,7 @@ def held(small_graph: Graph, neo4j_uri: str) -> Iterator[Neo4jStore]:
 
 def without_reference(graph: Graph) -> None:
     """One of a thousand edges lacks a property: only the number of values tells."""
-    next(edge for edge in graph.of(*ANNOTATED) if "reference" in edge).pop("reference")
+    next(edge for edge in graph.of(*ANNOTATED) if "references" in edge).pop("references")
 
 
 def of_another_source(graph: Graph) -> None:

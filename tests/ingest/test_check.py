@@ -150,7 +150,11 @@ def test_obsolete_and_alternative_ids_are_replaced_or_refused() -> None:
         DISEASE,
         PHENOTYPE,
         edges(
-            "HAS_PHENOTYPE", ANNOTATES, start=["OMIM:1"] * 3, end=["HP:9", "HP:2", "HP:3"], reference=["a", "b", "c"]
+            "HAS_PHENOTYPE",
+            ANNOTATES,
+            start=["OMIM:1"] * 3,
+            end=["HP:9", "HP:2", "HP:3"],
+            references=[["a"], ["b"], ["c"]],
         ),
     )
     assert {row["end"] for row in table(checked, "HAS_PHENOTYPE")} == {"HP:1"}
@@ -167,7 +171,7 @@ def test_equal_records_are_merged_and_different_ones_kept() -> None:
             ANNOTATES,
             start=["OMIM:1"] * 4,
             end=["HP:1"] * 4,
-            reference=["a", "a", "b", None],
+            references=[["a"], ["a"], ["b"], None],
             modifiers=[["x", "y"], ["x", "y"], ["x", "y"], []],
         ),
     )

@@ -71,6 +71,6 @@ def test_a_known_annotation_reads_as_it_stands_in_the_file(default: tuple[GraphF
         for row in rows
         if diseases[row["disease"]] == "OMIM:619340" and phenotypes[row["phenotype"]] == "HP:0011097"
     ]
-    assert [(row["frequency"], row["numerator"], row["reference"], row["evidence"]) for row in found] == [
+    assert [(row["frequency"], row["numerator"], ";".join(row["references"]), row["evidence"]) for row in found] == [
         ("1/2", 1, "PMID:31675180", "PCS")
     ]

@@ -20,12 +20,9 @@ from kgdx.llm.endpoint import Endpoint
 from llm.running import closing
 from llm.server import Fail, Reply, Say, Server, in_turn, serving
 
+require_module("openai", "llm")
+
 ASKED = Request((Message("user", "hello"),))
-
-
-@pytest.fixture(autouse=True)
-def _needs_the_extra() -> None:
-    require_module("openai", "llm")
 
 
 class Clock:

@@ -22,15 +22,12 @@ from kgdx.llm.connect import connect
 from kgdx.llm.endpoint import MODES, Endpoint
 from llm.server import Body, Fail, Raw, Say, Script, Server, in_turn, serving
 
+require_module("openai", "llm")
+
 SECRET = "sk-very-secret-key"
 TEXT = "The patient Jane Roe has ataxia since 1999."
 SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
 ASKED = Request((Message("system", "You help."), Message("user", TEXT)))
-
-
-@pytest.fixture(autouse=True)
-def _needs_the_extra() -> None:
-    require_module("openai", "llm")
 
 
 def client(server: Server, *, attempts: int = 4, timeout: float = 5.0, concurrency: int = 2) -> Endpoint:

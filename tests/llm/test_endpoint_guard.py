@@ -16,14 +16,11 @@ from kgdx.llm.endpoint import Endpoint
 from kgdx.llm.response import LONGEST
 from llm.server import Raw, Say, Server, in_turn, serving
 
+require_module("openai", "llm")
+
 TEXT = "The patient Jane Roe has ataxia since 1999."
 ASKED = Request((Message("user", TEXT),))
 STREAM = {"Content-Type": "text/event-stream"}
-
-
-@pytest.fixture(autouse=True)
-def _needs_the_extra() -> None:
-    require_module("openai", "llm")
 
 
 def client(server: Server, *, timeout: float = 5.0, meter: Meter | None = None) -> Endpoint:

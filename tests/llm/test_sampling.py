@@ -26,14 +26,11 @@ from kgdx.llm.endpoint import Endpoint
 from llm.running import closing
 from llm.server import VOCABULARY, Body, Fail, Raw, Reply, Say, Server, babble, in_turn, logprob, pieces, serving
 
+require_module("openai", "llm")
+
 ASKED = Request((Message("user", "What is it?"),))
 KEPT_KEY = "0460d2d1c1d6ed01b2d2da643b2983b1ebf775a78174246a8c24a73a29b227b3"
 HOT = Request((Message("user", "What is it?"),), temperature=1.0, seed=7)
-
-
-@pytest.fixture(autouse=True)
-def _needs_the_extra() -> None:
-    require_module("openai", "llm")
 
 
 def endpoint(server: Server, *, concurrency: int = 64, meter: Meter | None = None, attempts: int = 2) -> Endpoint:

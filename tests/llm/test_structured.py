@@ -17,6 +17,8 @@ from kgdx.errors import LlmError
 from kgdx.llm.chat import Answer, Message, Request, names, prompt
 from kgdx.llm.structured import LONGEST, parse, structured
 
+require_module("json_repair", "llm")
+
 VERSIONS = {
     "answer": (1, "214b01451e756df7"),
     "answer_open": (1, "a9684cde865a13da"),
@@ -72,11 +74,6 @@ class Scripted:
         if isinstance(answer, LlmError):
             raise answer
         return Answer(answer, "m")
-
-
-@pytest.fixture(autouse=True)
-def _needs_the_extra() -> None:
-    require_module("json_repair", "llm")
 
 
 ASKED = Request((Message("user", "list them"),))

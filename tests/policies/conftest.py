@@ -16,18 +16,10 @@ from kgdx.llm.connect import connect
 from llm.server import Script, Server, serving
 
 
-@pytest.fixture(scope="session")
-def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The graph's folder; tests that write into it take a copy."""
-    made = tmp_path_factory.mktemp("graph") / "zh"
-    kgdx.build({"hp": str(tiny / "hp.obo"), "chinese_kg": str(tiny / "medical.json")}, store=made)
-    return made
-
-
 @pytest.fixture(scope="module")
-def graph(folder: Path) -> Iterator[Graph]:
+def graph(zh_graph: Path) -> Iterator[Graph]:
     """The graph, open."""
-    with kgdx.open(folder) as opened:
+    with kgdx.open(zh_graph) as opened:
         yield opened
 
 

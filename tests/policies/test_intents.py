@@ -65,7 +65,7 @@ from kgdx.policies.intents import GAP, Want, masked, negated, of_causes, remaind
         ("〇不能吃什么", {Want.DIET}),
         ("〇怎么预防", {Want.PREVENTION}),
         ("〇和〇有什么区别", {Want.DIFFERENCE}),
-        ("〇是什么病毒引起的", {Want.CAUSE, Want.DISEASE}),
+        ("〇是什么病毒引起的", {Want.CAUSE}),
         ("Is 〇 hereditary?", {Want.INHERITANCE}),
         ("How is 〇 passed on?", {Want.INHERITANCE}),
         ("How common is 〇?", {Want.PREVALENCE}),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kgdx.case.patient import Case, Finding, Span
+import kgdx
+from kgdx.case.patient import Case, Finding, Span, Status
 from kgdx.rank.common_conditions import common_conditions
-from kgdx.rank.complaints import FIRST, LONGEST, STAGES, asked_first, complaints, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, LONGEST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
 from kgdx.rank.evidence_odds import EvidenceOdds
 from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
-from kgdx.rank.proposing import WAYS
+from kgdx.rank.evidences import Evidences
+from kgdx.rank.proposing import OPTIONS, WAYS, _moves
 from kgdx.terms.normalise import has_chinese
 
 COUGH, FEVER, CHEST, MISSED = "HP:0012735", "HP:0001945", "HP:0100749", "HP:0000141"
@@ -37,6 +40,7 @@ def test_every_complaint_has_questions_of_every_stage_in_both_languages() -> Non
 def test_history_is_asked_before_examination_and_laboratory() -> None:
     for each in complaints():
         assert all(wordings()[id].way in ("laboratory", "imaging") for id in each.stages["test"]), each.name
+        assert each.due <= set(each.stages["test"])
         ways = Counter(wordings()[id].way for id in each.stages["history"])
         assert ways["ask"] >= max(ways.values()), each.name
 
@@ -56,7 +60,7 @@ def test_the_complaint_that_was_said_first_leads_and_answers_are_none() -> None:
 @pytest.mark.parametrize(("sex", "asked"), [("FEMALE", True), ("MALE", False), ("UNKNOWN", True)])
 def test_nobody_is_asked_what_only_others_are(sex: str, asked: bool) -> None:
     pain = Case("p", (Finding("HP:0002027"),), sex=sex, age="P27Y")
-    first, rest = asked_first(pain, complaints_of(pain, alone))
+    first, rest, _ = asked_first(pain, complaints_of(pain, alone))
     assert (MISSED in {**first, **rest} or not any(MISSED in ids for ids in first)) and len(first) <= LONGEST
     assert all(stage in FIRST for stage in first.values())
     assert ("HP:0000141" in {**first, **rest}) is asked
@@ -112,3 +116,51 @@ def test_what_a_condition_of_risks_alone_does_not_list_is_as_usual() -> None:
     made = EvidenceOdds(["list", "risks"], [PAIN, PLACE], listed, whole=np.array([True, False]))
     assert made.odds((PAIN,), ())[1] == pytest.approx(0.0)
     assert made.odds((), (PAIN,))[1] == pytest.approx(0.0)
+
+
+def test_only_a_patient_of_a_whole_list_is_taken_for_one_of_it(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        ranker, scorer = graph.ranker, graph.ranker.scorers["evidences"]
+        assert isinstance(scorer, Evidences)
+        case = Case("p", (Finding("DDXPLUS:E_53", method="id"), Finding("DDXPLUS:E_91", Status.ABSENT, method="id")))
+        score = scorer.score(ranker.query(case)[0])[scorer.numbers]
+        whole = scorer.arrays["whole"][scorer.numbers]
+    assert (score[~whole] <= 0.5).all() and np.median(score[whole]) > 1
+
+
+# --- a consultation, as a clinician would hold it
+
+ECG, TROPONIN, HCG = "HP:0012251", "HP:0410173", "HP:6000485"
+
+
+@pytest.mark.parametrize(
+    ("words", "sex", "age", "tests"),
+    [
+        ("chest pain", "MALE", "P58Y", {ECG, TROPONIN}),
+        ("abdominal pain", "FEMALE", "P27Y", {HCG}),
+        ("胸痛", "MALE", "P58Y", {ECG, TROPONIN}),
+        ("abdominal pain", "MALE", "P27Y", set()),
+    ],
+)
+def test_everybody_with_a_complaint_gets_its_tests_once_history_has_narrowed(
+    default_graph: Path, words: str, sex: str, age: str, tests: set[str]
+) -> None:
+    with kgdx.open(default_graph) as graph:
+        talk, asked = graph.consult(Case("p", sex=sex, age=age, text=words)), list[str]()
+        while (question := talk.question) is not None:
+            asked += [question.term or ""]
+            assert len(question.options) <= OPTIONS
+            if question.term and has_chinese(words):
+                assert has_chinese(question.text)
+            talk.answer(False)
+    ways = [wordings()[id].way if id in wordings() else "" for id in asked]
+    early = [way for way in ways[: NARROWED - 1] if way in ("laboratory", "imaging")]
+    assert tests <= set(asked) and not early and (HCG in tests or HCG not in asked)
+    assert len(set(asked)) == len(asked) and not any(id and not wordings()[id].key for id in asked if id in wordings())
+
+
+def test_a_question_that_changes_nothing_likely_moves_nothing() -> None:
+    likelihood = np.array([[0.9, 0.5], [0.1, 0.5], [0.1, 0.5], [0.1, 0.5]])
+    assert _moves(np.array([0.5, 0.4, 0.05, 0.05]), np.arange(4), likelihood).tolist() == [True, False]
+    sure = np.array([[0.6], [0.5], [0.5], [0.6]])
+    assert _moves(np.array([0.9, 0.02, 0.02, 0.019]), np.arange(4), sure).tolist() == [False]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import small_graph
+from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import CORRECTED, Case, Finding, Status
 from kgdx.errors import CaseError
 from kgdx.graph.snapshot import Snapshot
@@ -156,3 +157,14 @@ def test_a_clause_whose_words_were_corrected_to_no_finding_says_nothing() -> Non
     wrong = Finding(SEIZURE, Status.UNKNOWN, text="Fits", method=CORRECTED)
     assert with_phrases(Case("p", text=text)).phrases == ("Big red toe", "Fits since May")
     assert with_phrases(Case("p", (wrong,), text=text)).phrases == ("Big red toe",)
+
+
+def test_a_term_that_an_evidence_implies_counts_by_the_evidence_alone(hearing: Ranker) -> None:
+    sneezing, implied = Finding("DDXPLUS:E_2"), Finding(FEVER, method=MAPPED, text="DDXPLUS:E_2")
+
+    def terms(*findings: Finding) -> list[str]:
+        return [hearing.names.term(row) for row in hearing.query(Case("p", findings))[0].observed.tolist()]
+
+    assert terms(sneezing, implied) == []
+    assert terms(implied) == [FEVER], "where the evidence is not known to the graph, the term stands for it"
+    assert terms(sneezing, implied, Finding(FEVER, text="fever")) == [FEVER], "it was said, too"

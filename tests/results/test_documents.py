@@ -10,15 +10,18 @@ from conftest import ROOT
 from kgdx import Diagnosis
 from kgdx.actions import Answer
 from kgdx.answer.sentences import check
+from kgdx.case import Finding, Status
 from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import UsageError
 from kgdx.render.pages import page
-from kgdx.results.cited import AnswerDocument
+from kgdx.results.cited import AnswerDocument, EvidenceItem
+from kgdx.results.consulted import percent
 from kgdx.results.document import Result, read
-from kgdx.results.ranked import DiagnosisDocument
+from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
+from kgdx.results.ranked import Candidate, CaseSummary, Contribution, DiagnosisDocument
 from kgdx.results.reference import markdown, schemas
 from kgdx.results.transcript import exchanges, log_rows
-from kgdx.results.view import listed
+from kgdx.results.view import argument, between, listed, of_the_person, stated, worded
 from render.terminal.examples import DIAGNOSIS
 
 LOG = (
@@ -173,3 +176,58 @@ def test_a_log_of_either_version_keeps_its_form_and_is_shown() -> None:
 def test_an_entry_of_a_log_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match=r"trace\.0\.name"):
         page({"schema": "kgdx.answer/1", "question": "q", "trace": [{"author": "a", "kind": "wish"}]})
+
+
+def test_what_the_person_adds_is_told_apart_from_the_patients_words() -> None:
+    parts = (
+        Contribution("gene_evidence", 9.0, text="its gene TTN is the candidate gene"),
+        Contribution("sex", 0.01, text="hardly counts"),
+        Contribution("phrase", 2.0, text="always thirsty", words="increased thirst"),
+    )
+    candidate = Candidate(1, "X:1", "X", (), 11.0, contributions=parts)
+    assert [each.name for each in of_the_person(candidate)] == ["its gene TTN is the candidate gene"]
+    assert [(each.text, each.words, each.score) for each in worded(candidate)] == [
+        ("always thirsty", "increased thirst", 2.0)
+    ]
+
+
+def test_a_finding_is_silent_where_nothing_speaks_for_it_and_no_words_stand_for_it() -> None:
+    told = [
+        Finding("HP:1", label="Thirst", text="always thirsty"),
+        Finding("HP:2", label="Rash"),
+        Finding("HP:3", Status.ABSENT, label="Fever"),
+        Finding("HP:4", Status.FAMILY, label="Migraine"),
+    ]
+    words = Contribution("phrase", 2.0, text="Always thirsty", words="increased thirst")
+    candidate = Candidate(1, "X:1", "X", (), 2.0, contributions=(words,))
+    document = DiagnosisDocument(case=CaseSummary("p", findings=tuple(told)), candidates=(candidate,))
+    assert argument(document, candidate).silent == ("Rash",)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0, "0%"), (0.0002, "<0.1%"), (0.0005, "0.1%"), (0.0123, "1.2%"), (0.0995, "10%"), (0.4567, "46%"), (1, "100%")],
+)
+def test_a_share_is_never_rounded_to_nothing(share: float, shown: str) -> None:
+    assert percent(share) == shown
+
+
+def test_only_a_relation_with_both_ends_is_stated_as_one() -> None:
+    drug, gout = PathNode("D", "Drug", "Colchicine"), PathNode("G", "Disease", "Gout")
+    relation = EvidenceItem("E1", "relation", "words", subject=gout, relation="INDICATION", objects=(drug,))
+    assert stated(relation)[::2] == ("Colchicine", "Gout"), "a drug is named first"
+    for other in (replace(relation, kind="row"), replace(relation, subject=None), replace(relation, objects=())):
+        assert stated(other) == ("words", "", "")
+
+
+def test_how_a_finding_and_an_annotated_term_are_related_is_said_by_the_steps_between() -> None:
+    steps = [PathNode(id, "Phenotype", id) for id in ("fit", "epilepsy", "nerves", "tremor", "shaking")]
+    up, down = PathRelation("IS_A"), PathRelation("IS_A", reversed=True)
+
+    def told(*relations: PathRelation) -> str:
+        return between(EvidencePath(tuple(steps[: len(relations) + 1]), relations, "supports", "fit"))
+
+    assert told(PathRelation("OBSERVED")) == ""
+    assert told(up, up) == "annotated as nerves, which includes it"
+    assert told(down, down) == "annotated as nerves, a kind of it"
+    assert told(up, up, down, down) == "annotated as shaking; both are kinds of nerves"

@@ -116,9 +116,6 @@ class Respond(Action):
         return Answered(graph.tool(name, given, make, lambda made: len(made.sentences)))
 
 
-# The action that gathers publications: those that the graph's own relations carry, and on request PubMed's.
-
-
 MAX_CITATIONS = 50
 """Most publications of an episode."""
 

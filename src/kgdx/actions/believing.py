@@ -13,13 +13,13 @@ from kgdx.episode.wish import Action
 from kgdx.rank.proposing import OPTIONS, Question
 from kgdx.rank.selectors import DEFAULT
 
-LEADERS = 200
+LEADERS = 50
 """Candidates that beliefs are about."""
 
 SHOWN = 5
 """Leaders that a log names, for its readers and to see whether an answer changed which diseases lead."""
 
-QUESTIONS = 48
+QUESTIONS = 24
 """Questions that are proposed at once: most answers are "unknown", and leave them fresh."""
 
 

@@ -1,4 +1,4 @@
-"""The action that says in words what diseases are, and which MeSH heading each of them has."""
+"""Actions that say in words: what diseases are, what sources say of them, and what was found in another language."""
 
 from __future__ import annotations
 
@@ -178,9 +178,6 @@ def _line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-# The action that finds the sentences that say what was asked for, in what sources say of diseases in words.
-
-
 def _known(about: str) -> str:
     if about not in TEXTS:
         raise ValueError(f"one of {', '.join(TEXTS)}")
@@ -252,9 +249,6 @@ class GetDefinition(Action):
         told = ({"text": row["definition"], "kind": "definition", "source": "hp"} for row in made.rows)
         about = {"disease": found[0].ids[0], "disease_name": found[0].names[0], "about": "definition"}
         return replace(made, rows=tuple({**about, **row} for row in told if row["text"]))
-
-
-# The action that says what was found in the language of the answer.
 
 
 MAX_NAMED = 400

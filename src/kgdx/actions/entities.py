@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 from pydantic import AfterValidator, Field, StringConstraints
 
 from kgdx.errors import UsageError
-from kgdx.results.cited import Resolved
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.episode.operations import Operations
+    from kgdx.results.cited import Resolved
     from kgdx.terms.names.name_decision import Mention, NameDecision, NameEntry
 
 MOST = 50
@@ -77,6 +77,8 @@ def understood(decision: NameDecision) -> Resolved:
         >>> understood(NameDecision("x", ("Drug",), (), "no drug is called so")).ids
         ()
     """
+    from kgdx.results.cited import Resolved
+
     return Resolved(
         given=decision.given,
         kinds=decision.kinds,
@@ -98,6 +100,7 @@ def ids_of(resolved: Sequence[Resolved]) -> list[str]:
     """Return the ids that names stand for, each once, at most :data:`MOST_IDS`: of every name its best first.
 
     Example:
+        >>> from kgdx.results.cited import Resolved
         >>> ids_of([Resolved("a", ids=("1", "2")), Resolved("b", ids=("3", "1"))])
         ['1', '3', '2']
     """
@@ -110,6 +113,7 @@ def distinct(resolved: Sequence[Resolved]) -> list[Resolved]:
     """Return the names that stand for different entries: of those that mean the same, the first.
 
     Example:
+        >>> from kgdx.results.cited import Resolved
         >>> [each.given for each in distinct([Resolved("高血压", ids=("D:1",)), Resolved("血压高", ids=("D:1",))])]
         ['高血压']
     """
@@ -125,6 +129,7 @@ def given_rows(resolved: Sequence[Resolved]) -> list[dict[str, Any]]:
     An entry that two names stand for counts for both, unless it is called by one of them.
 
     Example:
+        >>> from kgdx.results.cited import Resolved
         >>> given_rows([Resolved("fever", ids=("S:1", "S:2")), Resolved("cough", ids=("S:3",))])
         [{'given': '1', 'id': 'S:1'}, {'given': '2', 'id': 'S:3'}, {'given': '1', 'id': 'S:2'}]
     """

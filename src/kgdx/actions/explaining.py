@@ -1,4 +1,4 @@
-"""The action that finds, for the best candidates, the paths in the graph that speak for and against them."""
+"""The action that finds, for the best candidates, the paths that speak for and against them, the nearest ones first."""
 
 from __future__ import annotations
 
@@ -219,9 +219,6 @@ def _shared(
             named = sorted(member for member, candidate in members.items() if candidate in diseases)
             rows += graph.query("evidence_shared", diseases=named, findings=findings, matched=matched, via=via)
     return [row for row in rows if (members[row["disease"]], row["finding"], row["via"], row["phenotype"]) in wanted]
-
-
-# Rows of the evidence templates made into evidence paths, the nearest ones for each finding.
 
 
 def share(row: Mapping[str, Any]) -> float | None:

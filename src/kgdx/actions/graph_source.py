@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import weakref
@@ -120,10 +121,13 @@ class FolderSource:
         return store
 
     def snapshot(self, store: Callable[[], Store], tell: Tell) -> Snapshot:
-        """Open the snapshot that the build made."""
+        """Open the snapshot that the build made, which has to be of the graph that it reports."""
         from kgdx.graph.snapshot import Snapshot
 
-        return Snapshot.open(self._current().snapshot, tell=tell)
+        build, reported = self._current(), None
+        with suppress(OSError, ValueError, AttributeError):
+            reported = json.loads(build.report.read_bytes()).get("fingerprint")
+        return Snapshot.open(build.snapshot, reported, tell=tell)
 
     @contextmanager
     def writing(self) -> Iterator[Store]:

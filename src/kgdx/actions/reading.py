@@ -88,9 +88,6 @@ class _Later:
         return self._reader.resolve(term)
 
 
-# The action that reads the question: which entities of the graph it names.
-
-
 class Recognise(Action):
     """Find the entities of the graph that the question names.
 
@@ -132,9 +129,6 @@ class Understand(Action):
         return Understood(
             graph.tool("names", given, lambda: tuple(understood(index.resolve(name)) for name in self.names), len)
         )
-
-
-# The action that ranks diseases for the case, on the snapshot.
 
 
 MAX_TOP = 100_000

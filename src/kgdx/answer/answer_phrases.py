@@ -59,6 +59,7 @@ class SentencePatterns:
         urgency: Whether somebody has to be seen at once.
         unused: Words of the question that nothing was made of.
         without: Findings by which diseases were left out.
+        foreign: Names that the graph has in another language alone.
     """
 
     language: str
@@ -103,6 +104,7 @@ class SentencePatterns:
     urgency: str
     unused: str
     without: str
+    foreign: str
 
     def list(self, names: Sequence[str], most: int) -> str:
         """Return names as a list within a sentence; of more than ``most``, how many are left is said.
@@ -214,6 +216,7 @@ ENGLISH = SentencePatterns(
     "suddenly, or with trouble breathing, chest pain, fainting, confusion, weakness of one side, or heavy bleeding.",
     unused="Nothing was made of “{words}”.",
     without="Diseases recorded with {list} were left out; what is not recorded is not excluded.",
+    foreign="Some names are in Chinese: this graph has no English ones for them.",
 )
 
 CHINESE = SentencePatterns(
@@ -278,6 +281,7 @@ CHINESE = SentencePatterns(
     urgency="是否紧急不能由图谱判断。如症状严重或突然出现，或有呼吸困难、胸痛、晕厥、意识不清、一侧无力或大出血，请立即拨打急救电话。",
     unused="未使用“{words}”。",
     without="已略去记载有{list}的疾病；未见记载不等于没有。",
+    foreign="部分名称为英文：图谱中没有其中文名。",
 )
 
 

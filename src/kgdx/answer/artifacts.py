@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.episode.state import Artifact, Reads, State, digest_of
-from kgdx.graph.protocol import Row
-from kgdx.results.cited import Citation, CitedText, Description, Resolved
-from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.ranked import MoveReason, Reranking
+from kgdx.results.ranked import Reranking
 
 if TYPE_CHECKING:
+    from kgdx.graph.protocol import Row
     from kgdx.rank import Candidate, Ranking
+    from kgdx.results.cited import Citation, CitedText, Description, Resolved
+    from kgdx.results.evidence_paths import EvidencePath
+    from kgdx.results.ranked import MoveReason
     from kgdx.terms.names.name_decision import Mention
 
 
@@ -301,6 +302,8 @@ class Cited(Artifact):
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Cited:
         """Read the citations back."""
+        from kgdx.results.cited import Citation
+
         plain: Iterator[dict[str, Any]] = (
             {key: tuple(value) if isinstance(value, list) else value for key, value in each.items()}
             for each in data["citations"]

@@ -27,6 +27,7 @@ from kgdx.results.ranked import (
     Judgement,
     Reranking,
     RolloutPart,
+    named_support,
 )
 from kgdx.results.view import supporting
 from kgdx.results.words_read import ReadFinding, unread_texts
@@ -251,8 +252,8 @@ class Diagnosis:
         name = supporting(self.case.findings)
         return tuple(
             (each if words else _without_unread(each))
-            if each.id in self.evidence or not each.contributions
-            else replace(each, contributions=(), support=name(each))
+            if each.id in self.evidence
+            else replace(each, contributions=(), support=named_support(each, name) or each.support)
             for each in self.candidates
         )
 

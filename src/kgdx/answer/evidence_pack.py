@@ -280,9 +280,6 @@ def _empty(found: Retrieved, names: Mapping[str, str]) -> Nothing:
     return Nothing(found.action or found.template, found.template, tuple(dict.fromkeys(given)))
 
 
-# What an evidence pack holds: items with ids that an answer can cite, as values and as lines of a prompt.
-
-
 Kind = ItemKind
 
 PROMPT_CHARS = 24_000

@@ -13,9 +13,11 @@ from functools import cached_property
 from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
-from kgdx.answer.term_tables import in_english, wanted, weights
+from kgdx.answer.term_tables import in_chinese, in_english, wanted, weights
 from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
+from kgdx.case.ddxplus_release import is_detail
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
+from kgdx.results.evidence_paths import PathNode
 
 ROOM = 380
 """Characters in which the answer has to be said: what is asked for stands in them."""
@@ -68,6 +70,7 @@ class _Writer:
     def __init__(self, pack: EvidencePack, asked: Asked, words: SentencePatterns) -> None:
         self.pack, self.asked, self.words = pack, asked, words
         self._treatments: list[EvidenceItem] = []
+        self._foreign = False
 
     @cached_property
     def subjects(self) -> list[_Subject]:
@@ -95,6 +98,8 @@ class _Writer:
             yield self.words.without.format(list=self.words.list([clean(each) for each in self.asked.without], 5)), ()
         if self.asked.unused:
             yield self.words.unused.format(words=clean(self.asked.unused)), ()
+        if self._foreign:
+            yield self.words.foreign, ()
 
     def _answered(self) -> Iterator[_Said]:
         yield from self._taken()
@@ -142,6 +147,7 @@ class _Writer:
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
+        stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
         passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
         listed = [each for each in passages if each.relation in _LISTS]
         quoted = [each for each in passages if each not in listed]
@@ -166,6 +172,11 @@ class _Writer:
             return
         beside = (stated or listed) and want is not Want.DESCRIPTION
         yield from self._quotes(native if beside else quoted, room)
+
+    def _empty(self, subject: _Subject, node: PathNode) -> bool:
+        """Whether an object is a detail of a questionnaire, or the disease itself under its name."""
+        named = {node.name.casefold(), clean(self._in_language(node.id, node.name, original=False)).casefold()}
+        return is_detail(node.id) or (node.label != "Gene" and subject.label.casefold() in named)
 
     def _stating(self, want: Want) -> Sequence[str]:
         if want is Want.DESCRIPTION and Want.SYMPTOM in self.asked.wants:
@@ -348,6 +359,8 @@ class _Writer:
             if shown and size > room:
                 break
             shown.append(each)
+        foreign = (each.bare for each in shown if language_of(each.bare) != self.words.language)
+        self._foreign |= any(not name.isupper() for name in foreign)
         cites = tuple(dict.fromkeys(id for each in shown for id in each.cites))
         space = "" if self.words.language == "zh" else " "
         if len(shown) <= _MARKS_ALONE:
@@ -394,7 +407,8 @@ class _Writer:
         language = self.words.language
         if language_of(name) == language:
             return name
-        other = self.pack.called.get(id, {}).get(language) or (in_english(name) if language == "en" else None)
+        known = in_english(name) if language == "en" else in_chinese(id, name)
+        other = self.pack.called.get(id, {}).get(language) or known
         if not other or not original:
             return other or name
         return f"{other} ({name})" if language == "en" else f"{other}（{name}）"

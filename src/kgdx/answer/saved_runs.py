@@ -192,9 +192,6 @@ def _finding(finding: Finding, *, text: bool) -> dict[str, Any]:
     }
 
 
-# Bringing a saved run from one store of a graph to another: its case, findings, candidates and record.
-
-
 _STATED = ("id", "onset", "span_start", "span_end", "matched", "method", "score", "text")
 
 

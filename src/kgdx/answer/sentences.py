@@ -168,9 +168,6 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-# The check of an answer's citations: a mark, a PMID or a DOI that no evidence carries is taken out and counted.
-
-
 MAX_CHARS = 20_000
 """Characters of an answer at most; what is longer is cut there."""
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.terms.everyday import lay_wordings
 from kgdx.terms.normalise import read_table
 
 _SUBSTANCE = 3
@@ -52,6 +54,27 @@ def chinese_of(name: str) -> tuple[str, ...]:
         ('二甲双胍',)
     """
     return tuple(term for term, english in _terms().items() if english.casefold() == name.casefold())
+
+
+def in_chinese(id: str, name: str) -> str | None:
+    """What a finding, a question of DDXPlus, a department, a treatment or a test is in Chinese, where it is known.
+
+    Example:
+        >>> in_chinese("HP:0001945", "Fever"), in_chinese("", "Autosomal dominant inheritance")
+        ('发烧', '常染色体显性遗传')
+    """
+    asked = evidence_words().get(id.removeprefix(PREFIX)) if id.startswith(PREFIX) else None
+    return _spoken().get(id) or (asked.name_zh if asked else None) or _named().get(name.casefold())
+
+
+@cache
+def _spoken() -> Mapping[str, str]:
+    return {id: phrase for phrase, id in reversed(list(lay_wordings()))}
+
+
+@cache
+def _named() -> Mapping[str, str]:
+    return {english.casefold(): term for term, english in reversed(list(_terms().items()))}
 
 
 @cache

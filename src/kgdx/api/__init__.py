@@ -27,10 +27,8 @@ if TYPE_CHECKING:
         retry,
         update,
     )
-    from kgdx.api.concluding import diagnosis_of
-    from kgdx.api.exporting import export
-    from kgdx.api.open_graph import CaseLike, Graph
-    from kgdx.api.opening import misfits, open, save, verify
+    from kgdx.api.open_graph import CaseLike, Graph, diagnosis_of
+    from kgdx.api.opening import export, misfits, open, save, verify
 
 __all__ = [
     "Browsed",
@@ -62,9 +60,7 @@ __getattr__ = names_of(
     {
         "api.browsing": "Browsed browse browser_place",
         "api.building": "build decide diff ensure_default_graph freshness pull push readers remove retry update",
-        "api.concluding": "diagnosis_of",
-        "api.exporting": "export",
-        "api.open_graph": "CaseLike Graph",
-        "api.opening": "misfits open save verify",
+        "api.open_graph": "CaseLike Graph diagnosis_of",
+        "api.opening": "export misfits open save verify",
     },
 )

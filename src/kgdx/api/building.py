@@ -416,11 +416,11 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.ingest.extraction.annotate import step as texts
     from kgdx.ingest.pipeline.derive import Derive
     from kgdx.rank.case_bank import compile_if_annotated
-    from kgdx.schema.model import MATCHES
+    from kgdx.schema.model import ANNOTATIONS, MATCHES
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 
-    reads = ("Disease", "Phenotype", "IS_A", "HAS_PHENOTYPE", "ASSOCIATED_GENE", *MATCHES.values())
+    reads = ("Disease", "Phenotype", "IS_A", *ANNOTATIONS, "ASSOCIATED_GENE", *MATCHES.values())
     equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
     decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
     joined = Derive(

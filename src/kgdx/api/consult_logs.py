@@ -43,10 +43,6 @@ def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
 
     Raises:
         UsageError: No such policy, or a setting that it does not have or take.
-
-    Example:
-        >>> asking_policy(None, {"questions": 5}).narrow
-        8
     """
     chosen = name or next(each for each in POLICIES.builtin if POLICIES.get(each).capabilities.asks)
     return make_policy(chosen, settings, **{key: each for key, each in FOR_PEOPLE.items() if key not in settings})
@@ -62,15 +58,7 @@ def asking(policy: Policy) -> Policy:
 
 
 def begun(graph: GraphContext, world: World, policy: Policy, case: Case, seed: int) -> Episode:
-    """Return a new consultation's episode until it first waits.
-
-    Args:
-        graph: The graph.
-        world: What the episode acts on.
-        policy: Who chooses the questions.
-        case: What is known of the patient.
-        seed: Of all random choices.
-    """
+    """Return a new consultation's episode until it first waits."""
     start = begin(case, policy, seed=seed, limits=PATIENCE, fingerprint=graph.fingerprint)
     return run_episode(world, start, policy)
 
@@ -85,10 +73,7 @@ def verified(graph: GraphContext, world: World, policy: Policy, log: Sequence[Se
     Nothing of the log is believed but the patient, the settings and the answers: all else is done again, and compared.
 
     Args:
-        graph: The graph.
         world: What the episode acts on; without models.
-        policy: That of the log.
-        log: A log, or the beginning of one.
     """
     given = resume(World(), log[:1])
     episode = begun(graph, world, policy, given.case, given.seed)

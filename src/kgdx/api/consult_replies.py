@@ -20,12 +20,6 @@ def reply_to(graph: GraphContext, asked: AskPatient, words: str, names: Sequence
     """Return what words answer to a question.
 
     Whatever they are, they are kept, and read like a note: an instruction in them is a text without findings.
-
-    Args:
-        graph: Reads the words.
-        asked: The question.
-        words: The answer.
-        names: Names of the question's options, as they were shown.
     """
     said = read_reply(words)
     if asked.term is None:

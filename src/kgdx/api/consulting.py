@@ -13,7 +13,7 @@ from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.api.consult_logs import finished
 from kgdx.api.consult_replies import reply_to
 from kgdx.case import Finding, Status
-from kgdx.case.ddxplus_release import PREFIX, evidence_words
+from kgdx.case.ddxplus_release import PREFIX, evidence_words, evidences
 from kgdx.case.patient import valid
 from kgdx.case.phenopacket import case_to_phenopacket
 from kgdx.episode.loop import Episode, answered
@@ -363,8 +363,12 @@ class Consultation:
         )
 
     def _worded(self, asked: AskPatient) -> str:
-        words = None if asked.which or asked.order else wordings().get(asked.term or "")
-        return "" if words is None else words.zh if self.language == "zh" else words.en
+        if asked.which or asked.order or asked.term is None:
+            return ""
+        if (words := wordings().get(asked.term)) is not None:
+            return words.zh if self.language == "zh" else words.en
+        released = evidences().get(asked.term.removeprefix(PREFIX)) if self.language == "en" else None
+        return "" if released is None else released.question
 
     def _name(self, term: str, label: str) -> str:
         words = evidence_words().get(term.removeprefix(PREFIX)) if term.startswith(PREFIX) else None

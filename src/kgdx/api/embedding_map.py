@@ -42,12 +42,9 @@ def embedding_map(
     """Return a map of the nodes of one kind, as :func:`kgdx.render.pages.map_page.map_page` shows it.
 
     Args:
-        graph: The open graph.
         kind: Such as ``disease`` or ``phenotype``.
         by: What makes the groups: ``links``, nodes that are near to each other, named by what they are linked to; or
             ``source``.
-        embeddings: Their name.
-        phrases: A patient's symptoms in words, who is shown among the nodes nearest to them.
         encoder: What encodes phrases; the one that the embeddings were made with.
 
     Returns:
@@ -94,7 +91,6 @@ def neighbours_of(vectors: Floats, among: Floats, count: int) -> tuple[Ints, Flo
     Args:
         vectors: Of length 1; shape (n, d).
         among: Of length 1; shape (m, d).
-        count: How many at most.
     """
     count = min(count, len(among))
     places, cosines = [], []
@@ -116,7 +112,6 @@ def laid_out(vectors: Floats, near: Ints, seed: int = 0) -> Ints:
     Args:
         vectors: Shape (n, d).
         near: Nearest rows of each; shape (n, k).
-        seed: Of the rows drawn by chance.
     """
     centred = vectors - vectors.mean(axis=0)
     _, _, axes = np.linalg.svd(centred.T @ centred)

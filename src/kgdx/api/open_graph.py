@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, get_type_hints
 
 from kgdx.actions.explaining import MAX_EXPLAINED
 from kgdx.actions.graph_context import GraphContext
 from kgdx.actions.reading import MAX_TOP
-from kgdx.answer.artifacts import evidence_of, ranking_of
+from kgdx.answer.artifacts import Declared, DiseasesNamed, Reranked, candidates_of, evidence_of, ranking_of
 from kgdx.answer.diagnosis import Diagnosis
-from kgdx.api.concluding import diagnosis_of
-from kgdx.api.questions import Asking, able, provenance, within, world_of
+from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
 from kgdx.api.questions import ask as answer_question
 from kgdx.case import (
     About,
     Case,
+    Issue,
     case_from_document,
     case_from_terms,
     case_from_text,
@@ -25,7 +27,7 @@ from kgdx.case import (
     one_case,
     with_person,
 )
-from kgdx.episode.loop import Episode, Watch, begin
+from kgdx.episode.loop import Episode, Watch, begin, kgdx_version
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
 from kgdx.episode.resume import Replayed, policy_of, resume
@@ -34,10 +36,13 @@ from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
 from kgdx.errors import CaseError, UsageError
+from kgdx.results.ranked import Candidate, MoveReason, Reranking
+from kgdx.terms.names.name_decision import KINDS, NameEntry
 
 if TYPE_CHECKING:
     import polars
 
+    from kgdx.actions.graph_context import GraphContext
     from kgdx.answer.cited_answer import Answer
     from kgdx.api.consult_logs import Transcript
     from kgdx.api.consulting import Consultation, Keep
@@ -342,7 +347,7 @@ class Graph(GraphContext):
         Raises:
             UsageError: The text is empty, or there is no such kind.
         """
-        from kgdx.api.searching import search
+        from kgdx.api.open_graph import search
 
         return search(self, text, kinds, limit)
 
@@ -375,7 +380,7 @@ class Graph(GraphContext):
         Raises:
             UsageError: None of the ranked diseases is called so, or several are.
         """
-        from kgdx.api.searching import ranked_disease
+        from kgdx.api.open_graph import ranked_disease
 
         return ranked_disease(self, name)
 
@@ -459,3 +464,123 @@ class Graph(GraphContext):
             return diagnosis_of(episode, fingerprint=self.fingerprint)
         fingerprint, sources = provenance(self)
         return replace(diagnosis_of(episode, fingerprint=fingerprint), sources=sources)
+
+
+def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
+    """Return what an episode found.
+
+    Example:
+        >>> from kgdx.case import Case
+        >>> from kgdx.episode.state import State
+        >>> diagnosis_of(Episode(State(Case("p")), "fixed", "steps"), fingerprint="f").reason
+        'steps'
+    """
+    state = episode.state
+    ranking, declared = ranking_of(state), state.last(Declared)
+    issues = list(state.case.issues)
+    if ranking is not None:
+        about_graph = [issue for issue in ranking.issues if issue.where == "graph"]
+        issues = [*about_graph, *issues, *(issue for issue in ranking.issues if issue.where != "graph")]
+    if episode.error is not None:
+        issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
+    reranked = state.last(Reranked)
+    spoke = ("planner",) if reranked is not None else ("model", "planner", "thought", "search")
+    issues += [issue for issue in faults(state) if issue.where in spoke]
+    issues += () if reranked is None else order_issues(reranked.told)
+    candidates = candidates_of(state)
+    if declared is not None and declared.diseases:
+        order = {id: place for place, id in enumerate(declared.diseases)}
+        known = [each for each in candidates if each.id in order]
+        named = state.last(DiseasesNamed)
+        reasons = named.reasons if named is not None else {} if reranked is None else reranked.reasons
+        candidates = replaced_in(sorted(known, key=lambda each: order[each.id]), reasons)
+        for id in declared.diseases[:MAX_EXPLAINED]:
+            if all(each.id != id for each in candidates):
+                issues.append(Issue("warning", id, "it was declared and is not among the candidates", "left out"))
+    return Diagnosis(
+        case=state.case,
+        candidates=candidates,
+        evidence=evidence_of(state),
+        trace=state.log,
+        issues=tuple(dict.fromkeys(issues)),
+        reason=episode.reason,
+        policy=episode.policy,
+        fingerprint=fingerprint,
+        version=kgdx_version(),
+        n_candidates=0 if ranking is None else ranking.n_candidates,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        reranking=None if reranked is None else reranked.told,
+        judgement=None if ranking is None else ranking.judgement,
+    )
+
+
+def replaced_in(order: Iterable[Candidate], reasons: Mapping[str, MoveReason]) -> tuple[Candidate, ...]:
+    """Return candidates numbered in a declared order, each with the number that it was retrieved with."""
+    return tuple(
+        replace(
+            each,
+            rank=place,
+            family_rank=None if each.family_rank is None else place,
+            retrieved_rank=each.place,
+            reason=reasons.get(each.id),
+        )
+        for place, each in enumerate(order, 1)
+    )
+
+
+def order_issues(told: Reranking) -> Iterator[Issue]:
+    """Yield what a reader has to know of a model's order: one line at most.
+
+    Example:
+        >>> [each.message for each in order_issues(Reranking("m", asked=1, failed=1, fault="it holds no order"))]
+        ['the model m gave no order of the candidates: it holds no order']
+    """
+    who, remedy = f"the model {told.model}".strip(), "the order of retrieval stands"
+    if told.stands:
+        yield Issue("warning", "rerank", f"{who} gave no order of the candidates: {told.fault}", remedy)
+    elif told.failed:
+        failed = f"{who} gave no order in {told.failed} of {told.asked} requests: {told.fault}"
+        yield Issue("warning", "rerank", failed, f"{remedy} there")
+
+
+MOST = 1000
+"""Most entries of a search."""
+
+
+def search(graph: GraphContext, text: str, kinds: Sequence[str], limit: int) -> polars.DataFrame:
+    """Return what a name means, then what is called by names that begin with it, hold it, or come near."""
+    import polars
+
+    if not text.strip():
+        raise UsageError("there is nothing to search for", hint="give a name, the beginning of one, or an id")
+    if strange := [kind for kind in kinds if kind not in KINDS]:
+        raise UsageError(f"{strange[0]!r} has no names to search", hint=f"kinds are {', '.join(KINDS)}")
+    if not 1 <= limit <= MOST:
+        raise UsageError(f"limit is {limit}", hint=f"ask for 1 to {MOST:,} entries")
+    wanted = tuple(kinds) or KINDS
+    decided = graph.names.resolve(text, wanted)
+    found: dict[tuple[str, str], NameEntry] = {}
+    for entry in chain(decided.entries, graph.names.complete(text, wanted, limit), decided.candidates):
+        found.setdefault((entry.kind, entry.id), entry)
+    columns = [name for name in get_type_hints(NameEntry) if name != "via"]
+    rows = [[getattr(entry, name) for name in columns] for entry in list(found.values())[:limit]]
+    types = [polars.Float64 if name == "score" else polars.String for name in columns]
+    return polars.DataFrame(rows, schema=dict(zip(columns, types, strict=True)), orient="row")
+
+
+def ranked_disease(graph: GraphContext, name: str) -> str:
+    """Return the id of the ranked disease that an id or a name stands for."""
+    ranker = graph.ranker
+    if ranker.number_of(name) >= 0:
+        return name
+    decided = graph.names.resolve(name, ("Disease",))
+    numbers = {entry.id: ranker.number_of(entry.id) for entry in decided.entries}
+    ranked = {number: id for id, number in reversed(numbers.items()) if number >= 0}
+    if len(ranked) == 1:
+        return next(iter(ranked.values()))
+    if ranked:
+        listed = ", ".join(f"{ranker.names.candidate(number).name} ({id})" for number, id in reversed(ranked.items()))
+        raise UsageError(f"{name[:60]!r} may mean several diseases", hint=f"give the id of one: {listed}")
+    near = [f"{each.name} ({each.id})" for each in decided.candidates if ranker.number_of(each.id) >= 0][:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else "find its name or id with `kgdx search NAME`"
+    raise UsageError(f"{name[:60]!r} is not among the ranked diseases", hint=hint)

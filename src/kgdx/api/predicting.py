@@ -43,7 +43,6 @@ class Learned:
     """A graph's embeddings with the names of its nodes.
 
     Args:
-        graph: The open graph.
         name: Name of the embeddings; those that there are when ``None``, if there is one set alone.
     """
 
@@ -70,7 +69,6 @@ class Learned:
 
         Args:
             text: Such as ``OMIM:154700``, ``influenza`` or ``disease:influenza``.
-            kinds: Kinds that it can be of.
         """
         first, colon, rest = text.partition(":")
         if colon and first.lower() in CLASSES and first.islower():

@@ -19,7 +19,6 @@ from kgdx.episode.segment import Author, Kind, error_of
 from kgdx.episode.state import Limits, State
 from kgdx.episode.world import World
 from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
-from kgdx.results.cited import ChosenOption, CitedText
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -304,6 +303,7 @@ def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answe
     """
     from kgdx.answer.cited_answer import Answer
     from kgdx.answer.evidence_pack import pack
+    from kgdx.results.cited import ChosenOption, CitedText
 
     state = episode.state
     ranking, chosen = ranking_of(state), state.get(OptionChosen)

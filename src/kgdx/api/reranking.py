@@ -56,12 +56,7 @@ class Estimate:
     what: str = "patients"
 
     def __str__(self) -> str:
-        """Return it as one line.
-
-        Example:
-            >>> str(Estimate(2, 2, 6_000, 1_000, 0.0))
-            'about 2 requests for 2 patients: 6,000 tokens to read, 1,000 to write (no prices are set)'
-        """
+        """Return it as one line."""
         money = f"at a cost of {self.cost:.2f}" if self.cost else "(no prices are set)"
         tokens = f"{self.prompt_tokens:,} tokens to read, {self.completion_tokens:,} to write"
         return f"about {self.calls:,} requests for {self.patients:,} {self.what}: {tokens} {money}"
@@ -71,13 +66,8 @@ class PatientsAsked:
     """Diagnoses patients by a policy that asks a model, many at the same time and within one budget.
 
     Args:
-        graph: The open graph.
-        model: A language model, or the name of one at the endpoint that is set.
-        policy: Who chooses the steps.
         budget: What all patients together may cost: calls, tokens, cost, seconds. A model that is handed over ready
             has its own.
-        concurrency: Patients under way at the same time.
-        seed: Of the random orders.
     """
 
     def __init__(
@@ -168,12 +158,7 @@ class Reranker(PatientsAsked):
         return Ranking(candidates, ranker.model.columns.size)
 
     def estimate(self, cases: Iterable[Case], patients: int) -> Estimate:
-        """Return what so many patients will take, from the requests of the first :data:`SAMPLE`; nothing is sent.
-
-        Args:
-            cases: Some of the patients at least.
-            patients: How many there are.
-        """
+        """Return what so many patients will take, from the requests of the first :data:`SAMPLE`; nothing is sent."""
         calls = read = written = seen = 0
         for case in islice(cases, SAMPLE):
             seen += 1

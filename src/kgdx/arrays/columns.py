@@ -52,13 +52,7 @@ def _kind(type: Any) -> str:
 
 
 class Column(Sequence[Any]):
-    """The values of one column, read where they are asked for: numbers, texts, or lists of texts.
-
-    Args:
-        raw: The bytes of the file.
-        rows: Their number.
-        place: What :func:`places` says of it.
-    """
+    """The values of one column, read where they are asked for: numbers, texts, or lists of texts."""
 
     def __init__(self, raw: Ints, rows: int, place: Sequence[Any]) -> None:
         kind, nulls, buffers = place

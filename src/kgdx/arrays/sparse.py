@@ -49,29 +49,16 @@ class Sparse:
     values: Floats
 
     def row(self, number: int) -> tuple[Ints, Floats]:
-        """Return the columns and the values of one row.
-
-        Example:
-            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.array([0.5, 0.25])).row(1)[0].tolist()
-            [1, 4]
-        """
+        """Return the columns and the values of one row."""
         begin, end = self.start[number], self.start[number + 1]
         return self.index[begin:end], self.values[begin:end]
 
     def columns(self, number: int) -> Ints:
-        """Return the columns of one row.
-
-        Example:
-            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.zeros(2)).columns(1).tolist()
-            [1, 4]
-        """
+        """Return the columns of one row."""
         return self.index[self.start[number] : self.start[number + 1]]
 
     def fits(self, columns: int) -> bool:
         """Whether all rows and columns are within bounds, as in a file that nothing has damaged.
-
-        Args:
-            columns: Its number of columns.
 
         Example:
             >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.zeros(2)).fits(5)
@@ -100,15 +87,7 @@ class Sparse:
         return found
 
     def array(self, columns: int) -> Any:
-        """Return the matrix as a SciPy array, which shares this one's memory.
-
-        Args:
-            columns: Its number of columns.
-
-        Example:
-            >>> Sparse(np.array([0, 0, 2]), np.array([1, 4]), np.array([0.5, 0.25])).array(5).sum(axis=1).tolist()
-            [0.0, 0.75]
-        """
+        """Return the matrix as a SciPy array, which shares this one's memory."""
         from scipy import sparse
 
         return sparse.csr_array((self.values, self.index, self.start), shape=(len(self.start) - 1, columns))
@@ -151,8 +130,6 @@ def ancestors(child: Ints, parent: Ints, n: int, root: int) -> Sparse:
     Args:
         child: Lower end of each is_a edge; shape (edges,).
         parent: Upper end; shape (edges,).
-        n: Number of terms.
-        root: The subtree's top term.
 
     Example:
         >>> up = ancestors(np.array([1, 2]), np.array([0, 1]), n=4, root=0)
@@ -176,13 +153,7 @@ def ancestors(child: Ints, parent: Ints, n: int, root: int) -> Sparse:
 
 
 def transposed(matrix: Sparse, columns: int) -> Sparse:
-    """Return the transpose; of ancestors: each term's descendants, the term itself included.
-
-    Example:
-        >>> up = ancestors(np.array([1, 2]), np.array([0, 1]), n=3, root=0)
-        >>> transposed(up, 3).columns(1).tolist()
-        [1, 2]
-    """
+    """Return the transpose; of ancestors: each term's descendants, the term itself included."""
     rows = np.repeat(np.arange(len(matrix.start) - 1, dtype=np.int32), np.diff(matrix.start))
     return compressed(matrix.index, rows, matrix.values, columns)
 

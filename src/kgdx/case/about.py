@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypedDict
 
-from kgdx.case.gene_files import read_genes
 from kgdx.case.patient import SETTINGS, SEXES, Case, Issue
 from kgdx.case.person import (
     SEX_WORDS,
@@ -97,6 +96,8 @@ def _sex(said: str) -> str:
 
 def _genes(given: Sequence[str] | Path | None) -> GeneEvidence | None:
     if isinstance(given, Path):
+        from kgdx.case.gene_files import read_genes
+
         return read_genes(given)
     listed = (given,) if isinstance(given, str) else given or ()
     named = [name.strip() for name in listed if name.strip()]

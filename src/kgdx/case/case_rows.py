@@ -220,9 +220,6 @@ def _flag(value: Any, where: str, issues: list[Issue]) -> bool:
     return TRUTH.get(said, True)
 
 
-# Delimited tables with a header line (comma, tab or semicolon), split row by row: a bad row is named and set apart.
-
-
 MAX_CELL = 10_000_000
 """Most characters of one row."""
 MAX_LINES = 200

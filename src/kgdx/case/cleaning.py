@@ -200,9 +200,6 @@ def _settled(findings: list[Finding], ancestry: Ancestry, found: list[Issue]) ->
     return kept
 
 
-# Cases from free text and from given terms.
-
-
 MAX_CHARACTERS = 1_000_000
 """Longest text taken as one case; about 400 pages."""
 

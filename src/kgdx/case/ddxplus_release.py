@@ -140,6 +140,18 @@ def evidence_of(identifier: str) -> str:
     return identifier.partition(VALUE)[0]
 
 
+def is_detail(identifier: str) -> bool:
+    """Return whether an evidence is a detail of another one that has to be present, such as the color of a rash.
+
+    Example:
+        >>> is_detail("DDXPLUS:E_130"), is_detail("DDXPLUS:E_129")
+        (True, False)
+    """
+    code = evidence_of(identifier).removeprefix(PREFIX)
+    found = evidences().get(code) if identifier.startswith(PREFIX) else None
+    return found is not None and found.parent != code and found.kind != "binary"
+
+
 def values_of(identifier: str) -> tuple[tuple[str, str], ...]:
     """Return what an evidence can be answered with beside yes and no: ids and meanings; none for anything else.
 
@@ -214,9 +226,6 @@ def _meaning(value: str, meanings: Mapping[str, Any]) -> str:
     if not isinstance(found, dict) or not isinstance(found.get("en"), str):
         raise ValueError(f"its value {value[:40]!r} has no meaning in English")
     return str(found["en"])
-
-
-# What ships.
 
 
 def shipped(name: str) -> Path:

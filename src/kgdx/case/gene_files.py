@@ -197,9 +197,6 @@ def rarity(frequency: float | None) -> float:
     return 0.01 if frequency >= COMMON else 0.3
 
 
-# VCF: https://samtools.github.io/hts-specs/VCFv4.3.pdf, with SnpEff's ANN, VEP's CSQ, bcftools' BCSQ or GENEINFO.
-
-
 _ANN = ("allele", "consequence", "impact", "symbol", "gene")
 _BCSQ = ("consequence", "symbol")
 _FREQUENCIES = (
@@ -318,9 +315,6 @@ def _annotated(
         for symbol in re.split(r"[,&|]|\\x3b", info.get(key, "")):
             if _GENE.fullmatch(symbol) and symbol not in (".", "NONE"):
                 yield symbol, "" if _ENSEMBL.fullmatch(symbol) else symbol, "", "", None
-
-
-# Tables: Exomiser (https://exomiser.readthedocs.io), VEP's default output, and others with a column of genes.
 
 
 def _table(table: tuple[str, Iterator[str]], where: str, form: str) -> GeneEvidence:

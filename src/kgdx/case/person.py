@@ -139,9 +139,6 @@ def gene_evidence_json(evidence: GeneEvidence) -> object:
     return {"genes": genes, "complete": evidence.complete, "source": evidence.source}
 
 
-# Ages, as people write them and as ISO 8601 durations.
-
-
 _ISO = lazy_pattern(r"P(?=\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?", re.IGNORECASE)
 _ISO_PARTS = lazy_pattern(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?", re.IGNORECASE)
 _AGE = lazy_pattern(
@@ -202,9 +199,6 @@ def checked_age(said: str, where: str = "age") -> str:
         hint = f"give years from 0 to {OLDEST}, or such as P7Y3M, 3 months"
         raise CaseError(f"{where} {said[:40]!r} is no age", hint=hint)
     return found
-
-
-# Sex, onset and mode of inheritance in words.
 
 
 SEX_WORDS = {

@@ -71,7 +71,6 @@ def many(argument: str, known: Known = "all") -> Iterator[Case | Failure]:
     """Read all cases of a file or folder, or of standard input (``-``).
 
     Args:
-        argument: What the command was given.
         known: What is taken of a patient of DDXPlus: ``all`` evidences, or the ``first`` complaint alone.
     """
     from kgdx.case import read_cases
@@ -95,7 +94,6 @@ def graph(store: str | None, **how: Any) -> Graph:
 
     Args:
         store: Value of ``--store``, which ``KGDX_STORE`` gives as well; a graph that is named is never built.
-        how: Further arguments of :func:`kgdx.open`.
     """
     import kgdx
     from kgdx.cli.options import remark

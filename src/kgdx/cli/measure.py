@@ -12,8 +12,7 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, show, through
-from kgdx.cli.measure_consult import consult
-from kgdx.cli.measure_inquiry import inquiry
+from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
 from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Json, Store, grouped

@@ -314,12 +314,7 @@ def remark_saved(run: str, graph: Graph) -> None:
 
 
 def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece]:
-    """Hand on pieces of work, counting each when the next one is asked for.
-
-    Example:
-        >>> list(each("ab", lambda: None))
-        ['a', 'b']
-    """
+    """Hand on pieces of work, counting each when the next one is asked for."""
     for piece in pieces:
         yield piece
         advance()

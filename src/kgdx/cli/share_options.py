@@ -74,12 +74,7 @@ class Sharing:
 
 
 def jobs_for(count: int | None) -> int:
-    """Return how many processes suit so many cases, when nobody says.
-
-    Example:
-        >>> jobs_for(3), jobs_for(None)
-        (1, 1)
-    """
+    """Return how many processes suit so many cases, when nobody says."""
     from kgdx.learn.workers import processors
 
     return 1 if (count or 0) < MANY else processors()

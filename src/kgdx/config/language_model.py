@@ -109,7 +109,6 @@ def llm_access(given: Mapping[str, str], providers: Mapping[str, str]) -> LlmAcc
 
     Args:
         given: The settings as they are written, by their names behind ``KGDX_LLM_``.
-        providers: Variables of known providers.
 
     Example:
         >>> llm_access({"model": "openai/gpt-5-mini"}, {"OPENAI_API_KEY": "k"}).base_url

@@ -84,9 +84,6 @@ def folder_of(value: str | None, name: str) -> Path | None:
     return path
 
 
-# Addresses of stores and endpoints: told apart, checked, and never with credentials in them.
-
-
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DEFAULT_BOLT_PORT = 7687
 
@@ -160,9 +157,6 @@ def _parts(url: str) -> tuple[SplitResult, str | None]:
     except ValueError:
         return SplitResult("", "", "", "", ""), None
     return parts, host if host and _HOST.fullmatch(host) else None
-
-
-# The config file: which settings it may hold, and who may read one that holds a secret.
 
 
 _KEYS = frozenset({"store", "encoder", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
@@ -270,6 +264,7 @@ def read_yaml(path: Path) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # six times as fast, where it is compiled
+        return yaml.load(path.read_text(encoding="utf-8"), loader)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error

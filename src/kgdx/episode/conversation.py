@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgdx.episode.segment import Author, Kind, Segment
-from kgdx.episode.tag_protocol import RolloutSpan, joined, left_open
 from kgdx.llm.chat import Completion, Message, Prices, Request, Tokens, seed_of, sound
 
 if TYPE_CHECKING:
     from kgdx.episode.state import State
+    from kgdx.episode.tag_protocol import RolloutSpan
     from kgdx.episode.wish import AskModel
 
 
@@ -38,12 +38,7 @@ class Exchange(NamedTuple):
 
 
 def exchanges(log: Sequence[Segment], prompt: str = "") -> list[Exchange]:
-    """Return the requests to models of a log, in order.
-
-    Args:
-        log: The log.
-        prompt: Beginning of the name of the prompts that are meant.
-    """
+    """Return the requests to models of a log, in order."""
     found = []
     for number, segment in enumerate(log):
         if segment.kind is Kind.WISH and segment.name == "ask_model" and segment.data["prompt"].startswith(prompt):
@@ -77,6 +72,8 @@ def spans(log: Sequence[Segment]) -> list[RolloutSpan]:
 
     A stop string is the model's: it wrote that, although its answer ends before.
     """
+    from kgdx.episode.tag_protocol import RolloutSpan, joined
+
     found: list[RolloutSpan] = []
     stop = ""
     for each in exchanges(log):
@@ -94,6 +91,8 @@ def stopped(said: Exchange) -> str:
     """Return the stop string that ended an answer; of an endpoint that does not tell, the tag that it left open."""
     if said.result is None or said.failed or said.result.data.get("finish_reason") == "length":
         return ""
+    from kgdx.episode.tag_protocol import left_open
+
     told = said.result.data.get("stop")
     return str(told) if told else left_open(said.text) * bool(said.wish.data["stop"])
 
@@ -150,11 +149,6 @@ def completed(
     """Return the segment of a model's answer.
 
     Args:
-        log: The log, which ends with the request.
-        wish: The request.
-        name: The model.
-        samples: Its answers.
-        milliseconds: How long they took.
         prices: Of a million prompt and completion tokens.
     """
     samples = [_ended(each, wish.stop) for each in samples]

@@ -32,13 +32,7 @@ class FieldDescription:
 
 @cache
 def fields_of(kind: type[Action]) -> tuple[FieldDescription, ...]:
-    """Return the fields of an action, the required ones first, with their bounds.
-
-    Example:
-        >>> from kgdx.actions import GetSymptom
-        >>> fields_of(GetSymptom)[0].type
-        '1 to 50 texts'
-    """
+    """Return the fields of an action, the required ones first, with their bounds."""
     properties: Mapping[str, Any] = kind.model_json_schema().get("properties", {})
     found = (FieldDescription(name, _type(schema), _default(kind, name)) for name, schema in properties.items())
     return tuple(sorted(found, key=lambda field: field.default is not None))

@@ -123,13 +123,6 @@ def _came(step: Step, segment: Segment) -> Step:
 
 
 def message_of(segment: Segment) -> str:
-    """Return what an error says, with what to do about it.
-
-    Example:
-        >>> from kgdx.episode.segment import error_segment
-        >>> from kgdx.errors import UsageError
-        >>> message_of(error_segment("rank", UsageError("no findings", hint="give some")))
-        'no findings: give some'
-    """
+    """Return what an error says, with what to do about it."""
     message, hint = str(segment.data.get("message", "")), segment.data.get("hint")
     return f"{message}: {hint}" if hint else message

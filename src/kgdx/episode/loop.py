@@ -60,9 +60,6 @@ class Episode:
         return self.reason == "waiting"
 
 
-# -- the pure core
-
-
 def begin(
     case: Case,
     policy: Policy,
@@ -73,17 +70,7 @@ def begin(
     limits: Limits | None = None,
     fingerprint: str = "",
 ) -> State:
-    """Return the first state of an episode; its ``start`` segment lets the log stand alone.
-
-    Args:
-        case: What is known of the patient.
-        policy: Who will choose.
-        question: What the user wants to know.
-        options: Letter → text, where one of several is to be chosen.
-        seed: Seed of every random choice.
-        limits: When to stop a policy that would go on.
-        fingerprint: Of the graph that the episode will act on.
-    """
+    """Return the first state of an episode; its ``start`` segment lets the log stand alone."""
     limits = limits or Limits()
     data = {
         "version": VERSION,
@@ -162,13 +149,7 @@ def _end(state: State, reason: str) -> State:
 
 
 def settle(state: State, done: Done, milliseconds: float = 0.0) -> State:
-    """Record what came of the pending action.
-
-    Args:
-        state: A state with a pending action.
-        done: What came of it, or why nothing did.
-        milliseconds: How long it took.
-    """
+    """Record what came of the pending action."""
     wish = cast("Action", state.pending)
     if isinstance(done.outcome, KgdxError):
         failed = error_segment(wish.name, done.outcome)
@@ -218,9 +199,6 @@ def answered(state: State, reply: Reply) -> State:
     return state.add(Segment(Author.PATIENT, Kind.RESULT, asked.name, data, words), case=reply.heard(state.case, asked))
 
 
-# -- the world
-
-
 def act(world: World, state: State, wish: Action) -> Done:
     """Run an action on a view of the state, or return what an equal one found before."""
     reads = wish.reads
@@ -243,13 +221,7 @@ def act(world: World, state: State, wish: Action) -> Done:
 
 
 def step(graph: GraphLike, state: State, action: Action) -> State:
-    """Run one action outside of any policy, and record it.
-
-    Args:
-        graph: Where it runs.
-        state: The state before.
-        action: What is done.
-    """
+    """Run one action outside of any policy, and record it."""
     wished = state.add(Segment(Author.POLICY, Kind.WISH, action.name, action.parameters(), action.words()), wish=action)
     if (reason := action.refused(state)) is not None:
         raise UsageError(reason)
@@ -275,9 +247,6 @@ def told(world: World, state: State, name: str, answer: list[Completion] | KgdxE
     """Record what a language model answered to the pending request.
 
     Args:
-        world: Knows the prices.
-        state: A state with a pending request.
-        name: The model.
         answer: Its samples, or why there are none.
         spent: Milliseconds.
     """
@@ -288,14 +257,7 @@ def told(world: World, state: State, name: str, answer: list[Completion] | KgdxE
 
 
 def run(world: World, state: State, policy: Policy, watch: Watch | None = None) -> Episode:
-    """Run an episode until it ends or waits.
-
-    Args:
-        world: What it acts on.
-        state: Where it goes on, from :func:`begin`, :func:`answered` or :func:`resume`.
-        policy: Who chooses.
-        watch: Given each segment from here on.
-    """
+    """Run an episode until it ends or waits."""
     seen = len(state.log)
     while True:
         state, wish = advance(state, policy)
@@ -315,13 +277,7 @@ def _shown(state: State, seen: int, watch: Watch | None) -> int:
 
 
 def perform(world: World, state: State, wish: Wish) -> State | None:
-    """Do the pending wish, and return the state that records what came of it; ``None`` where it has to wait.
-
-    Args:
-        world: What it acts on.
-        state: The state that :func:`advance` returned.
-        wish: The pending wish.
-    """
+    """Do the pending wish, and return the state that records what came of it; ``None`` where it has to wait."""
     return _asked(world, state, wish) if isinstance(wish, AskModel) else _here(world, state, wish)
 
 
@@ -358,13 +314,6 @@ async def run_many(
     """Run many episodes at once; each is equal to the same one run alone.
 
     Requests to models are awaited together. Requests to an endpoint are not joined: it batches by itself.
-
-    Args:
-        world: What all of them act on.
-        starts: Where each goes on.
-        policy: Who chooses in all of them.
-        concurrency: Most episodes under way.
-        watch: Given each segment of any of them.
 
     Returns:
         The episodes, in the order of the starts.

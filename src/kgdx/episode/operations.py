@@ -87,11 +87,7 @@ class GraphLike(Queries, Protocol):
 
 
 class Operations:
-    """A graph as an action sees it: what it runs is recorded.
-
-    Args:
-        graph: Where it runs.
-    """
+    """A graph as an action sees it: what it runs is recorded."""
 
     def __init__(self, graph: GraphLike | None) -> None:
         self._graph = graph
@@ -123,14 +119,7 @@ class Operations:
     def tool(
         self, name: str, given: Mapping[str, Any], call: Callable[[], Result], count: Callable[[Result], int]
     ) -> Result:
-        """Call a tool of the graph and record it.
-
-        Args:
-            name: What the tool is called in the log.
-            given: What it is given, without a patient's text.
-            call: Does the work.
-            count: How many results it gave.
-        """
+        """Call a tool of the graph and record it."""
         started = time.perf_counter()
         result = call()
         spent = (time.perf_counter() - started) * 1000
@@ -138,11 +127,5 @@ class Operations:
         return result
 
     def problem(self, name: str, error: KgdxError | str, kind: str = "") -> None:
-        """Record that a part of the action failed, which the rest does without.
-
-        Args:
-            name: The part.
-            error: What is wrong.
-            kind: Class of the error, where it is given in words.
-        """
+        """Record that a part of the action failed, which the rest does without."""
         self.problems.append({"name": name, "error": kind or type(error).__name__, "message": str(error)})

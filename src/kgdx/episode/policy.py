@@ -143,7 +143,6 @@ def default_policy(what: Literal["answers", "diagnoses", "chooses"], *, models: 
 
     Args:
         what: What it has to be able to do.
-        models: Whether it asks a language model.
 
     Example:
         >>> default_policy("diagnoses"), default_policy("answers"), default_policy("answers", models=True)
@@ -160,9 +159,7 @@ def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: 
     """Make a policy by name.
 
     Args:
-        name: In :data:`POLICIES`, with settings behind a colon where some are asked for.
         wanted: Settings that somebody asked for: the policy has to have them.
-        usual: Settings that go to any policy that has them.
 
     Example:
         >>> make_policy("fixed", {"top": 3}).top, make_policy("fixed:top=4,explain=2", top=10).top

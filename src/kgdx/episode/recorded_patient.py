@@ -136,8 +136,6 @@ def opening(case: Case, count: int = 2, seed: int = 0) -> Case:
     they are chosen at random among those that are present.
 
     Args:
-        case: What is recorded.
-        count: How many of the present findings are known.
         seed: Of the choice; equal seeds and cases give equal openings.
     """
     first = case.extra.get(FIRST)

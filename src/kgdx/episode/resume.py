@@ -22,7 +22,6 @@ def resume(world: World, log: Iterable[Segment]) -> State:
 
     Args:
         world: What the episode acts on; it needs a graph where artifacts are to be made again.
-        log: The log from its start, with its words, up to any segment.
     """
     segments = iter(log)
     first = next(segments, None)
@@ -47,12 +46,7 @@ def resume(world: World, log: Iterable[Segment]) -> State:
 
 
 def policy_of(log: Iterable[Segment], **settings: Any) -> Policy:
-    """Return the policy that began a log, with its settings.
-
-    Args:
-        log: The log.
-        settings: In place of those that the log gives.
-    """
+    """Return the policy that began a log, with its settings."""
     first = next(iter(log), None)
     if first is None or first.kind is not Kind.START:
         raise UsageError("the log has no beginning", hint="give the log of an episode from its first line")

@@ -190,12 +190,7 @@ def dump(log: Iterable[Segment], *, private: bool = True) -> str:
     """Return a log as JSON lines, one segment each.
 
     Args:
-        log: The segments.
         private: Whether words and tokens are written; without them the log cannot be resumed.
-
-    Example:
-        >>> load(dump([Segment(Author.LOOP, Kind.END, "diagnosed")]))[0].name
-        'diagnosed'
     """
     return "".join(json.dumps(each.to_dict(private=private), ensure_ascii=False) + "\n" for each in log)
 

@@ -67,12 +67,7 @@ _JSON = frozenset({str, int, bool, type(None)})
 
 
 def digest_of(value: Any) -> str:
-    """Return a short SHA-256 of plain values and of dataclasses of them, in which floats count to nine digits.
-
-    Example:
-        >>> digest_of({"a": 0.1 + 0.2}) == digest_of({"a": 0.3})
-        True
-    """
+    """Return a short SHA-256 of plain values and of dataclasses of them, in which floats count to nine digits."""
     text = json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -277,12 +272,7 @@ class State:
         return tuple(self.known(each) for each in reads)
 
     def view(self, reads: Iterable[Reads], previous: type[Artifact] | None = None) -> State:
-        """Return a state with nothing but what is read, so that an artifact cannot depend on more than it says.
-
-        Args:
-            reads: What may be seen.
-            previous: A class whose latest artifact may be seen, fresh or not: what it goes on from.
-        """
+        """Return a state with nothing but what is read, so that an artifact cannot depend on more than it says."""
         given = set(reads)
         seen = {kind: self.artifacts[kind] for kind in given if not isinstance(kind, str) and kind in self.artifacts}
         if previous is not None and previous in self.artifacts:
@@ -299,13 +289,7 @@ class State:
         return State(case, question, seed, limits, log, seen, counts, options=options, _known=known, _made=self._made)
 
     def kept(self, name: str, made_of: Any, make: Callable[[], T]) -> T:
-        """Return what this state, or one that led to it, made from the same before; make and keep it otherwise.
-
-        Args:
-            name: What it is called.
-            made_of: Equal as long as it would be made alike.
-            make: Makes it.
-        """
+        """Return what this state, or one that led to it, made from the same before; make and keep it otherwise."""
         before = self._made.get(name)
         if before is None or before[0] != made_of:
             before = self._made[name] = (made_of, make())
@@ -339,10 +323,7 @@ class State:
         """Return the state after one more segment.
 
         Args:
-            segment: The segment.
             wish: The wish that it records, for a segment of that kind; it is pending from now on.
-            case: What is known of the patient from now on, where that has changed.
-            finished: Why the episode ends after this, if it does.
         """
         return State(
             self.case if case is None else case,

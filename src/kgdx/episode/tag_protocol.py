@@ -77,12 +77,7 @@ class ProtocolRules:
     sources: tuple[str, ...] = ()
 
     def most(self, act: str) -> int:
-        """Return how often an act may be done.
-
-        Example:
-            >>> ProtocolRules().most("match"), ProtocolRules().most("diagnose")
-            (3, 1)
-        """
+        """Return how often an act may be done."""
         return {"lookup": self.lookups, "match": self.matches, "search": self.searches}.get(act, 1)
 
     def width(self, act: str) -> int:
@@ -160,7 +155,6 @@ def read(spans: Iterable[RolloutSpan], rules: ProtocolRules | None = None, *, en
 
     Args:
         spans: Its text, with who wrote it; a tag does not reach over the end of a span of another author.
-        rules: What is allowed.
         ended: Whether nothing follows; otherwise a missing end is no violation yet.
 
     Example:
@@ -187,23 +181,13 @@ def joined(spans: Iterable[RolloutSpan]) -> list[RolloutSpan]:
 
 
 def left_open(text: str) -> str:
-    """Return the closing tag of the act that a text ends in; empty where it ends in none.
-
-    Example:
-        >>> left_open("<think>?</think><match>ataxia"), left_open("<match>ataxia</match>")
-        ('</match>', '')
-    """
+    """Return the closing tag of the act that a text ends in; empty where it ends in none."""
     *_, (ends, tag) = [("/", ""), *((found[1], found[2]) for found in _TAG.finditer(text))]
     return f"</{tag}>" if not ends and f"</{tag}>" in CLOSING else ""
 
 
 def inert(text: str) -> str:
-    """Return text of the graph in which no tag of the protocol stands.
-
-    Example:
-        >>> inert("Ignore this. <diagnose>x</diagnose>")
-        'Ignore this. ‹diagnose›x‹/diagnose›'
-    """
+    """Return text of the graph in which no tag of the protocol stands."""
     return _TAG.sub(lambda found: f"‹{found[0][1:-1]}›", text)
 
 
@@ -373,12 +357,7 @@ def _call(text: str) -> tuple[str, tuple[Item, ...], str]:
 
 
 def items_of_call(act: str, given: Mapping[str, Any]) -> tuple[Item, ...]:
-    """Return what the arguments of a call name; what is no name is left out.
-
-    Example:
-        >>> items_of_call("search", {"queries": [{"source": "pmc", "query": "ectopia lentis"}, "tall stature"]})
-        (Item(text='ectopia lentis', source='pmc'), Item(text='tall stature', source=''))
-    """
+    """Return what the arguments of a call name; what is no name is left out."""
     listed: Any = next((given[each] for each in _FIELDS[act] if each in given), ())
     listed = listed if isinstance(listed, list | tuple) else [listed]
     return tuple(dict.fromkeys(_named(listed, given.get("source"))))

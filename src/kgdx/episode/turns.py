@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kgdx.episode.segment import Author, Kind, Segment
@@ -52,15 +52,25 @@ def turns(log: Iterable[Segment]) -> list[Turn]:
         >>> [(turn.asked.label, str(turn.reply.status)) for turn in turns([asked, reply])]
         [('Seizure', 'present')]
     """
-    found: list[Turn] = []
+    asked: list[tuple[int, Segment, tuple[Leader, ...]]] = []
+    replies: dict[int, Segment] = {}
+    after: dict[int, tuple[Leader, ...]] = {}
     leading: tuple[Leader, ...] = ()
     for at, segment in enumerate(log):
+        last = len(asked) - 1
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
-            found.append(Turn(at, AskPatient.model_validate({**segment.data, **segment.words}), None, leading, leading))
-        elif segment.author is Author.PATIENT and found:
-            found[-1] = replace(found[-1], reply=Reply.model_validate({**segment.data, **segment.words}))
+            asked.append((at, segment, leading))
+        elif segment.author is Author.PATIENT and asked:
+            replies[last] = segment
         elif (now := leaders_of(segment)) is not None:
             leading = now
-            if found and found[-1].reply is not None:
-                found[-1] = replace(found[-1], after=leading)
-    return found
+            if last in replies:
+                after[last] = leading
+    return [
+        Turn(
+            *(at, AskPatient.model_validate({**wish.data, **wish.words})),
+            Reply.model_validate({**replies[number].data, **replies[number].words}) if number in replies else None,
+            *(before, after.get(number, before)),
+        )
+        for number, (at, wish, before) in enumerate(asked)
+    ]

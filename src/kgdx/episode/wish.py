@@ -259,7 +259,6 @@ class Action(Wish, ABC):
 
         Args:
             graph: The graph; it records what is run.
-            view: What the action :attr:`reads` of the state, and nothing else.
         """
 
 
@@ -328,12 +327,7 @@ _OTHERS: Mapping[str, type[Wish]] = {kind.name: kind for kind in (Remark, AskPat
 
 
 def wish_of(name: str, fields: Mapping[str, Any]) -> Wish:
-    """Return the wish that a log records.
-
-    Example:
-        >>> wish_of("ask_patient", {"term": "HP:0001250"}).label
-        ''
-    """
+    """Return the wish that a log records."""
     return parsed(_OTHERS.get(name) or ACTIONS.get(name), name, fields)
 
 

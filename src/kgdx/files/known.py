@@ -47,7 +47,6 @@ def listed(folder: Path, *, without: Iterable[str] = ()) -> list[str]:
     """Return the paths of all files within a folder, sorted.
 
     Args:
-        folder: The folder.
         without: Names of files and folders at its top that do not count.
     """
     left_out = set(without)
@@ -63,11 +62,6 @@ def listed(folder: Path, *, without: Iterable[str] = ()) -> list[str]:
 
 def known(folder: Path, names: Iterable[str], before: Files | None = None) -> dict[str, Known]:
     """Look at files, reading those through that are not as they were before, and bring these to the disk.
-
-    Args:
-        folder: Where they are.
-        names: Their paths within it.
-        before: What was known of them.
 
     Example:
         >>> import tempfile
@@ -116,10 +110,7 @@ def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = F
     """Return what is wrong with files, a few words for each; nothing where they are what they were.
 
     Args:
-        folder: Where they are.
-        files: What is known of them.
         whole: Whether to read all of them through, rather than those alone that were touched.
-        growing: Whether they may have grown since, as when somebody was stopped in the middle of a write.
     """
 
     def fault(name: str) -> str | None:

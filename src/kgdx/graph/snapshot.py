@@ -63,7 +63,12 @@ _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
 
-ADDED = frozenset({("phenotype", "lay_synonyms"), ("disease", "severity"), ("disease", "settled_by")})
+ADDED = frozenset(
+    {
+        *(("phenotype", "lay_synonyms"), ("symptom", "asked_after")),
+        *(("disease", each) for each in ("severity", "settled_by", "name_source")),
+    }
+)
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -78,6 +83,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "inheritance": _L,
         "severity": "float64",
         "settled_by": _S,
+        "name_source": _S,
     },
     "phenotype": {
         "id": _S,
@@ -94,7 +100,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "consider": _L,
     },
     "gene": {"id": _S, "name": _S, "xrefs": _L},
-    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S},
+    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S, "asked_after": _S},
     "test": _NAMED,
     "drug": _NAMED,
     "cure": _NAMED,
@@ -306,6 +312,11 @@ class Snapshot:
             except (OSError, ValueError) as error:
                 raise self._unreadable(name, error) from error
         return self._columns[name]
+
+    def stated_names(self) -> list[str]:
+        """Return the names of diseases that sources state: that of a match is another entry's, and counts as none."""
+        columns = (self.values("disease", column).values() for column in ("id", "name", "name_source"))
+        return [id if source == "match" else name or "" for id, name, source in zip(*columns, strict=True)]
 
     def _mapped(self, name: str) -> dict[str, Column]:
         rows, kinds = self.rows(name), TABLES[name]

@@ -20,7 +20,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable, Store
 from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, schema, write_manifest
 from kgdx.graph.tables import whole
 from kgdx.schema import load_schema
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, MATCHES
 
 NODES = {
     "Disease": "disease",
@@ -126,7 +126,8 @@ def reads(name: str, ends: tuple[str, str] | None) -> bool:
     """Whether a snapshot holds anything of a node class, or of a relation between two classes."""
     if ends is None:
         return name in NODES
-    return _Edge(EDGES["same_as"].type if name in _RELATIONS else name, *ends) in (*EDGES.values(), *_LINKS.values())
+    name = EDGES["same_as"].type if name in _RELATIONS else ANNOTATIONS[0] if name in ANNOTATIONS else name
+    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
 
 
 def snapshot_tables(store: Store) -> Iterator[GraphTable]:
@@ -144,11 +145,13 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
                 columns = TABLES[NODES[table.label]]
                 nodes[table.label].append(table.rows.select([c for c in table.rows.column_names if c in columns]))
         else:
-            type, rows = table.type, table.rows
+            type, rows = table.type, _cited(table.rows)
             if type in _RELATIONS:
                 if "relation" not in rows.column_names:
                     rows = rows.append_column("relation", pa.repeat(_RELATIONS[type], rows.num_rows))
                 type = EDGES["same_as"].type
+            elif type in ANNOTATIONS:
+                type = ANNOTATIONS[0]
             edges[_Edge(type, table.start_label, table.end_label)].append(rows)
     ids: dict[str, pa.Array] = {}
     for label, name in NODES.items():
@@ -161,6 +164,15 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
         yield name, rows
     for name, edge in EDGES.items():
         yield name, _edges(name, edge, edges[edge], ids)
+
+
+def _cited(rows: pa.Table) -> pa.Table:
+    """The rows with their references as one text: what is counted once is told apart by all of them."""
+    if "references" not in rows.column_names:
+        return rows
+    cited = rows.column("references")
+    joined = pc.if_else(pc.greater(pc.list_value_length(cited), 0), pc.binary_join(cited, ";"), None)
+    return rows.drop_columns(["references"]).append_column("reference", joined)
 
 
 def _node_columns(name: str) -> dict[str, pa.DataType]:

@@ -6,7 +6,7 @@ All of it is columnar; no row is looked at by its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from kgdx.ingest.column_mapping import StagedTable
 from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked, part_of
 from kgdx.ingest.records import LINE
 from kgdx.schema import NodeClass, Property, Relation, Schema
+from kgdx.schema.model import FREQUENCIES
 
 _TYPES: dict[str, pl.DataType] = {
     "string": pl.String(),
@@ -96,7 +97,23 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
     reasons += [_foreign(rows, key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
     rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
     rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
+    if "share" in kind.properties and "share" not in rows.columns:
+        rows = rows.with_columns(*_share(rows.columns))
     return replace(table, rows=rows.drop(SOURCE, ROLE))
+
+
+def _share(given: Sequence[str]) -> Iterator[pl.Expr]:
+    """A frequency as a number from 0 to 1, of whatever states it."""
+    stated: list[pl.Expr] = []
+    if {"numerator", "denominator"} <= set(given):
+        stated.append(pl.when(pl.col("denominator") > 0).then(pl.col("numerator") / pl.col("denominator")))
+    if "percentage" in given:
+        stated.append(pl.col("percentage") / 100)
+    if "frequency_class" in given:
+        shares = {name: each.share for name, each in FREQUENCIES.items()}
+        stated.append(pl.col("frequency_class").replace_strict(shares, default=None, return_dtype=pl.Float64))
+    if stated:
+        yield pl.coalesce(stated).alias("share")
 
 
 def of_one_class(tables: Sequence[StagedTable], schema: Schema, tally: RecordTally) -> list[StagedTable]:
@@ -211,8 +228,41 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 # Merging and checking of rows: one row for each node, current ids of phenotypes, checked ends of relations.
 
 
-ID_NAMED = "id"
-"""What ``name_source`` says of a node whose name is only its id, for want of a better one."""
+ID_NAMED, MATCH_NAMED = "id", "match"
+"""What ``name_source`` says of a disease that no source names: its name is only its id, or that of another entry."""
+_NAMED_BY = {
+    "exact": ("{}", "{}"),
+    "close": ("close to {}", "close to {}"),
+    "narrower": ("form of {}", "{} and its like"),
+    "broader": ("{} and its like", "form of {}"),
+}
+"""What an entry is called that stands at the start, and at the end, of a match with an entry that has a name."""
+
+
+def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame:
+    """Give diseases that no source names the name of their equals, or else one made of their neighbours'.
+
+    Args:
+        nodes: The diseases.
+        matches: Relation (:data:`kgdx.schema.model.MATCHES`) → tables of ``start`` and ``end``.
+    """
+    nameless = (pl.col("name_source") == ID_NAMED).fill_null(False)
+    if not {"name", "name_source"} <= set(nodes.columns) or not nodes.select(nameless.any()).item():
+        return nodes
+    known = nodes.filter(~nameless & pl.col("name").is_not_null()).select(other="id", called="name")
+    ways = []
+    for order, (relation, wordings) in enumerate(_NAMED_BY.items()):
+        for mine, yours, wording in zip(("start", "end"), ("end", "start"), wordings, strict=True):
+            for table in matches.get(relation, ()):
+                pairs = table.select(id=mine, other=yours).join(known, on="other")
+                ways.append(pairs.select("id", order=order, called=pl.format(wording, "called")))
+    if not ways:
+        return nodes
+    found = pl.concat(ways).sort("order", "called").unique("id", keep="first", maintain_order=True)
+    rows = nodes.join(found.drop("order"), on="id", how="left", maintain_order="left")
+    given = nameless & pl.col("called").is_not_null()
+    source = pl.when(given).then(pl.lit(MATCH_NAMED)).otherwise("name_source").alias("name_source")
+    return rows.with_columns(pl.when(given).then("called").otherwise("name").alias("name"), source).drop("called")
 
 
 def merged_nodes(tables: Sequence[StagedTable], tally: RecordTally) -> pl.DataFrame:
@@ -341,12 +391,7 @@ def checked_relations(
 
 
 def is_updated(type: str, label: str) -> bool:
-    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation.
-
-    Example:
-        >>> is_updated("HAS_PHENOTYPE", "Phenotype"), is_updated("IS_A", "Phenotype")
-        (True, False)
-    """
+    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation."""
     return label == "Phenotype" and type != "IS_A"
 
 

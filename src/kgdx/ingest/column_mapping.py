@@ -94,13 +94,7 @@ def _check_ids(rows: pl.DataFrame, manifest: Manifest) -> None:
 
 
 def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
-    """Return the columns that a manifest names anywhere.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest
-        >>> mapped_columns(manifest("genes"))
-        ('ncbi_gene_id', 'gene_symbol', 'disease_id')
-    """
+    """Return the columns that a manifest names anywhere."""
     named: list[str] = [*manifest.columns, *manifest.only]
     entries: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
     for entry in entries:

@@ -311,12 +311,7 @@ def _receive(
 
 
 def wait_of(retry_after: str | None, attempt: int) -> float:
-    """Return how many seconds to wait: as long as the server asks for, up to two minutes, or ever longer.
-
-    Example:
-        >>> wait_of("7", 0), wait_of(None, 3), wait_of("Fri, 31 Dec 1999 23:59:59 GMT", 0), wait_of("soon", 1)
-        (7.0, 8.0, 0.0, 2.0)
-    """
+    """Return how many seconds to wait: as long as the server asks for, up to two minutes, or ever longer."""
     if retry_after is None:
         return float(2**attempt)
     if retry_after.strip().isdigit():

@@ -9,14 +9,7 @@ from kgdx.registry import Registry
 
 
 class Source:
-    """A source of another package, named in its entry points of the group ``kgdx.sources``.
-
-    Example:
-        >>> class Clinic(Source):
-        ...     manifest = Path("clinic.yaml")
-        >>> Clinic.read is None
-        True
-    """
+    """A source of another package, named in its entry points of the group ``kgdx.sources``."""
 
     manifest: ClassVar[Path]
     """The manifest's file."""
@@ -30,20 +23,10 @@ SOURCES: Registry[Source] = Registry("source", "kgdx.sources", {})
 
 
 def installed_manifests() -> list[Path]:
-    """Return the manifests of installed packages.
-
-    Example:
-        >>> all(path.suffix == ".yaml" for path in installed_manifests())
-        True
-    """
+    """Return the manifests of installed packages."""
     return [Path(kind.manifest) for kind in SOURCES.values()]
 
 
 def installed_reader(format: str) -> Any:
-    """Return the reader that an installed package brings for a format of its own; ``None`` for none.
-
-    Example:
-        >>> installed_reader("no such format") is None
-        True
-    """
+    """Return the reader that an installed package brings for a format of its own; ``None`` for none."""
     return SOURCES.get(format).read if format in SOURCES else None

@@ -86,12 +86,7 @@ class Value(_Model):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it reads.
-
-        Example:
-            >>> Value(template="NCBIGene:{gene}").columns
-            ('gene',)
-        """
+        """The columns it reads."""
         if self.column is not None:
             return (self.column,)
         parts = string.Formatter().parse(self.template or "")
@@ -229,12 +224,7 @@ class Manifest(_Model):
 
 
 def is_manifest(word: str) -> bool:
-    """Return whether a word that stands for a source is the path of a manifest rather than a name.
-
-    Example:
-        >>> is_manifest("my/clinic.yaml"), is_manifest("hpoa")
-        (True, False)
-    """
+    """Return whether a word that stands for a source is the path of a manifest rather than a name."""
     return Path(word).suffix.lower() in (".yaml", ".yml")
 
 
@@ -289,10 +279,6 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
 
     They are those that ship with kgdx, those of installed packages, and the user's own: in the folder ``loaders``
     beside the configuration, and ``more``, which win over that folder. None may have the name of one that ships.
-
-    Example:
-        >>> list(manifests())[0]
-        'hp'
     """
     own = [*installed_manifests(), *sorted(own_folder().glob("*.y*ml")), *more]
     return _catalogue(tuple((path.absolute(), path.stat().st_mtime_ns if path.exists() else 0) for path in own))
@@ -324,12 +310,7 @@ def _shipped() -> Mapping[str, Manifest]:
 
 
 def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
-    """Return one manifest of :func:`manifests`.
-
-    Example:
-        >>> manifest("hpoa").needs
-        ('hp',)
-    """
+    """Return one manifest of :func:`manifests`."""
     known = manifests(more)
     if name not in known:
         meant = did_you_mean(name, known).strip(" ()")
@@ -339,12 +320,7 @@ def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
 
 
 def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Go through what a source needs, and what that needs, then the source itself.
-
-    Example:
-        >>> list(with_needs("hpoa", manifests()))
-        ['hp', 'hpoa']
-    """
+    """Go through what a source needs, and what that needs, then the source itself."""
     if name not in found:
         raise SourceError(f"the manifest of {path[-1]} needs {name!r}, which does not exist", hint="correct `needs`")
     if name in path:
@@ -358,12 +334,7 @@ def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] =
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion to put behind a message, if a known word is like the given one.
-
-    Example:
-        >>> did_you_mean("Phenotyp", ["Disease", "Phenotype"])
-        ' (did you mean Phenotype?)'
-    """
+    """Return a suggestion to put behind a message, if a known word is like the given one."""
     like = difflib.get_close_matches(word, list(known), 1)
     return f" (did you mean {like[0]}?)" if like else ""
 

@@ -84,12 +84,7 @@ class RecordTally:
 
 
 def quarantine_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Put refused records together.
-
-    Example:
-        >>> quarantine_table([]).columns
-        ['source', 'file', 'line', 'record', 'reason', 'part']
-    """
+    """Put refused records together."""
     return pl.concat([pl.DataFrame(schema=QUARANTINE), *(part.select(list(QUARANTINE)) for part in parts)])
 
 
@@ -107,12 +102,7 @@ def marked(table: StagedTable) -> pl.DataFrame:
 
 
 def part_of(table: StagedTable) -> str:
-    """Return what the records of a table are called in the quarantine table.
-
-    Example:
-        >>> part_of(StagedTable("hpoa", "HAS_PHENOTYPE", ("Disease", "Phenotype"), "record", pl.DataFrame()))
-        'Disease-HAS_PHENOTYPE->Phenotype'
-    """
+    """Return what the records of a table are called in the quarantine table."""
     return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
 
 

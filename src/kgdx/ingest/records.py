@@ -42,22 +42,12 @@ def scratch_file() -> IO[bytes]:
     """Return a file without a name, for what a reader cannot keep in memory.
 
     It is gone when it is closed, or when the process ends, however it ends.
-
-    Example:
-        >>> with scratch_file() as file:
-        ...     file.write(b"kgdx")
-        4
     """
     return tempfile.TemporaryFile(dir=SCRATCH.get())
 
 
 def no_rejects() -> pl.DataFrame:
-    """Return an empty frame of refused records.
-
-    Example:
-        >>> no_rejects().columns
-        ['file', 'line', 'record', 'reason', 'part']
-    """
+    """Return an empty frame of refused records."""
     return pl.DataFrame(schema=REFUSED)
 
 
@@ -73,23 +63,13 @@ class Records:
 
 
 def join_rejects(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Put refused records together, cutting long ones; what a part does not name is null.
-
-    Example:
-        >>> join_rejects([no_rejects(), no_rejects()]).height
-        0
-    """
+    """Put refused records together, cutting long ones; what a part does not name is null."""
     every = pl.concat([no_rejects(), *parts], how="diagonal_relaxed").select(list(REFUSED))
     return every.with_columns(pl.col("line").cast(pl.Int64), pl.col("record").str.slice(0, RECORD_LENGTH))
 
 
 def refuse(rows: pl.DataFrame, reason: pl.Expr | str, part: str | None = None) -> pl.DataFrame:
-    """Turn rows into refused records: line, the row as JSON, and why.
-
-    Example:
-        >>> refuse(pl.DataFrame({"_line": [7], "id": ["x"]}), "no such id", "frame:rows").row(0)
-        (None, 7, '{"id":"x"}', 'no such id', 'frame:rows')
-    """
+    """Turn rows into refused records: line, the row as JSON, and why."""
     if rows.is_empty():
         return no_rejects()
     record = pl.struct(pl.exclude("^_.*$")).struct.json_encode()

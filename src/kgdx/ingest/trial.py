@@ -72,13 +72,7 @@ class Trial:
 
 
 def file_of(manifest: Manifest) -> Path:
-    """Return the file on this machine that a manifest names as its default.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest
-        >>> file_of(manifest("hp")).name
-        'hp.obo'
-    """
+    """Return the file on this machine that a manifest names as its default."""
     origin = origin_of(manifest)
     if origin.startswith(("http://", "https://")):
         raise SourceError(f"{manifest.name} is read from {origin}", hint="fetch it, and name the file")
@@ -188,14 +182,7 @@ class Disagreement:
 def disagreements(
     manifest: Manifest, schema: Schema, known: Collection[str], formats: Iterable[str] = FORMATS
 ) -> list[Disagreement]:
-    """Compare a manifest with what there is.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest, manifests
-        >>> from kgdx.schema import load_schema
-        >>> disagreements(manifest("hpoa"), load_schema(), manifests())
-        []
-    """
+    """Compare a manifest with what there is."""
     text = manifest.path.read_text("utf-8") if manifest.path else ""
     found = [*_about(manifest, known, list(formats))]
     for number, node in enumerate(manifest.nodes):

@@ -53,12 +53,7 @@ class Readable(Protocol):
 
 
 def packing(head: bytes) -> str | None:
-    r"""Return how a file is compressed, by its first bytes.
-
-    Example:
-        >>> packing(b"\x1f\x8b\x08"), packing(b"id,name")
-        ('gzip', None)
-    """
+    r"""Return how a file is compressed, by its first bytes."""
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 

@@ -229,9 +229,6 @@ def _reason(error: Exception) -> str:
     return "it cannot be reached"
 
 
-# NCBI's limit of requests per second, held by all threads and processes of this machine together.
-
-
 LONGEST_S = 60.0
 """A turn further away than this was written before the clock was set back: it does not count."""
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from kgdx.config import Settings
 from kgdx.config.values import switch
 from kgdx.errors import ConfigError, StoreError
+from kgdx.files.locks import open_shared
 from kgdx.lazy import lazy_pattern
-from kgdx.resources import open_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,6 @@ class Literature(Protocol):
     def find(self, names: Mapping[str, Sequence[str]], pmids: Sequence[str], limit: int) -> Found:
         """Search for diseases, and look publications up."""
         ...
-
-
-# How PubMed is asked, from the settings: nothing is asked without an e-mail address, which NCBI wants to have.
 
 
 BASE_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
@@ -132,9 +129,6 @@ def _address(url: str) -> str:
     if not plain or "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError("KGDX_PUBMED_BASE_URL is no plain http address", hint=f"leave it out for {BASE_URL}")
     return url.rstrip("/")
-
-
-# Searches and publications that were fetched before, on disk; safe with several threads and processes.
 
 
 SEARCH_S = 30 * 86_400.0

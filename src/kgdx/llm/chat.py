@@ -1,4 +1,7 @@
-"""Requests to a language model and its completions; every model is a :class:`ChatModel`."""
+"""Requests to a language model, the prompts that they are made of, and completions; each model is a :class:`ChatModel`.
+
+Prompts are files, ``prompts/<name>.md``, with a version that is raised whenever their words change.
+"""
 
 from __future__ import annotations
 
@@ -366,9 +369,6 @@ def sound(text: str) -> str:
         'a?'
     """
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-# Prompts are files: ``prompts/<name>.md``, with a version that is raised whenever their words change.
 
 
 _LETTERS, _DIGITS, _SPACES = lazy_pattern(r"[A-Za-z]"), lazy_pattern(r"[0-9]"), lazy_pattern(r"\s")

@@ -20,10 +20,9 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter
 
 from kgdx.errors import ConfigError, LlmError, LlmFault, StoreError
-from kgdx.files.locks import take
+from kgdx.files.locks import open_shared, take
 from kgdx.llm.budget import Meter
 from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
-from kgdx.resources import open_shared
 
 WAIT_S = 60.0
 _CREATE = (

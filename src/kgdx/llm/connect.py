@@ -1,7 +1,8 @@
 """Put together a language model as the settings describe it.
 
 An endpoint or a model in this process; in front of it a recording or a cache; in front of all, where it is switched on,
-what takes out passages that identify a person.
+what takes out passages that identify a person. Of a model that thinks aloud, what stands between ``<think>`` and
+``</think>`` is told apart from the answer.
 """
 
 from __future__ import annotations
@@ -67,9 +68,6 @@ def _model(access: LlmAccess, cache: Path | None, meter: Meter) -> ChatModel:
     assert model is not None
     place = f"{access.base_url}#{access.seed}#{stamp(access.model)}" if access.is_local else access.base_url
     return model if cache is None else Cached(model, AnswerCache(cache), meter, place)
-
-
-# Models that think aloud: the part between ``<think>`` and ``</think>`` is told apart from the answer.
 
 
 OPENING, CLOSING = "<think>", "</think>"

@@ -23,7 +23,7 @@ from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
 from kgdx.errors import UsageError
-from kgdx.rank.complaints import FIRST, said_complaints
+from kgdx.rank.complaints import FIRST, NARROWED, said_complaints
 from kgdx.rank.proposing import EFFORT, Question
 from kgdx.rank.selectors import DEFAULT, make_selector
 
@@ -113,7 +113,7 @@ class InquiryPolicy(Policy):
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
             return None
         options = values_of(last.asked.term) or last.asked.options
-        if last.reply.status is not Status.PRESENT or last.reply.term or not options:
+        if last.reply.status is not Status.PRESENT or last.reply.term or not 0 < len(options) <= self.narrow:
             return None
         return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
@@ -132,19 +132,21 @@ class InquiryPolicy(Policy):
         proposed = state.get(Questions)
         if proposed is None:
             return propose
-        left = _open(state, proposed, passed)
-        first = next(left, None)
-        if first is not None and self.complaints and first.stage in FIRST:
-            return self._asked(first)
+        left = list(_open(state, proposed, passed))
+        if self.complaints and (early := next((each for each in left if each.stage in FIRST), None)) is not None:
+            return self._asked(early)
         if self.unchanged and _unchanged(before) >= self.unchanged and not _asked_openly(before):
             return AskPatient()
-        if first is not None and not self.complaints:
-            return self._asked(first)
+        if left and not self.complaints:
+            return self._asked(left[0])
         shares = state.get(Shares)
+        due = [each for each in left if each.due]
         if shares is not None and shares.shares[0].share >= self.certain:
-            return self.close(state)
-        if first is not None:
-            return self._asked(first) if first.moves or any(each.moves for each in left) else self.close(state)
+            return self._asked(due[0]) if due else self.close(state)
+        if left:
+            later = len(before) < NARROWED
+            first = next((each for each in left if not (later and each.due)), left[0])
+            return self._asked(first) if due or any(each.moves for each in left) else self.close(state)
         return self.close(state) if state.tried(propose) else propose
 
     def _asked(self, question: Question) -> AskPatient:

@@ -44,7 +44,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             {_WHICH}{_SORT}(?:疾病|疾患|病症|病(?!因|史|历|毒|原|菌)|病?综合征|情况下)
             | (?:疾病|病症|病)(?:都|主要|可能|一般|通常)?(?:有|是|包括|为)?{_WHICH} | 原发(?:疾)?病 | 基础(?:疾)?病
             | {_WHICH}(?:会|可|能)?(?:引起|导致|造成|引发)的?
-            | (?:得|患|生)了?{_WHICH}病 | (?:可能|会|是|考虑|怀疑)(?:是|为)?{_WHICH}(?:疾?病|情况|问题|毛病)
+            | (?:得|患|生)了?{_WHICH}病
+            | (?:可能|会|是|考虑|怀疑)(?:是|为)?{_WHICH}(?:疾?病(?![因史历毒原菌])|情况|问题|毛病)
             | (?:可能|考虑|怀疑)(?:是|为)?{_WHICH}(?!检查|检验|化验|药|治|手术|症|并发|方法|方案|因)
             | {_WHICH}(?:原因|病因)(?:引起|导致|造成)? | (?:怎么|咋)回事 | 为(?:什么|何|啥) | (?:怎么|咋)会
             | 鉴别诊断 | (?:怎么|咋)了 | 哪里(?:出|有)了?(?:问题|毛病)
@@ -104,7 +105,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bget\s+rid\s+of\b | \bhelps?\s+(?:with|against)\b | \boptions?\b
         """,
         Want.COMORBIDITY: rf"""
-            并发 | 合并 | 后遗症 | 继发 | 共患 | 危害 | 后果 | {_LEADS}(?:出|的)?{_WHICH} | 恶化
+            并发症? | 合并症? | 后遗症 | 继发 | 共患 | 危害 | 后果 | {_LEADS}(?:出|的)?{_WHICH} | 恶化
             | \bcomplicat\w+ | \bsequel\w+ | \bconsequences?\b | \bafter-?effects?\b | \bsecondary\b
             | \brisk\s+(?:of|for|factor)\b
         """,
@@ -116,9 +117,9 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             |related|connected)\b
             | \btend\s+to\s+(?:get|have|develop)\b | \b(?:also|else)\b.{0,60}?\b(?:have|get|develop|suffer)\b
         """,
-        Want.GENE: r"基因 | 突变 | \bgenes?\b | \bmutat\w+ | \bgenetic\w*",
+        Want.GENE: r"(?:致病)?基因 | 突变 | \bgenes?\b | \bmutat\w+ | \bgenetic\w*",
         Want.INHERITANCE: r"""
-            遗传 | 家族性 | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
+            遗传(?:性|病)? | 家族性 | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
             | \binherit\w* | \bhereditary\b | \bheredity\b | \bgenetic(?:ally)?\s*\W*$ | \bruns?\s+in\s+(?:the\s+
             |my\s+)?famil\w+
             | \bfamilial\b | \bpass(?:ed|es)?\s+(?:it\s+|this\s+
@@ -126,7 +127,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bpassed\s+(?:on|down)\b | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
         """,
         Want.ONSET: r"""
-            发病年龄 | 好发年龄 | 起病年龄 | 几岁 | 多大(?:年龄|年纪|岁数)? | (?:什么|哪个|哪些|啥)(?:年龄|年纪|岁数)
+            发病年龄 | 好发年龄 | 起病年龄 | 几岁(?:发病|起病)? | 多发于(?!.{0,4}人)
+            | 多大(?:年龄|年纪|岁数)? | (?:什么|哪个|哪些|啥)(?:年龄|年纪|岁数)
             | (?:什么|啥|何)时候?(?:会|开始)?(?:发病|起病|出现|发作|开始) | 年龄段? | (?:小孩|儿童|婴儿|成人|大人
             |老人)(?:才|也|会|能)得
             | \bonset\b | \b(?:what|which)\s+ages?\b | \bhow\s+old\b | \bage\s+(?:group|range|of|at|do|does|is)\b
@@ -152,7 +154,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
         Want.CAUSE: r"""
             病因 | 起因 | 诱因 | (?:什么|啥|何种|哪些)(?:因素|原因) | 原因(?:是|有)? | (?:怎么|咋|如何)(?:会)?(?:得
             |引起|来|造成|产生|形成)(?:上|了)?的?
-            | (?:由|因)(?:什么|啥|何)(?:\w{0,4})?(?:引起|导致|造成|产生)? | 什么(?:病毒|细菌|病菌|菌|病原体?|东西
+            | (?:由|因)(?:什么|啥|何)(?:\w{0,4})?(?:引起|导致|造成|产生)? | 由?什么(?:病毒|细菌|病菌|菌|病原体?|东西
             |物质|缺乏)?(?:会|能)?(?:引起|导致|造成
             |感染) | 病原体?(?!体) | 为(?:什么|何|啥) | 怎么回事
             | \bwhat\s+(?:(?:can|could|may|might|would|usually|often|typically)\s+)?(?:causes?|triggers?)\b
@@ -181,13 +183,14 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bprotect\w*
         """,
         Want.TRANSMISSION: r"""
-            传染(?!科) | 传播 | 传给(?:别人|家人|他人) | 怎么传 | \bcontagious\b | \binfectious\b | \bspread\w*
+            (?:怎么|如何|怎样)?传(?:染(?!科)|播) | 传给(?:别人|家人|他人) | 怎么传 | \bcontagious\b | \binfectious\b
+            | \bspread\w*
             | \btransmi\w+
             | \bcatch(?:ing)?\b
         """,
         Want.DEPARTMENT: r"""
-            (?:挂|看)(?:什么|哪个|哪一个|哪|啥)?(?:科|门诊|号) | (?:什么|哪个|哪一个|哪|啥)(?:科室?|门诊|部门|医生
-            |大夫) | 科室 | 就诊科 | 挂号 | 去哪(?:里
+            (?:挂|看)(?:什么|哪个|哪一个|哪|啥)?(?:科室?|门诊|号)
+            | (?:什么|哪个|哪一个|哪|啥)(?:科室?|门诊|部门|医生|大夫) | 科室 | 就诊科 | 挂号 | 去哪(?:里
             |儿)?看 | 找(?:谁|什么医生)看
             | \bdepartments?\b | \b(?:which|what)\s+(?:\w+\s+){0,3}(?:doctor|specialist|physician|specialty
             |speciality|clinic|ward)\b
@@ -308,7 +311,8 @@ _NEGATED = lazy_pattern(
 )
 
 _FILLER = lazy_pattern(
-    r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方案|手段|常见的?|一般|通常|主要|需要|应该|应当|可以|可能
+    r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方式|方案|手段|怀疑|容易|给
+    |常见的?|一般|通常|主要|需要|应该|应当|可以|可能
     |有哪些|哪些|什么|
     怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了
     |患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道

@@ -28,6 +28,9 @@ MOST_WORDS = 4
 
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
 
+_OF_DISEASES = IN_WORDS - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.COURSE, Want.INHERITANCE}
+"""What is said of diseases, and of no finding."""
+
 _WRONG = frozenset(
     {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
 )
@@ -51,6 +54,9 @@ _OF = lazy_pattern(
 
 
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
+_VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)
+"""What is no metal."""
+_LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
 _FURTHER = re.compile(
     r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?!\w)"
 )
@@ -96,9 +102,23 @@ class QuestionReading:
         return tuple(want for want in self.wanted if want is not Want.DISEASE)
 
     @property
+    def of_finding(self) -> bool:
+        """Whether it wants of a finding what is said of diseases alone: who treats it, whether it is catching."""
+        names = texts_of(self.named)
+        return bool(
+            len(names) == 1
+            and names == self.findings
+            and not self.diseases
+            and (
+                Want.COMORBIDITY in self.asked
+                or (set(self.asked) & _OF_DISEASES and not (Want.DISEASE in self.wanted or names_diseases(self.rest)))
+            )
+        )
+
+    @property
     def inferring(self) -> bool:
         """Whether diseases are wanted that match what is named."""
-        if not self.named:
+        if not self.named or self.of_finding:
             return False
         if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == texts_of(self.named):
             return names_diseases(self.rest)
@@ -113,7 +133,7 @@ class QuestionReading:
 def read_question(state: State) -> QuestionReading:
     """Return how a question is read whose entities were recognised."""
     question = state.question
-    mentions = _telling(question, mentions_of(state))
+    mentions = _telling(question, [each for each in mentions_of(state) if not _VERB.match(question, each.start)])
     rest = masked(question, mentions)
     wanted = wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
@@ -188,7 +208,7 @@ def subject_of(read: QuestionReading, about: Sequence[str]) -> str:
 
 def name_in(rest: str) -> str:
     """What may be a misspelt name in a question that names nothing the graph knows; empty where nothing may."""
-    left = remainder(rest)
+    left = _LATIN.sub(r"\1 syndrome", remainder(rest))
     return left if len(left) <= LONGEST_NAME and any(each.isalpha() for each in left) else ""
 
 

@@ -135,6 +135,9 @@ class RulesPolicy(EndingPolicy):
         read = read_question(state)
         if Want.SAFETY in read.wanted:
             return
+        if read.of_finding:
+            yield _action("get_definition", phenotype=read.findings[0])
+            return
         if read.unnamed and not (state.case.observed and not read.named):
             yield Understand(names=(read.unnamed,))
         about = subjects_of(read, state)
@@ -192,6 +195,8 @@ def _confirming(read: QuestionReading, disease: str, others: Sequence[str], stat
 def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
     about = subjects_of(read, state)
     whether = asks_whether(read.rest)
+    if read.of_finding:
+        return {"wants": tuple(each for each in read.asked if each is not Want.DESCRIPTION), "subjects": read.findings}
     if others := others_of(read, about):
         return {
             "wants": read.asked or (Want.SYMPTOM,),

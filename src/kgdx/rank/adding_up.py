@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -40,29 +40,23 @@ class Scorers:
         """Forget the parts that are kept."""
         self._parts: Recent[tuple[int, ScorerScale], tuple[Floats, Floats]] = Recent(PARTS)
 
-    def score(self, cases: Sequence[tuple[Query, Scored | None]]) -> list[Scored]:
-        """Score queries, each with what is known of it before; the results are those of one after the other."""
-        queries = [query for query, _ in cases]
-        values: list[dict[str, Floats]] = [{} for _ in cases]
-        combined: list[dict[str, Floats]] = [{} for _ in cases]
+    def score(self, query: Query, before: Scored | None = None) -> Scored:
+        """Score a query, going on from what is known of it before; the result is the same without that."""
+        values: dict[str, Floats] = {}
+        combined: dict[str, Floats] = {}
         for name, scorer in self.scorers.items():
-            for each, query in zip(values, queries, strict=True):
-                if scorer.speaks(query):
-                    each[name] = self._nothing
-            telling = [at for at, query in enumerate(queries) if name in values[at] and scorer.tells(query)]
-            some = [queries[at] for at in telling]
-            if isinstance(scorer, ByFinding):
-                for at in telling:
-                    query, before = cases[at]
-                    rows = None if before is None else before.combined.get(name)
-                    known = None if before is None or rows is None else (before.query, rows)
-                    combined[at][name] = scorer.combined(query, known)
-                found = scorer.finish_all([combined[at][name] for at in telling], some) if some else []
+            if not scorer.speaks(query):
+                continue
+            if not scorer.tells(query):
+                values[name] = self._nothing
+            elif isinstance(scorer, ByFinding):
+                rows = None if before is None else before.combined.get(name)
+                known = None if before is None or rows is None else (before.query, rows)
+                combined[name] = scorer.combined(query, known)
+                values[name] = scorer.finish(combined[name], query)
             else:
-                found = [scorer.score(query) for query in some]
-            for at, value in zip(telling, found, strict=True):
-                values[at][name] = value
-        return [self.fuse(*each) for each in zip(queries, values, combined, strict=True)]
+                values[name] = scorer.score(query)
+        return self.fuse(query, values, combined)
 
     def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
         """Weigh and add up the scorers' scores."""

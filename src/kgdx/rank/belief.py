@@ -36,8 +36,6 @@ SCORED, BELIEVED = 48, 4096
 """Scored cases with all their arrays that are kept, and beliefs: one megabyte, and 60 kB each."""
 LESS = 3
 """Findings that a kept case may lack to go on from it."""
-TOGETHER = 32
-"""Most cases that are scored at once."""
 Key = tuple[Hashable, ...]
 
 
@@ -170,12 +168,10 @@ class BeliefTracker:
         try:
             yield
             self._waiting = None
-            for begin in range(0, len(waiting), TOGETHER):
-                some = waiting[begin : begin + TOGETHER]
-                found = self.ranker.scoring.score([(belief.query, known) for belief, known in some])
-                for (belief, _), scored in zip(some, found, strict=True):
-                    self._scored.keep(belief.key, scored)
-                    belief.take(scored.total)
+            for belief, known in waiting:
+                scored = self.ranker.score_anew(belief.query, known)
+                self._scored.keep(belief.key, scored)
+                belief.take(scored.total)
         except BaseException:
             self.forget()  # what still waits is never scored
             raise

@@ -13,8 +13,9 @@ lowers its disease; a case is never matched with itself or one of its own public
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -34,19 +35,17 @@ from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
-from kgdx.rank.term_scorers import Coverage, dense
+from kgdx.rank.term_scorers import ROWS, dense
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.fusion import Scored, ScorerScale
+    from kgdx.rank.fusion import Scored
 
 VERSION = 1
 """Changes when the compiled arrays do."""
 GAIN = 1e-4
 """A score that a patient raises by less was not raised but rounded."""
-NEAREST = 4096
-"""Findings of which the nearest patients are kept: with 5,000 patients 20 kB each."""
 ALIKE = 3
 """How many patients of a disease count, and are named."""
 
@@ -61,6 +60,7 @@ class Matched:
         value: Score of each patient, −∞ for those left out, and for those that share no finding; shape (patients,).
         count: How many patients of each disease count; shape (diseases of the bank,).
         update: u of each disease of the bank.
+        coverage: How well each patient covers the findings, as the scorer ``coverage`` does; shape (patients,).
     """
 
     bank: CaseBank
@@ -68,6 +68,7 @@ class Matched:
     value: Floats
     count: Ints
     update: Floats
+    coverage: Floats
 
     def raised(self, total: Floats) -> Floats:
         """Return the candidates' scores together with their patients'; none is lowered."""
@@ -88,42 +89,40 @@ class Matched:
         raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
         return raised
 
-    def told(self, candidate: Candidate, number: int, total: Floats) -> Candidate:
-        """Return a candidate with the patients that match, and with what they add to its score.
+    def told(self, candidates: Sequence[Candidate], numbers: Ints, total: Floats) -> list[Candidate]:
+        """Return candidates with the patients that match, best first, and with what they add to the scores.
 
         Args:
-            candidate: Scored by what is known of the disease alone.
-            number: The candidate's number.
+            candidates: Scored by what is known of the diseases alone.
+            numbers: Theirs.
             total: All scores when patients count.
         """
-        cases, gain = self.cases(number), float(total[number]) - candidate.score
-        if gain <= GAIN or not cases:
-            return replace(candidate, cases=cases)
-        parts = {**candidate.parts, "case_bank": gain}
-        return replace(candidate, cases=cases, score=candidate.score + gain, parts=parts)
-
-    def cases(self, candidate: int) -> tuple[MatchedCase, ...]:
-        """Return the most similar patients of a candidate that share a finding with the query, best first."""
-        patients = np.flatnonzero((self.bank.candidate == candidate) & np.isfinite(self.value))
-        return tuple(
-            MatchedCase(
-                self.bank.ids[each],
-                float(self.value[each]),
-                self.bank.shared(self.query, each),
-                self.bank.publications[each],
+        bank, alike = self.bank, [self._nearest(number)[:ALIKE] for number in numbers.tolist()]
+        shared = dict(zip(known := np.concatenate(alike).tolist(), bank.shared(self.query, known), strict=True))
+        found = []
+        for candidate, number, patients in zip(candidates, numbers.tolist(), alike, strict=True):
+            cases = tuple(
+                MatchedCase(bank.ids[each], float(self.value[each]), shared[each], bank.publications[each])
+                for each in patients.tolist()
             )
-            for each in patients[np.argsort(-self.value[patients], kind="stable")][:ALIKE].tolist()
-        )
+            gain = float(total[number]) - candidate.score
+            if gain > GAIN and cases:
+                parts = {**candidate.parts, "case_bank": gain}
+                candidate = replace(candidate, score=candidate.score + gain, parts=parts, cases=cases)
+            found.append(replace(candidate, cases=cases) if cases and not candidate.cases else candidate)
+        return found
+
+    def _nearest(self, candidate: int) -> Ints:
+        """Return the patients of a candidate that share a finding with the query, the most similar first."""
+        patients = self.bank.of(candidate)
+        patients = patients[np.isfinite(self.value[patients])]
+        nearest: Ints = patients[np.argsort(-self.value[patients], kind="stable")]
+        return nearest
 
     def covered(self, candidate: int) -> float:
-        """Return how well the most similar patient of a candidate covers the findings, as ``coverage`` does."""
-        own = np.flatnonzero(self.bank.candidate == candidate)
-        if not len(own) or not np.isfinite(self.value[own]).any():
-            return 0.0
-        best = int(own[self.value[own].argmax()])
-        ic = self.bank.basis.ic[self.query.observed]
-        similar = [float(self.bank.similar(term)[best]) for term in self.query.observed.tolist()]
-        return float(np.dot(ic, similar) / max(float(ic.sum()), 1e-9))
+        """Return how well the most similar patient of a candidate covers the findings."""
+        nearest = self._nearest(candidate)
+        return float(self.coverage[nearest[0]]) if len(nearest) else 0.0
 
 
 class CaseBank:
@@ -147,8 +146,8 @@ class CaseBank:
         self._columns: Columns = read_part(Columns, folder, "")
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
-        self._nearest = Coverage(ranker.model, {}, self._columns)
-        self._similar, self._stated = Recent[int, Floats](NEAREST), Recent[int, Floats](NEAREST)
+        self._by_candidate = np.argsort(self.candidate, kind="stable")
+        self._stated = Recent[int, Floats](ROWS)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
 
@@ -202,36 +201,33 @@ class CaseBank:
             rates = (known * stated + also) / (known + count)
             update += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
         update /= max(len(query.observed), 1)
-        value = self.scores(query, scored.scales)
-        return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update)
+        values = {name: scorer.score(query) for name, scorer in self._scorers.items()}
+        value = fused(values, scored.scales)
+        for name in scored.scales.keys() & self._personal.keys():
+            # what the person says of a disease, its patients share
+            value += scored.scales[name].part(self._personal[name].score(query))[self.candidate]
+        coverage = values.get("coverage", np.zeros(self.size, np.float32))
+        return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update, coverage)
+
+    def of(self, candidate: int) -> Ints:
+        """Return the patients with a candidate's disease."""
+        begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self._by_candidate)
+        return self._by_candidate[begin:end]
 
     def _stated_of(self, term: int) -> Floats:
         stated: Floats = dense(*self._frequency.row(term), self._size)[self.diseases]
         return stated
 
-    def scores(self, query: Query, scales: Mapping[str, ScorerScale]) -> Floats:
-        """Return each patient's score, as if it were a disease; shape (patients,).
-
-        Args:
-            query: The case.
-            scales: Those of the diseases' scores for it.
-        """
-        value = fused({name: scorer.score(query) for name, scorer in self._scorers.items()}, scales)
-        for name in scales.keys() & self._personal.keys():  # what the person says of a disease, its patients share
-            value += scales[name].part(self._personal[name].score(query))[self.candidate]
-        return value
-
-    def shared(self, query: Query, patient: int) -> tuple[str, ...]:
-        """Return ids of the query's present findings that a patient has, or has something more specific of."""
-        having = (term for term in query.observed.tolist() if patient in self._columns.frequency.columns(term))
-        return tuple(self._names.term(term) for term in having)
-
-    def similar(self, term: int) -> Floats:
-        """Return each patient's similarity to a finding, that of the nearest of the patient's own; shape (patients,).
-
-        It is what :class:`~kgdx.rank.scorers.Coverage` compares by, from 0 to 1; computed once and kept.
-        """
-        return self._similar.get(term, lambda: self._nearest.row(term) / max(float(self.basis.ic[term]), 1e-9))
+    def shared(self, query: Query, patients: Sequence[int]) -> list[tuple[str, ...]]:
+        """Return ids of the query's present findings that patients have, or have something more specific of."""
+        terms, given = query.observed.tolist(), np.array(patients, np.int64)
+        having = np.zeros((len(terms), len(given)), bool)
+        for place, term in enumerate(terms):
+            column = self._columns.frequency.columns(term)
+            if len(column):
+                having[place] = column.take(np.searchsorted(column, given), mode="clip") == given
+        ids = [self._names.term(term) for term in terms]
+        return [tuple(itertools.compress(ids, has)) for has in having.T.tolist()]
 
     def used(self, leave_out: frozenset[str]) -> Ints:
         """Return which patients count where some publications and ids do not; shape (patients,)."""

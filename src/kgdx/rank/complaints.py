@@ -23,6 +23,8 @@ GROWN = 20.0
 """Age in years that nobody reaches who is asked what children are asked."""
 LONGEST = 12
 """Questions that are asked first."""
+NARROWED = 10
+"""Answers after which tests are offered: history and examination come before them."""
 COMPLAINTS = 2
 """Complaints of a patient whose questions count, the one that is said first before the other."""
 
@@ -30,16 +32,8 @@ COMPLAINTS = 2
 class QuestionWording(NamedTuple):
     """How a person is asked about a finding.
 
-    Attributes:
-        id: The finding.
-        key: How the table of complaints calls it; empty for a whole system ("anything wrong with the eyes?").
-        way: How it is found out.
-        youngest: Age in years from which it is asked.
-        oldest: Age up to which it is asked.
-        sex: The sex that is asked, or an empty string.
-        said_by: Findings that say it already, in whatever words they were read.
-        en: The question in English.
-        zh: The question in Chinese.
+    Rows without ``key`` ask about a whole system; ages are in years; ``said_by`` are findings that say it already, and
+    ``tests`` words in the names of the tests of which it is a result, in small letters.
     """
 
     id: str
@@ -49,6 +43,7 @@ class QuestionWording(NamedTuple):
     oldest: float
     sex: str
     said_by: tuple[str, ...]
+    tests: tuple[str, ...]
     en: str
     zh: str
 
@@ -60,7 +55,7 @@ class QuestionWording(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """What is asked about a complaint: ids of findings, by stage."""
+    """What is asked about a complaint: ids of findings, by stage, and which of its tests everybody gets."""
 
     name: str
     name_zh: str
@@ -68,6 +63,7 @@ class Complaint(NamedTuple):
     terms: frozenset[str]
     words: tuple[str, ...]
     stages: Mapping[Stage, tuple[str, ...]]
+    due: frozenset[str]
 
 
 def _rows(name: str) -> Iterator[list[str]]:
@@ -88,10 +84,10 @@ def wordings() -> Mapping[str, QuestionWording]:
 
 def _wordings() -> Iterator[QuestionWording]:
     sexes = {"F": "FEMALE", "M": "MALE", "": ""}
-    for key, id, way, ages, sex, said_by, en, zh in _rows("questions.tsv"):
+    for key, id, way, ages, sex, said_by, tests, en, zh in _rows("questions.tsv"):
         youngest, _, oldest = ages.partition("-")
-        said = tuple(filter(None, said_by.split(",")))
-        yield QuestionWording(id, key, way, float(youngest or 0), float(oldest or 150), sexes[sex], said, en, zh)
+        said, of = (tuple(filter(None, each)) for each in (said_by.split(","), tests.casefold().split(";")))
+        yield QuestionWording(id, key, way, float(youngest or 0), float(oldest or 150), sexes[sex], said, of, en, zh)
 
 
 @cache
@@ -106,21 +102,20 @@ def complaints() -> tuple[Complaint, ...]:
     found = []
     for name, zh, sex, terms, words, *stages in _rows("complaints.tsv"):
         asked = {
-            stage: tuple(dict.fromkeys(ids[key] for key in keys.split(", ")))
+            stage: tuple(dict.fromkeys(ids[key.removeprefix("!")] for key in keys.split(", ")))
             for stage, keys in zip(STAGES, stages, strict=True)
         }
         of = {"F": "FEMALE", "M": "MALE", "": ""}[sex]
-        found.append(Complaint(name, zh, of, frozenset(terms.split(",")), tuple(filter(None, words.split(";"))), asked))
+        due = frozenset(ids[key[1:]] for key in stages[-1].split(", ") if key.startswith("!"))
+        said = tuple(filter(None, words.split(";")))
+        found.append(Complaint(name, zh, of, frozenset(terms.split(",")), said, asked, due))
     return tuple(found)
 
 
 def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Iterable[str] = ()) -> tuple[Complaint, ...]:
     """Return what a patient complains of, as it was said before anybody asked; one that is of the patient's sex first.
 
-    Args:
-        case: The patient.
-        above: Returns the ids that a finding implies, itself included.
-        said: Names of the complaints that are said in words alone.
+    ``above`` returns the ids that a finding implies, itself included; ``said`` names complaints said in words alone.
     """
     fitting = [each for each in complaints() if each.sex in ("", case.sex)]
     named = [each for each in fitting if each.name in said]
@@ -151,10 +146,13 @@ def _said(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\bno )(?<!\bnot )(?<![无没否])(?<!没有)(?<!否认)(?:{'|'.join(map(re.escape, words))})")
 
 
-def asked_first(case: Case, of: Iterable[Complaint]) -> tuple[dict[str, Stage], dict[str, Stage]]:
-    """Return what is asked first, in order, and what else belongs to the complaints; ids with their stages.
+def asked_first(
+    case: Case, of: Iterable[Complaint]
+) -> tuple[dict[str, Stage], dict[str, tuple[Stage, int]], list[str]]:
+    """Return what is asked first, in order, what else belongs to the complaints, and which tests everybody gets.
 
-    First comes what decides about the first complaint, then the red flags of all by turns.
+    First comes what decides about the first complaint, then the red flags of all by turns; the rest has its stage and
+    its place in it.
     """
     known = list(of)
     flags = zip_longest(*(each.stages["red flag"] for each in known))
@@ -164,10 +162,10 @@ def asked_first(case: Case, of: Iterable[Complaint]) -> tuple[dict[str, Stage], 
     for id, stage in (*decides, *danger):
         if len(first) < LONGEST and wordings()[id].fits(case):
             first.setdefault(id, stage)
-    rest: dict[str, Stage] = {}
+    rest: dict[str, tuple[Stage, int]] = {}
     for each in known:
         for at, ids in each.stages.items():
-            for id in ids:
+            for place, id in enumerate(ids):
                 if id not in first and wordings()[id].fits(case):
-                    rest.setdefault(id, at)
-    return first, rest
+                    rest.setdefault(id, (at, place))
+    return first, rest, [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known)]

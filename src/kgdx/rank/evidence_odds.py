@@ -106,10 +106,7 @@ class EvidenceOdds:
     def odds(self, present: Iterable[str], absent: Iterable[str], person: str | None = None) -> Floats:
         """Return the log-likelihood ratio of each condition to the usual patient; shape (conditions,).
 
-        Args:
-            present: Ids of evidences, with their values; a value counts beside its evidence.
-            absent: Ids of evidences.
-            person: Sex and age, as :func:`~kgdx.rank.evidence_table.person_of` writes them.
+        A value counts beside its evidence; the person is as :func:`~kgdx.rank.evidence_table.person_of` writes it.
         """
         given = [id for id in dict.fromkeys(present) if evidence_of(id) in self._place]
         total = np.zeros(len(self._counts))
@@ -147,9 +144,7 @@ class EvidenceOdds:
 def information(shares: Floats, chance: Floats) -> float:
     """Return the mutual information, in bits, of which value it is and the disease.
 
-    Args:
-        shares: Share of each disease; shape (diseases,).
-        chance: P(value | disease); shape (diseases, values).
+    Shapes (diseases,) and (diseases, values).
 
     Example:
         >>> information(np.array([0.5, 0.5]), np.eye(2))

@@ -140,10 +140,10 @@ class Evidences(Scorer):
         case = query.case
         if case is None:
             codes = self.arrays["codes"]
-            odds = ASKED + self.odds.odds([str(codes[row]) for row in query.symptoms], ())
+            asked, odds = 1.0, self.odds.odds([str(codes[row]) for row in query.symptoms], ())
         else:
-            odds = ASKED * _at_first(case) + self.odds.odds(case.observed, _denied(case), person_of(case))
-        total[self.numbers] = odds
+            asked, odds = _at_first(case), self.odds.odds(case.observed, _denied(case), person_of(case))
+        total[self.numbers] = odds + ASKED * asked * self.arrays["whole"][self.numbers]
         return total
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:

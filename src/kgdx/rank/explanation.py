@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from kgdx.rank.term_scorers import SPECIFIC
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
-    from kgdx.rank.fusion import Scored
+    from kgdx.rank.fusion import Scored, ScorerScale
     from kgdx.rank.ranking import CandidateNames
 
 DIGITS = 4
@@ -41,69 +42,106 @@ class AnnotationMatch:
 _BACKGROUND = AnnotationMatch("background")
 
 
-def explain(
-    model: RankModel, names: CandidateNames, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
-) -> list[tuple[Contribution, ...]]:
-    """Return the contributions of the candidates ``best``; each candidate's sum to its score.
+class Explanation:
+    """What each finding, each phrase and the person add to the scores of some candidates.
 
     A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of the
     scorer's part belongs to no finding: the comparison with the mean of the candidates, the cut of extremely low
-    values, or what the scorer calls it.
+    values, or what the scorer calls it. How findings and annotations meet is looked up for those that are read.
+
+    Args:
+        model: The ranking model.
+        names: Ids and names.
+        scored: The case.
+        scorers: Scorer by name.
+        best: Numbers of the candidates.
     """
-    query, parts = scored.query, scored.parts(best)
-    rows = _rows(model, names, scored, scorers, best)
-    more: list[dict[tuple[str, str, str], Contribution]] = [{} for _ in best]
-    for name in scored.values:
-        scorer = scorers[name]
-        unit = scored.scales[name].weight / scored.scales[name].deviation
+
+    def __init__(
+        self, model: RankModel, names: CandidateNames, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
+    ) -> None:
+        self._model, self._names, self._query, self._best = model, names, scored.query, best
+        self._reads = {name: scorers[name].reads for name in scored.values}
+        self._shares: dict[str, Floats] = {}
+        self._more: list[dict[tuple[str, str, str], Contribution]] = [{} for _ in best]
+        for name, value in scored.values.items():
+            if scorers[name].tells(scored.query):
+                self._add(name, scorers[name], scored.scales[name], value[best])
+
+    def _add(self, name: str, scorer: Scorer, scale: ScorerScale, value: Floats) -> None:
+        query, best = self._query, self._best
+        unit, part = scale.weight / scale.deviation, scale.part(value)
         shares = scorer.explain(query, best)
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
-        told, reasons = scorer.told(query, best), scorer.says(query, best)
-        facts = rows.get(scorer.reads, [[]] * len(best))
-        for place, share in enumerate(np.round(unit * shares.astype(np.float64), DIGITS).T.tolist()):
-            rest = parts[place][name]
-            for row, score in zip(facts[place], share, strict=True):
-                if score:
-                    row.parts[name] = score
-                    rest -= score
-            for each in told[place]:
+        rest: Floats = part.astype(np.float64)
+        if shares.any():
+            self._shares[name] = shares = np.round(unit * shares.astype(np.float64), DIGITS)
+            for each in shares:
+                rest -= each
+        phrases, reasons = scorer.told(query, best), None
+        for place, left in enumerate(rest.tolist()):
+            more = self._more[place]
+            for each in phrases[place]:
                 score = round(unit * each.value, DIGITS)
                 key = ("phrase", each.text, each.matched)
-                row = more[place].setdefault(
+                row = more.setdefault(
                     key, Contribution(key[0], 0.0, status=Status.PRESENT, text=each.text, words=each.matched)
                 )
                 row.parts[name] = row.parts.get(name, 0.0) + score
-                rest -= score
-            rest = round(rest, 2 * DIGITS)
-            if abs(rest) > LEAST:
+                left -= score
+            left = round(left, 2 * DIGITS)
+            if abs(left) > LEAST:
+                reasons = scorer.says(query, best) if reasons is None else reasons
                 key = (scorer.rest, reasons[place], "")
-                row = more[place].setdefault(key, Contribution(scorer.rest, 0.0, text=reasons[place]))
-                row.parts[name] = row.parts.get(name, 0.0) + rest
-    result = []
-    for place in range(len(best)):
-        found = (*(row for each in rows.values() for row in each[place]), *more[place].values())
-        for row in found:
+                row = more.setdefault(key, Contribution(scorer.rest, 0.0, text=reasons[place]))
+                row.parts[name] = row.parts.get(name, 0.0) + left
+
+    def brief(self, place: int, least: float) -> list[Contribution]:
+        """Return what adds at least so much to a candidate's score, without how findings and annotations meet."""
+        present = [share[:, place] for name, share in self._shares.items() if self._reads[name] is Status.PRESENT]
+        sums = np.round(sum(present), 2 * DIGITS).tolist() if present else []
+        findings = zip(self._query.observed.tolist(), sums, strict=False)
+        found = [Contribution("", score, self._names.term(term)) for term, score in findings if score >= least]
+        return [*found, *(each for each in self._rest(place) if each.score >= least)]
+
+    def _rest(self, place: int) -> list[Contribution]:
+        for row in (found := list(self._more[place].values())):
             row.score = round(sum(row.parts.values()), 2 * DIGITS)
-        result.append(found)
-    return result
+        return found
 
-
-def _rows(
-    model: RankModel, names: CandidateNames, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
-) -> dict[Status, list[list[Contribution]]]:
-    """Return for each candidate a row for each finding that a scorer reads: how they meet, and no score yet."""
-    query, reads = scored.query, {scorers[name].reads for name in scored.values}
-    found = {}
-    for status, terms, meet in ((Status.PRESENT, query.observed, matches), (Status.ABSENT, query.excluded, exclusions)):
-        if status in reads:
-            findings, met = [names.term(term) for term in terms.tolist()], meet(model, terms, best)
-            found[status] = [
-                [_row(names, candidate, id, status, each[place]) for id, each in zip(findings, met, strict=True)]
-                for place, candidate in enumerate(best.tolist())
+    def contributions(self, place: int, raised: tuple[Contribution, ...] = ()) -> tuple[Contribution, ...]:
+        """Return what adds to the score of a candidate and what takes from it, with what a patient raised it by."""
+        found = []
+        for status, rows in self._rows.items():
+            shares = [
+                (name, self._shares[name][:, place].tolist()) for name in self._shares if self._reads[name] is status
             ]
-    return found
+            for number, row in enumerate(rows[place]):
+                row.parts = {name: share[number] for name, share in shares if share[number]}
+                row.score = round(sum(row.parts.values()), 2 * DIGITS)
+            found += rows[place]
+        return (*found, *self._rest(place), *raised)
+
+    @cached_property
+    def _rows(self) -> dict[Status, list[list[Contribution]]]:
+        """For each candidate a row for each finding that a scorer reads: how they meet, and no score yet."""
+        model, query, best, reads, found = self._model, self._query, self._best, {*self._reads.values()}, {}
+        for status, terms, meet in (
+            (Status.PRESENT, query.observed, matches),
+            (Status.ABSENT, query.excluded, exclusions),
+        ):
+            if status in reads:
+                findings, met = [self._names.term(term) for term in terms.tolist()], meet(model, terms, best)
+                found[status] = [
+                    [
+                        _row(self._names, candidate, id, status, each[place])
+                        for id, each in zip(findings, met, strict=True)
+                    ]
+                    for place, candidate in enumerate(best.tolist())
+                ]
+        return found
 
 
 def _row(names: CandidateNames, candidate: int, finding: str, status: Status, match: AnnotationMatch) -> Contribution:

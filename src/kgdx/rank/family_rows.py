@@ -11,6 +11,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.families import Families
 from kgdx.rank.fusion import leading
+from kgdx.rank.term_scorers import dense
 from kgdx.results.ranked import Candidate, FamilyMember, Separation
 
 if TYPE_CHECKING:
@@ -117,18 +118,10 @@ def _ordered(total: Floats, members: Ints) -> Ints:
 
 
 def _separation(one: int, other: int, model: RankModel, names: CandidateNames) -> Separation | None:
-    (terms, frequency), (others, lent) = (model.propagated.row(number) for number in (one, other))
-    both = np.union1d(terms, others)
-    if not len(both):
-        return None
-    shares = np.zeros((2, len(both)), np.float32)
-    shares[0, np.searchsorted(both, terms)] = frequency
-    shares[1, np.searchsorted(both, others)] = lent
-    apart = np.abs(shares[0] - shares[1]) * model.basis.ic[both]
+    shares = [dense(*model.propagated.row(number), len(model.basis.ic)) for number in (one, other)]
+    apart = np.abs(shares[0] - shares[1]) * model.basis.ic
     at = int(apart.argmax())
     if apart[at] <= 0:
         return None
-    id = names.term(int(both[at]))
-    return Separation(
-        id, names.label(id), names.candidate(other).id, *(round(float(each), 2) for each in shares[:, at])
-    )
+    id, (here, there) = names.term(at), (round(float(share[at]), 2) for share in shares)
+    return Separation(id, names.label(id), names.candidate(other).id, here, there)

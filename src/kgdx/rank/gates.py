@@ -121,9 +121,10 @@ def names_found(snapshot: Snapshot) -> Ints:
     """Return which diseases each of the patterns finds by their names; looked for once a graph."""
 
     def compute(folder: Path) -> None:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        names = snapshot.table("disease").column("name")
+        names = pa.array(snapshot.stated_names(), pa.string())
         masks = [pc.fill_null(pc.match_substring_regex(names, each), False).to_pylist() for each in PATTERNS]
         np.save(folder / "named.npy", np.array(masks, bool).reshape(len(PATTERNS), -1))
 

@@ -287,9 +287,8 @@ def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
 
 def names_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     """Return candidate → all its names."""
-    name, chinese, synonyms = (
-        snapshot.values("disease", column).values() for column in ("name", "name_zh", "synonyms")
-    )
+    name = snapshot.stated_names()
+    chinese, synonyms = (snapshot.values("disease", column).values() for column in ("name_zh", "synonyms"))
     found: dict[int, list[str]] = {}
     for number in range(len(model.curated)):
         own: dict[str, None] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
@@ -15,7 +15,7 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_of, evidence_terms
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.complaints import STAGES, Stage, asked_first, complaints_of, wordings
+from kgdx.rank.complaints import NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
@@ -51,11 +51,14 @@ KIN = 60
 """Findings below one that are taken for one kind."""
 OF_COMPLAINT, LATER, REVIEW = 4.0, 0.93, 0.4
 """How much more a question of the complaint's table is worth than another that tells as much, what part of that each
-place further back in the table has, and how much less a whole system where there is a table. Set by hand."""
+place further back in a stage of the table has, and how much less a whole system where there is a table, or what nobody
+has put into everyday words: of a rare disease, for where common conditions lead neither is asked. Set by hand."""
+SETTLING = 5
+"""Leaders of which the recommended tests are offered beside those of the complaint's table."""
 UNLIKELY = 0.03
 """Share of an answer that nobody waits for."""
-LEADING = 3
-"""Leaders of which a question has to be able to change the order."""
+LEADING, LEAST_LEAD = 3, 0.05
+"""Leaders that a question has to be able to change, and the share from which one counts that comes among them."""
 SEXED: Mapping[str, tuple[str, ...]] = {
     "MALE": ("HP:0010460", "HP:0000140", "HP:0002686", "HP:0030012"),
     "FEMALE": ("HP:0010461", "HP:0008669"),
@@ -64,16 +67,7 @@ SEXED: Mapping[str, tuple[str, ...]] = {
 
 
 class Moved(NamedTuple):
-    """How an answer moves a leading disease.
-
-    Attributes:
-        id: The disease.
-        name: Its name.
-        share: Its share now.
-        yes: Its share after a yes, as the question's value supposes.
-        no: Its share after a no.
-        likelihood: How often patients with the disease have the finding, as far as the graph tells.
-    """
+    """How an answer moves a leading disease: its share now, after a yes and a no, and P(finding | disease)."""
 
     id: str
     name: str
@@ -93,20 +87,11 @@ class Option(NamedTuple):
 class Question(NamedTuple):
     """A question about one finding.
 
-    Attributes:
-        kind: One of :data:`~kgdx.rank.question_pools.KINDS`.
-        id: The finding.
-        label: Its name.
-        gain: Bits that the answer is expected to tell about which disease it is, whatever selector chose it.
-        value: What the selector gives it, for its price; in the selector's own unit.
-        way: How it is answered.
-        price: Price of that.
-        chance: Share of a yes, as the posterior supposes.
-        why: How an answer moves the leaders, those first that it moves most; see :meth:`Proposer.why`.
-        options: What a yes may be narrowed to, the most telling first.
-        below: Other proposed findings that need not be asked once this one is absent or unknown.
-        stage: Where the table of complaints has it, such as ``red flag``; empty elsewhere.
-        moves: Whether an answer can change which diseases are the first three.
+    ``gain`` is in bits, whatever selector chose it; ``value`` is the selector's own for the ``price``; ``chance`` the
+    share of a yes; ``options`` what a yes may be narrowed to; ``below`` other proposed findings that need not be asked
+    once this one is absent or unknown; ``stage`` where the table of complaints has it. It ``moves`` where an answer can
+    change which disease is first, or bring a likely one among the first three; a test that everybody with the complaint
+    gets is ``due``.
     """
 
     kind: str
@@ -122,6 +107,7 @@ class Question(NamedTuple):
     below: tuple[str, ...] = ()
     stage: Stage = ""
     moves: bool = True
+    due: bool = False
 
 
 class Believer(Protocol):
@@ -157,11 +143,7 @@ class _Valued(NamedTuple):
 
 
 class Proposer:
-    """Proposes questions for cases of one graph.
-
-    Args:
-        ranker: Says what is believed.
-    """
+    """Proposes questions for cases of one graph."""
 
     def __init__(self, ranker: Believer) -> None:
         self._ranker = ranker
@@ -195,19 +177,20 @@ class Proposer:
         """Return the questions that are worth most for their price, best first.
 
         Args:
-            case: What is known of the patient. Findings of unknown status count as asked.
+            case: Findings of unknown status count as asked.
             selector: Name of a selector, with settings behind a colon.
             count: How many.
             unknown: Ids to which the answer was "unknown", beside those of the case.
             kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
             costs: Price by way of answering; 1 for a way that is not named.
-            among: Ids of the diseases that are to be told apart; all where none of them is a candidate.
+            among: Diseases that are to be told apart, taken for equally likely where ``evenly``; all where none is
+                known.
             named: Whether a yes is followed by "which?".
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
-            evenly: Whether the diseases to tell apart are taken for equally likely.
-            complaints: Names of the complaints that are said in words; what is asked about all complaints comes
-                first unless it is ``None``.
+            evenly: See ``among``.
+            complaints: Names of those that are said in words; what is asked about all complaints comes first unless it
+                is ``None``.
             narrow: How many narrower findings a question offers after a yes.
         """
         chosen = make_selector(selector)
@@ -217,7 +200,9 @@ class Proposer:
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
         belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
         of = () if complaints is None else complaints_of(case, self._above, complaints)
-        first, rest = asked_first(case, of)
+        first, rest, due = asked_first(case, of)
+        heard = len({*asked, *(each.id for each in case.findings if each.method == "asked")})
+        narrowed = not rest or heard >= NARROWED
         present, others = self._elsewhere(set(case.observed), {*case.excluded, *asked})
         found: list[_Valued] = []
         for kind in kinds:
@@ -228,18 +213,25 @@ class Proposer:
                 free = pool.free(present, others) & ~self._unfit(kind, case)
                 if kind == "evidence" and "phenotype" in kinds:
                     free &= ~self._twins
+                if complaints is not None:
+                    free &= ~self._unasked[kind]
+                if not narrowed:
+                    soon = self._ways[kind] < WAYS.index("laboratory")
+                    soon[[pool.rows[id] for id in due if id in pool.rows]] = True
+                    free &= soon
                 at = Situation(belief, pool, free, scored, named, seed)
-                found += self._first(at, first, prices) + self._valued(at, chosen, count, prices, rest, asked)
-        order = {id: place for place, id in enumerate(first)}
+                found += self._first(at, (*first, *due), prices) + self._valued(at, chosen, count, prices, rest, asked)
+        order = {id: place for place, id in enumerate((*first, *due))}
         found.sort(key=lambda each: (order.get(each.at.pool.ids[each.row], len(order)), -each.value))
         best = _unlike(found, count, order)
         told = {
             id(at): self._told(at, [each for each in best if each.at is at], narrow)
             for at in {id(e.at): e.at for e in best}.values()
         }
-        stages = {**rest, **first}
-        questions = [told[id(each.at)][each.row] for each in best]
-        return _with_below([each._replace(stage=stages.get(each.id, "")) for each in questions], self.pools)
+        stages = {**{id: stage for id, (stage, _) in rest.items()}, **first}
+        questions = (told[id(each.at)][each.row] for each in best)
+        staged = [each._replace(stage=stages.get(each.id, ""), due=each.id in due) for each in questions]
+        return _with_below(staged, self.pools)
 
     def why(self, case: Case, id: str) -> tuple[Moved, ...]:
         """Return how an answer to a question moves the leaders, those first that it moves most."""
@@ -265,7 +257,7 @@ class Proposer:
                 found.append((id, self.pools[kind].labels(row)))
         return found
 
-    def _first(self, at: Situation, first: Mapping[str, Stage], prices: Mapping[str, float]) -> list[_Valued]:
+    def _first(self, at: Situation, first: Iterable[str], prices: Mapping[str, float]) -> list[_Valued]:
         """Return what is asked first of one kind, whatever it tells, as long as more than one disease is possible."""
         if np.count_nonzero(at.shares) < 2:
             return []
@@ -279,16 +271,20 @@ class Proposer:
         selector: Selector,
         count: int,
         prices: Mapping[str, float],
-        rest: Mapping[str, Stage],
+        rest: Mapping[str, tuple[Stage, int]],
         asked: Sequence[str],
     ) -> list[_Valued]:
         price = np.array([prices[way] for way in WAYS])[self._ways[at.pool.kind]]
         value = np.where(at.free, selector.value(at) / price, 0.0)
-        for place, id in enumerate(rest):
-            if (row := at.pool.rows.get(id, -1)) >= 0:
-                value[row] *= max(OF_COMPLAINT * LATER**place, 1.0)
-        if rest and at.pool.reviewed is not None:
-            value[at.pool.reviewed] *= REVIEW
+        if rest:
+            worth = np.where(self._worded[at.pool.kind], 1.0, REVIEW * (1 - self._common(at)))
+            if at.pool.reviewed is not None:
+                worth[at.pool.reviewed] = REVIEW * (1 - self._common(at))
+            settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
+            for id, (_, place) in {**{id: ("test", 0) for id in settling}, **rest}.items():
+                if (row := at.pool.rows.get(id, -1)) >= 0:
+                    worth[row] = max(OF_COMPLAINT * LATER**place, 1.0)
+            value *= worth
         if at.pool.kind == "phenotype":
             self._weigh_asked(at, value, asked)
         best = leading(value, 2 * count)
@@ -342,6 +338,49 @@ class Proposer:
             for place, each in enumerate(chosen)
         }
 
+    def _common(self, at: Situation) -> float:
+        """Return which part of belief is in conditions of which symptoms or tests are listed: the common ones."""
+        return float(at.shares[self._described_in_words].sum() / max(float(at.shares.sum()), 1e-30))
+
+    @cached_property
+    def _described_in_words(self) -> Ints:
+        found = np.zeros(len(self._ranker.model.curated), bool)
+        for kind, pool in self.pools.items():
+            found |= pool.described & (kind != "phenotype")
+        return found
+
+    @cached_property
+    def _results_of(self) -> dict[int, tuple[str, ...]]:
+        """Candidate → the findings that are results of the tests which are recommended for it."""
+        if (tests := self.pools.get("test")) is None:
+            return {}
+        of = [(each.tests, id) for id, each in wordings().items() if each.tests]
+        named = {row: tests.labels(row).casefold() for row in tests.rows.values()}
+        results = {row: [id for words, id in of if any(word in name for word in words)] for row, name in named.items()}
+        return {
+            number: tuple(dict.fromkeys(id for row in tests.neighbours.columns(number).tolist() for id in results[row]))
+            for number in np.flatnonzero(np.diff(tests.neighbours.start)).tolist()
+        }
+
+    @cached_property
+    def _worded(self) -> dict[str, Ints]:
+        """By kind: which questions have everyday words, beside those that are asked about a whole system."""
+        ids = {id for id, each in wordings().items() if each.key}
+        return {kind: np.array([id in ids for id in pool.ids], bool) for kind, pool in self.pools.items()}
+
+    @cached_property
+    def _unasked(self) -> dict[str, Ints]:
+        """By kind: what no person is asked: a detail with a long list of values, and a mere heading of HPO."""
+        found = {kind: np.zeros(len(pool.ids), bool) for kind, pool in self.pools.items()}
+        for kind, pool in self.pools.items():
+            for id, row in pool.rows.items():
+                if kind == "evidence":
+                    one = evidences().get(id.removeprefix(PREFIX))
+                    found[kind][row] = one is not None and one.parent != one.code and len(one.values) > OPTIONS
+                elif kind == "phenotype" and id not in wordings():
+                    found[kind][row] = pool.labels(row).startswith("Abnormal")
+        return found
+
     def _above(self, id: str) -> Iterable[str]:
         pool = self.pools.get("phenotype")
         row = -1 if pool is None else pool.rows.get(id, -1)
@@ -350,38 +389,45 @@ class Proposer:
         return (pool.ids[each] for each in pool.up.columns(row).tolist())
 
     @cached_property
-    def _same(self) -> list[tuple[str, str, str, frozenset[str]]]:
+    def _same(self) -> list[tuple[str, str, str, str]]:
+        """Evidences that have a term of HPO: with a value or without, without it, the term, and how they relate."""
         terms = self.pools["phenotype"].rows if "phenotype" in self.pools and "evidence" in self.pools else {}
-        return [
-            (f"{PREFIX}{code}", each.id, each.relation, frozenset(self._above(each.id)))
-            for code, related in evidence_terms().items()
-            for each in related
-            if each.id in terms
-        ]
+        coded = ((f"{PREFIX}{code}", each) for code, related in evidence_terms().items() for each in related)
+        return [(code, evidence_of(code), each.id, each.relation) for code, each in coded if each.id in terms]
+
+    @cached_property
+    def _settled_by(self) -> dict[str, set[str]]:
+        """Term → evidences that nobody is asked about who lacks it."""
+        found: dict[str, set[str]] = {}
+        for code, evidence, term, relation in self._same:
+            if relation != "broader" and code == evidence:
+                for upper in self._above(term):
+                    found.setdefault(upper, set()).add(evidence)
+        return found
 
     @cached_property
     def _twins(self) -> Ints:
         pool = self.pools["evidence"]
         mask = np.zeros(len(pool.ids), bool)
-        mask[np.array([pool.rows.get(code, -1) for code, _, how, _ in self._same if how == "exact"], np.int64)] = True
+        mask[np.array([pool.rows.get(code, -1) for code, _, _, how in self._same if how == "exact"], np.int64)] = True
         mask[-1] = False
         return mask
 
     def _elsewhere(self, present: set[str], others: set[str]) -> tuple[set[str], set[str]]:
+        """Return what is present and what is settled otherwise, also under the names of another vocabulary."""
         implied = {each for id in present for each in self._above(id)}
-        others = others | {id for id, each in wordings().items() if not implied.isdisjoint(each.said_by)}
+        others = others | {id for id, said_by in _said_by() if not implied.isdisjoint(said_by)}
         given = {evidence_of(id) for id in present}
         more, settled = set[str](), set[str]()
-        for code, term, relation, above in self._same:
-            evidence = evidence_of(code)
+        for code, evidence, term, relation in self._same:
             if term in implied:
                 (settled if relation == "narrower" or code != evidence else more).add(evidence)
-            elif relation != "broader" and code == evidence and above & others:
-                settled.add(evidence)
             if relation != "broader" and (code in present or (code == evidence and code in given)):
                 more.add(term)
             elif relation != "narrower" and code in others:
                 settled.add(term)
+        for id in others:
+            settled |= self._settled_by.get(id, set())
         return present | more, others | (settled - more)
 
     def _unfit(self, kind: str, case: Case) -> Ints:
@@ -425,6 +471,11 @@ class Proposer:
         return found
 
 
+@cache
+def _said_by() -> list[tuple[str, tuple[str, ...]]]:
+    return [(id, each.said_by) for id, each in wordings().items() if each.said_by]
+
+
 def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
     """Return the shares of some candidates among themselves; those of all where none of them is one."""
     kept = [number for number in numbers if number >= 0]
@@ -445,36 +496,38 @@ def _moved(share: Floats, likelihood: Floats) -> Floats:
 
 
 def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
-    """Whether an answer to each question can change which candidates lead, and in which order; shape (questions,)."""
+    """Whether an answer to each question can change which candidates lead; shape (questions,)."""
     share = shares[leaders].astype(np.float64)
     now = np.argsort(-share, kind="stable")[:LEADING]
     changed = np.zeros(likelihood.shape[1], bool)
     for each in (likelihood, 1 - likelihood):
         joint = share[:, None] * each
+        total = joint.sum(axis=0)
         after = np.argsort(-joint, axis=0, kind="stable")[:LEADING]
-        changed |= (after != now[:, None]).any(axis=0) & (joint.sum(axis=0) >= UNLIKELY * share.sum())
+        likely = np.take_along_axis(joint, after, axis=0) * share.sum() >= LEAST_LEAD * total
+        come = (likely & ~np.isin(after, now)).any(axis=0) | (after[:1] != now[:1, None]).any(axis=0)
+        changed |= come & (total >= UNLIKELY * share.sum())
     return changed
 
 
 def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
+    """Return the first questions, without those that ask what one before them asks."""
     kept: list[_Valued] = []
-    taken: dict[tuple[str, int], float] = {}
-    above_taken: dict[tuple[str, int], list[int]] = {}
+    taken: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
+    below: dict[str, dict[int, list[float]]] = {kind: {} for kind in KINDS}
     for each in found:
         pool, row = each.at.pool, each.row
-        if (pool.kind, row) in taken:
+        gains, narrower = taken[pool.kind], below[pool.kind]
+        if row in gains:
             continue
         gain = float(each.at.gain[row])
         above = [] if pool.up is None else pool.up.columns(row).tolist()
-        kin = [*above, *above_taken.get((pool.kind, row), ())]
-        same = (taken.get((pool.kind, other)) for other in kin)
-        if pool.ids[row] not in first and any(
-            other is not None and max(other, gain) <= ALIKE * min(other, gain) for other in same
-        ):
+        same = [*(gains[other] for other in above if other in gains), *narrower.get(row, ())]
+        if pool.ids[row] not in first and any(max(other, gain) <= ALIKE * min(other, gain) for other in same):
             continue
-        taken[pool.kind, row] = gain
+        gains[row] = gain
         for other in above:
-            above_taken.setdefault((pool.kind, other), []).append(row)
+            narrower.setdefault(other, []).append(gain)
         kept.append(each)
         if len(kept) == count:
             break

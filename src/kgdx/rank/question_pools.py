@@ -33,21 +33,11 @@ KINDS = ("phenotype", "evidence", "symptom", "test")
 class QuestionPool:
     """The questions of one kind.
 
-    Attributes:
-        kind: One of :data:`KINDS`.
-        ids: Id of each; shape (items,).
-        labels: Name of each.
-        likelihood: Candidate → items, with P(yes | candidate).
-        base: P(yes) where a candidate that is described has no entry.
-        described: Whether anything of this kind is known of a candidate: an answer moves no other; shape (candidates,).
-        neighbours: Candidate → what it is annotated with directly, and how often: what a yes may name.
-        up: Item → what a yes implies, itself included; ``None`` where no item implies another.
-        down: Item → what a no settles, itself included.
-        rows: Id → item.
-        after: Item → the item that has to be present for it to be asked, -1 for none; ``None`` where all stand alone.
-        reviewed: Items that are asked about as a whole system, however much lies below them.
-        odds: Likelihoods of the values that a yes may come with, of evidences.
-        numbers: The candidates that ``odds`` is about; shape (conditions,).
+    ``likelihood`` is candidate → items, with P(yes | candidate), ``base`` that where a described candidate has no
+    entry; ``neighbours`` is candidate → what it is annotated with directly, and how often: what a yes may name. ``up``
+    is item → what a yes implies, ``down`` what a no settles, itself included in both; ``after`` the item that has to be
+    present for it to be asked, -1 for none. An answer moves no candidate that is not ``described``; shape
+    (candidates,). ``odds`` has the likelihoods of the values of evidences, for the candidates ``numbers``.
     """
 
     kind: str
@@ -142,14 +132,7 @@ class QuestionPool:
 def pools(
     model: RankModel, names: CandidateNames, evidences: Evidences | None = None, reviewed: Iterable[str] = ()
 ) -> dict[str, QuestionPool]:
-    """Return the pools of a graph by kind; a kind of which the graph knows nothing is left out.
-
-    Args:
-        model: The ranking model.
-        names: What its numbers stand for.
-        evidences: Knows how likely evidences are.
-        reviewed: Ids of the phenotypes that are asked about as a whole system.
-    """
+    """Return the pools of a graph by kind, without those of which it knows nothing; a whole system is ``reviewed``."""
     made: dict[str, QuestionPool | None] = {"phenotype": _phenotypes(model, names)}
     made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:]}
     pool = made["evidence"]
@@ -191,14 +174,16 @@ def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> QuestionPool | N
     given = np.full(len(row), np.nan) if kind == "test" else snapshot.column(relation, "score")[use][first]
     share = np.where(np.isnan(given), LISTED, np.clip(given, UNLISTED, 1)).astype(np.float32)
     listed = compressed(row, column.astype(np.int32), share, size)
-    up, down, after = _kin(ids) if kind == "evidence" else (None, None, None)
+    kin = _kin(ids, snapshot.column("symptom", "asked_after").tolist()) if kind == "evidence" else (None, None, None)
 
     def label(row: int) -> str:
         code = ids[row].removeprefix(PREFIX)
         return evidence_phrase(code) if kind == "evidence" and code in evidences() else str(names[row] or ids[row])
 
     rows = {id: row for row, id in enumerate(ids) if kind == "test" or coded[row] == (kind == "evidence")}
-    return QuestionPool(kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, up, down, rows, after)
+    return QuestionPool(
+        kind, ids, label, listed, UNLISTED, np.diff(listed.start) > 0, listed, kin[0], kin[1], rows, kin[2]
+    )
 
 
 def _likelier(pool: QuestionPool, evidences: Evidences) -> QuestionPool:
@@ -209,16 +194,20 @@ def _likelier(pool: QuestionPool, evidences: Evidences) -> QuestionPool:
     return replace(pool, likelihood=likelihood, odds=odds, numbers=numbers)
 
 
-def _kin(ids: list[str]) -> tuple[Sparse, Sparse, Ints]:
-    """Evidence → the one that has to be present for it to be asked, and itself; the other way about; that one alone."""
+def _kin(ids: list[str], asked_after: list[str]) -> tuple[Sparse, Sparse, Ints]:
+    """Evidence → the one that has to be present for it to be asked, and itself; the other way about; that one alone.
+
+    Snapshots that were compiled before they carried it have it from the release.
+    """
     rows = {id: row for row, id in enumerate(ids)}
+    released = {each.id: f"{PREFIX}{each.parent}" for each in evidences().values()}
+    parents = [
+        rows.get(above or released.get(id, ""), row)
+        for row, (id, above) in enumerate(zip(ids, asked_after, strict=True))
+    ]
     pairs = [(row, row) for id, row in rows.items() if id.startswith(PREFIX)]
-    after = np.full(len(ids), -1)
-    for each in evidences().values():
-        parent = rows.get(f"{PREFIX}{each.parent}", -1)
-        if each.id in rows and parent >= 0 and parent != rows[each.id]:
-            pairs.append((rows[each.id], parent))
-            after[rows[each.id]] = parent
+    pairs += [(row, parent) for row, parent in enumerate(parents) if parent != row]
+    after = np.array([-1 if parent == row else parent for row, parent in enumerate(parents)], np.int64)
     lower, upper = (np.array(ends, np.int32) for ends in zip(*pairs, strict=True))
     ones = np.ones(len(pairs), np.int8)
     return compressed(lower, upper, ones, len(ids)), compressed(upper, lower, ones, len(ids)), after

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from kgdx.rank import family_rows
 from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
-from kgdx.rank.explanation import explain
+from kgdx.rank.explanation import Explanation
 from kgdx.rank.fusion import (
     Beliefs,
     Scored,
@@ -33,17 +33,18 @@ from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
 from kgdx.rank.person_scorer import unused
-from kgdx.rank.proposing import Proposer
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import Dangerous, judged, too_little
-from kgdx.results.ranked import Candidate, DangerousDisease
+from kgdx.results.ranked import Candidate, DangerousDisease, lazy_contributions
+from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.proposing import Proposer
 
 SCORED = 16
 """Scored cases that are kept, with all their arrays: half a megabyte each."""
@@ -82,6 +83,7 @@ class Ranker:
         """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
+        self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
         self.scoring.forget()
 
     @classmethod
@@ -199,21 +201,21 @@ class Ranker:
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         explained = self._explains(scored, matched, numbers)
+        shares = [None] * len(numbers) if explained is None else explained.tolist()
         candidates = [
             self._candidate(number, rank, parts, share)
-            for (number, rank), parts, share in zip(places.items(), scored.parts(numbers), explained, strict=True)
+            for (number, rank), parts, share in zip(places.items(), scored.parts(numbers), shares, strict=True)
         ]
         if matched is not None:
-            candidates = [matched.told(*each, total) for each in zip(candidates, places, strict=True)]
+            candidates = matched.told(candidates, numbers, total)
         for place, row in enumerate(rows):
             candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
         best = self._explained(scored, candidates, numbers) if explain else candidates
         return tuple(best), float(self.posterior(scored, total).max()), self._lane(scored, total)
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
-        numbers = self._dangerous.numbers
-        explained = [each or 0.0 for each in self._explains(scored, None, numbers)]
-        return self._dangerous.lane(total, np.array(explained, np.float32))
+        explained = self._explains(scored, None, self._dangerous.numbers)
+        return self._dangerous.lane(total, np.zeros(len(self._dangerous.numbers)) if explained is None else explained)
 
     def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
         described, family = self.names.candidate(number)._asdict(), self._family(number)
@@ -221,15 +223,17 @@ class Ranker:
             rank=rank, **described, score=sum(parts.values()), parts=parts, family=family, explained=explained
         )
 
-    def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> list[float | None]:
+    def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> Floats | None:
+        """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
-            return [None] * len(numbers)
+            return None
         ic = self.model.basis.ic[terms]
         most = max(float((ic * -np.expm1(-ic)).sum() / max(float(ic.sum()), 1e-9)), 1e-9)
-        own = scored.values["coverage"][numbers].tolist()
-        alike = [0.0] * len(own) if matched is None else map(matched.covered, numbers.tolist())
-        return [round(min(max(each, patient, 0.0) / most, 1.0), 3) for each, patient in zip(own, alike, strict=True)]
+        own = scored.values["coverage"][numbers].astype(np.float64)
+        if matched is not None:
+            own = np.maximum(own, [matched.covered(number) for number in numbers.tolist()])
+        return np.round(np.clip(own / most, 0.0, 1.0), 3)
 
     def _family(self, number: int) -> str:
         families = self.model.families
@@ -257,10 +261,17 @@ class Ranker:
         return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
 
     def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
-        told = explain(self.model, self.names, scored, self.scorers, numbers)
+        told = Explanation(self.model, self.names, scored, self.scorers, numbers)
+        case = scored.query.case
+        support = supporting(() if case is None else case.findings)
         return [
-            replace(candidate, contributions=(*parts, *candidate.raised))
-            for candidate, parts in zip(candidates, told, strict=True)
+            replace(
+                candidate,
+                contributions=lazy_contributions(
+                    partial(told.contributions, place, candidate.raised), support(told.brief(place, WEAK))
+                ),
+            )
+            for place, candidate in enumerate(candidates)
         ]
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:
@@ -311,7 +322,7 @@ class Ranker:
 
     def score_anew(self, query: Query, before: Scored | None = None) -> Scored:
         """Score every candidate, whether the query is among those scored last or not; otherwise as :meth:`score`."""
-        return self.scoring.score([(query, before)])[0]
+        return self.scoring.score(query, before)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
         """Return the leading candidates with their shares among the annotated diseases.
@@ -340,8 +351,9 @@ class Ranker:
             scored: The case.
             total: Scores in the place of its own, with the least one for what is ruled out.
         """
+        if total is None:
+            return self._posteriors.get(id(scored), lambda: (scored, self.posterior(scored, self._possible(scored))))[1]
         fitted = self.weights.posterior
-        total = self._possible(scored) if total is None else total
         return believed(total, self.degrees(scored.query), fitted.plausible, fitted.most)
 
     def _possible(self, scored: Scored) -> Floats:
@@ -372,6 +384,8 @@ class Ranker:
     @cached_property
     def proposer(self) -> Proposer:
         """Proposes questions; opened when it is first asked."""
+        from kgdx.rank.proposing import Proposer
+
         return Proposer(self)
 
     @cached_property

@@ -186,9 +186,6 @@ class CandidateNames:
         return str(self.snapshot.values("disease", column)[row] or "")
 
 
-# What ranking returns: candidates with the parts of their scores and, once explained, what each finding adds.
-
-
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The best candidates for a case.

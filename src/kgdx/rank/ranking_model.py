@@ -191,7 +191,7 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
     """Name of each candidate: the first of its entries' that is more than an id; only catalogues number series."""
-    ids, names = (snapshot.column("disease", column) for column in ("id", "name"))
+    ids, names = snapshot.column("disease", "id"), snapshot.stated_names()
     named = np.array(
         [id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)]
     )
@@ -203,8 +203,8 @@ def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Spars
     size = len(candidates.disease)
     owner = np.repeat(np.arange(size), np.diff(candidates.members.start[: size + 1]))
     rows = candidates.members.index[: len(owner)][curated[owner]]
-    names = snapshot.column("disease", "name")[rows].tolist()
-    named = neighbours.by_name([name or "" for name in names], owner[curated[owner]], size)
+    names = snapshot.stated_names()
+    named = neighbours.by_name([names[row] for row in rows.tolist()], owner[curated[owner]], size)
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
     use = (candidate >= 0) & curated[candidate]

@@ -30,15 +30,9 @@ COMPARED = 40
 
 @dataclass(frozen=True)
 class Situation:
-    """What a selector may read.
+    """What a selector may read: shares of shape (candidates,), what may be asked in ``free`` of shape (items,).
 
-    Attributes:
-        shares: Share of each candidate; shape (candidates,).
-        pool: The questions.
-        free: Which of them may be asked; shape (items,).
-        scored: The case with every candidate's scores.
-        named: Whether a yes is followed by "which?", so that it names the finding below the one that was asked for.
-        seed: Of random choices.
+    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for.
     """
 
     shares: Floats

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather, transposed
 from kgdx.rank.feature_matrices import Basis, Columns
 from kgdx.rank.query import Field, Query, Recent
 from kgdx.rank.scorers import Scorer
 
 if TYPE_CHECKING:
+    from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.ranking_model import RankModel
 
 BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
 SPECIFIC = 1.5
 """Information content from which an ancestor makes two terms below it alike: both being endocrine says nothing."""
-ROWS = 192
-"""Rows that a scorer keeps, one a term: with 12,000 candidates and 20,000 terms at most 34 MB in all scorers."""
+ROWS = 320
+"""Rows that a scorer keeps, one a term: with 12,000 candidates 15 MB."""
+SIMILAR = 8192
+"""Rows of similarities that are kept: most of them are 0, so that one takes two kilobytes."""
 
 
 class ByFinding(Scorer):
@@ -57,16 +60,12 @@ class ByFinding(Scorer):
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the scores; shape (candidates,)."""
 
-    def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
-        """Return the scores of several cases, equal to those of :meth:`finish`."""
-        return [self.finish(*each) for each in zip(combined, queries, strict=True)]
-
     def kept(self, term: int) -> Floats:
         return self.rows.get(term, lambda: self.row(term))
 
-    def put(self, combined: Floats, row: Floats) -> None:
-        """Combine one more row, in place; the sum by default."""
-        np.add(combined, row, out=combined)
+    def add(self, combined: Floats, term: int) -> None:
+        """Combine one more finding's row, in place; the sum by default."""
+        np.add(combined, self.kept(term), out=combined)
 
     def width(self) -> int:
         return self.columns.size
@@ -88,7 +87,7 @@ class ByFinding(Scorer):
             return known
         combined = np.zeros(self.width(), np.float32) if known is None else known.copy()
         for term in terms[done:].tolist():
-            self.put(combined, self.kept(term))
+            self.add(combined, term)
         return combined
 
     def score(self, query: Query) -> Floats:
@@ -156,28 +155,42 @@ class Coverage(ByFinding):
     name: ClassVar[str] = "coverage"
     whole: ClassVar[bool] = False
 
+    def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
+        super().__init__(model, arrays, columns)
+        self._having: dict[int, tuple[Ints, Floats]] = {}
+
     def row(self, term: int) -> Floats:
         """Return IC(t) max_u sim(t,u) for each candidate.
 
         The maximum over annotations is one over the term's ancestors a, since below a the least informative annotation
         is the most similar one: max_a 2 IC(a) (1 − e^−IC(a)) / (IC(t) + least IC of the candidate's annotations below).
         """
-        basis, frequency = self.basis, self.columns.frequency
-        best = np.zeros(self.columns.size, np.float32)
+        basis, best = self.basis, np.zeros(self.columns.size, np.float32)
         for ancestor in basis.up.columns(term).tolist():
             ic = basis.ic[ancestor]
-            begin, end = frequency.start[ancestor], frequency.start[ancestor + 1]
-            if ic <= 0 or begin == end:
+            if ic <= 0:
                 continue
-            index = frequency.index[begin:end].astype(np.intp)  # used twice
-            least = self.columns.least[begin:end]
-            similar = _relevance(ic) / (basis.ic[term] + least)
-            if ic < min(SPECIFIC, basis.ic[term]):
-                similar *= least <= ic  # the candidate has the ancestor itself, and not another kind of it
-            best[index] = np.maximum(best[index], similar)
+            index, least = self._general(ancestor) if ic < min(SPECIFIC, basis.ic[term]) else self._below(ancestor)
+            if len(index):
+                best[index] = np.maximum(best[index], _relevance(ic) / (basis.ic[term] + least))
         best *= basis.ic[term]
         best[self.columns.contrary.columns(term)] = 0
         return best
+
+    def _below(self, ancestor: int) -> tuple[Ints, Floats]:
+        """Return the candidates with an annotation at or below a term, and the least information content of these."""
+        frequency = self.columns.frequency
+        begin, end = frequency.start[ancestor], frequency.start[ancestor + 1]
+        return frequency.index[begin:end].astype(np.intp), self.columns.least[begin:end]
+
+    def _general(self, ancestor: int) -> tuple[Ints, Floats]:
+        """Return the same for a general term: candidates that have the term itself, and not another kind of it."""
+        found = self._having.get(ancestor)
+        if found is None:
+            index, least = self._below(ancestor)
+            itself = least <= self.basis.ic[ancestor]
+            found = self._having[ancestor] = index[itself], least[itself]
+        return found
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         return combined / self._weight(query)
@@ -201,8 +214,14 @@ class Typicality(ByFinding):
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
-        annotated = self.columns.annotated
-        self._typical = Sparse(annotated.start, annotated.index.astype(np.intp), self.columns.weight)
+        of_others = columns is not None and columns is not model.columns
+        of = by_term(self.columns, len(self.basis.ic)) if of_others or not arrays else arrays
+        self._typical = Sparse(of["start"], of["index"], of["value"])
+        self._near = Recent[int, tuple[Ints, Floats]](SIMILAR)
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        return by_term(model.columns, len(model.basis.ic))
 
     def _silent(self, undescribed: Ints) -> Ints:
         return ~self.model.curated
@@ -210,7 +229,7 @@ class Typicality(ByFinding):
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
-        other.rows = self.rows
+        other._near = self._near
         return other
 
     def width(self) -> int:
@@ -220,15 +239,30 @@ class Typicality(ByFinding):
         """Return the relevance similarity of a finding to every term; shape (terms,)."""
         return similarity(self.basis, term)
 
-    def put(self, combined: Floats, row: Floats) -> None:
+    def near(self, term: int) -> tuple[Ints, Floats]:
+        """Return the terms that a finding is similar to at all, and how similar they are."""
+
+        def compute() -> tuple[Ints, Floats]:
+            row = self.row(term)
+            alike = np.flatnonzero(row)
+            return alike, row[alike]
+
+        return self._near.get(term, compute)
+
+    def kept(self, term: int) -> Floats:
+        return dense(*self.near(term), self.width())
+
+    def add(self, combined: Floats, term: int) -> None:
         """Keep the greater similarity: that of each term to the nearest finding."""
-        np.maximum(combined, row, out=combined)
+        alike, value = self.near(term)
+        combined[alike] = np.maximum(combined[alike], value)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        return self._typical.dot(combined)
-
-    def finish_all(self, combined: Sequence[Floats], queries: Sequence[Query]) -> list[Floats]:
-        return [self._typical.dot(each) for each in combined]
+        """Return the sum over annotations, of which few are similar to any finding."""
+        alike = np.flatnonzero(combined)
+        position, of = gather(self._typical.start, alike)
+        weight = self._typical.values[position] * combined[alike][of]
+        return np.bincount(self._typical.index[position], weight, self.columns.size).astype(np.float32)
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""
@@ -243,6 +277,13 @@ class Typicality(ByFinding):
             value = self.columns.weight[position] * np.take_along_axis(similar, nearest[None], axis=0)[0]
             np.add.at(found, (nearest, owner), value)
         return found
+
+
+def by_term(columns: Columns, terms: int) -> dict[str, Floats]:
+    """Return the weights of annotations by their term: where each term begins, the candidates, and the weights."""
+    annotated = columns.annotated
+    of = transposed(Sparse(annotated.start, annotated.index, columns.weight), terms)
+    return {"start": of.start.astype(np.int64), "index": of.index.astype(np.int64), "value": of.values}
 
 
 def similarity(basis: Basis, term: int) -> Floats:

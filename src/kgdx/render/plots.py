@@ -144,10 +144,10 @@ def parted(candidate: Candidate, labels: Mapping[str, str]) -> dict[str, float]:
         >>> parted(Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 4.0), {})
         {'everything else': 4.0}
     """
-    found = {labels.get(id, id): score for id, score in weights(candidate).items() if abs(score) >= WEAK}
-    for text, score in [(each.text, each.score) for each in worded(candidate) if each.words]:
+    found = {labels.get(id, id): score for id, score in weights(candidate.contributions).items() if abs(score) >= WEAK}
+    for text, score in [(each.text, each.score) for each in worded(candidate.contributions) if each.words]:
         found[text] = found.get(text, 0.0) + score
-    for told in of_the_person(candidate):
+    for told in of_the_person(candidate.contributions):
         found[told.name] = found.get(told.name, 0.0) + told.score
     rest = candidate.score - sum(found.values())
     return found | {REST: rest} if abs(rest) > 1e-9 else found

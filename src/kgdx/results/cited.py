@@ -137,12 +137,7 @@ class Citation(Plain):
         return ". ".join(part.rstrip(".") for part in (authors, self.title, place) if part)
 
     def __str__(self) -> str:
-        """Return it as one line of a list of references.
-
-        Example:
-            >>> print(Citation("PMID:1", "On ptosis", ("Doe J", "Roe R", "Poe P", "Moe M"), "J Neurol", "2020"))
-            Doe J, Roe R, Poe P et al. On ptosis. J Neurol 2020. PMID:1
-        """
+        """Return it as one line of a list of references."""
         return ". ".join(part for part in (self.reference, self.id) if part)
 
 
@@ -364,12 +359,7 @@ class LookupRound:
 
 
 def lookup_rounds(documents: Iterable[Mapping[str, Any]]) -> tuple[LookupRound, ...]:
-    """Read rounds from their JSON form.
-
-    Example:
-        >>> lookup_rounds([{"round": 1, "steps": [{"action": "rank"}]}])[0].steps[0].action
-        'rank'
-    """
+    """Read rounds from their JSON form."""
     return TypeAdapter(tuple[LookupRound, ...]).validate_python(tuple(documents))
 
 

@@ -22,23 +22,13 @@ Answered = Literal["present", "absent", "unknown", "skipped", "words"]
 
 
 def say(key: str, language: str = "en", /, **values: Any) -> str:
-    """Return what a consultation says, in a language.
-
-    Example:
-        >>> say("finding", name="Seizure"), say("finding", "zh", name="抽搐")
-        ('Seizure?', '有没有抽搐？')
-    """
+    """Return what a consultation says, in a language."""
     english, chinese = _sentences()[key]
     return (chinese if language == "zh" else english).format(**values)
 
 
 def percent(share: float) -> str:
-    """Return a share as it is shown.
-
-    Example:
-        >>> percent(0.4567), percent(0.0123), percent(0.0002)
-        ('46%', '1.2%', '<0.1%')
-    """
+    """Return a share as it is shown."""
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{share:.0%}" if share >= 0.0995 or not share else f"{share:.1%}"

@@ -33,13 +33,7 @@ class Plain:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON values.
-
-        Example:
-            >>> from kgdx.results.evidence_paths import PathNode
-            >>> PathNode("HP:1", "Phenotype", "Fit").to_dict()
-            {'id': 'HP:1', 'label': 'Phenotype', 'name': 'Fit'}
-        """
+        """Return it as plain JSON values."""
         values: dict[str, Any] = _ADAPTERS[type(self)].dump_python(self, mode="json")
         return values
 
@@ -137,18 +131,13 @@ class Result(BaseModel):
         return whole
 
     def to_dict(self, *without: str) -> dict[str, Any]:
-        """Return it as plain JSON values.
-
-        Args:
-            without: Fields to leave out.
-        """
+        """Return it as plain JSON values."""
         return self.model_dump(mode="json", by_alias=True, exclude=set(without), exclude_defaults=True)
 
     def to_json(self, *without: str, indent: int | None = None) -> str:
         """Return what :meth:`to_dict` does as JSON text, written in one step.
 
         Args:
-            without: Fields to leave out.
             indent: Spaces for each level; ``None`` for one line.
         """
         return self.model_dump_json(by_alias=True, exclude=set(without), exclude_defaults=True, indent=indent)

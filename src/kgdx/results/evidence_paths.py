@@ -105,12 +105,7 @@ def _connected(path: EvidencePath) -> EvidencePath:
 
 
 def references(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Split an annotation's verbatim reference list; where it cites nothing, its source is named.
-
-    Example:
-        >>> references({"reference": "PMID:1;OMIM:2", "source": "hpoa"}), references({"source": "primekg"})
-        (('PMID:1', 'OMIM:2'), ('primekg',))
-    """
+    """Split an annotation's verbatim reference list; where it cites nothing, its source is named."""
     parts = (part.strip() for part in (row.get("reference") or row.get("source") or "").split(";"))
     return tuple(dict.fromkeys(part for part in parts if part))
 

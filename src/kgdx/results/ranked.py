@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, WrapSerializer
 
@@ -62,6 +62,50 @@ class Contribution(Plain):
     references: tuple[str, ...] = ()
     text: str = field(default="", repr=False)
     words: str = ""
+
+
+class _LazyContributions(Sequence[Contribution]):
+    """Stands for a tuple of contributions, made when it is first looked at; what raises most is named at once."""
+
+    __slots__ = ("_made", "_make", "support")
+
+    def __init__(self, make: Callable[[], tuple[Contribution, ...]], support: tuple[str, ...]) -> None:
+        self._make, self.support = make, support
+        self._made: tuple[Contribution, ...] | None = None
+
+    @property
+    def all(self) -> tuple[Contribution, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.all[place]
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __iter__(self) -> Iterator[Contribution]:
+        return iter(self.all)
+
+    def __eq__(self, other: object) -> bool:
+        return self.all == (other.all if isinstance(other, _LazyContributions) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.all)
+
+    def __repr__(self) -> str:
+        return repr(self.all)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self.all,)
+
+
+def lazy_contributions(
+    make: Callable[[], tuple[Contribution, ...]], support: tuple[str, ...]
+) -> tuple[Contribution, ...]:
+    """Return contributions that are made when they are first looked at: most lists are shown without them."""
+    return cast("tuple[Contribution, ...]", _LazyContributions(make, support))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +281,7 @@ class Candidate(Plain):
     members: tuple[str, ...]
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
-    contributions: tuple[Contribution, ...] = ()
+    contributions: Annotated[tuple[Contribution, ...], WrapSerializer(lambda parts, write: write(tuple(parts)))] = ()
     support: tuple[str, ...] = ()
     cases: tuple[MatchedCase, ...] = ()
     name_zh: str | None = None
@@ -262,6 +306,12 @@ class Candidate(Plain):
         if gain is None:
             return ()
         return (Contribution("patient", gain, parts={"case_bank": gain}, matched=self.cases[0].id),)
+
+
+def named_support(candidate: Candidate, name: Callable[[Sequence[Contribution]], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the names of what raises a candidate, by ``name`` where its contributions do not bring them."""
+    parts = candidate.contributions
+    return parts.support if isinstance(parts, _LazyContributions) else name(parts)
 
 
 _with_status = WrapSerializer(lambda each, write: {"id": each.id, "status": each.status} | write(each))

@@ -40,9 +40,6 @@ _ATTRIBUTE = lazy_pattern(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 def documented(schemas: dict[str, Any]) -> None:
     r"""Move what docstrings say of fields to the fields, in place.
 
-    Args:
-        schemas: JSON schemas by name, as pydantic makes them of classes.
-
     Example:
         >>> schemas = {"X": {"description": "It.\n\nAttributes:\n    id: Its name.", "properties": {"id": {}}}}
         >>> documented(schemas)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kgdx.results.cited import LookupRound
 from kgdx.results.document import LogEntry
 from kgdx.results.ranked import Reranking
 from kgdx.results.words import clean, count
+
+if TYPE_CHECKING:
+    from kgdx.results.cited import LookupRound
 
 _SPEECH = frozenset({"prompt", "answer"})
 """Kinds of entries, in the first version of the log, that hold what a model was asked and said."""
@@ -33,6 +35,7 @@ def round_title(of: LookupRound) -> str:
     """Return what a round is called, and what became of it where it has no steps.
 
     Example:
+        >>> from kgdx.results.cited import LookupRound
         >>> round_title(LookupRound(2, ended=True)), round_title(LookupRound(0))
         ('Round 2: nothing more to look up', 'Steps')
     """
@@ -89,12 +92,7 @@ def exchanges(trace: Iterable[LogEntry]) -> Iterator[tuple[str, LogRow]]:
 
 
 def tokens(usage: Mapping[str, int | float]) -> tuple[int, int]:
-    """Return prompt and completion tokens; earlier documents call them ``read`` and ``written``.
-
-    Example:
-        >>> tokens({"prompt_tokens": 9, "completion_tokens": 1}), tokens({"read": 9, "written": 1})
-        ((9, 1), (9, 1))
-    """
+    """Return prompt and completion tokens; earlier documents call them ``read`` and ``written``."""
     prompt = usage.get("prompt_tokens", usage.get("read", 0))
     return int(prompt), int(usage.get("completion_tokens", usage.get("written", 0)))
 

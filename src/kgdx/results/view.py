@@ -9,14 +9,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kgdx.case.patient import Finding, Status
 from kgdx.lazy import lazy_pattern
-from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
-from kgdx.results.ranked import Candidate, CaseSummary, DiagnosisDocument
+from kgdx.results.ranked import Candidate, CaseSummary, Contribution, DiagnosisDocument
 from kgdx.results.words import clean, each_reference, frequency
 from kgdx.schema import relation_words, wording
+
+if TYPE_CHECKING:
+    from kgdx.results.cited import AnswerDocument, EvidenceItem
 
 WEAK = 0.5
 """Below this, a finding is not among those that support a candidate best, and one that is merely related to what the
@@ -205,41 +208,31 @@ def names(findings: Iterable[Finding]) -> dict[str, str]:
     return {finding.id: clean(finding.label or finding.id) for finding in findings}
 
 
-def weights(candidate: Candidate) -> dict[str, float]:
+def weights(parts: Sequence[Contribution]) -> dict[str, float]:
     """Return what each finding adds to a candidate's score, over all scorers."""
     total: dict[str, float] = defaultdict(float)
-    for part in candidate.contributions:
+    for part in parts:
         if part.finding:
             total[part.finding] += part.score
     return dict(total)
 
 
-def of_the_person(candidate: Candidate) -> tuple[CandidateReason, ...]:
-    """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family.
-
-    Example:
-        >>> from kgdx.results.ranked import Contribution
-        >>> said = "its gene TTN is the candidate gene"
-        >>> part = Contribution("gene_evidence", 9.0, text=said)
-        >>> of_the_person(Candidate(1, "X:1", "A myopathy", (), 9.0, contributions=(part,)))[0].name
-        'its gene TTN is the candidate gene'
-    """
-    told = (part for part in candidate.contributions if part.text and part.rule != "phrase")
+def of_the_person(parts: Sequence[Contribution]) -> tuple[CandidateReason, ...]:
+    """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family."""
+    told = (part for part in parts if part.text and part.rule != "phrase")
     return tuple(CandidateReason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
 
 
-def worded(candidate: Candidate) -> tuple[WordedSupport, ...]:
+def worded(parts: Sequence[Contribution]) -> tuple[WordedSupport, ...]:
     """Return what each phrase of the patient adds to a candidate's score over all scorers, the weightiest first.
 
     Example:
-        >>> from kgdx.results.ranked import Contribution
-        >>> part = Contribution("phrase", 2.0, text="always thirsty", words="increased thirst")
-        >>> worded(Candidate(1, "X:1", "Diabetes", (), 2.0, contributions=(part,)))[0].words
+        >>> worded([Contribution("phrase", 2.0, text="always thirsty", words="increased thirst")])[0].words
         'increased thirst'
     """
     scores: dict[str, float] = defaultdict(float)
     met: dict[str, str] = {}
-    for part in candidate.contributions:
+    for part in parts:
         if part.rule == "phrase":
             scores[part.text] += part.score
             met[part.text] = met.get(part.text) or part.words
@@ -259,25 +252,20 @@ def listed(document: DiagnosisDocument | AnswerDocument) -> list[ListedCandidate
     case = document.case or CaseSummary("")
     support = supporting(case.findings)
     best = max((candidate.score for candidate in document.candidates), default=0.0)
-    return [_listed(candidate, support(candidate), best, chinese=case.chinese) for candidate in document.candidates]
+    named = [support(each.contributions) or tuple(map(clean, each.support)) for each in document.candidates]
+    return [_listed(*each, best, chinese=case.chinese) for each in zip(document.candidates, named, strict=True)]
 
 
-def supporting(findings: Iterable[Finding]) -> Callable[[Candidate], tuple[str, ...]]:
-    """Return what names what raises a candidate, the weightiest first: findings, phrases, what is known of the person.
-
-    Args:
-        findings: Those of the case.
-    """
+def supporting(findings: Iterable[Finding]) -> Callable[[Sequence[Contribution]], tuple[str, ...]]:
+    """Return what names what raises a candidate, weightiest first: findings, phrases, what is known of the person."""
     given = tuple(findings)
     labels, observed = names(given), {each.id for each in given if each.status is Status.PRESENT}
 
-    def named_support(candidate: Candidate) -> tuple[str, ...]:
-        if not candidate.contributions:
-            return tuple(map(clean, candidate.support))
-        found = [(score, labels.get(id) or clean(id)) for id, score in weights(candidate).items() if id in observed]
+    def named_support(parts: Sequence[Contribution]) -> tuple[str, ...]:
+        found = [(score, labels.get(id) or clean(id)) for id, score in weights(parts).items() if id in observed]
         known = {name.lower() for score, name in found if score >= WEAK}
-        said = [(each.score, each.text) for each in worded(candidate) if each.words and each.text.lower() not in known]
-        told = [(each.score, each.name) for each in of_the_person(candidate)]
+        said = [(each.score, each.text) for each in worded(parts) if each.words and each.text.lower() not in known]
+        told = [(each.score, each.name) for each in of_the_person(parts)]
         support = sorted((each for each in (*found, *said, *told) if each[0] >= WEAK), key=lambda each: -each[0])
         return tuple(name for _, name in support)
 
@@ -309,8 +297,8 @@ def _filled(candidate: Candidate, best: float) -> float:
 
 def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate) -> Argument:
     """Return what the findings of the case say of a candidate that was explained."""
-    scores, paths = weights(candidate), document.evidence.get(candidate.id, ())
-    words = worded(candidate)
+    scores, paths = weights(candidate.contributions), document.evidence.get(candidate.id, ())
+    words = worded(candidate.contributions)
     met = " ".join(each.text for each in words if each.score >= WEAK and each.words).lower()
     by: dict[tuple[str, str], list[EvidencePath]] = defaultdict(list)
     for path in paths:
@@ -332,7 +320,7 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
             supports.append(reason)
         elif finding.status is Status.PRESENT and not (finding.text and clean(finding.text).lower() in met):
             silent.append(name)
-    for told in of_the_person(candidate):
+    for told in of_the_person(candidate.contributions):
         (supports if told.score > 0 else opposed).append(told)
     return Argument(
         tuple(sorted(supports, key=lambda reason: -reason.score)),
@@ -429,6 +417,7 @@ def stated(item: EvidenceItem) -> tuple[str, str, str]:
 
     Example:
         >>> flu, fever = PathNode("D", "Disease", "Flu"), PathNode("S", "Symptom", "Fever")
+        >>> from kgdx.results.cited import EvidenceItem
         >>> stated(EvidenceItem("E1", "relation", "", subject=flu, relation="HAS_SYMPTOM", objects=(fever,)))
         ('Flu', 'has the symptom', 'Fever')
     """

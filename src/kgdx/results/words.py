@@ -36,10 +36,6 @@ def clean(text: object) -> str:
     """Return text that cannot steer a terminal.
 
     Characters that control it, change the direction, hide or cannot be written become visible.
-
-    Example:
-        >>> clean("a" + chr(27) + "[31mb")
-        'a�[31mb'
     """
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
 
@@ -58,23 +54,13 @@ def frequency(words: str) -> str:
 
 
 def each_reference(values: Iterable[str]) -> list[str]:
-    """Return single references, each once; publications come before database entries.
-
-    Example:
-        >>> each_reference(["OMIM:1", "PMID:2;PMID:3", "PMID:2"])
-        ['PMID:2', 'PMID:3', 'OMIM:1']
-    """
+    """Return single references, each once; publications come before database entries."""
     each = dict.fromkeys(part.strip() for value in values for part in value.split(";") if part.strip())
     return sorted(each, key=lambda reference: not reference.startswith("PMID:"))
 
 
 def references(values: Iterable[str], limit: int = 2) -> str:
-    """Name the first references and count the rest; publications come before database entries.
-
-    Example:
-        >>> references(["OMIM:1", "PMID:2;PMID:3", "PMID:4"])
-        'PMID:2, PMID:3 +2'
-    """
+    """Name the first references and count the rest; publications come before database entries."""
     ordered = each_reference(values)
     more = f" +{len(ordered) - limit}" if len(ordered) > limit else ""
     return clean(", ".join(ordered[:limit])) + more
@@ -111,12 +97,7 @@ ONSET_WORDS = {
 
 
 def stated_word(kind: str, value: str) -> str:
-    """Return what a text states of a patient, in words.
-
-    Example:
-        >>> [stated_word(*each) for each in (("age", "P3M"), ("onset", "HP:0003577"), ("consanguineous", "true"))]
-        ['3 months', 'at birth', 'yes']
-    """
+    """Return what a text states of a patient, in words."""
     words = {"true": "yes", "false": "no", **SEX_WORDS, **ONSET_WORDS}
     return words.get(value) or (age(value) if kind in ("age", "onset") else clean(value.lower()))
 
@@ -144,22 +125,12 @@ def person(case: CaseSummary) -> list[str]:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    Example:
-        >>> count(1, "case"), count(2500, "case"), count(0, "entry", "entries")
-        ('1 case', '2,500 cases', '0 entries')
-    """
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """Return a number with its sign, and the true minus; what rounds to nothing has no sign.
-
-    Example:
-        >>> signed(-0.31), signed(1.04), signed(-0.01), signed(0.254, 2)
-        ('−0.3', '+1.0', '0.0', '+0.25')
-    """
+    """Return a number with its sign, and the true minus; what rounds to nothing has no sign."""
     rounded = round(value, digits)
     return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"
 

@@ -36,12 +36,7 @@ class ReadFinding:
 
     @classmethod
     def of(cls, finding: Finding) -> ReadFinding:
-        """Return the finding of a case in this form.
-
-        Example:
-            >>> ReadFinding.of(Finding("HP:0001250", label="Seizure")).start is None
-            True
-        """
+        """Return the finding of a case in this form."""
         start, end = (finding.span.start, finding.span.end) if finding.span else (None, None)
         words = finding.text, finding.value, finding.unit, finding.range
         return cls(finding.id, finding.label, finding.status, start, end, *words)
@@ -70,10 +65,6 @@ class UnreadText:
 
 def unread_texts(case: Case, *, words: bool = False) -> tuple[UnreadText, ...]:
     """Return what was not read of a case's text.
-
-    Args:
-        case: The case as it was read.
-        words: Whether the words are included, which are the patient's.
 
     Example:
         >>> from kgdx.case.patient import Unread

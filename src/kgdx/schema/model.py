@@ -166,6 +166,9 @@ MATCHES: Mapping[str, str] = MappingProxyType(
 )
 """What the start of a mapping between diseases is to its end → the relation that says so: SKOS names the end."""
 
+ANNOTATIONS = ("HAS_PHENOTYPE", "HAS_INHERITANCE", "HAS_COURSE")
+"""Relations of what HPO's terms say of a disease: what it shows, how it is inherited, how it runs."""
+
 PREDICTED = "PREDICTED"
 """The relation of what a model expects, which is no fact: no list of what is known has it."""
 

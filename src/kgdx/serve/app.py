@@ -28,7 +28,7 @@ from kgdx.results.cited import AnswerDocument
 from kgdx.results.document import NOTICE
 from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.reference import documented
-from kgdx.serve import consult_models, http_models
+from kgdx.serve import http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused, busy
 from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
 from kgdx.serve.server_options import Options
@@ -137,12 +137,7 @@ def create_app(
     """Make the application.
 
     Args:
-        options: What the server is allowed.
         workers: Answer what takes milliseconds.
-        askers: Answer questions that others are asked about, who may take minutes.
-        model: Name of the language model that is configured.
-        literature: Whether PubMed is asked for each question.
-        log: Takes a line for each request.
     """
     app = App(
         title="kgdx",
@@ -219,13 +214,13 @@ def _diagnosis(api: APIRouter, ask: Asked, options: Options, askers: WorkerPool)
             return _json(await askers.ask(operation, request.model_dump(), seconds=options.ask_seconds))
         return await ask("diagnose", request)
 
-    @api.post("/consult", response_model=consult_models.ConsultationState, tags=["consultation"])
-    async def consult(request: consult_models.Consult) -> Response:
+    @api.post("/consult", response_model=http_models.ConsultationState, tags=["consultation"])
+    async def consult(request: http_models.Consult) -> Response:
         """Begin a consultation: the question that tells most about which disease it is."""
         return await ask("consult", request)
 
-    @api.post("/consult/answer", response_model=consult_models.ConsultationState, tags=["consultation"])
-    async def consult_answer(request: consult_models.ConsultationReply) -> Response:
+    @api.post("/consult/answer", response_model=http_models.ConsultationState, tags=["consultation"])
+    async def consult_answer(request: http_models.ConsultationReply) -> Response:
         """Answer a question, and get the next one, or the ranked diseases.
 
         The server keeps nothing: the transcript comes with each question, and goes back with the answer. One that was
@@ -397,12 +392,7 @@ def events(workers: WorkerPool, operation: str, given: Mapping[str, Any], second
 
 
 def event(name: str, data: bytes) -> bytes:
-    r"""Return one event.
-
-    Example:
-        >>> event("text", b'"It is"')
-        b'event: text\ndata: "It is"\n\n'
-    """
+    """Return one event."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
@@ -431,12 +421,7 @@ async def _told(workers: WorkerPool, operation: str, given: Mapping[str, Any], s
 
 
 def description() -> dict[str, Any]:
-    """Return the description of the API, which is the same whatever the server's options are.
-
-    Example:
-        >>> description()["info"]["title"]
-        'kgdx'
-    """
+    """Return the description of the API, which is the same whatever the server's options are."""
     pool = WorkerPool({}, 1, 1, print)
     return create_app(Options(), pool, pool).openapi()
 

@@ -45,12 +45,7 @@ FRAMING = 8
 
 
 class Book:
-    """The connections of a server by client, those that wait for a request in the order in which they began to.
-
-    Args:
-        most: Connections in all.
-        each: Connections of one client.
-    """
+    """The connections of a server by client, those that wait for a request in the order in which they began to."""
 
     def __init__(self, most: int, each: int) -> None:
         self._most, self._each = most, each
@@ -99,13 +94,7 @@ class Book:
 
 
 class Connection(HttpToolsProtocol):
-    """One connection of a client, within limits of time and size.
-
-    Args:
-        book: Counts the connections of the server.
-        max_body: Most bytes of a request's body.
-        given: What the server gives each of its connections.
-    """
+    """One connection of a client, within limits of time and size."""
 
     def __init__(self, *, book: Book, max_body: int, **given: Any) -> None:
         super().__init__(**given)
@@ -209,8 +198,6 @@ def http_server(app: FastAPI, options: Options, most: int = MAX_CONNECTIONS) -> 
     """Return what speaks HTTP for an application.
 
     Args:
-        app: The application.
-        options: What the server is allowed.
         most: Connections at once; one client has at most half of them.
     """
     connection: Any = partial(Connection, book=Book(most, most // 2), max_body=options.max_body)

@@ -94,11 +94,6 @@ def problem_of(error: KgdxError) -> Problem:
 
 
 def busy(detail: str, *, after: int = 1) -> Problem:
-    """Return the problem of a server that cannot take a request now.
-
-    Example:
-        >>> busy("all workers are busy").headers["Retry-After"]
-        '1'
-    """
+    """Return the problem of a server that cannot take a request now."""
     hint = "try again in a moment"
     return Problem(503, "busy", detail, hint, headers={"Retry-After": str(after)})

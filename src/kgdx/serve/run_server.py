@@ -14,12 +14,7 @@ from kgdx.serve.server_options import Options
 
 
 def serve(options: Options, started: Callable[[str], None]) -> None:
-    """Serve until told to stop (interrupt, or SIGTERM): then no new request is taken, and those at work are finished.
-
-    Args:
-        options: What the server is allowed.
-        started: Told the address when it listens.
-    """
+    """Serve until told to stop (interrupt, SIGTERM): then no new request is taken, and those at work are finished."""
     options.checked()
     import kgdx
 

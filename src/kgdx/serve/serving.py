@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
 from kgdx.episode.policy import configure
 from kgdx.errors import CaseError, UsageError
-from kgdx.serve import consult_requests
 from kgdx.serve.http_models import TextReading
 from kgdx.serve.problems import Problem, RequestRefused
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
+    from kgdx.api.consulting import Consultation
     from kgdx.case import About
     from kgdx.episode.policy import Policy
     from kgdx.rank import Ranker
@@ -40,6 +40,9 @@ DETAILS = 500
 RELATED = 8
 """For each finding that is proposed so many are looked at, since many are kinds of one another."""
 
+CONSULTED = ("questions", "certain", "selector", "speaks")
+"""What a client may set of a consultation."""
+
 SPLITS = "split"
 """How findings are chosen that tell some diseases apart: those that some of them show often and others hardly ever."""
 
@@ -48,12 +51,7 @@ REMOVED = "removed"
 
 
 class Serving:
-    """The graph of a worker, opened anew when a build, an update or a push has put another one in its place.
-
-    Args:
-        store: Folder or Bolt address.
-        encoder: Whether to read by meaning what no name matches.
-    """
+    """The graph of a worker, opened anew when a build, an update or a push has put another one in its place."""
 
     def __init__(self, store: str | None, *, encoder: bool = False) -> None:
         self._store, self._encoder = store, encoder
@@ -155,11 +153,35 @@ def consult(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Begin a consultation."""
     graph = serving.graph
     known = any(given.get(name) for name in ("text", "observed", "excluded", "phenopacket"))
-    return consult_requests.begun(graph, case_of(given, graph) if known else None, given)
+    wanted = {name: given[name] for name in CONSULTED if given[name] is not None}
+    return _stands(graph.consult(case_of(given, graph) if known else None, explain=0, **wanted))
 
 
 def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    return consult_requests.answered(serving.graph, given)
+    """Return a consultation after one more answer."""
+    graph, start = serving.graph, given["transcript"][0].get("data")
+    if isinstance(start, dict) and start.get("fingerprint") != graph.fingerprint:
+        hint = "begin the consultation again; what was said is in its record"
+        raise RequestRefused(Problem(409, "graph-changed", "the graph has changed since the consultation began", hint))
+    consultation = graph.consult(resume={"transcript": given["transcript"]}, trusted=False)
+    consultation.speaks = given["speaks"]
+    what = given["what"]
+    if what == "back":
+        consultation.back()
+    elif what == "skip":
+        consultation.skip()
+    elif what == "finish":
+        consultation.finish()
+    elif what == "answer":
+        said = consultation.reply(given["status"], given["named"], given["text"])
+        consultation.answer(said, number=given["number"])
+    return _stands(consultation)
+
+
+def _stands(consultation: Consultation) -> dict[str, Any]:
+    ended = not consultation.waiting and consultation.known
+    found = consultation.diagnosis.to_dict(trace=False) if ended else None
+    return {**consultation.to_dict(), "diagnosis": found}
 
 
 def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -198,11 +220,7 @@ def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 class RememberingReader:
-    """A reader that keeps what it read last: each mention, where a case has each finding once.
-
-    Args:
-        reader: Reads.
-    """
+    """A reader that keeps what it read last: each mention, where a case has each finding once."""
 
     def __init__(self, reader: FindingReader) -> None:
         self._reader, self.found = reader, Extraction()

@@ -37,12 +37,7 @@ MAX_FRAME = 256 << 20
 
 
 def frame(kind: int, content: bytes) -> bytes:
-    r"""Return a frame.
-
-    Example:
-        >>> frame(RESULT, b"{}")
-        b'\x00\x00\x00\x02\x01{}'
-    """
+    """Return a frame."""
     return HEADER.pack(len(content), kind) + content
 
 
@@ -76,12 +71,7 @@ def main() -> None:
 
 
 def run(source: BinaryIO, target: BinaryIO) -> None:
-    """Open the graph that the first frame names, say so, and answer what follows.
-
-    Args:
-        source: Frames of requests.
-        target: Takes the frames of answers.
-    """
+    """Open the graph that the first frame names, say so, and answer what follows."""
     first = read(source)
     if first is None:
         return
@@ -114,9 +104,6 @@ class Inbox:
 
     Work that is not wanted ends at its next event, or where the system has signals, at once, also while it waits for
     a language model. The main thread makes the inbox, and works.
-
-    Args:
-        source: Frames.
     """
 
     def __init__(self, source: BinaryIO) -> None:
@@ -175,14 +162,7 @@ class Inbox:
 
 
 def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any], inbox: Inbox) -> bytes:
-    """Return the last frame of the answer to a request; events are written as they happen.
-
-    Args:
-        serving: The graph.
-        content: JSON of the request.
-        write: Takes the frames of events.
-        inbox: Knows whether somebody waits for the answer.
-    """
+    """Return the last frame of the answer to a request; events are written as they happen."""
     asked = orjson.loads(content)
 
     def event(document: dict[str, Any]) -> None:

@@ -55,10 +55,6 @@ class Worker:
     async def start(cls, opening: Mapping[str, Any], command: Sequence[str] = WORKER) -> tuple[Worker, dict[str, Any]]:
         """Start a process and wait until it has opened the graph.
 
-        Args:
-            opening: What it is told first.
-            command: What to run.
-
         Returns:
             The worker, and which graph it serves.
         """
@@ -142,12 +138,7 @@ class WorkerPool:
     """Some workers and the queue before them.
 
     Args:
-        opening: What a worker is told when it starts.
-        size: How many workers.
         waiting: How many requests may wait for one; more are refused at once.
-        log: Takes lines about workers that fail.
-        lazy: Whether they are started by the first request.
-        command: What a worker runs.
     """
 
     def __init__(
@@ -185,12 +176,6 @@ class WorkerPool:
         self, operation: str, given: Mapping[str, Any], *, seconds: float, event: EventHandler | None = None
     ) -> bytes:
         """Have a worker answer a request; those of one client have half of the workers at most.
-
-        Args:
-            operation: Name of what to do.
-            given: Its values.
-            seconds: How long the answer may take, the wait for a worker included.
-            event: Takes what the worker tells before its answer.
 
         Returns:
             JSON of the answer.

@@ -231,7 +231,7 @@ def _chinese(
     place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}
     for wording in chinese_wordings().values():
         term = place.get(wording.id, -1)
-        if term >= 0 and scope[term]:
+        if term >= 0 and scope[term] and not wording.alone:
             yield fold_chinese(wording.phrase).text, term, WORDING
 
 

@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from kgdx.arrays.sparse import mapped
 from kgdx.errors import MissingExtraError, StoreError, UsageError
+from kgdx.files.locks import open_shared
 from kgdx.registry import Registry
-from kgdx.resources import open_shared
 
 if TYPE_CHECKING:
     from kgdx.config import Settings

@@ -24,7 +24,8 @@ class EverydayWording(NamedTuple):
     Attributes:
         phrase: The words.
         id: The HPO id of the finding that they mean.
-        alone: They mean it only where no word follows that they describe ("short", but not "short fingers").
+        alone: They mean it only where no word follows that they describe ("short", but not "short fingers"); in
+            Chinese, where they are a whole name.
         absent: They say that the finding is not there ("afebrile").
     """
 
@@ -45,7 +46,7 @@ def chinese_wordings() -> dict[str, EverydayWording]:
     found: dict[str, EverydayWording] = {}
     for pattern, id, _, *note in read_table(Path(__file__).with_name("lay_zh.tsv")):
         for phrase in spelt_out(pattern):
-            found.setdefault(phrase, EverydayWording(phrase, id, False, note == ["absent"]))
+            found.setdefault(phrase, EverydayWording(phrase, id, note == ["alone"], note == ["absent"]))
     return found
 
 

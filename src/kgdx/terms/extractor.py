@@ -34,12 +34,10 @@ from kgdx.terms.matcher import (
     find_windows,
     hashes_of,
 )
-from kgdx.terms.measured.measured_reader import combined, judged_measurement, judged_values, person_of, values_said
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.spoken import FIGURE, spoken
 from kgdx.terms.tokens import Spelling, corrected, words
-from kgdx.terms.unread import unread, with_values
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -134,6 +132,9 @@ class Extractor:
             return self._read(masked_runs(text), language, patient)
 
     def _read(self, text: str, language: str | None, patient: Case | None) -> Extraction:
+        from kgdx.terms.measured.measured_reader import combined, judged_values, person_of, values_said
+        from kgdx.terms.unread import unread, with_values
+
         found, issues = self._ids(text)
         found += self.mentions(text, language)
         if language != "en" and has_chinese(text) and not self.named_in_chinese:
@@ -155,6 +156,8 @@ class Extractor:
 
     def judge(self, measurements: Iterable[Measurement], patient: Case) -> Extraction:
         """Return the findings that values which a source gives in fields come to."""
+        from kgdx.terms.measured.measured_reader import judged_measurement, person_of
+
         person = person_of(patient)
         read = [judged_measurement(each, person) for each in measurements]
         known = (f for each in read for f in each.findings if self.terms.row(f.id) is not None)

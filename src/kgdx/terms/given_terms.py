@@ -69,10 +69,15 @@ def resolved(term: str, reader: NameReader) -> Resolution:
     return Resolution(near, (Issue("warning", given, message, "check that it is meant"),), nearest.suggestions)
 
 
+@lru_cache(maxsize=4096)
+def _current(curie: str, terms: Terms) -> Resolution:
+    finding, issues = terms.current(curie)
+    return Resolution(finding, tuple(issues))
+
+
 def _by_number(given: str, digits: str, reader: NameReader) -> Resolution:
     if len(digits) == _DIGITS or (len(digits) < _DIGITS and not digits.startswith("0")):
-        finding, issues = reader.terms.current(f"HP:{digits:0>{_DIGITS}}")
-        return Resolution(finding, tuple(issues))
+        return _current(f"HP:{digits:0>{_DIGITS}}", reader.terms)
     near = dict.fromkeys(f"HP:{number}" for number in _one_digit_off(digits))
     known = [(curie, row) for curie in near if (row := reader.terms.row(curie)) is not None]
     suggestions = tuple(Finding(curie, label=reader.terms.name(row), text=given) for curie, row in known)

@@ -243,11 +243,82 @@ def test_a_disease_of_some_patients_is_narrower_and_takes_nothing_from_the_plain
     assert mapped == {"KGDX:zh.1": "narrower", "KGDX:zh.2": "exact", "ORPHA:1": "exact"}
 
 
-def test_a_related_synonym_makes_a_candidate_only() -> None:
+def test_a_related_synonym_is_close_and_never_exact() -> None:
     term = {"id": ["HP:0000988"], "name": ["Skin rash"], "synonyms": [["Itch"]], "synonym_scopes": [["RELATED"]]}
-    tables = [NodeTable("Phenotype", pa.table(term)), symptoms(a="itch")]
+    tables = [NodeTable("Phenotype", pa.table(term | {"source": ["hp"]})), symptoms(a="itch")]
+    (row,) = rows(relations(tables, Decisions())).values()
+    assert (row["method"], row["relation"]) == ("related name", "close")
+    assert align(tables, Decisions())[1].found["outcome"].to_list() == ["below", "stated"]
+
+
+SAID = FINDINGS | {
+    "HP:0002027": ("Abdominal pain", "Belly pain"),
+    "HP:0012531": ("Pain",),
+    "HP:0002018": ("Nausea",),
+    "HP:0002013": ("Vomiting", "呕吐"),
+    "HP:0002248": ("Hematemesis", "呕血"),
+    "HP:0002014": ("Diarrhea",),
+    "HP:0012393": ("Allergy", "过敏"),
+    "HP:0001824": ("Weight loss",),
+}
+
+
+def test_a_symptom_is_what_the_head_of_its_name_says() -> None:
+    phrases = symptoms(a="severe belly pain at night", b="反复呕血", c="饭后拉肚子", d="sudden weight loss")
+    found = rows(relations([*findings(SAID), phrases], Decisions()))
+    assert {(start[-1], end): (row["method"], row["relation"]) for (start, end), row in found.items()} == {
+        ("a", "HP:0002027"): ("reader: head", "narrower"),
+        ("b", "HP:0002248"): ("reader: head", "narrower"),
+        ("c", "HP:0002014"): ("reader: head", "narrower"),
+        ("d", "HP:0001824"): ("reader: head", "narrower"),
+    }
+
+
+def test_each_finding_that_a_name_joins_is_mapped_and_or_tells_the_direction() -> None:
+    phrases = symptoms(a="nausea and fever", b="headache or fever", c="呕血伴拉肚子")
+    found = rows(relations([*findings(SAID), phrases], Decisions()))
+    assert {(start[-1], end): row["relation"] for (start, end), row in found.items()} == {
+        ("a", "HP:0002018"): "narrower",
+        ("a", "HP:0001945"): "narrower",
+        ("b", "HP:0002315"): "broader",
+        ("b", "HP:0001945"): "broader",
+        ("c", "HP:0002248"): "narrower",
+        ("c", "HP:0002014"): "narrower",
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no fever",
+        "fear of weight loss",
+        "vest worn for weight loss",
+        "无呕吐",
+        "嗅觉过敏",
+        "呕吐物",
+        "拉肚子减轻",
+        "difficulty with pain",
+    ],
+)
+def test_a_name_that_only_mentions_a_finding_is_not_mapped(name: str) -> None:
+    assert rows(relations([*findings(SAID), symptoms(a=name)], Decisions())) == {}
+
+
+def test_what_a_person_rejected_is_not_read_again() -> None:
+    tables = [*findings(SAID), symptoms(a="sudden weight loss")]
+    decisions = Decisions((MappingStatement("KGDX:zh.a", "exact", "HP:0001824", denied=True),))
+    assert rows(relations(tables, decisions)) == {}
+
+
+def test_symptoms_of_a_source_that_maps_its_own_are_left_to_it() -> None:
+    own = RelationTable(
+        "MAPPED_TO",
+        "Symptom",
+        "Phenotype",
+        pa.table({"start": ["KGDX:zh.b"], "end": ["HP:0012531"], "relation": ["narrower"], "source": ["test"]}),
+    )
+    tables = [*findings(SAID), symptoms(a="sudden weight loss", b="dull pain"), own]
     assert rows(relations(tables, Decisions())) == {}
-    assert align(tables, Decisions())[1].found["outcome"].to_list() == ["below"]
 
 
 def test_two_real_words_are_no_typo_of_one_another() -> None:

@@ -64,7 +64,7 @@ def test_a_disease_gets_what_its_article_says_to_be_present(tables: Tables) -> N
     assert {row["end"] for row in symptoms} == {SEIZURE, SHORT}, "not its own name, the denied, or a complication"
     (document,) = [table.rows.to_pylist()[0] for table in given if getattr(table, "label", "") == "Document"]
     for row in symptoms:
-        assert row["reference"] == document["id"]
+        assert row["references"] == [document["id"]]
         assert row["source"] == SOURCE
         assert document["text"][row["span_start"] : row["span_end"]] in row["span"]
         assert row["span"] in document["text"]

@@ -18,6 +18,8 @@ from kgdx.llm.budget import Meter
 from kgdx.llm.connect import connect
 from llm.server import Fail, Reply, Say, Script, Server, in_turn, serving
 
+require_module("openai", "llm")
+
 ANSWER = "感冒会发热、咳嗽。可以吃阿司匹林片。"
 GOOD: dict[str, Any] = {
     "entities": [
@@ -30,11 +32,6 @@ GOOD: dict[str, Any] = {
         {"type": "RECOMMEND_DRUG", "head": "感冒", "tail": "阿司匹林片", "evidence": "可以吃阿司匹林片"},
     ],
 }
-
-
-@pytest.fixture(autouse=True)
-def _needs_the_extra() -> None:
-    require_module("openai", "llm")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import hpoa
+from kgdx.schema.model import ANNOTATIONS
 
 Parse = Callable[[str, Path], Records]
 Write = Callable[[str, str | bytes], Path]
@@ -128,7 +129,7 @@ def test_every_column_reaches_the_graph(
         "denominator": 4,
         "modifiers": ["HP:0012828", "HP:0025303"],
         "evidence": "PCS",
-        "reference": "PMID:11111111;PMID:22222222",
+        "references": ["PMID:11111111", "PMID:22222222"],
         "aspect": "P",
         "biocuration": "HPO:tiny[2024-01-01];HPO:second[2024-02-01]",
         "source": "hpoa",
@@ -136,7 +137,9 @@ def test_every_column_reaches_the_graph(
     assert {name: status[name] for name in expected} == expected
     assert found["OMIM:100001", "HP:0001250"]["onset"] == "HP:0003577"
     assert found["OMIM:100002", "HP:0001252"]["sex"] == "MALE"
-    assert {row["aspect"] for row in found.values()} == set("PICMH")
+    aspects = {type_: {row["aspect"] for row in rows(checked, type_)} for type_ in ANNOTATIONS}
+    assert aspects == {"HAS_PHENOTYPE": {"P"}, "HAS_INHERITANCE": {"I"}, "HAS_COURSE": set("CMH")}
+    assert status["share"] == 0.25
     lacking = {(row["start"], row["end"]) for row in rows(checked, "LACKS_PHENOTYPE")}
     assert lacking == {("OMIM:100001", "HP:0004322"), ("OMIM:100002", "HP:0001250"), ("ORPHA:900001", "HP:0001945")}
 

@@ -120,9 +120,10 @@ def test_phenotypes_carry_hpos_frequency_terms_and_their_source(
         "source": "orphanet_phenotypes",
         "frequency": "HP:0040281",
         "frequency_class": "HP:0040281",
+        "share": 0.9,
         "diagnostic_criterion": "Diagnostic criterion",
         "evidence": "TAS",
-        "reference": "ORPHA:900001",
+        "references": ["ORPHA:900001"],
         "publications": ["PMID:11111111", "PMID:22222222"],
         "validation": "Validated",
     }
@@ -139,7 +140,7 @@ def test_annotations_of_both_sources_stay_apart(check_files: Callable[..., Check
         row for row in rows(checked, "HAS_PHENOTYPE") if (row["start"], row["end"]) == ("ORPHA:900001", "HP:0001250")
     ]
     assert {row["source"] for row in both} == {"hpoa", "orphanet_phenotypes"}
-    assert {(row["reference"], row["frequency"]) for row in both} == {("ORPHA:900001", "HP:0040281")}
+    assert {(*row["references"], row["frequency"]) for row in both} == {("ORPHA:900001", "HP:0040281")}
 
 
 def test_genes_are_known_by_ncbi_or_keep_another_id(check_files: Callable[..., CheckedTables], rows: Rows) -> None:
@@ -175,7 +176,7 @@ def test_prevalence_is_a_statement_on_a_disease_in_a_region(
     regions = {row["id"]: row["name"] for row in rows(checked, "Region")}
     assert regions == {minted("orphanet_prevalence", "Region", name): name for name in ("Worldwide", "Europe")}
     found = [
-        (regions[row["end"]], row["prevalence_type"], row["prevalence_class"], row["value"], row["reference"])
+        (regions[row["end"]], row["prevalence_type"], row["prevalence_class"], row["value"], *row["references"])
         for row in rows(checked, "HAS_PREVALENCE")
     ]
     assert sorted(found, key=str) == [

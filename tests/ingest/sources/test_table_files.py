@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from kgdx.errors import SourceError
-from kgdx.ingest.check import CheckedTables
+from kgdx.ingest.check import CheckedTables, named_by_matches
 from kgdx.ingest.records import Records
 
 Parse = Callable[[str, Path], Records]
@@ -125,3 +126,13 @@ def test_a_missing_file_and_a_folder_say_what_to_do(parse: Parse, tmp_path: Path
         parse("genes", tmp_path / "nothing.txt")
     with pytest.raises(SourceError, match="is a folder"):
         parse("genes", tmp_path)
+
+
+def test_a_disease_that_no_source_names_is_called_by_what_it_matches() -> None:
+    nodes = pl.DataFrame(
+        {"id": ["A:1", "A:2", "A:3", "B:1"], "name": ["A:1", "A:2", "A:3", "Gout"], "name_source": [*["id"] * 3, None]}
+    )
+    ends = {"exact": (["A:1"], ["B:1"]), "narrower": (["A:2", "A:1"], ["B:1", "B:1"])}
+    matches = {how: [pl.DataFrame({"start": start, "end": end})] for how, (start, end) in ends.items()}
+    named = named_by_matches(nodes, matches).select("name", "name_source").rows()
+    assert named == [("Gout", "match"), ("form of Gout", "match"), ("A:3", "id"), ("Gout", None)]

@@ -14,10 +14,6 @@ from kgdx.schema.model import NodeClass, PropertyType, Relation
 NAMES = ("name", "name_zh")
 """Properties of nodes that have an index where the class has ids of its own (phrases can be longer than an entry)."""
 
-LOOKED_UP = ("reference",)
-"""Properties of relations that are looked up without a node at hand: what rests on a publication."""
-
-
 SNAPSHOTS = ("KgdxSnapshot", "KgdxSnapshotPart")
 """Labels of snapshots that are stored beside a graph (:mod:`kgdx.graph.neo4j.stored_snapshot`)."""
 
@@ -38,10 +34,6 @@ def schema_statements(schema: Schema) -> Iterator[str]:
         for name in NAMES:
             if node.prefixes and name in node.properties:
                 yield statement("index", schema, label=label, property=name)
-    for type_, relation in schema.relations.items():
-        for name in LOOKED_UP:
-            if name in relation.properties:
-                yield statement("index_relation", schema, type=type_, property=name)
     named = "|".join(label for label, node in schema.nodes.items() if "name" in node.properties)
     yield statement("index_words")
     yield statement("index_english", schema, labels=named)

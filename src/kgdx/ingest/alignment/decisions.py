@@ -28,14 +28,7 @@ TYPES: Mapping[tuple[str, str], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions of one graph folder, each pair of ids once.
-
-    Example:
-        >>> yes = MappingStatement("OMIM:1", "exact", "MESH:D000001")
-        >>> no = MappingStatement("OMIM:1", "exact", "MESH:D000001", denied=True)
-        >>> Decisions((yes,)).updated([no]).statements[0].denied
-        True
-    """
+    """The decisions of one graph folder, each pair of ids once."""
 
     statements: tuple[MappingStatement, ...] = ()
 

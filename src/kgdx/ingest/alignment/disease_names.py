@@ -89,7 +89,7 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
     A translation alone, of an entry that no source names, may have lost what limits it.
     """
-    name = row["name"] if row["name"] and row["name_source"] != "id" else ""
+    name = row["name"] if row["name"] and row["name_source"] not in ("id", "match") else ""
     if name:
         yield name, NAME
     zh = row["name_zh"]
@@ -188,12 +188,7 @@ def same_limits(english: str, chinese: str) -> bool:
 
 
 def label_keys(label: str) -> list[str]:
-    """Return the forms by which a label is looked up, the closest first: the last ones without whom it speaks of.
-
-    Example:
-        >>> label_keys("小儿手足口病")
-        ['小儿手足口病', '手足口病']
-    """
+    """Return the forms by which a label is looked up, the closest first: the last ones without whom it speaks of."""
     plain = _POPULATION.sub("", label).strip()
     texts = [label, bare(label), *([plain] if len(plain) > 1 else [])]
     return list(dict.fromkeys(name_key(text) for text in texts))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
-from kgdx.schema.model import MATCHES
+from kgdx.schema.model import ANNOTATIONS, MATCHES
 from kgdx.terms.dictionary import ROOT
 from kgdx.terms.normalise import NUMERALS, PHRASES, fold, lettered, read_table, word_list
 
@@ -169,7 +169,8 @@ def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
     if root < 0:
         return sparse.csr_array(size, dtype=np.float32)
     up = ancestors(child[inside], parent[inside], len(terms), root)
-    disease, phenotype = _column_lists(tables, "HAS_PHENOTYPE", ("start", "end"))
+    every = [_column_lists(tables, type, ("start", "end")) for type in ANNOTATIONS]
+    disease, phenotype = ([id for found in every for id in found[end]] for end in (0, 1))
     owner, term = rows(disease, pa.array(ids, pa.string())), rows(phenotype, terms)
     use = (owner >= 0) & (term >= 0)
     position, at = gather(up.start, term[use])
@@ -327,43 +328,23 @@ def words(name: str) -> frozenset[str]:
 
 
 def stem(found: frozenset[str]) -> frozenset[str]:
-    """Return the words without numbers and single letters: what the members of a numbered series share.
-
-    Example:
-        >>> sorted(stem(words("Spastic paraplegia 4, autosomal dominant")))
-        ['paraplegia', 'spastic']
-    """
+    """Return the words without numbers and single letters: what the members of a numbered series share."""
     return frozenset(word for word in found if len(word) > 1 and not word.isdigit())
 
 
 def parted(found: frozenset[str]) -> frozenset[str]:
-    """Return the words with Roman numerals parted from the letter of a subtype.
-
-    Example:
-        >>> sorted(parted(words("Pseudohypoaldosteronism, type IIB")))
-        ['2', 'b', 'pseudohypoaldosteronism']
-    """
+    """Return the words with Roman numerals parted from the letter of a subtype."""
     return frozenset(part for word in found for part in lettered(word))
 
 
 def trigrams(found: frozenset[str]) -> frozenset[str]:
-    """Return the letter trigrams of words, with ``#`` at their ends.
-
-    Example:
-        >>> sorted(trigrams(frozenset({"gout"})))
-        ['#go', 'gou', 'out', 'ut#']
-    """
+    """Return the letter trigrams of words, with ``#`` at their ends."""
     marked = (f"#{word}#" for word in found)
     return frozenset(word[at : at + 3] for word in marked for at in range(len(word) - 2))
 
 
 def inheritance(name: str) -> str:
-    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked).
-
-    Example:
-        >>> inheritance("Spastic paraplegia 4, autosomal dominant")
-        'd'
-    """
+    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked)."""
     plain = _plain(name)
     stated = (("d", "dominant"), ("r", "recessive"), ("x", "xlinked"))
     return "".join(letter for letter, word in stated if word in plain)

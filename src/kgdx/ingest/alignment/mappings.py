@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
+from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.ingest.alignment import symptom_names
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.ingest.alignment.disease_names import label_frame
 from kgdx.schema import load_schema
 from kgdx.schema.model import MATCHES
+from kgdx.terms import dictionary
 from kgdx.terms.encoder import NameEncoder
+from kgdx.terms.extractor import Extractor
 from kgdx.terms.names.cascade import VERSIONS, AlignmentLimits, Given, candidates, decide, pairs_frame
 from kgdx.terms.names.entity_names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
 from kgdx.terms.names.same_diseases import RULES as SAMENESS
@@ -24,7 +30,7 @@ from kgdx.terms.names.sssom import MappingStatement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
-VERSION = 4
+VERSION = 5
 """Changes with what is aligned or recorded."""
 
 READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
@@ -63,7 +69,7 @@ class Alignment:
 
 def version(decisions: Decisions, meaning: NameEncoder | None) -> str:
     """Return what the mappings of a graph depend on beside its tables: rules, decisions and encoder."""
-    versions = ".".join(map(str, (VERSION, *VERSIONS)))
+    versions = ".".join(map(str, (VERSION, symptom_names.VERSION, dictionary.version(), *VERSIONS)))
     return f"{versions} {decisions.digest} {meaning.name if meaning else 'no encoder'}"
 
 
@@ -126,17 +132,50 @@ def align(
         if subjects.entities.height and objects.entities.height:
             tell(f"aligning {subjects.entities.height:,} names: {ends[0]} to {ends[1]}")
             left = subjects.without(pl.Series(sorted(mapped.get(ends, ())), dtype=pl.String))
-            add(
-                "MAPPED_TO",
-                ends,
-                rules,
-                (subjects, objects),
-                decide(
-                    candidates(left, objects, rules, given, meaning, words),
-                    rules,
-                ),
-            )
+            found = decide(candidates(left, objects, rules, given, meaning, words), rules)
+            if ends == ("Symptom", "Phenotype"):
+                tell("reading what other names of symptoms say")
+                found = _with_said(found, left, objects, tables, given)
+            add("MAPPED_TO", ends, rules, (subjects, objects), found)
     return results
+
+
+def _with_said(
+    found: pl.DataFrame, phrases: Side, findings: Side, tables: Sequence[GraphTable], given: Given
+) -> pl.DataFrame:
+    """Add what names say that no term has; it counts before what an encoder finds near.
+
+    Symptoms of a source that maps its own are left as it has them.
+    """
+    named = found.filter((pl.col("outcome") == "stated") & (pl.col("method") != "encoder"))
+    mapping = {
+        source
+        for table in tables
+        if isinstance(table, RelationTable) and (table.type, table.start_label) == ("MAPPED_TO", "Symptom")
+        for source in table.rows.column("source").unique().to_pylist()
+    }
+    others = phrases.without(named["subject"]).entities.filter(~pl.col("source").is_in(sorted(mapping)))
+    if others.is_empty():
+        return found
+    with tempfile.TemporaryDirectory(prefix="kgdx-findings-") as scratch:
+        reader = Extractor.open(compile_snapshot(_ontology(tables, findings), Path(scratch) / "snapshot", SOURCE))
+        said = symptom_names.said_terms(others.select("id", "name").iter_rows(), findings, reader)
+    said = said.join(given.refused, on=["subject", "object"], how="anti")
+    taken = pl.col("subject").is_in(said["subject"].implode()) & (pl.col("outcome") == "stated")
+    return pl.concat([found.filter(~taken), said])
+
+
+def _ontology(tables: Sequence[GraphTable], findings: Side) -> Iterator[GraphTable]:
+    """Yield the terms that are findings, and the relations between them."""
+    import pyarrow.compute as pc
+
+    known = findings.entities["id"].to_arrow().cast("string")
+    for table in tables:
+        if isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype"):
+            inside = [pc.is_in(table.rows.column(end), value_set=known) for end in ("start", "end")]
+            yield RelationTable(table.type, table.start_label, table.end_label, table.rows.filter(pc.and_(*inside)))
+        elif isinstance(table, NodeTable) and table.label == "Phenotype":
+            yield NodeTable(table.label, table.rows.filter(pc.is_in(table.rows.column("id"), value_set=known)))
 
 
 def _unchecked(phrases: Side) -> Side:

@@ -270,13 +270,7 @@ def _justification(row: Mapping[str, str]) -> str:
 
 
 def summary(statements: Sequence[MappingStatement]) -> str:
-    """Return the number of decisions in words.
-
-    Example:
-        >>> stated = MappingStatement("HP:1", "exact", "MESH:D1")
-        >>> summary([stated, MappingStatement("HP:2", "exact", "MESH:D1", denied=True)])
-        '2 decisions: 1 stated, 1 rejected'
-    """
+    """Return the number of decisions in words."""
     denied = sum(each.denied for each in statements)
     decisions = "1 decision" if len(statements) == 1 else f"{len(statements):,} decisions"
     return f"{decisions}: {len(statements) - denied:,} stated, {denied:,} rejected"

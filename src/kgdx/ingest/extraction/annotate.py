@@ -103,7 +103,7 @@ _PLACED = {
     **dict.fromkeys(("span_start", "span_end"), _I),
     "score": _F,
 }
-_SYMPTOM = pa.schema(list({**_PLACED, **dict.fromkeys(("reference", "span", "model"), _S)}.items()))
+_SYMPTOM = pa.schema(list({**_PLACED, "references": pa.list_(_S), "span": _S, "model": _S}.items()))
 _FINDING = pa.schema(list({**_PLACED, "text": _S}.items()))
 Row = dict[str, Any]
 
@@ -129,12 +129,7 @@ class DocumentReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatcherReader:
-    """Reads documents by the names that the graph knows.
-
-    Example:
-        >>> MatcherReader().name.startswith("matcher")
-        True
-    """
+    """Reads documents by the names that the graph knows."""
 
     name: str = f"matcher {dictionary_version()}"
 
@@ -262,7 +257,7 @@ def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: 
             assert finding.span is not None
             yield {
                 **_row(article.disease, finding),
-                "reference": article.id,
+                "references": [article.id],
                 "span": _passage(article.text, finding.span.start, finding.span.end),
                 "model": name,
             }

@@ -45,12 +45,7 @@ def listed(name: str) -> Iterable[str]:
 
 @cache
 def pattern(name: str, key: str = "") -> re.Pattern[str]:
-    """Return a pattern of ``chinese.yaml``, or the one of a key in a group.
-
-    Example:
-        >>> pattern("asked", "RECOMMEND_DRUG").pattern
-        '药'
-    """
+    """Return a pattern of ``chinese.yaml``, or the one of a key in a group."""
     return _compiled(_patterns()[name][key] if key else _patterns()[name])
 
 
@@ -150,12 +145,7 @@ class NameVocabulary:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def holds(self, name: str, class_: str) -> bool:
-        """Return whether a name is known to be of a class.
-
-        Example:
-            >>> NameVocabulary({"Drug": frozenset({"阿司匹林"})}).holds("阿司匹林", "Drug")
-            True
-        """
+        """Return whether a name is known to be of a class."""
         return name in self.names.get(class_, frozenset())
 
 

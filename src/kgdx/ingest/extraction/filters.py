@@ -75,12 +75,7 @@ def believe(found: ReadRelations, text: str) -> FilteredClaims:
 
 
 def name(text: str) -> str:
-    """Return a name without blanks and punctuation around it.
-
-    Example:
-        >>> name(" 《阿司匹林  肠溶片》。")
-        '阿司匹林 肠溶片'
-    """
+    """Return a name without blanks and punctuation around it."""
     return _BLANK.sub(" ", text).strip(_EDGE)
 
 
@@ -122,12 +117,7 @@ def _cut(passage: str, tail: str) -> str:
 
 
 def known_classes(entities: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return what each entity is said to be; one that is said to be two things is neither.
-
-    Example:
-        >>> known_classes([("贫血", "Disease"), ("贫血", "Symptom"), ("头晕", "Symptom")])
-        {'头晕': 'Symptom'}
-    """
+    """Return what each entity is said to be; one that is said to be two things is neither."""
     said: dict[str, set[str]] = {}
     for text, class_ in entities:
         said.setdefault(name(text), set()).add(class_)
@@ -143,12 +133,7 @@ TYPES = ("HAS_SYMPTOM", "RECOMMEND_TEST", "RECOMMEND_DRUG", "RECOMMEND_CURE", "H
 
 @cache
 def ends() -> Mapping[str, tuple[str, str]]:
-    """Return each relation's class of start and end, by the ontology: of several pairs, the one that joins words.
-
-    Example:
-        >>> ends()["RECOMMEND_CURE"]
-        ('Disease', 'Cure')
-    """
+    """Return each relation's class of start and end, by the ontology: of several pairs, the one that joins words."""
     schema = load_schema()
     pairs = {name: schema.relation(name).ends for name in TYPES}
     return {name: next(pair for pair in found if pair[1] != "Phenotype") for name, found in pairs.items()}

@@ -98,12 +98,7 @@ def _turns(turns: list[Any]) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    r"""Return a text without markup and control characters.
-
-    Example:
-        >>> clean("<p>发热\x00、咳嗽</p>")
-        '发热、咳嗽'
-    """
+    r"""Return a text without markup and control characters."""
     return _CONTROL.sub("", _TAG.sub("", text))
 
 

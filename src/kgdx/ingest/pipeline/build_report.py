@@ -86,12 +86,7 @@ class Change:
 
 
 def by_table(changes: Iterable[Change]) -> Mapping[str, tuple[int, int, int]]:
-    """Add up changes by table: added, removed, changed.
-
-    Example:
-        >>> by_table([Change("Gene", "a", added=1), Change("Gene", "b", removed=2)])
-        {'Gene': (1, 2, 0)}
-    """
+    """Add up changes by table: added, removed, changed."""
     found: dict[str, tuple[int, int, int]] = {}
     for each in changes:
         added, removed, changed = found.get(each.table, (0, 0, 0))
@@ -172,12 +167,7 @@ class BuildReport:
 
     @property
     def quarantined(self) -> int:
-        """Records refused, all sources together.
-
-        Example:
-            >>> BuildReport("b", "", "", "", "", "", "", {"hp": SourceReport("hp", quarantined=2)}).quarantined
-            2
-        """
+        """Records refused, all sources together."""
         return sum(source.quarantined for source in self.sources.values())
 
     def to_dict(self) -> dict[str, Any]:

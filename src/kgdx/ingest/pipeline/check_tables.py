@@ -13,12 +13,13 @@ from typing import Any, cast
 
 import polars as pl
 
-from kgdx.ingest.check import checked_relations, current_ids, is_updated, merged_nodes, plain_table
+from kgdx.ingest.check import checked_relations, current_ids, is_updated, merged_nodes, named_by_matches, plain_table
 from kgdx.ingest.pipeline.built_graph import TABLE, BuiltTable, built, keep_parts
 from kgdx.ingest.pipeline.parse import ENDS, REJECTS, ParsedSource, ParsedTable
 from kgdx.ingest.pipeline.stages import PART_ROWS, Stage, Stages, key_of, write_table
 from kgdx.ingest.record_counts import RecordCounts, RecordTally, quarantine_table
 from kgdx.schema import Schema
+from kgdx.schema.model import MATCHES
 
 _Use = tuple[ParsedSource, ParsedTable]
 
@@ -79,7 +80,11 @@ def check_tables(
     current = current_ids(None)
     for number, (label, uses) in enumerate(nodes.items()):
         tell(f"merging {label} nodes", number / total)
-        stage = _nodes(label, uses, stages)
+        matched = {
+            relation: [use for (_, type, _), of_it in relations.items() if type == match for use in of_it]
+            for relation, match in (MATCHES.items() if label == "Disease" else ())
+        }
+        stage = _nodes(label, uses, matched, stages)
         result.add(stage)
         result.ids[label] = _frame(stage, TABLE, ["id"])["id"]
         if label == "Phenotype":
@@ -98,12 +103,15 @@ def _counts_before(parsed: ParsedSource) -> RecordCounts:
     return RecordCounts(read=facts["read"] + merged, merged=merged, quarantined=facts["refused"])
 
 
-def _nodes(label: str, uses: Sequence[_Use], stages: Stages) -> Stage:
-    key = key_of(label, [(parsed.source, parsed.stage.name, table.file) for parsed, table in uses])
+def _nodes(label: str, uses: Sequence[_Use], matched: Mapping[str, Sequence[_Use]], stages: Stages) -> Stage:
+    every = [*uses, *(use for of_it in matched.values() for use in of_it)]
+    key = key_of(label, [(parsed.source, parsed.stage.name, table.file) for parsed, table in every])
 
     def make(folder: Path) -> Mapping[str, Any]:
         tally = RecordTally()
         rows = merged_nodes([parsed.rows(table) for parsed, table in uses], tally)
+        ends = {of: [parsed.rows(table).rows for parsed, table in of_it] for of, of_it in matched.items()}
+        rows = named_by_matches(rows, ends)
         return _kept_checked(folder, label, None, rows, tally)
 
     return stages.get("nodes", key, make)

@@ -41,12 +41,7 @@ class Derive:
     detail: str = "inferring"
 
     def looks_at(self, name: str) -> bool:
-        """Return whether the step reads a node class or relation type.
-
-        Example:
-            >>> Derive("kgdx:x", "1", ("Disease",), lambda tables: []).looks_at("Gene")
-            False
-        """
+        """Return whether the step reads a node class or relation type."""
         return name in self.reads
 
 

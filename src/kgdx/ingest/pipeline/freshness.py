@@ -99,10 +99,5 @@ def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, reader
 
 
 def sources() -> tuple[Manifest, ...]:
-    """Return the manifests of all sources, those of the default build first.
-
-    Example:
-        >>> [manifest.name for manifest in sources() if manifest.standard]
-        ['hp', 'hpoa', 'ddxplus', 'common_conditions', 'genes', 'hp_zh', 'orphanet_omim', 'phenopackets']
-    """
+    """Return the manifests of all sources, those of the default build first."""
     return tuple(manifests().values())

@@ -87,12 +87,7 @@ class BuildFolder:
 
 
 class GraphFolder:
-    """A graph folder; nothing is opened or created until it is asked for.
-
-    Example:
-        >>> GraphFolder("/nowhere").exists
-        False
-    """
+    """A graph folder; nothing is opened or created until it is asked for."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).expanduser()

@@ -64,12 +64,7 @@ class RefusalGroup:
 
 
 def summary(table: pl.DataFrame) -> tuple[RefusalGroup, ...]:
-    """Group refused records by source and reason, most frequent first.
-
-    Example:
-        >>> summary(pl.DataFrame(schema=QUARANTINE))
-        ()
-    """
+    """Group refused records by source and reason, most frequent first."""
     grouped = table.group_by("source", shape_of_reason().alias("shape"), maintain_order=True).agg(
         pl.len().alias("count"), pl.col("reason", "file", "line", "record").first()
     )
@@ -243,12 +238,7 @@ def read_corrections(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def corrections_digest(corrections: pl.DataFrame | None) -> str:
-    """Return a checksum of a source's corrections, empty where there are none.
-
-    Example:
-        >>> corrections_digest(None)
-        ''
-    """
+    """Return a checksum of a source's corrections, empty where there are none."""
     if corrections is None or corrections.is_empty():
         return ""
     return hashlib.sha256(corrections.sort(list(CORRECTION)).write_json().encode()).hexdigest()
@@ -317,12 +307,7 @@ def _is_frame(part: str | None) -> bool:
 
 
 def frame_of(part: str | None) -> str:
-    """Return the frame that a refused record belongs in.
-
-    Example:
-        >>> frame_of("frame:term"), frame_of(None)
-        ('term', 'rows')
-    """
+    """Return the frame that a refused record belongs in."""
     return "rows" if part is None else part.removeprefix(FRAME)
 
 

@@ -127,14 +127,7 @@ def _sound(name: str, folder: Path) -> Stage | None:
 
 
 def checksum(file: Path) -> list[int]:
-    """Return a file's size and CRC-32, which is fast and shows damage, though not intent.
-
-    Example:
-        >>> file = Path(tempfile.mkdtemp()) / "a"
-        >>> _ = file.write_bytes(b"kgdx")
-        >>> checksum(file)
-        [4, 3753125142]
-    """
+    """Return a file's size and CRC-32, which is fast and shows damage, though not intent."""
     size = code = 0
     with file.open("rb") as stream:
         while block := stream.read(_BLOCK):
@@ -163,23 +156,13 @@ def written(folder: Path, name: str, parts: Iterable[pa.Table]) -> Iterator[pa.T
 
 
 def key_of(*parts: Any) -> str:
-    """Return the digest of what a result depends on: any JSON values.
-
-    Example:
-        >>> key_of("a", ["b"]) == key_of("a", ("b",)), key_of("a") == key_of("b")
-        (True, False)
-    """
+    """Return the digest of what a result depends on: any JSON values."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:40]
 
 
 @cache
 def code_digest(package: str) -> str:
-    """Return the digest of a package's source files: what its code gives may change when they do.
-
-    Example:
-        >>> len(code_digest("kgdx.ingest"))
-        64
-    """
+    """Return the digest of a package's source files: what its code gives may change when they do."""
     spec = find_spec(package)
     # A path that Python searches twice gives a namespace package its folder twice.
     roots = dict.fromkeys(Path(root).resolve() for root in (spec and spec.submodule_search_locations) or ())

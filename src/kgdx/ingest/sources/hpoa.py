@@ -15,9 +15,12 @@ from kgdx.ingest.records import LINE, Records, join_rejects, refuse
 from kgdx.ingest.sources.table_files import read_lines, shown
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
+_ASPECTS = {"I": "inheritance", **dict.fromkeys("CMH", "course")}
+"""Aspect (I inheritance, C course, M modifier, H past medical history) → frame; all others are what a disease shows."""
+
 
 def read(path: Path, manifest: Manifest) -> Records:
-    """Read annotations into the frames ``present`` and ``absent``, and the diseases that they name."""
+    """Read annotations into the frames ``present``, ``inheritance``, ``course`` and ``absent``, and their diseases."""
     rows, rejects, version = read_lines(path, manifest)
     rows = rows.drop("_text").with_columns(*frequencies("frequency"))
     reason = _problems()
@@ -30,9 +33,12 @@ def read(path: Path, manifest: Manifest) -> Records:
         | (pl.col("percentage") == 0)
         | (pl.col("frequency_class") == EXCLUDED)
     ).fill_null(False)
+    kind = pl.col("aspect").replace_strict(_ASPECTS, default=None, return_dtype=pl.String)
     frames = {
         "disease": _diseases(rows),
-        "present": rows.filter(~excluded),
+        "present": rows.filter(~excluded & kind.is_null()),
+        "inheritance": rows.filter(~excluded & (kind == "inheritance").fill_null(False)),
+        "course": rows.filter(~excluded & (kind == "course").fill_null(False)),
         "absent": rows.filter(excluded),
     }
     return Records(frames, join_rejects(rejects), version)

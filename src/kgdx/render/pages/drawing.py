@@ -40,12 +40,7 @@ _BROAD = frozenset("mwMWQO@%—ABCDGHKNRUVXYΩ&")
 
 
 def width(text: str) -> float:
-    """Return about how wide text is.
-
-    Example:
-        >>> width("ill") < width("mom") < width("发热症")
-        True
-    """
+    """Return about how wide text is."""
     return sum(_share(character) for character in text) * SIZE
 
 

@@ -50,9 +50,7 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
     """Lay paths out.
 
     Args:
-        paths: The paths, each with its number in the whole list.
         weights: Finding → what it adds to the score; the weightiest come first.
-        geometry: Sizes.
 
     Example:
         >>> from kgdx.results.evidence_paths import PathNode, PathRelation
@@ -71,14 +69,7 @@ def draw(paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], geometr
 def sheets(
     paths: Sequence[tuple[int, Way]], weights: Mapping[str, float], height: float, geometry: Geometry = WIDE
 ) -> list[Drawing]:
-    """Lay paths out in several drawings, none higher than a page as far as its findings allow.
-
-    Args:
-        paths: As for :func:`draw`.
-        weights: As for :func:`draw`.
-        height: Of a page, in the drawing's units.
-        geometry: As for :func:`draw`.
-    """
+    """Lay paths out in several drawings, none higher than a page as far as its findings allow."""
     order: dict[tuple[str, str], list[tuple[int, Way]]] = {}
     for number, path in _ordered(paths, weights):
         order.setdefault((path.kind, path.finding), []).append((number, path))
@@ -196,11 +187,7 @@ OTHER = "#8e5b86"
 
 
 def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
-    """Return the graph of some paths, each node and each relation once.
-
-    Args:
-        paths: The paths.
-    """
+    """Return the graph of some paths, each node and each relation once."""
     try:
         from neo4j_viz import Node, Relationship, VisualizationGraph
     except ImportError as error:
@@ -227,9 +214,6 @@ def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
                 Relationship(source=source, target=target, caption=edge.type, properties=dict(edge.properties)),
             )
     return VisualizationGraph(nodes=list(nodes.values()), relationships=list(relations.values()))
-
-
-# Finds the places of boxes: columns from left to right, kinds of evidence below each other, lines between them.
 
 
 class PathLayout(Protocol):

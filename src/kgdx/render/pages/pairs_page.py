@@ -16,10 +16,6 @@ LONGEST = 4_000
 def pairs_page(about: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> str:
     """Return the page of what ``kgdx learn pairs`` made; whatever a model wrote is text in it, never markup.
 
-    Args:
-        about: What the pairs were made from, with its statistics.
-        pairs: The pairs, as their file has them.
-
     Example:
         >>> told = {"pairs": 1, "questions": {"pairs": 1}, "samples": {"chosen": 1, "rejected": 1}}
         >>> about = {"model": "m", "statistics": {"questions": 1, "thought": told, "answer": told}}

@@ -168,7 +168,7 @@ def chosen(document: Ranked, most: int = MOST_PATHS) -> list[str]:
 
 def _explained(document: Ranked, row: ListedCandidate, labels: Mapping[str, str]) -> ExplainedCandidate:
     paths = list(enumerate(document.evidence[row.id]))
-    figure = _figure(paths, weights(row.candidate), WIDE) if paths else None
+    figure = _figure(paths, weights(row.candidate.contributions), WIDE) if paths else None
     return ExplainedCandidate(row, plot(row.candidate, labels), figure)
 
 

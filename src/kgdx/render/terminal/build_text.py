@@ -165,9 +165,6 @@ def _times(spent: Mapping[str, float], *, hooks: bool) -> str:
     return ", ".join(f"{words[name]} {seconds(value)}" for name, value in chosen.items())
 
 
-# A build while it runs: a bar with rate and time left in a terminal, a line for each stage otherwise.
-
-
 SURE = 0.05
 """Part of the whole before which nothing is said of the time that is left."""
 
@@ -261,9 +258,6 @@ def _stages() -> Callable[[BuildProgress], None]:
             print(f"{event.seconds:6.1f} s  {clean(event.stage):<8} {clean(event.detail)}", file=sys.stderr)
 
     return tell
-
-
-# What two graphs differ in, and whether a graph still is what its sources give.
 
 
 SHOWN = 3

@@ -130,9 +130,6 @@ def _short(place: str) -> str:
     return f"{host}/…/{path.rpartition('/')[2]}" if "/" in path else f"{host}/{path}".rstrip("/")
 
 
-# Refused records in the terminal: why, how often, an example of each; and what became of those tried again.
-
-
 SHOWN = 100
 """Characters of a record that are shown."""
 AGAIN = 10
@@ -199,9 +196,6 @@ def _value_quarantine(value: object) -> str:
     if isinstance(value, str | int | float):
         return str(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-# An extraction of relations while it runs and when it is done.
 
 
 EVERY_S = 10.0

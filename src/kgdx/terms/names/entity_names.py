@@ -18,7 +18,15 @@ def _either(name: str) -> str:
     return "|".join(word for row in word_rows(name) for word in row)
 
 
-_WEIGHTS = {"name": 1.0, "synonym": 0.995, "translation": 0.995, "related": 0.84, "scoped": 0.9, "wording": 0.96}
+RELATED_NAME = 0.84
+_WEIGHTS = {
+    "name": 1.0,
+    "synonym": 0.995,
+    "translation": 0.995,
+    "related": RELATED_NAME,
+    "scoped": 0.9,
+    "wording": 0.96,
+}
 """Weight of a match of each kind of name; of equal matches, the one of the preferred names wins. A related name means
 something else, and makes a candidate only."""
 _LAY = 0.98
@@ -126,7 +134,7 @@ def diseases(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
     """Return the current diseases of all vocabularies."""
     columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
     nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
-    named = nodes.filter(pl.col("name_source").fill_null("") != "id")
+    named = nodes.filter(~pl.col("name_source").is_in(["id", "match"]).fill_null(False))
     names = pl.concat(
         [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
     )

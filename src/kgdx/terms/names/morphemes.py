@@ -67,12 +67,7 @@ def meaning(text: str) -> str:
         >>> meaning("head lice") == meaning("头虱"), meaning("Parkinson disease") == meaning("帕金森病性痴呆")
         (True, False)
     """
-    key, lexicon = form(text).key, _lexicon()
-    if has_chinese(key):
-        pieces = list(_parted(list(key), "", lexicon.chinese, lexicon.longest[1], _nothing))
-    else:
-        words = [_with_apostrophe(word) for word in _without_initials(key.split())]
-        pieces = list(_parted(words, " ", lexicon.english, lexicon.longest[0], _word_parts))
+    lexicon, pieces = _lexicon(), _pieces(form(text).key)
     found = [piece for piece in pieces if isinstance(piece, str) or lexicon.kind[piece] != "little"]
     kinds = {lexicon.kind[piece] for piece in found if isinstance(piece, int)}
     heads = {piece for piece in found if isinstance(piece, int) and lexicon.kind[piece] == "head"}
@@ -84,6 +79,15 @@ def meaning(text: str) -> str:
         heads.add(lexicon.english["child"])
     kept = [piece for piece in found if piece not in heads] or found
     return " ".join(sorted(f"#{piece}" if isinstance(piece, int) else piece for piece in kept))
+
+
+@lru_cache(maxsize=1 << 17)
+def _pieces(key: str) -> tuple[int | str, ...]:
+    lexicon = _lexicon()
+    if has_chinese(key):
+        return tuple(_parted(list(key), "", lexicon.chinese, lexicon.longest[1], _nothing))
+    words = [_with_apostrophe(word) for word in _without_initials(key.split())]
+    return tuple(_parted(words, " ", lexicon.english, lexicon.longest[0], _word_parts))
 
 
 def adds(one: str, other: str) -> bool:
@@ -108,6 +112,27 @@ def without_population(said: str) -> str:
     words = said.split()
     kept = [each for each in words if each not in some]
     return " ".join(kept) if len(kept) < len(words) else ""
+
+
+def names_disorder(text: str) -> bool:
+    """Return whether a name has a word that says only that something is wrong: "joint problems", but not "joints".
+
+    Example:
+        >>> names_disorder("肺部"), names_disorder("肺部疾病")
+        (False, True)
+    """
+    return any(isinstance(piece, int) and _lexicon().kind[piece] == "head" for piece in _pieces(form(text).key))
+
+
+def ends_in_word(text: str) -> bool:
+    """Return whether a Chinese text ends in a word, or part of one, that the table knows.
+
+    Example:
+        >>> ends_in_word("劳累后"), ends_in_word("肛门"), ends_in_word("酪氨")
+        (True, True, False)
+    """
+    known = _lexicon()
+    return any(text[start:] in known.chinese for start in range(max(0, len(text) - known.longest[1]), len(text)))
 
 
 def beginnings(keys: Iterable[str]) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgdx.resources import open_shared
+from kgdx.files.locks import open_shared
 
 
 def held(file: Path) -> sqlite3.Connection:
