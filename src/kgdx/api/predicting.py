@@ -164,8 +164,10 @@ def neighbours(graph: GraphContext, node: str, top: int = 10, embeddings: str | 
     learned = Learned(graph, embeddings)
     kind, at = learned.find(node, learned.embeddings.kinds)
     rows = []
-    common = affinity(learned.embeddings, kind, at)
-    for near in nearest(learned.embeddings.nodes(kind), at, top=top, affinity=common):
+    named = learned.embeddings.inputs(kind)
+    alike = (named @ named[at]) / np.maximum(np.linalg.norm(named, axis=1), 1e-12)
+    besides = (affinity(learned.embeddings, kind, at), alike)
+    for near in nearest(learned.embeddings.nodes(kind), at, top=top, besides=besides):
         both = [learned.node(*one) for one in shared(learned.embeddings, kind, at, near.at)]
         rows.append((learned.node(kind, near), tuple(both[:WHY]), len(both)))
     return Neighbours(learned.node(kind, at), learned.model, learned.digest, tuple(rows))

@@ -176,7 +176,7 @@ def calibrate(
 
 
 def nearest(
-    vectors: Floats, at: int, among: Ints | None = None, top: int = 10, affinity: Floats | None = None
+    vectors: Floats, at: int, among: Ints | None = None, top: int = 10, besides: Sequence[Floats] = ()
 ) -> tuple[Neighbour, ...]:
     """Return the rows whose cosine to a row is greatest, that row left out.
 
@@ -185,7 +185,7 @@ def nearest(
         at: The row.
         among: Rows that are compared; all when ``None``.
         top: How many at most.
-        affinity: By which rows are ordered besides, each standardised over those compared; shape (n,).
+        besides: By what else rows are ordered, each standardised over those compared; shape (n,).
 
     Example:
         >>> nearest(np.array([[1.0, 0], [0, 1], [2, 0]]), 0, top=1)
@@ -195,7 +195,7 @@ def nearest(
     rows = rows[rows != at]
     lengths = np.linalg.norm(vectors[rows], axis=1) * np.linalg.norm(vectors[at])
     cosines = (vectors[rows] @ vectors[at]) / np.maximum(lengths, 1e-12)
-    order = cosines if affinity is None else _standard(cosines) + _standard(affinity[rows])
+    order = sum((_standard(each[rows]) for each in besides), _standard(cosines)) if besides and len(rows) else cosines
     best = np.lexsort((rows, -order))[:top]
     return tuple(Neighbour(int(rows[place]), round(float(cosines[place]), 6)) for place in best)
 
