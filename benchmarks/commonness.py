@@ -27,7 +27,7 @@ from kgdx.rank.fusion import Scored
 
 WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0)
 SHARES = (1.0, 0.5, 0.3, 0.2, 0.1, 0.0)
-PRIOR = "commonness"
+PRIOR = "prior"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

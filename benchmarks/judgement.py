@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ OF_WOMEN = ("pregnan", "ovar", "uter", "vagin", "eclampsia", "menopaus", "placen
 OF_MEN = ("prostat", "testic", "penile", "hypospadias")
 OF_NEWBORNS = ("neonatal", "newborn", "infantile", "infant ", "of prematurity", "congenital syphilis")
 FIRST, TEN, ROWS = 3, 10, 5
+ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,9 +90,20 @@ def place(note: dict[str, Any], found: Diagnosis) -> int:
 
 
 def named(candidate: Candidate, parts: Sequence[str]) -> bool:
-    """Return whether a candidate's names hold one of some parts."""
-    names = f"{candidate.name} {candidate.name_zh or ''}".lower()
-    return any(part in names for part in parts)
+    """Return whether a candidate's names hold one of some parts; "Neurofibromatosis, type 1" holds "… type I"."""
+    names = folded(f"{candidate.name} {candidate.name_zh or ''}")
+    return any(folded(part) in names for part in parts)
+
+
+def folded(name: str) -> str:
+    """Return a name without commas and hyphens, with Arabic numbers.
+
+    Example:
+        >>> folded("Mucopolysaccharidosis, type II"), folded("Tuberous sclerosis-2")
+        ('mucopolysaccharidosis type 2', 'tuberous sclerosis 2')
+    """
+    words = re.sub(r"[\s,_-]+", " ", name.lower()).split()
+    return " ".join(ROMAN.get(word, word) for word in words)
 
 
 def in_lane(note: dict[str, Any], found: Diagnosis) -> bool:

@@ -28,6 +28,8 @@ PLACES = Path(__file__).with_suffix(".json")
 ROOMS = ("rank", "answer", "results", "terms", "graph", "ingest")
 BESIDE = {"results": ("render",)}
 """Rooms whose tests are those of a room too: what people look at is a view of the results."""
+FAILED = (1, 2)
+"""Exit codes of pytest where a test fails, and where a module cannot be read with the change."""
 EACH, SEED = 10, 20261127
 FLIPPED = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -99,10 +101,8 @@ def caught(place: Place, copy: Path) -> bool | None:
     environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         tests = [copy / "tests" / each for each in (room, *BESIDE.get(room, ()))]
-        return (
-            subprocess.run([*command, *tests], cwd=copy, env=environment, capture_output=True, check=False).returncode
-            == 1
-        )
+        done = subprocess.run([*command, *tests], cwd=copy, env=environment, capture_output=True, check=False)
+        return done.returncode in FAILED
     finally:
         path.write_text(before, "utf-8")
 

@@ -61,12 +61,7 @@ CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-
 
 
 def require(available: object, what: str) -> None:
-    """Skip the running test (or module) when something it needs is missing; fail it where everything has to be there.
-
-    Args:
-        available: Whether it is there (any object, judged by its truth).
-        what: What is missing and how to get it, for the skip's reason.
-    """
+    """Skip the running test (or module) when something it needs is missing; fail it where all has to be there."""
     if available:
         return
     if os.environ.get(REQUIRE_ALL) == "1":

@@ -35,13 +35,7 @@ class _Part:
 
 
 def faults(text: str, schema: Schema, fields: frozenset[str] = frozenset()) -> list[str]:
-    """What a Cypher text uses that the ontology lacks.
-
-    Args:
-        text: The Cypher; ``<name>`` stands for any label or type.
-        schema: The ontology.
-        fields: Fields of the maps in its ``rows`` parameter.
-    """
+    """What a Cypher text uses that the ontology lacks."""
     plain = re.sub(r"//[^\n]*|:\s*<\w+>|\bCALL\s+[\w.]+|(?s:\bOPTIONS\s*\{.*)", "", _STRING.sub("''", text))
     found: list[str] = []
     for piece in re.split(r"\bUNION(?:\s+ALL)?\b", plain):

@@ -8,12 +8,7 @@ from collections.abc import Iterable, Sequence
 
 
 def raced(script: str, runs: Iterable[Sequence[object]]) -> list[str]:
-    """Run a script in a process for each list of arguments, all let go at once, and return what each printed.
-
-    Args:
-        script: Prints ``ready``, flushes, and reads a line before it does what is tested.
-        runs: Arguments of each process.
-    """
+    """Run a script in a process for each list of arguments, all let go at once, and return what each printed."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", script, *map(str, arguments)],

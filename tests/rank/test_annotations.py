@@ -13,7 +13,7 @@ from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.rank.annotations import read_rows
+from kgdx.rank.annotations import LISTED_FREQUENCY, PRIOR_FREQUENCY, read_rows
 
 
 def from_source(table: RelationTable, source: str, reference: str | None = "") -> RelationTable:
@@ -63,3 +63,33 @@ def test_patients_of_one_reference_are_counted_once_however_many_sources_state_t
 def test_another_reference_or_none_is_another_statement(tmp_path: Path, reference: str | None) -> None:
     once, twice = read_rows(snapshot(tmp_path / "once")), read_rows(snapshot(tmp_path / "twice", reference))
     assert twice.patients.sum() == pytest.approx(2 * once.patients.sum(), rel=1e-5)
+
+
+LISTED = [(f"MONDO:{id}", term, None, None, None, None) for id, term, *_ in small_graph.HAS if id == "OMIM:2"]
+LISTED = [("MONDO:7", term, *rest) for _, term, *rest in LISTED]
+
+
+def listed_graph(folder: Path, has: list[small_graph.Stated]) -> Ranker:
+    tables = small_graph.tables(names={"MONDO:7": "Of a list"}, has=has, same_as=[])
+    return Ranker.open(compile_snapshot(tables, folder / "snapshot", "f"))
+
+
+def test_what_a_source_only_lists_ranks_below_what_others_state_with_evidence(tmp_path: Path) -> None:
+    ranker = listed_graph(tmp_path, [*small_graph.HAS, *LISTED])
+    ids, scores = ranker.score_all(([small_graph.SHORT, small_graph.HYPOTONIA], []))
+    ranked = [ids[at] for at in np.argsort(-scores)]
+    assert ranked.index("OMIM:2") < ranked.index("MONDO:7") < ranked.index("OMIM:3")
+
+
+def test_a_list_changes_no_frequency_that_others_state_and_is_all_there_is_alone(tmp_path: Path) -> None:
+    again = [("OMIM:2", term, *rest) for _, term, *rest in LISTED]
+    assert np.allclose(
+        matrix(listed_graph(tmp_path / "a", small_graph.HAS)),
+        matrix(listed_graph(tmp_path / "b", [*small_graph.HAS, *again])),
+    )
+    alone = listed_graph(tmp_path / "c", LISTED)
+    assert alone.model.columns.frequency.values.max() == pytest.approx(PRIOR_FREQUENCY, abs=1e-3)
+    beside = listed_graph(tmp_path / "d", [*small_graph.HAS, *LISTED])
+    index, values = beside.model.columns.frequency.row(list(beside.names.terms).index(small_graph.SHORT))
+    shown = dict(zip(index.tolist(), values.tolist(), strict=True))
+    assert shown[beside.ids.index("MONDO:7")] == pytest.approx(LISTED_FREQUENCY, abs=1e-3)

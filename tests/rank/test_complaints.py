@@ -10,7 +10,6 @@ import pytest
 
 import kgdx
 from kgdx.case.patient import Case, Finding, Span, Status
-from kgdx.rank.common_conditions import common_conditions
 from kgdx.rank.complaints import FIRST, LONGEST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
 from kgdx.rank.evidence_odds import EvidenceOdds
 from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
@@ -73,14 +72,6 @@ def test_a_grown_up_is_not_asked_what_children_are() -> None:
     for age in ("P40Y", None):
         grown = Case("p", (Finding(FEVER),), age=age)
         assert irritable not in {**asked_first(grown, complaints_of(grown, alone))[0]}
-
-
-def test_the_table_of_conditions_says_ages_dangers_and_what_settles() -> None:
-    embolism = common_conditions()["KGDX:common.pulmonary-embolism"]
-    assert embolism.dangerous and embolism.youngest == 15 and embolism.oldest == float("inf") and embolism.name_zh
-
-
-# --- likelihoods of evidences
 
 
 def odds(patients: int = 0) -> EvidenceOdds:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from kgdx.rank.commonness import SETTINGS
 
 INFARCTION = "58-year-old man. Crushing chest pain for 40 minutes going into the left arm, drenched in sweat, vomited."
 
@@ -21,9 +22,24 @@ def test_a_dangerous_disease_is_named_with_what_settles_it(graph: kgdx.Graph) ->
     named = {each.name: each for each in found.dangerous}
     assert "Myocardial infarction" in named and 1 <= len(named) <= 5
     assert "troponin" in named["Myocardial infarction"].settled_by
-    assert [each.rank for each in found.dangerous] == sorted(each.rank for each in found.dangerous)
     assert found.to_dict()["judgement"]["dangerous"][0]["settled_by"]
     assert "Must not be missed" in found.to_html()
+
+
+def test_the_list_heeds_where_the_patient_is_seen_and_says_what_commonness_rests_on(graph: kgdx.Graph) -> None:
+    iron = {}
+    for where in SETTINGS:
+        found = graph.diagnose("Tired and pale for weeks, short of breath on stairs", setting=where)
+        iron[where] = next(each for each in found.candidates if "ron deficiency" in each.name)
+    assert iron["general"].parts["prior"] > 3 * iron["referral"].parts["prior"] > 0
+    said = next(each.text for each in iron["general"].contributions if each.rule == "prior")
+    assert said == "general: very common (table of common conditions)"
+    assert sum(row.score for row in iron["general"].contributions) == pytest.approx(iron["general"].score, abs=1e-3)
+
+
+def test_a_susceptibility_is_less_likely_than_a_disease(graph: kgdx.Graph) -> None:
+    found = graph.diagnose("Cough and tired for months, lumps on the shins").candidates[:3]
+    assert not any("susceptib" in each.name.lower() for each in found)
 
 
 def test_a_patient_with_a_rare_disease_has_no_lane_and_one_of_the_other_sex_is_not_in_it(graph: kgdx.Graph) -> None:

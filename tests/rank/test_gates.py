@@ -72,8 +72,24 @@ def test_a_disease_that_is_ruled_out_can_be_asked_for(ranker: Ranker) -> None:
         ({"genes": ["X"]}, "referral"),
     ],
 )
-def test_the_setting_is_stated_or_follows_a_rule(about: dict[str, object], taken: str) -> None:
+def test_the_setting_is_stated_or_follows_a_rule_of_the_person(about: dict[str, object], taken: str) -> None:
     assert setting(with_person(Case("p"), about))[0] == taken  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("Brought in by ambulance, grey and sweating.", "emergency"),
+        ("突发左腰部绞痛2小时", "emergency"),
+        ("Seen in the genetics clinic for short stature.", "referral"),
+        ("Heartburn after meals for four months.", "general"),
+        ("Walks for 3 hours a day, tired.", "general"),
+    ],
+)
+def test_a_text_says_where_the_patient_is_seen(text: str, taken: str) -> None:
+    assert setting(Case("p", text=text))[0] == taken
+    assert setting(Case("p", text=text, setting="general")) == ("general", "as stated")
+    assert setting(Case("p", (Finding("HP:0002615"),)))[0] == "emergency"
 
 
 def test_a_setting_that_does_not_exist_is_refused() -> None:

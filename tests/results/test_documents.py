@@ -185,8 +185,8 @@ def test_what_the_person_adds_is_told_apart_from_the_patients_words() -> None:
         Contribution("phrase", 2.0, text="always thirsty", words="increased thirst"),
     )
     candidate = Candidate(1, "X:1", "X", (), 11.0, contributions=parts)
-    assert [each.name for each in of_the_person(candidate)] == ["its gene TTN is the candidate gene"]
-    assert [(each.text, each.words, each.score) for each in worded(candidate)] == [
+    assert [each.name for each in of_the_person(candidate.contributions)] == ["its gene TTN is the candidate gene"]
+    assert [(each.text, each.words, each.score) for each in worded(candidate.contributions)] == [
         ("always thirsty", "increased thirst", 2.0)
     ]
 

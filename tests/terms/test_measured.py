@@ -122,6 +122,7 @@ def test_what_cannot_be_judged_is_unread_with_one_line(text: str, problem: str) 
         ("Na l28 mmol/L", "'l28' is read as 128", 128.0),
         ("Na 12O", "'12O' is read as 120", 120.0),
         ("K 3.0 (5.5-3.5)", "the printed range 5.5-3.5 of potassium is upside down and was not used", 3.0),
+        ("Na 120 mmol/L (135-145 mg)", "the unit mg of the printed range does not fit sodium", 120.0),
     ],
 )
 def test_what_is_mended_or_left_out_is_said(text: str, note: str, value: float) -> None:

@@ -47,9 +47,6 @@ class _Cues:
 class Agreement:
     """Compares sentences with the evidence of a pack.
 
-    Args:
-        pack: The evidence.
-
     Example:
         >>> from kgdx.results.evidence_paths import PathNode
         >>> flu, fever = PathNode("D:1", "Disease", "flu"), PathNode("S:1", "Symptom", "fever")

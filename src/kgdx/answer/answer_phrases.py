@@ -14,52 +14,11 @@ from kgdx.terms.normalise import has_chinese
 
 @dataclass(frozen=True, slots=True)
 class SentencePatterns:
-    """Patterns of sentences; what stands in braces is filled in.
+    """Patterns of sentences by what they say; what stands in braces is filled in.
 
-    Attributes:
-        language: ``en`` or ``zh``.
-        gap: What stands between sentences.
-        comma: What stands between the names of a list, and before the last of them.
-        either: What stands before the last of several alternatives.
-        more: Follows a list that goes on.
-        statements: What is no relation of the ontology → what its objects are to the disease, for one and for several:
-            ``INHERITANCE`` and ``COURSE`` for what the Human Phenotype Ontology says beside phenotypic abnormalities,
-            ``SAME_CASES`` for phenotypes that are observed together.
-        relation: Objects of a disease: one, and several.
-        inference: Diseases that match all that was given, one disease and several; and the same for a part of it.
-        candidates: The ranking of the case.
-        paths: Kind of an evidence path → what of the case speaks how.
-        description: What the graph says of a disease.
-        heading: The MeSH heading of a disease.
-        publication: One publication on a disease, and several.
-        titled: A publication whose title is known; and what stands for all authors but the first.
-        row: A row of a template that has no words of its own.
-        missing: What was asked for and not found.
-        nothing: There is no evidence at all; and why, where no look-up was answered.
-        unread: What is asked of a disease is nothing that sources state.
-        unnamed: The question names nothing that the graph knows.
-        unknown: A name that the graph does not know; and what follows where others are near.
-        elsewhere: Where names of the other script come from, of which the graph knows none near.
-        taken: What a name was taken for that is written otherwise.
-        yes: Begins an answer to whether something is so.
-        no: Something is stated not to be so.
-        unstated: Nobody states whether it is so.
-        lacking: What is wanted is not in the graph, and which source would bring it.
-        lacking_several: Several things that are wanted are not in the graph.
-        quoted: The words of a source in the language of the answer, and in another one.
-        listed: Items of a list that a source has of a disease.
-        kinds: Kind of text → what its items are called, where it is not called as what is wanted.
-        worth: A source, and what it is worth.
-        weighed: How many sources state a treatment, one and several, and what they are worth.
-        caution: Follows treatments.
-        shared: What two diseases have in common.
-        alone: What one of two diseases has alone.
-        forms: Several forms of one disease.
-        safety: Whether something is safe for somebody.
-        urgency: Whether somebody has to be seen at once.
-        unused: Words of the question that nothing was made of.
-        without: Findings by which diseases were left out.
-        foreign: Names that the graph has in another language alone.
+    Of two, the first is of one thing and the second of several; ``inference`` has two for all that was given, and two
+    for a part of it. ``statements`` names what is no relation of the ontology: modes of inheritance, courses, what is
+    observed in the same cases. ``quoted`` is a source in the language of the answer, and in another one.
     """
 
     language: str

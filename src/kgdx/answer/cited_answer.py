@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kgdx.results.cited import EvidenceItem
     from kgdx.results.evidence_paths import PathNode
 
+THINGS = 60
+"""How many nodes of an answer's evidence are drawn in Neo4j Browser, the cited ones first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -226,13 +229,6 @@ class Answer:
             f"<table><thead><tr><th></th><th>evidence</th><th>sources</th></tr></thead><tbody>{rows}</tbody></table>"
             f"<p><small>{html.escape(NOTICE)}</small></p>"
         )
-
-
-# Queries for Neo4j Browser that draw what a result rests on, as paths of real relations.
-
-
-THINGS = 60
-"""How many nodes of an answer's evidence are drawn, the cited ones first."""
 
 
 def answer_query(answer: Answer) -> str:

@@ -391,32 +391,15 @@ def _findings(candidate: Candidate, *, positive: bool) -> list[str]:
     return [id for _, id in sorted(weighty, key=lambda item: (-abs(item[0]), item[1]))]
 
 
-# Queries for Neo4j Browser that draw what a result rests on, as paths of real relations.
-
-
 def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 1) -> str:
-    """Return the query for a saved diagnosis.
-
-    Args:
-        diagnosis: The diagnosis.
-        ids: Candidates whose evidence is drawn; the first ``top`` when there are none.
-        top: How many candidates.
-    """
+    """Return the query for Neo4j Browser of a saved diagnosis: the evidence of some candidates, or of the first."""
     ranks = [diagnosis.candidate(id).rank for id in ids] or [each.rank for each in diagnosis.candidates[:top]]
     asked = not ids and any(each.name == AskPatient.name for each in diagnosis.trace)
     return run_query(diagnosis.id, ranks, asked=asked)
 
 
 def run_query(run: str, ranks: Iterable[int], *, asked: bool = False) -> str:
-    """Return the query for a run, and the candidates at some ranks.
-
-    Args:
-        run: The run.
-        ranks: Of the candidates.
-        asked: Whether to draw what a consultation asked for and ordered, rather than the evidence.
-
-    Raises:
-        UsageError: There are none.
+    """Return the query for a run and the candidates at some ranks, or for what its consultation asked and ordered.
 
     Example:
         >>> "run:1" in run_query("run:1", [1])

@@ -49,8 +49,6 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
     """Write what was asked for from the evidence alone, each sentence with its marks.
 
     Args:
-        pack: The evidence.
-        asked: What the question wants.
         language: ``en`` or ``zh``.
         strict: Recorded in the answer; it rests on nothing but the evidence either way.
 

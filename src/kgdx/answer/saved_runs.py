@@ -23,11 +23,15 @@ from kgdx.episode.operations import Queries
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.errors import StoreError, UsageError
 from kgdx.graph.protocol import Row, Store, Transaction
+from kgdx.results.ranked import Contribution
 
 SOURCE = "user"
 """The source that saved cases and runs name."""
 
 _ASKED, _ASKED_SYMPTOM, _ORDERED = "put_asked", "put_asked_symptoms", "put_ordered"
+
+_STATED = ("id", "onset", "span_start", "span_end", "matched", "method", "score", "text")
+_PUSH = "copy this one there with `kgdx push --force`"
 
 QUESTION = "question"
 """Label of the case that a question without a patient is kept as."""
@@ -53,8 +57,6 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, dia
     """Write the case, the run and its candidates; all of it or nothing.
 
     Args:
-        result: What an episode found, or answered.
-        graph: The graph that it rests on.
         text: Whether the patient's own words are stored too; of an answer also the question, the answer, and what
             models were asked and said.
         diagnoses: Whether the diseases are written that the case states of itself, where it does.
@@ -137,8 +139,16 @@ def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text
     running.run("clear_asked", run_id=result.id)
     for template, rows in _asked(result.trace):
         _put(running, template, "finding", run_id=result.id, rows=rows)
-    ranked = [{"id": each.id, "rank": each.rank, "score": float(each.score)} for each in result.candidates]
+    ranked = [
+        {"id": each.id, "rank": each.rank, "score": float(each.score), "contributions": _added(each.contributions)}
+        for each in result.candidates
+    ]
     _put(running, "put_candidates", "candidate", run_id=result.id, rows=ranked)
+
+
+def _added(contributions: Iterable[Contribution]) -> list[str]:
+    stated = sorted((each for each in contributions if each.finding), key=lambda each: -each.score)
+    return [f"{each.finding} {each.score:+.2f}" for each in stated]
 
 
 def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
@@ -169,14 +179,14 @@ def _asked(trace: Sequence[Segment]) -> Iterator[tuple[str, list[dict[str, Any]]
         yield template, list(rows.values())
 
 
-def _put(running: Transaction, template: str, what: str, *, rows: list[dict[str, Any]], **parameters: Any) -> None:
+def _put(running: Transaction, template: str, what: str, *, rows: list[Row], hint: str = "", **whose: Any) -> None:
     if not rows:
         return
     rows = sorted(rows, key=itemgetter("id"))  # writers that take locks in one order cannot wait in a circle
-    written = {row["id"] for row in running.run(template, source=SOURCE, rows=rows, **parameters)}
-    missing = [row["id"] for row in rows if row["id"] not in written]
-    if missing:
-        raise StoreError(f"the {what} {missing[0]} is not in this graph", hint="diagnose the case on this graph again")
+    written = {row["id"] for row in running.run(template, source=SOURCE, rows=rows, **whose)}
+    if missing := [row["id"] for row in rows if row["id"] not in written]:
+        hint = hint or "diagnose the case on this graph again"
+        raise StoreError(f"the {what} {missing[0]} is not in this graph", hint=hint)
 
 
 def _finding(finding: Finding, *, text: bool) -> dict[str, Any]:
@@ -192,32 +202,24 @@ def _finding(finding: Finding, *, text: bool) -> dict[str, Any]:
     }
 
 
-_STATED = ("id", "onset", "span_start", "span_end", "matched", "method", "score", "text")
-
-
 def carry_run(run: str, source: Store, target: Store) -> None:
-    """Copy a run and its case, all of it or nothing; what is there already stays.
-
-    Args:
-        run: The run's id.
-        source: A store that has the run.
-        target: A store of the same graph, open for writing.
-    """
+    """Copy a run and its case, all of it or nothing; what is there already stays."""
     rows = source.run("run_by_id", run_id=run)
     if not rows:
         raise UsageError(f"no saved run {run[:60]!r}", hint="save one with `kgdx diagnose … --save`")
     found = rows[0]
     key = found["case_id"]
     kept = ("created", "policy", "kgdx_version", "fingerprint", "trace", "text_digest")
-    ranked = [{name: row[name] for name in ("id", "rank", "score")} for row in source.run("run_candidates", run_id=run)]
+    columns = ("id", "rank", "score", "contributions")
+    ranked = [{name: row[name] for name in columns} for row in source.run("run_candidates", run_id=run)]
     trace = [Segment.from_dict(each) for each in json.loads(found["trace"] or "[]")]
 
     def carry(running: Transaction) -> None:
         _carry_case(key, source, running)
         running.run("put_run", case_id=key, run_id=run, source="user", **{name: found[name] for name in kept})
-        _put_carry(running, "put_candidates", ranked, run_id=run)
+        _put(running, "put_candidates", "candidate", rows=ranked, hint=_PUSH, run_id=run)
         for template, rows in _asked(trace):
-            _put_carry(running, template, rows, run_id=run)
+            _put(running, template, "finding", rows=rows, hint=_PUSH, run_id=run)
 
     target.transact(carry)
 
@@ -228,12 +230,4 @@ def _carry_case(key: str, source: Store, running: Transaction) -> None:
     findings = source.run("case_findings", case_id=key)
     for template, relation in (("put_observations", "OBSERVED"), ("put_exclusions", "EXCLUDED")):
         stated = [{name: row[name] for name in _STATED} for row in findings if row["relation"] == relation]
-        _put_carry(running, template, stated, case_id=key)
-
-
-def _put_carry(running: Transaction, template: str, rows: list[Row], **whose: str) -> None:
-    rows = sorted(rows, key=itemgetter("id"))
-    written = {row["id"] for row in running.run(template, source="user", rows=rows, **whose)} if rows else set()
-    missing = [row["id"] for row in rows if row["id"] not in written]
-    if missing:
-        raise StoreError(f"{missing[0]} is not in that graph", hint="copy this one there with `kgdx push --force`")
+        _put(running, template, "finding", rows=stated, hint=_PUSH, case_id=key)

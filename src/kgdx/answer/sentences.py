@@ -37,17 +37,35 @@ _LETTERED = frozenset(_words("hepatitis vitamin influenza type grade stage group
 _WIDEST_SPAN = 200
 """Most ids that one mark such as ``[E1-E9]`` stands for."""
 
+MAX_CHARS = 20_000
+"""Characters of an answer at most; what is longer is cut there."""
+
+INSUFFICIENT = {"en": "Not enough evidence", "zh": "证据不足"}
+"""How a sentence begins that says what the evidence lacks; it needs no mark."""
+
+NOTHING_CITED = {
+    "en": "Not enough evidence: nothing below rests on what the graph returned.",
+    "zh": "证据不足：以下内容均没有图谱返回的证据支持。",
+}
+"""Stands before a strict answer that cites nothing at all."""
+
+_LONGEST_TITLE = 80
+_LACKS = lazy_pattern(r"[\s>*_\-]*(?:not enough evidence|insufficient evidence|证据不足|证据不够)", re.IGNORECASE)
+_PMIDS = lazy_pattern(
+    r"(?:(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/|PMIDs?\s?[:：#]?\s?)"
+    r"(\d{1,9}(?:\s?[,，;；、]\s?(?:PMID\s?[:：]?\s?)?\d{4,9}){0,50})/?",
+    re.IGNORECASE,
+)
+_DOI = lazy_pattern(
+    r"(?:https?://(?:dx\.)?doi\.org/|doi\s?[:：]?\s?)?\b(10\.\d{4,9}/[^\s\"'<>\[\]【】，。；（）]+)", re.IGNORECASE
+)
+_LEFT = lazy_pattern(r" +( |[.,;:!?。，；：！？])")
+_EMPTY = lazy_pattern(r"\s?[(（\[【]\s?(?:[,;，；、]\s?)*[)）\]】]")
+
 
 @dataclass(frozen=True, slots=True)
 class SentencePiece:
-    """A sentence as it was written.
-
-    Attributes:
-        text: Its words, marks included.
-        gap: What stands before it.
-        item: It begins a line of a list.
-        title: It is a heading, or ends with a colon: it leads to what follows.
-    """
+    """A sentence as it was written."""
 
     text: str
     gap: str = ""
@@ -168,32 +186,6 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-MAX_CHARS = 20_000
-"""Characters of an answer at most; what is longer is cut there."""
-
-INSUFFICIENT = {"en": "Not enough evidence", "zh": "证据不足"}
-"""How a sentence begins that says what the evidence lacks; it needs no mark."""
-
-NOTHING_CITED = {
-    "en": "Not enough evidence: nothing below rests on what the graph returned.",
-    "zh": "证据不足：以下内容均没有图谱返回的证据支持。",
-}
-"""Stands before a strict answer that cites nothing at all."""
-
-_LONGEST_TITLE = 80
-_LACKS = lazy_pattern(r"[\s>*_\-]*(?:not enough evidence|insufficient evidence|证据不足|证据不够)", re.IGNORECASE)
-_PMIDS = lazy_pattern(
-    r"(?:(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/|PMIDs?\s?[:：#]?\s?)"
-    r"(\d{1,9}(?:\s?[,，;；、]\s?(?:PMID\s?[:：]?\s?)?\d{4,9}){0,50})/?",
-    re.IGNORECASE,
-)
-_DOI = lazy_pattern(
-    r"(?:https?://(?:dx\.)?doi\.org/|doi\s?[:：]?\s?)?\b(10\.\d{4,9}/[^\s\"'<>\[\]【】，。；（）]+)", re.IGNORECASE
-)
-_LEFT = lazy_pattern(r" +( |[.,;:!?。，；：！？])")
-_EMPTY = lazy_pattern(r"\s?[(（\[【]\s?(?:[,;，；、]\s?)*[)）\]】]")
-
-
 def check(
     text: str, pack: EvidencePack, *, strict: bool = True, language: str = "", author: str = "template"
 ) -> CitedText:
@@ -201,10 +193,8 @@ def check(
 
     Args:
         text: The answer, with marks such as ``[E1]``.
-        pack: The evidence.
         strict: Whether it may rest on nothing else.
         language: Of the answer; found out when not given.
-        author: Who wrote it.
 
     Example:
         >>> made = check("Ptosis is typical [E9]. See PMID: 123.", EvidencePack())

@@ -46,7 +46,6 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
     """Write an answer from the evidence alone, each sentence with its marks.
 
     Args:
-        pack: The evidence.
         language: ``en`` or ``zh``; names stay in the words of their source.
         strict: Recorded in the answer; it rests on nothing but the evidence either way.
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         retry,
         update,
     )
+    from kgdx.api.graph_formats import export_graph
     from kgdx.api.open_graph import CaseLike, Graph, diagnosis_of
     from kgdx.api.opening import export, misfits, open, save, verify
 
@@ -42,6 +43,7 @@ __all__ = [
     "diff",
     "ensure_default_graph",
     "export",
+    "export_graph",
     "freshness",
     "misfits",
     "open",
@@ -60,6 +62,7 @@ __getattr__ = names_of(
     {
         "api.browsing": "Browsed browse browser_place",
         "api.building": "build decide diff ensure_default_graph freshness pull push readers remove retry update",
+        "api.graph_formats": "export_graph",
         "api.open_graph": "CaseLike Graph diagnosis_of",
         "api.opening": "export misfits open save verify",
     },

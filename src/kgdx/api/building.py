@@ -275,9 +275,6 @@ def freshness(store: str | Path | None = None) -> Freshness:
     """Return how the embedded graph was made last, and which of its sources an update would read anew.
 
     No source is read for this: a file counts as changed when its size, time or place on the disk has.
-
-    Args:
-        store: Graph folder.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.freshness import freshness as judge

@@ -25,7 +25,6 @@ from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
-from kgdx.rank.common_conditions import common_conditions
 from kgdx.rank.complaints import said_complaints, wordings
 from kgdx.results.consulted import (
     Choice,
@@ -52,23 +51,14 @@ if TYPE_CHECKING:
 Keep = Callable[[tuple[Segment, ...]], None]
 """Given the whole log whenever it has changed, to put it where nothing is lost."""
 
-MISSED, LANE, EXAMINED = 20, 5, 6
-"""Leading diseases among which the dangerous are named, how many of them, and how much to examine."""
+EXAMINED = 6
+"""How much to examine is named."""
 SHOWN = 3
 """Leading diseases that an explanation names."""
 
 
 class Consultation:
-    """A consultation that waits for answers; made by :meth:`Graph.consult <kgdx.api.Graph.consult>`.
-
-    Args:
-        graph: Where it looks things up.
-        world: What its episode acts on.
-        policy: Who chooses the questions.
-        episode: Where it goes on.
-        diagnosed: Returns what an episode has found.
-        keep: Given the log after each change.
-    """
+    """A consultation that waits for answers; made by :meth:`Graph.consult <kgdx.api.Graph.consult>`."""
 
     def __init__(
         self,
@@ -181,16 +171,11 @@ class Consultation:
         )
 
     def _dangerous(self) -> tuple[ToSettle, ...]:
-        ranker = self._graph.ranker
-        numbers = ranker.beliefs(self._episode.state.case, MISSED).numbers.tolist()
-        place = {number: at for at, number in enumerate(numbers)}
-        found: dict[int, ToSettle] = {}
-        for id, each in common_conditions().items():
-            at = place.get(ranker.number_of(id), MISSED)
-            if each.dangerous and at < MISSED:
-                name = each.name_zh if self.language == "zh" else each.name
-                found[at] = ToSettle(id=id, name=name, settled_by=each.settled_by)
-        return tuple(each for _, each in sorted(found.items())[:LANE])
+        judgement = self._graph.ranker.rank(self._episode.state.case, top=1).judgement
+        named = () if judgement is None else judgement.dangerous
+        return tuple(
+            ToSettle(id=each.id, name=self._disease(each.id, each.name), settled_by=each.settled_by) for each in named
+        )
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -263,13 +248,7 @@ class Consultation:
         return self._take(reply_to(self._graph, asked, said, names))
 
     def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
-        """Return an answer that was given by status, by chosen options, or in words.
-
-        Args:
-            status: ``present``, ``absent`` or ``unknown``.
-            named: Ids of options of the question.
-            text: Words, which are read where there is neither.
-        """
+        """Return an answer that was given by status, by chosen options, or in words."""
         options = dict(self._pending(None).options)
         for id in named:
             if id not in options:

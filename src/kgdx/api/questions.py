@@ -292,11 +292,6 @@ def _least(one: Number | None, other: Number | None) -> Number | None:
 def answer_of(episode: Episode, case: Case | None, *, fingerprint: str) -> Answer:
     """Return what an episode answered.
 
-    Args:
-        episode: It has ended.
-        case: The patient that the question came with, if any.
-        fingerprint: Of the graph.
-
     Example:
         >>> answer_of(Episode(State(Case("p"), question="q"), "rules", "steps"), None, fingerprint="f").reason
         'steps'

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, OnStore, Store, announce, grouped
+from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, OnStore, Plain, Store, announce, grouped
 
 if TYPE_CHECKING:
     from kgdx.answer.cited_answer import Answer
@@ -61,6 +61,7 @@ class AnswerOutput:
     html: Html = None
     force: Force = False
     as_json: Json = False
+    plain: Plain = False
 
 
 @dataclass(frozen=True)
@@ -161,5 +162,5 @@ def _present(found: Answer, result: AnswerOutput, store: str | None) -> None:
     else:
         from kgdx.render.terminal.answer_text import answer
 
-        options.show(answer(found, everything=result.trace))
+        options.show(answer(found, everything=result.trace), facts=result.plain)
     page_files.write_result(result.html, found, store=store, force=result.force)

@@ -6,16 +6,16 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Force, Html, Json, Store, TermOptions, grouped
+from kgdx.cli.options import CaseArgument, Force, Html, Json, Plain, Store, TermOptions, grouped
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
-    from kgdx.api.consulting import Consultation
+    from kgdx.api.consulting import Consultation, Keep
     from kgdx.case import Case
     from kgdx.episode import Segment
     from kgdx.results.consulted import QuestionDocument
@@ -113,6 +113,7 @@ class ConsultOutput:
     html: Html = None
     force: Force = False
     as_json: Json = False
+    plain: Plain = False
 
 
 @grouped
@@ -153,9 +154,9 @@ def consult(
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        options.show(diagnosis(found, explain=len(found.evidence)))
+        options.show(diagnosis(found, explain=len(found.evidence)), facts=result.plain)
         if result.trace:
-            options.show(steps(found.trace))
+            options.show(steps(found.trace), facts=result.plain)
     page_files.write_result(result.html, found, store=store, force=result.force)
 
 
@@ -163,37 +164,28 @@ def _begun(
     graph: Graph, given: Case | None, terms: TermOptions, asking: ConsultQuestions, keep: ConsultFiles
 ) -> Consultation:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
-    kept = _Transcript(keep.resume or keep.transcript)
+    kept = _keeper(keep.resume or keep.transcript)
     if keep.resume is not None:
-        return graph.consult(resume=keep.resume, model=asking.llm, keep=kept.write)
+        return graph.consult(resume=keep.resume, model=asking.llm, keep=kept)
     known = inputs.with_terms(given, terms, graph) if given or terms.given else None
     policy = asking.policy or ("doctor" if asking.llm else None)
-    return graph.consult(known, policy=policy, model=asking.llm, keep=kept.write, **asking.settings)
+    return graph.consult(known, policy=policy, model=asking.llm, keep=kept, **asking.settings)
 
 
-class _Transcript:
-    """A file that has the log after every answer, so that nothing is lost; only its owner may read it.
+def _keeper(path: Path | None) -> Keep | None:
+    """Return what writes the log into a file after every answer, that its owner alone may read."""
 
-    Args:
-        path: The file; nothing is kept where ``None``.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-
-    def write(self, log: tuple[Segment, ...]) -> None:
-        if self.path is None:
-            return
+    def write(log: tuple[Segment, ...]) -> None:
         from kgdx.episode import dump
         from kgdx.errors import StoreError
         from kgdx.files.known import write_whole
 
         try:
-            write_whole(self.path, dump(log))
+            write_whole(cast(Path, path), dump(log))
         except OSError as error:
-            raise StoreError(
-                f"the transcript {self.path} cannot be written ({error})", hint="choose another"
-            ) from error
+            raise StoreError(f"the transcript {path} cannot be written ({error})", hint="choose another") from error
+
+    return None if path is None else write
 
 
 def _ask(consultation: Consultation) -> None:

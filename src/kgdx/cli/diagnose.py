@@ -22,6 +22,7 @@ from kgdx.cli.options import (
     Html,
     Json,
     OnStore,
+    Plain,
     Policy,
     Store,
     TermOptions,
@@ -130,6 +131,7 @@ class DiagnosisOutput:
     html: Html = None
     force: Force = False
     as_json: Json = False
+    plain: Plain = False
 
 
 @grouped
@@ -171,9 +173,9 @@ def diagnose(
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        output.show(diagnosis(found, explain=ranking.explain, members=result.members))
+        output.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=result.plain)
         if result.trace:
-            output.show(steps(found.trace))
+            output.show(steps(found.trace), facts=result.plain)
     page_files.write_result(result.html, found, store=store, force=result.force)
     finished(found)
     if result.save:
@@ -194,6 +196,7 @@ def explain(
     html: Html = None,
     force: Force = False,
     as_json: Json = False,
+    plain: Plain = False,
     store: Store = None,
 ) -> None:
     """Show all that speaks for and against one disease.
@@ -215,7 +218,7 @@ def explain(
     else:
         from kgdx.render.terminal.diagnosis_text import explanation
 
-        output.show(explanation(result, candidate))
+        output.show(explanation(result, candidate), facts=plain)
     page_files.write_result(html, result, store=store, force=force)
 
 

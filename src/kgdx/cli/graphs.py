@@ -1,4 +1,4 @@
-"""Commands about the graph as a whole: build, update, remove, diff, status, verify, search."""
+"""Commands about the graph as a whole: build, update, remove, diff, status, verify, search, export."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgdx.errors import StoreError, UsageError
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (build, update, remove, diff, status, verify, search):
+    for command in (build, update, remove, diff, status, verify, search, export):
         app.command()(command)
 
 
@@ -253,3 +253,23 @@ def search(
         from kgdx.render.terminal.graph_text import rows
 
         options.show(rows(("id", "kind", "name", "matched", "method"), found.to_dicts()))
+
+
+def export(
+    format: Annotated[str, typer.Argument(metavar="nquads|kgx|graphml|parquet", help="What to write.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file, or (kgx, parquet) the folder, to write.")],
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Write the graph for other tools: RDF, KGX, NetworkX, or Parquet.
+
+    Examples: kgdx export nquads graph.nq; kgdx export kgx graph-kgx; kgdx export graphml graph.graphml
+    """
+    from kgdx import api
+
+    report = api.export_graph(path, format, store=store, progress=options.remark)
+    if as_json:
+        options.write_json(options.plain(report))
+    else:
+        counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
+        options.show(f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB")

@@ -49,6 +49,7 @@ OnStore = Annotated[
     typer.Option("--on-store", help="Run every look-up as Cypher on the store, none on the snapshot's arrays."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Plain = Annotated[bool, typer.Option("--plain", help="For pipes: one fact a line, tabs between columns, no colour.")]
 Html = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", help="Also write it as one page for a browser, a phone or paper."),
@@ -266,12 +267,14 @@ def _absent(app: typer.Typer, name: str, command: str, help: str = "") -> None:
 Piece = TypeVar("Piece")
 
 
-def show(renderable: RenderableType, least: int = 0) -> None:
-    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns at least."""
-    from kgdx.render.terminal.console import console, text
+def show(renderable: RenderableType, least: int = 0, *, facts: bool = False) -> None:
+    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns, or facts."""
+    from kgdx.render.terminal.console import console, lines_of, text
 
     screen = console()
-    if screen.is_terminal:
+    if facts:
+        print("".join(f"{line}\n" for line in lines_of(renderable)), end="")
+    elif screen.is_terminal:
         screen.print(renderable)
     else:
         print(text(renderable, max(screen.width, least)), end="")

@@ -142,12 +142,7 @@ class _Subject:
 
 
 class OptionMaker:
-    """Makes option questions.
-
-    Args:
-        graph: The open graph.
-        wanted: What is made.
-    """
+    """Makes option questions."""
 
     def __init__(self, graph: Graph, wanted: OptionSettings) -> None:
         self._graph, self._wanted = graph, wanted

@@ -82,14 +82,7 @@ class Setting:
 
 @dataclass
 class Inquiries:
-    """Asks simulated patients, by one selector after the other.
-
-    Args:
-        graph: What is known.
-        labels: Say what counts as right.
-        read: Turns the words of a case into findings.
-        setting: How patients are asked.
-    """
+    """Asks simulated patients, by one selector after the other."""
 
     graph: Graph
     labels: Labels

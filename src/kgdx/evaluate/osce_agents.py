@@ -71,16 +71,7 @@ class OsceFact:
 
 @dataclass(frozen=True)
 class Osce:
-    """An OSCE case by who knows what.
-
-    Attributes:
-        case: The case as it was read.
-        complaint: Why the patient comes.
-        story: What the patient knows.
-        examination: What an examination finds.
-        tests: What tests give.
-        diagnosis: The correct one, which nobody is told.
-    """
+    """An OSCE case by who knows what."""
 
     case: Case
     complaint: str
@@ -214,14 +205,7 @@ class RulesMeasurement:
 
 @dataclass(frozen=True)
 class ModelAgent:
-    """A part that a model plays; the rules stand in where it fails.
-
-    Attributes:
-        model: Who plays.
-        osce: The case.
-        rules: Who stands in.
-        hidden: Names of the diagnosis, which a patient may not say.
-    """
+    """A part that a model plays; the rules stand in where it fails."""
 
     model: ChatModel
     osce: Osce

@@ -35,7 +35,6 @@ class SimilarCases:
     """What is similar to one thing that is asked.
 
     Attributes:
-        key: Equal for equal things.
         terms: Rows of the phenotypes with any similarity to it, each once, the most similar first.
         similarity: Of each, above 0, in parts of :data:`UNIT`; uint16.
     """
@@ -55,7 +54,6 @@ class CaseIndex:
     """The patients of a graph, by what was observed in them.
 
     Args:
-        snapshot: That of the graph.
         saved: Rows of the template ``saved_cases``, which replace what the snapshot holds of that source; ``None``
             leaves the snapshot's.
     """
@@ -83,9 +81,6 @@ class CaseIndex:
 
         Args:
             near: What is similar to each thing that is asked.
-            without: Ids or labels of cases to leave out.
-            publications: Ids of publications whose cases to leave out.
-            limit: Most cases.
             asked: How many things are asked; some may be similar to nothing.
         """
         best, total = self._best(near, self._left_out(without, publications), limit)
@@ -100,8 +95,6 @@ class CaseIndex:
             near: As for :meth:`similar`.
             without: As for :meth:`similar`.
             publications: As for :meth:`similar`.
-            count: How many.
-            seed: Equal seeds draw equal cases.
         """
         free = np.ones(len(self._cases), bool)
         free[self._left_out(without, publications)] = False

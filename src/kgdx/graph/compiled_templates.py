@@ -33,10 +33,7 @@ class _Listing:
     """How a template that lists what diseases have is answered.
 
     Attributes:
-        nodes: Snapshot table of the listed nodes.
         edges: Snapshot tables of the relations, by type, in the order of their rows.
-        columns: Columns that come from the edges.
-        named: Columns that come from the nodes.
         mixed: Columns that sort a disease's rows where several relations give them, or the snapshot has them in another
             order; empty where each relation's rows stand, and are limited, by themselves.
     """
@@ -53,9 +50,6 @@ class _Inferring:
     """How a template that infers diseases is answered.
 
     Attributes:
-        parameter: The one that holds what is given.
-        nodes: Snapshot table of what is given.
-        edges: Snapshot tables of the relations.
         closed: Whether what is below something given counts for it.
     """
 
@@ -133,7 +127,6 @@ class CompiledQueries:
     What a template needs is put together when it is first asked, and kept beside the snapshot.
 
     Args:
-        snapshot: That of the graph.
         saved: Returns the rows of the template ``saved_cases`` as the store has them now, in the place of the saved
             cases that the snapshot holds; ``None`` where nothing was saved since it was compiled.
 

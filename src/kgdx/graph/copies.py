@@ -51,16 +51,12 @@ class CopyReport:
     """What was copied; both graphs had these counts and this fingerprint afterwards.
 
     Attributes:
-        source: Path or address that was read.
-        target: Path or address that was written.
         method: ``offline import``, ``bolt``, ``embedded load``; ``unchanged`` where the same graph was there.
         counts: Nodes per class and relations per type, without the Build node.
         fingerprint: SHA-256 of the content that was read.
-        seconds: Wall-clock time.
         compared: ``whole`` where all content was compared afterwards; ``sampled`` where large relations were compared
             by counts and samples (:func:`difference`).
         serial: Of a server, number of the last transaction when it was found equal; ``None`` where it does not tell.
-        saves: Likewise, how many saves had been counted.
         left_out: What the source held and the copy has no place for.
     """
 
@@ -81,7 +77,6 @@ class Kept:
     """A graph's tables as someone kept them beside its store, each class and relation between two classes in one.
 
     Attributes:
-        built: As the graph was built.
         now: Those that may have changed since, as they are now; each takes the place of the one of its name.
     """
 
@@ -295,7 +290,6 @@ def difference(
 
     Args:
         tables: The graph, one table for each class, and for each relation between two classes.
-        target: The graph on the server.
         known: The tables' digests, where the caller has them.
         whole_rows: Up to how many edges a relation is compared whole.
     """

@@ -62,7 +62,6 @@ class Delta:
         removed: What goes. Of a node the ``id`` is enough, and its edges have to go too; of a relation ``start``,
             ``end`` and the properties that identify it (:attr:`kgdx.schema.model.Relation.identity`). Each row removes
             one edge.
-        added: What comes, whole rows.
         changed: Nodes whose properties change, whole rows: a property that a row lacks is removed. Edges stay.
 
     Example:

@@ -62,12 +62,20 @@ _ANNOTATION = {
 _NAMED = {"id": _S, "name": _S, "language": _S}
 _STATED = {"source": _S, "reference": _S, "score": "float64"}
 _TREATED = {"disease": _I, "drug": _I, "source": _S}
-
+_ADDED_OF_DISEASES = {
+    "severity": "float64",
+    "settled_by": _S,
+    "emergency": _S,
+    "general": _S,
+    "referral": _S,
+    "prevalence": _S,
+    "patient_sex": _S,
+    "youngest": "float64",
+    "oldest": "float64",
+    "name_source": _S,
+}
 ADDED = frozenset(
-    {
-        *(("phenotype", "lay_synonyms"), ("symptom", "asked_after")),
-        *(("disease", each) for each in ("severity", "settled_by", "name_source")),
-    }
+    {("phenotype", "lay_synonyms"), ("symptom", "asked_after"), *(("disease", column) for column in _ADDED_OF_DISEASES)}
 )
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
@@ -81,9 +89,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "source": _S,
         "onset_ages": _L,
         "inheritance": _L,
-        "severity": "float64",
-        "settled_by": _S,
-        "name_source": _S,
+        **_ADDED_OF_DISEASES,
     },
     "phenotype": {
         "id": _S,
@@ -210,13 +216,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], fingerprint: str | None = None, tell: Tell | None = None) -> Snapshot:
-        """Open the snapshot in ``path``.
-
-        Args:
-            path: The snapshot's folder.
-            fingerprint: That of the graph it must belong to; ``None`` takes it as it is.
-            tell: Told in words when something derived from it is damaged and made again.
-        """
+        """Open the snapshot in ``path``."""
         path = Path(path)
         try:
             manifest = json.loads((path / MANIFEST).read_bytes())
@@ -346,11 +346,6 @@ class Snapshot:
 
         ``compute`` fills an empty folder that gets its final name when it is complete: processes that ask at the same
         time each compute, the first one's result stays, and an interrupted one leaves nothing that counts.
-
-        Args:
-            name: What it is, such as ``rank`` or ``dictionary``.
-            version: Changes when the computation or its files do.
-            compute: Writes the files into the folder it is given.
         """
         if not re.fullmatch(r"[\w.-]+", f"{name}-{version}"):
             raise StoreError(f"a derived part cannot be called {name!r}-{version!r}", hint="use letters and digits")
@@ -386,13 +381,7 @@ class Snapshot:
         return (self._path / DERIVED / f"{name}-{version}").is_dir()
 
     def discard(self, name: str, version: int | str, *, said: bool = False) -> None:
-        """Remove something that was computed from this snapshot and is damaged; it can be computed anew.
-
-        Args:
-            name: As for :meth:`derived`.
-            version: As for :meth:`derived`.
-            said: Whether whoever opened the snapshot is told.
-        """
+        """Remove something that was computed from this snapshot and is damaged; it can be computed anew."""
         target = self._path / DERIVED / f"{name}-{version}"
         if said and self._tell is not None:
             self._tell(f"{target} is damaged and made again")
@@ -427,13 +416,7 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def write_manifest(folder: Path, fingerprint: str, tables: Mapping[str, int]) -> None:
-    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk.
-
-    Args:
-        folder: The snapshot's folder.
-        fingerprint: That of the graph.
-        tables: Rows of each table.
-    """
+    """Write the manifest of a snapshot whose files are there, and bring all of it to the disk."""
     listed = known.known(folder, [f"{name}.arrow" for name, rows in tables.items() if rows])
     placed = {name: places(folder / f"{name}.arrow")[0] for name, rows in tables.items() if rows}
     about = {"format": FORMAT, "fingerprint": fingerprint, "tables": dict(tables), "files": known.as_document(listed)}

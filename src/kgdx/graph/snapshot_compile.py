@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -72,16 +73,13 @@ _LINKS = {
     "publications": _Edge("REPORTED_IN", "PatientCase", "Publication"),
     "diseases": _Edge("DIAGNOSED", "PatientCase", "Disease"),
 }
+_PREVALENCE = _Edge("HAS_PREVALENCE", "Disease", "Region")
+_REGIONS = ("Worldwide", "Europe")
+"""Regions whose prevalence stands for a disease before that of others."""
 
 
 def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str], fingerprint: str) -> Snapshot:
-    """Compile graph tables into a snapshot folder and open it.
-
-    Args:
-        tables: The graph, as staged by a build or exported from a store. What the snapshot does not hold is ignored.
-        path: The folder to write; it must not exist yet, and appears when it is complete.
-        fingerprint: That of the graph.
-    """
+    """Compile graph tables into a snapshot folder and open it."""
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -108,13 +106,7 @@ def compile_snapshot(tables: Iterable[GraphTable], path: str | os.PathLike[str],
 
 
 def link_snapshot(old: Path, new: Path, fingerprint: str) -> Snapshot:
-    """Make a snapshot of the same content for a graph with another fingerprint, from hard links to its files.
-
-    Args:
-        old: The snapshot's folder.
-        new: The folder to make, in the same file system.
-        fingerprint: That of the new graph.
-    """
+    """Make a snapshot of the same content for a graph with another fingerprint, from hard links in its file system."""
     Snapshot.open(old)
     shutil.copytree(old, new, copy_function=os.link, ignore=shutil.ignore_patterns(".*"))
     # Lists are put in the place of the old ones, never written into: the old snapshot has the same files.
@@ -127,7 +119,7 @@ def reads(name: str, ends: tuple[str, str] | None) -> bool:
     if ends is None:
         return name in NODES
     name = EDGES["same_as"].type if name in _RELATIONS else ANNOTATIONS[0] if name in ANNOTATIONS else name
-    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values())
+    return _Edge(name, *ends) in (*EDGES.values(), *_LINKS.values(), _PREVALENCE)
 
 
 def snapshot_tables(store: Store) -> Iterator[GraphTable]:
@@ -157,6 +149,8 @@ def compile_tables(tables: Iterable[GraphTable]) -> Iterator[tuple[str, pa.Table
     for label, name in NODES.items():
         rows = _fit(nodes[label], _node_columns(name))
         rows = rows.take(pc.sort_indices(rows, sort_keys=[("id", "ascending")]))
+        if name == "disease":
+            rows = _with_prevalence(rows, edges[_PREVALENCE])
         ids[label] = _flat(rows.column("id"))
         if name == "patient_case":
             for column, edge in _LINKS.items():
@@ -217,6 +211,21 @@ def _links(cases: pa.Array, parts: list[pa.Table]) -> pa.Array:
         offsets.append(offsets[-1] + sizes.get(case, 0))
     values = _flat(rows.column("end")).filter(kept)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
+def _with_prevalence(diseases: pa.Table, parts: list[pa.Table]) -> pa.Table:
+    """Fill in each disease's class of prevalence: worldwide, else in Europe, else the first region's by name."""
+    if not parts:
+        return diseases
+    rows = _fit(parts, {"start": pa.string(), "end": pa.string(), "prevalence_class": pa.string()})
+    found: dict[str, tuple[Any, ...]] = {}
+    for disease, region, stated in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        if stated and stated != "Unknown":
+            place = (*(not region.lower().endswith(each.lower()) for each in _REGIONS), region, stated)
+            found[disease] = min(found.get(disease, place), place)
+    stated = [found[id][-1] if id in found else None for id in diseases.column("id").to_pylist()]
+    at = diseases.schema.get_field_index("prevalence")
+    return diseases.set_column(at, "prevalence", pa.array(stated, pa.string()))
 
 
 def _fit(parts: list[pa.Table], columns: dict[str, pa.DataType]) -> pa.Table:

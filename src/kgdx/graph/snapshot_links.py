@@ -51,15 +51,7 @@ class Links:
 
 
 def links(snapshot: Snapshot, name: str, nodes: str, edges: Sequence[str], *, closed: bool) -> Links:
-    """Open the links of a template, put together when they are first asked for.
-
-    Args:
-        snapshot: That of the graph.
-        name: The template.
-        nodes: Snapshot table of the nodes.
-        edges: Snapshot tables of the relations.
-        closed: Whether a node has the diseases of the nodes below it too.
-    """
+    """Open the links of a template, put together when they are first asked for."""
 
     def compute(folder: Path) -> None:
         disease, node = _pairs(snapshot, edges)
@@ -118,10 +110,6 @@ def kept_rows(snapshot: Snapshot, name: str, store: Callable[[], Store]) -> tupl
 
 def typical(snapshot: Snapshot, unstated: float) -> tuple[Ints, Ints, Floats]:
     """Return what diseases present with, the most frequent first.
-
-    Args:
-        snapshot: That of the graph.
-        unstated: The share that one without any is sorted by.
 
     Returns:
         Where each disease's entries begin, shape (diseases + 1,); and for each entry the phenotype's row and the

@@ -49,14 +49,10 @@ class Template:
     """One read or write in Cypher.
 
     Attributes:
-        name: The file name without its ending.
-        text: The Cypher, without the header.
         parameters: Parameter name → type, one of :data:`TYPES`, with ``?`` where null is allowed.
         columns: Names of the returned columns, in order; empty when nothing is returned.
         kind: ``read`` or ``write``, or ``browser`` for one that is not run by the stores.
-        purpose: What it is for, in one sentence.
         fields: Fields of the maps in a ``rows`` parameter → type.
-        path: The file.
         action: The action that it is, as its header says it; empty for most.
     """
 
@@ -279,7 +275,6 @@ def statement(name: str, schema: Schema | None = None, /, **names: str) -> str:
     """Return a statement's text with the placeholders filled in.
 
     Args:
-        name: File name without its ending.
         schema: The ontology whose names are allowed; needed when there are placeholders.
         names: Placeholder → a class or relation type of the ontology, or several with ``|`` between them; for
             ``property`` one of their properties.

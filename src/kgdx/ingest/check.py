@@ -47,7 +47,6 @@ class CheckedTables:
 
 
 def check(staged: Sequence[StagedTable], refused: dict[str, pl.DataFrame], schema: Schema) -> CheckedTables:
-    """Check staged tables against the ontology, all of them in memory."""
     tally = RecordTally()
     for source, rejects in refused.items():
         tally.refused(source, rejects)
@@ -243,7 +242,6 @@ def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.Data
     """Give diseases that no source names the name of their equals, or else one made of their neighbours'.
 
     Args:
-        nodes: The diseases.
         matches: Relation (:data:`kgdx.schema.model.MATCHES`) → tables of ``start`` and ``end``.
     """
     nameless = (pl.col("name_source") == ID_NAMED).fill_null(False)
@@ -391,7 +389,6 @@ def checked_relations(
 
 
 def is_updated(type: str, label: str) -> bool:
-    """Return whether obsolete and alternative ids at an end of this class are replaced in this relation."""
     return label == "Phenotype" and type != "IS_A"
 
 

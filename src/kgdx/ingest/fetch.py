@@ -53,16 +53,7 @@ def signature(path: Path) -> Signature:
 
 
 class Digests:
-    """Checksums of files, kept in one JSON file.
-
-    Example:
-        >>> from tempfile import mkdtemp
-        >>> file = Path(mkdtemp()) / "a"
-        >>> _ = file.write_text("a")
-        >>> seen = Digests(file.with_name("digests.json"))
-        >>> seen.of(file, lambda path: "read"), seen.of(file, lambda path: "read again")
-        ('read', 'read')
-    """
+    """Checksums of files, kept in one JSON file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -96,7 +87,6 @@ class Digests:
             return False
 
     def write(self) -> None:
-        """Keep what was learned, of files that are still there."""
         kept = {path: known for path, known in self._known.items() if Path(path).exists()}
         write_whole(self._path, json.dumps({"checksum": _checksum(kept), "files": kept}))
 
@@ -118,8 +108,6 @@ _PACKAGED = re.compile(r"(?P<package>[A-Za-z][\w.-]+):(?P<file>[\w./-]+)")
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A source's file (or folder) on this machine."""
-
     path: Path
     origin: str
     checksum: str
@@ -135,7 +123,6 @@ def fetch(
     digests: Digests | None = None,
     folder: bool = True,
 ) -> SourceFile:
-    """Bring a source's file to this machine."""
     scheme = urllib.parse.urlsplit(origin).scheme
     if scheme in ("http", "https"):
         return download(origin, cache, expected, progress or (lambda _arrived, _total: None))
@@ -171,7 +158,6 @@ def _packaged(package: str, file: str, origin: str) -> Path:
 
 
 def file_digest(path: Path, origin: str) -> str:
-    """Return the SHA-256 of a file; of the files' names and contents for a folder."""
     try:
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.is_file())

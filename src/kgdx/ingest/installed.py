@@ -23,7 +23,6 @@ SOURCES: Registry[Source] = Registry("source", "kgdx.sources", {})
 
 
 def installed_manifests() -> list[Path]:
-    """Return the manifests of installed packages."""
     return [Path(kind.manifest) for kind in SOURCES.values()]
 
 

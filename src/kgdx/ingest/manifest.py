@@ -86,7 +86,6 @@ class Value(_Model):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it reads."""
         if self.column is not None:
             return (self.column,)
         parts = string.Formatter().parse(self.template or "")
@@ -136,8 +135,6 @@ class NodeMap(_Map):
 
 
 class End(_Model):
-    """One end of a relation."""
-
     class_: str = Field(alias="class")
     id: Expression
 
@@ -224,12 +221,10 @@ class Manifest(_Model):
 
 
 def is_manifest(word: str) -> bool:
-    """Return whether a word that stands for a source is the path of a manifest rather than a name."""
     return Path(word).suffix.lower() in (".yaml", ".yml")
 
 
 def read_manifest(path: Path, *, named: bool = True) -> Manifest:
-    """Read and validate one manifest file."""
     try:
         text = path.read_text("utf-8")
         content = yaml.safe_load(text)
@@ -310,7 +305,6 @@ def _shipped() -> Mapping[str, Manifest]:
 
 
 def manifest(name: str, more: Sequence[Path] = ()) -> Manifest:
-    """Return one manifest of :func:`manifests`."""
     known = manifests(more)
     if name not in known:
         meant = did_you_mean(name, known).strip(" ()")
@@ -340,12 +334,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def line_of(text: str, place: Sequence[str | int]) -> int:
-    r"""Return the line of a YAML text on which something stands, or would have to.
-
-    Example:
-        >>> line_of("name: mine\nnodes:\n  - class: Gene\n", ("nodes", 0, "class"))
-        3
-    """
+    r"""Return the line of a YAML text on which something stands, or would have to."""
     node: Any = yaml.compose(text, yaml.SafeLoader)
     line = 0
     for part in place:

@@ -38,7 +38,6 @@ class RecordCounts:
     resolved: int = 0
 
     def settle(self, source: str) -> None:
-        """Raise an error unless every record is accounted for."""
         if self.read != self.loaded + self.merged + self.quarantined:
             parts = f"{self.read} read, {self.loaded} loaded, {self.merged} merged, {self.quarantined} quarantined"
             raise SourceError(f"the counts of {source} do not add up ({parts})", hint="please report this as a defect")
@@ -61,7 +60,6 @@ class RecordTally:
             setattr(counts, outcome, getattr(counts, outcome) + number)
 
     def refused(self, source: str, rejects: pl.DataFrame) -> None:
-        """Count and keep records that were refused before they were rows of a table."""
         counts = self.of(source)
         counts.read += rejects.height
         counts.quarantined += rejects.height
@@ -84,7 +82,6 @@ class RecordTally:
 
 
 def quarantine_table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Put refused records together."""
     return pl.concat([pl.DataFrame(schema=QUARANTINE), *(part.select(list(QUARANTINE)) for part in parts)])
 
 
@@ -102,7 +99,6 @@ def marked(table: StagedTable) -> pl.DataFrame:
 
 
 def part_of(table: StagedTable) -> str:
-    """Return what the records of a table are called in the quarantine table."""
     return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
 
 

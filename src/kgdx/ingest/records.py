@@ -47,14 +47,11 @@ def scratch_file() -> IO[bytes]:
 
 
 def no_rejects() -> pl.DataFrame:
-    """Return an empty frame of refused records."""
     return pl.DataFrame(schema=REFUSED)
 
 
 @dataclass(slots=True)
 class Records:
-    """The content of one source file."""
-
     frames: dict[str, pl.DataFrame]
     rejects: pl.DataFrame = field(default_factory=lambda: no_rejects())
     version: str | None = None
@@ -89,10 +86,6 @@ def minted(source: str, class_: str, text: str) -> str:
 
     The text counts in Unicode's compatibility form and without surplus blanks, so that how it is typed makes no
     difference.
-
-    Example:
-        >>> minted("chinese_kg", "Symptom", "咳嗽") == minted("chinese_kg", "Symptom", " 咳嗽 ")
-        True
     """
     words = " ".join(unicodedata.normalize("NFKC", text).split())
     digest = hashlib.sha256("\x1f".join((source, class_, words)).encode()).hexdigest()
@@ -148,17 +141,6 @@ class _Frame:
 
 
 class RecordBuilder:
-    """Frames and refused records of a file, filled row by row.
-
-    Example:
-        >>> building = RecordBuilder({"rows": ["id"]})
-        >>> building.add("rows", 7, "MESH:D1")
-        >>> building.refuse(8, {"id": None}, "it has no id")
-        >>> found = building.records()
-        >>> found.frames["rows"].to_dicts(), found.rejects["record"].to_list()
-        ([{'_line': 7, 'id': 'MESH:D1'}], ['{"id": null}'])
-    """
-
     def __init__(self, frames: Mapping[str, Iterable[str]], kinds: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._frames = {name: _Frame(columns, kinds) for name, columns in frames.items()}
         self.refused: list[tuple[str | None, int | None, str, str, str | None]] = []
@@ -167,7 +149,6 @@ class RecordBuilder:
         self._frames[frame].add(values)
 
     def holds(self, frame: str) -> bool:
-        """Return whether a frame has a row."""
         found = self._frames[frame]
         return bool(found.parts or found.lists[0])
 
@@ -189,6 +170,5 @@ class RecordBuilder:
         return pl.DataFrame(self.refused, schema=REFUSED, orient="row")
 
     def records(self, version: str | None = None, warnings: Iterable[str] = ()) -> Records:
-        """Return all frames and the refused records."""
         frames = {name: frame.done() for name, frame in self._frames.items()}
         return Records(frames, join_rejects([self.rejects()]), version, warnings=tuple(warnings))

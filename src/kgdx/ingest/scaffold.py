@@ -54,8 +54,6 @@ _NAMES = re.compile(r"(^|[._\s])(name|label|title|term|symbol)s?$|名称?$", re.
 
 @dataclass(frozen=True, slots=True)
 class FileSample:
-    """The beginning of a file: its format, encoding and delimiter, and the first values of each column."""
-
     format: str
     columns: Mapping[str, Sequence[Any]]
     encoding: str = "utf-8"
@@ -79,7 +77,6 @@ class IdColumn:
 
 
 def sample(path: Path) -> FileSample:
-    """Look at the beginning of a table: CSV, TSV, JSON lines or Parquet, compressed or not."""
     with unpacked(path) as stream:
         head = stream.read(1 << 20)
     if head.startswith(b"PAR1"):

@@ -35,7 +35,6 @@ def accepted(home: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def accept(manifest: Manifest, home: Path) -> None:
-    """Remember that the user accepts a source's licence."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     entry = {"licence": manifest.licence, "homepage": manifest.homepage, "date": now}
     content = {**accepted(home), manifest.name: entry}
@@ -65,8 +64,6 @@ _ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
 
 @dataclass(frozen=True, slots=True)
 class ChosenSource:
-    """A source that a build takes, and the path, URL or ``package:file`` that it is read from."""
-
     manifest: Manifest
     origin: str
 
@@ -81,13 +78,7 @@ class FolderFiles:
 
 
 def companions(manifest: Manifest, path: Path) -> tuple[Path, ...]:
-    """Return the files that have to stand beside a source's file, compressed or not.
-
-    Example:
-        >>> from kgdx.ingest.manifest import manifest
-        >>> companions(manifest("hp"), Path("hp.obo"))
-        ()
-    """
+    """Return the files that have to stand beside a source's file, compressed or not."""
     found = []
     for pattern, names in manifest.companions.items():
         if _fits(path.name, pattern):
@@ -112,20 +103,13 @@ def _fits(name: str, pattern: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Sources with their files, what was found in a folder, and the sources that have no file."""
-
     sources: Mapping[str, str | None]
     found: FolderFiles = FolderFiles()
     without: tuple[str, ...] = ()
 
 
 def parse_choice(sources: Iterable[str]) -> dict[str, str | None]:
-    """Read sources as a command line gives them: ``name``, or ``name=path-or-URL``.
-
-    Example:
-        >>> parse_choice(["hp", "hpoa=my.hpoa"])
-        {'hp': None, 'hpoa': 'my.hpoa'}
-    """
+    """Read sources as a command line gives them: ``name``, or ``name=path-or-URL``."""
     choice: dict[str, str | None] = {}
     for item in sources:
         name, equals, origin = item.partition("=")
@@ -169,7 +153,6 @@ def select(
     everything: bool = False,
     place: Path | None = None,
 ) -> Selection:
-    """Complete named sources by the files that lie in a place, and by all others where that is asked for."""
     named, paths = _by_path(parse_choice(sources))
     assert named is not None
     known = manifests(paths)

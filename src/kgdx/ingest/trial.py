@@ -36,8 +36,6 @@ OTHERS = "(graph)"
 
 @dataclass(frozen=True, slots=True)
 class TableSample:
-    """Some rows of a table as they would become nodes or relations."""
-
     title: str
     rows: int
     first: tuple[Mapping[str, Any], ...]
@@ -60,7 +58,6 @@ class Trial:
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return {
             "counts": asdict(self.counts),
             "tables": [{"title": each.title, "rows": each.rows, "first": list(each.first)} for each in self.samples],
@@ -72,7 +69,6 @@ class Trial:
 
 
 def file_of(manifest: Manifest) -> Path:
-    """Return the file on this machine that a manifest names as its default."""
     origin = origin_of(manifest)
     if origin.startswith(("http://", "https://")):
         raise SourceError(f"{manifest.name} is read from {origin}", hint="fetch it, and name the file")

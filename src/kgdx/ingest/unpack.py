@@ -46,14 +46,11 @@ _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZi
 
 
 class Readable(Protocol):
-    """A source of bytes."""
-
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes, at most ``size``."""
 
 
 def packing(head: bytes) -> str | None:
-    r"""Return how a file is compressed, by its first bytes."""
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
@@ -68,7 +65,6 @@ class UnpackedFile:
         self._most = max(SMALL, path.stat().st_size * PACKING)
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, at most ``size``; all of them without it."""
         if self.packing is None:
             return self._stream.read(size)
         room = self._most - self.taken + 1
@@ -95,16 +91,7 @@ class UnpackedFile:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[UnpackedFile]:
-    """Open a file, compressed (gzip, zip with one file in it, zstd, bzip2, xz) or not.
-
-    Example:
-        >>> from tempfile import mkdtemp
-        >>> path = Path(mkdtemp()) / "a.csv"
-        >>> _ = path.write_bytes(gzip.compress(b"id"))
-        >>> with unpacked(path) as content:
-        ...     content.read()
-        b'id'
-    """
+    """Open a file, compressed (gzip, zip with one file in it, zstd, bzip2, xz) or not."""
     with ExitStack() as stack:
         try:
             if path.is_dir():

@@ -190,13 +190,7 @@ def patient(case: Case, words: bool) -> str:
 
 
 def reason(text: str, own: Sequence[EvidenceItem], known: Mapping[str, EvidenceItem]) -> MoveReason:
-    """Return what of a model's reason the evidence carries.
-
-    Args:
-        text: As the model wrote it.
-        own: Evidence of the disease that it is about: a sentence has to cite some of it.
-        known: All evidence by mark.
-    """
+    """Return what of a model's reason the evidence carries."""
     cited = [known[id] for mark in marks(text) for id in mark.ids if id in known]
     given = {each.id: each for each in (*own, *cited)}
     checked = check(" ".join(text.replace("<", "‹").split()), EvidencePack(items=tuple(given.values())), strict=True)

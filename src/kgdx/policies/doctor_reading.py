@@ -179,11 +179,8 @@ class Forget(_Reads):
 def aligned(graph: Operations, names: Iterable[str], rule: Alignment = "index") -> tuple[NamedDisease, ...]:
     """Return diseases with their ids in the graph; without ids where it has none of the name.
 
-    Args:
-        graph: Its index of names looks them up.
-        names: As a model wrote them.
-        rule: ``index`` takes what the index states; ``paper`` also what differs by three letters or is alike in
-            meaning by .85, the best one.
+    ``index`` takes what the index of names states; ``paper`` also what differs by three letters or is alike in meaning
+    by .85, the best one.
     """
     listed = list(names)
     index = graph.graph.names

@@ -162,22 +162,14 @@ def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Quest
     answers = {finding.id: finding.status for finding in state.case.findings}
     denied = {id for id, status in answers.items() if status in (Status.ABSENT, Status.UNKNOWN)}
     below = {id for each in proposed.questions if each.id in denied for id in each.below}
-    for each in proposed.questions:
-        if each.id not in answers and each.id not in passed and each.id not in below:
-            yield each
+    yield from (each for each in proposed.questions if each.id not in {*answers, *passed, *below})
 
 
 def _passed(before: Sequence[Turn]) -> set[str]:
-    found: set[str] = set()
-    in_vain: list[str] = []
-    for each in before:
-        if each.asked.term is None or each.reply is None or each.asked.which:
-            continue
-        if each.reply.skipped:
-            found.add(each.asked.term)
-        elif each.reply.status is None:
-            in_vain.append(each.asked.term)
-    return found | {term for term in in_vain if in_vain.count(term) >= ASKED}
+    asked = [(term, each.reply) for each in before if (term := each.asked.term) and each.reply and not each.asked.which]
+    in_vain = [term for term, reply in asked if not reply.skipped and reply.status is None]
+    skipped = {term for term, reply in asked if reply.skipped}
+    return skipped | {term for term in in_vain if in_vain.count(term) >= ASKED}
 
 
 def _asked_openly(before: Sequence[Turn]) -> bool:

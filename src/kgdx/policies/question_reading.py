@@ -54,8 +54,7 @@ _OF = lazy_pattern(
 
 
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
-_VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)
-"""What is no metal."""
+_VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
 _FURTHER = re.compile(
     r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?!\w)"
@@ -104,16 +103,10 @@ class QuestionReading:
     @property
     def of_finding(self) -> bool:
         """Whether it wants of a finding what is said of diseases alone: who treats it, whether it is catching."""
-        names = texts_of(self.named)
-        return bool(
-            len(names) == 1
-            and names == self.findings
-            and not self.diseases
-            and (
-                Want.COMORBIDITY in self.asked
-                or (set(self.asked) & _OF_DISEASES and not (Want.DISEASE in self.wanted or names_diseases(self.rest)))
-            )
-        )
+        if self.diseases or len(self.findings) != 1 or texts_of(self.named) != self.findings:
+            return False
+        diseases = Want.DISEASE in self.wanted or names_diseases(self.rest)
+        return Want.COMORBIDITY in self.asked or bool(not diseases and set(self.asked) & _OF_DISEASES)
 
     @property
     def inferring(self) -> bool:
@@ -127,7 +120,8 @@ class QuestionReading:
         if Want.DESCRIPTION in self.wanted and len(self.findings) == 1 and not names_diseases(self.rest):
             return False
         asked = [want for want in self.asked if want is not Want.DESCRIPTION]
-        return Want.DISEASE in self.wanted or not self.diseases or (not asked and _findings(self.named))
+        several = len(self.findings) > 1 and set(self.findings) == set(texts_of(self.named))
+        return Want.DISEASE in self.wanted or not self.diseases or (not asked and several)
 
 
 def read_question(state: State) -> QuestionReading:
@@ -233,11 +227,6 @@ def _lists(question: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]
                 listed = []
             listed.append(mention)
         yield listed
-
-
-def _findings(named: Sequence[Mention]) -> bool:
-    findings = {mention.text for mention in named if mention.kind in FINDINGS}
-    return len(findings) > 1 and findings == set(texts_of(named))
 
 
 def texts_of(mentions: Iterable[Mention]) -> tuple[str, ...]:

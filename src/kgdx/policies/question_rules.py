@@ -171,7 +171,8 @@ class RulesPolicy(EndingPolicy):
             made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
             yield _action("infer_by_drug", drugs=made[:MOST])
         elif Want.DISEASE in read.wanted and (left := name_in(read.rest)):
-            yield from _inferring({kind: _parts(left) for kind in FINDINGS}, likeliest=True)
+            parts = tuple(filter(None, map(str.strip, _BETWEEN.split(left))))
+            yield from _inferring(dict.fromkeys(FINDINGS, parts), likeliest=True)
 
 
 def _further(read: QuestionReading) -> list[Want]:
@@ -294,7 +295,3 @@ def _inferring(
 
 def _action(name: str, **fields: Any) -> Action:
     return parse_action({"action": name, **fields}, ACTIONS)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in _BETWEEN.split(text))))

@@ -21,13 +21,7 @@ ANSWERED = 2.0
 
 
 class Scorers:
-    """The scorers of a ranking with what each weighs.
-
-    Args:
-        scorers: Scorer by name.
-        weights: What each of them weighs.
-        size: How many candidates there are.
-    """
+    """The scorers of a ranking with what each weighs."""
 
     def __init__(self, scorers: Mapping[str, Scorer], weights: Weights, size: int) -> None:
         self.scorers, self.size = scorers, size

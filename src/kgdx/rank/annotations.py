@@ -5,7 +5,7 @@ Frequencies follow HPOA: a count n/m, a percentage, or a frequency class; 0/n, N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,9 @@ PRIOR_PATIENTS = 5.0
 """Weight of the prior that small counts are drawn to: 1/1 says less than 20/20."""
 PRIOR_FREQUENCY = 0.45
 """Frequency of an annotation of which nothing is said."""
+LISTED_FREQUENCY = 0.15
+"""Frequency of what a source lists without frequency, reference or evidence beside others that state them: PrimeKG says
+of each pair that it is, and most of its pairs are HPO's own, without what HPO says of them."""
 GROUP_SHARE = 0.2
 """What a disease inherits of the frequencies of a broader group's entry."""
 
@@ -37,15 +40,18 @@ class Rows:
         term: Row of the phenotype table; shape (rows,).
         positive: Patients with the phenotype.
         patients: Patients looked at; 0 where the source gives no frequency.
+        listed: Stated without frequency, reference or evidence, in a graph that has others.
     """
 
     disease: Ints
     term: Ints
     positive: Floats
     patients: Floats
+    listed: Ints
 
     def take(self, which: Ints) -> Rows:
-        return Rows(self.disease[which], self.term[which], self.positive[which], self.patients[which])
+        taken = (self.disease, self.term, self.positive, self.patients, self.listed)
+        return Rows(*(column[which] for column in taken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +83,19 @@ def read_rows(snapshot: Snapshot) -> Rows:
     present = _read(snapshot, "has_phenotype")
     absent = _read(snapshot, "lacks_phenotype")
     patients = np.where(absent.patients > 0, absent.patients, np.float32(CLASS_PATIENTS))
-    absent = Rows(absent.disease, absent.term, np.zeros_like(patients), patients)
+    absent = replace(absent, positive=np.zeros_like(patients), patients=patients, listed=np.zeros(len(patients), bool))
     present = _shared(present, _sources(snapshot, "has_phenotype"))
     absent = _shared(absent, _sources(snapshot, "lacks_phenotype"))
     pairs = zip(present_fields(present), present_fields(absent), strict=True)
     return Rows(*(np.concatenate(pair) for pair in pairs))
 
 
-def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats]:
-    return rows.disease, rows.term, rows.positive, rows.patients
+def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+    return rows.disease, rows.term, rows.positive, rows.patients, rows.listed
 
 
 def _shared(rows: Rows, sources: Floats) -> Rows:
-    return Rows(rows.disease, rows.term, rows.positive / sources, rows.patients / sources)
+    return replace(rows, positive=rows.positive / sources, patients=rows.patients / sources)
 
 
 def _sources(snapshot: Snapshot, table: str) -> Floats:
@@ -120,7 +126,21 @@ def _read(snapshot: Snapshot, table: str) -> Rows:
     weight = np.where(counted, said.patients, np.where(np.isnan(said.share), 0.0, assumed))
     with_it = np.where(counted, np.minimum(said.positive, said.patients), share * assumed)
     disease, term = (snapshot.column(table, name) for name in ("disease", "phenotype"))
-    return Rows(disease, term, with_it.astype(np.float32), weight.astype(np.float32))
+    listed = weight == 0
+    for name in ("reference", "evidence"):
+        listed &= snapshot.table(table).column(name).is_null().to_numpy()
+    listed &= not listed.all()
+    return Rows(disease, term, with_it.astype(np.float32), weight.astype(np.float32), listed)
+
+
+def listed(rows: Rows, candidate_of: Ints, inside: Ints) -> Annotations:
+    """Return what sources only list of the candidates, each pair once, sorted by candidate and term."""
+    candidate = candidate_of[rows.disease]
+    use = rows.listed & (candidate >= 0) & inside[rows.term]
+    terms = max(len(inside), 1)
+    keys = np.unique(candidate[use].astype(np.int64) * terms + rows.term[use])
+    frequency = np.full(len(keys), LISTED_FREQUENCY, np.float32)
+    return Annotations((keys // terms).astype(np.int32), (keys % terms).astype(np.int32), frequency)
 
 
 def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, Annotations]:
@@ -129,14 +149,9 @@ def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, A
     With n of m patients in all rows together, f = (n + k p) / (m + k) for k = PRIOR_PATIENTS and
     p = PRIOR_FREQUENCY: the posterior mean under a Beta(kp, k(1-p)) prior. A pair that is only ever counted as 0 is
     lacking, with k / (m + k) as the share of its odds that is left.
-
-    Args:
-        rows: Statements of the sources.
-        candidate_of: Candidate of each disease row, -1 for none; shape (diseases,).
-        inside: Whether a term takes part in ranking; shape (terms,).
     """
     candidate = candidate_of[rows.disease]
-    use = (candidate >= 0) & inside[rows.term]
+    use = (candidate >= 0) & inside[rows.term] & ~rows.listed
     terms = len(inside)
     key = candidate[use].astype(np.int64) * terms + rows.term[use]
     keys, owner = np.unique(key, return_inverse=True)

@@ -102,13 +102,7 @@ class Belief:
 
 
 class BeliefTracker:
-    """Says which diseases are how likely, for cases of one graph.
-
-    Args:
-        ranker: Scores.
-        bank: Patients that count in the end, if there are any.
-        kept: How many beliefs are kept; training meets the same cases again and again.
-    """
+    """Says which diseases are how likely, for cases of one graph."""
 
     def __init__(self, ranker: Ranker, bank: CaseBank | None = None, kept: int = BELIEVED) -> None:
         self.ranker, self.bank, self.model = ranker, bank, ranker.model
@@ -179,12 +173,7 @@ class BeliefTracker:
             self._waiting = None
 
     def concluded(self, belief: Belief, leave_out: frozenset[str] = frozenset()) -> Floats:
-        """Return the scores by which a diagnosis is made: those of the case bank where there is one.
-
-        Args:
-            belief: What is known.
-            leave_out: Publications and ids of patients that do not count.
-        """
+        """Return the scores by which a diagnosis is made: those of the case bank where there is one."""
         if self.bank is None:
             return belief.total
         scored = self._scored.get(belief.key, lambda: self.ranker.score_anew(belief.query))
@@ -207,12 +196,7 @@ class BeliefTracker:
         return terms, often
 
     def settled(self, query: Query, unknown: Sequence[int] = ()) -> Ints:
-        """Return which terms need not be asked for; shape (terms,).
-
-        Args:
-            query: What is known.
-            unknown: Terms to which the answer was "don't know".
-        """
+        """Return which terms need not be asked for; shape (terms,)."""
         basis = self.model.basis
         settled: Ints = np.diff(basis.up.start) == 0  # no phenotypic abnormality: nobody is asked for it
         for term in query.observed.tolist():

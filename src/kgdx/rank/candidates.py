@@ -106,14 +106,7 @@ _WORD = lazy_pattern(r"[^\W\d_]{3,}")
 
 
 def annotation_features(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, int]) -> Any:
-    """Return IC-weighted, propagated annotations as unit rows, a sparse array (candidates × terms).
-
-    Args:
-        term: Term of each entry.
-        candidate: Candidate of each entry.
-        value: Frequency × information content.
-        shape: Number of candidates and of terms.
-    """
+    """Return IC-weighted, propagated annotations as unit rows, a sparse array (candidates × terms)."""
     return _unit(_features(candidate, term, value, shape))
 
 

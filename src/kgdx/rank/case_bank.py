@@ -90,13 +90,7 @@ class Matched:
         return raised
 
     def told(self, candidates: Sequence[Candidate], numbers: Ints, total: Floats) -> list[Candidate]:
-        """Return candidates with the patients that match, best first, and with what they add to the scores.
-
-        Args:
-            candidates: Scored by what is known of the diseases alone.
-            numbers: Theirs.
-            total: All scores when patients count.
-        """
+        """Return candidates with the patients that match, best first, and with what they add to the scores."""
         bank, alike = self.bank, [self._nearest(number)[:ALIKE] for number in numbers.tolist()]
         shared = dict(zip(known := np.concatenate(alike).tolist(), bank.shared(self.query, known), strict=True))
         found = []
@@ -182,12 +176,7 @@ class CaseBank:
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
-        """Score every patient as if it were a disease.
-
-        Args:
-            scored: The case; on its scales the patients are standardised.
-            leave_out: Publications, and ids or labels of patients, that do not count.
-        """
+        """Score every patient as if it were a disease."""
         query, used = scored.query, self.used(leave_out)
         count = np.bincount(self.place[used], minlength=len(self.diseases))
         sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)

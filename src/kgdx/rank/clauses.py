@@ -19,6 +19,7 @@ from kgdx.terms.context import statuses
 from kgdx.terms.normalise import CJK, has_chinese
 from kgdx.terms.tokens import NEGATORS, SOFT, words
 
+NO_COMPLAINT = ("wellness", "plan", "demography", "social", "relative")
 MOST = 60
 """Clauses of one text that count; a longer text is a history, whose later clauses say little new."""
 LONGEST = 160
@@ -34,10 +35,6 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
 
     They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
     are absent, of a relative, or uncertain.
-
-    Args:
-        case: The case.
-        own_words: Whether those clauses count beside phrases that were given, too.
 
     Example:
         >>> said(Case("p", text="Burning when passing urine, no fever. 咳嗽痰多，无发热"))
@@ -56,10 +53,6 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
     """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words.
 
     A clause with words that were corrected to a finding that is not present is none.
-
-    Args:
-        case: The case. Phrases that it was given with stand for its text.
-        begin: Where the text begins that came since it was read before.
 
     Example:
         >>> with_phrases(Case("p", text="Chest pain. No fever.")).phrases
@@ -84,14 +77,37 @@ def clauses(text: str) -> Iterator[str]:
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
         clause = text[start : min(end, start + LONGEST)]
-        if status is Status.PRESENT and not _no_complaint().search(clause):
+        if status is Status.PRESENT and not _told_by(*NO_COMPLAINT).search(clause):
             yield clause
 
 
 @cache
-def _no_complaint() -> re.Pattern[str]:
+def _told_by(*kinds: str) -> re.Pattern[str]:
     rows = files("kgdx.rank").joinpath("no_complaint.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    return re.compile("|".join(row.partition("\t")[2] for row in rows), re.IGNORECASE)
+    return re.compile(
+        "|".join(what for kind, _, what in (row.partition("\t") for row in rows) if kind.removesuffix("_zh") in kinds),
+        re.I,
+    )
+
+
+def complains(clause: str) -> bool:
+    """Return whether a clause has a word of complaint.
+
+    Example:
+        >>> complains("tightness around the head"), complains("喝水漏"), complains("fields full")
+        (True, True, False)
+    """
+    return bool(_told_by("complaint").search(clause))
+
+
+def mild(text: str) -> bool:
+    """Return whether a text says that it is little, or all.
+
+    Example:
+        >>> mild("A bit tired, nothing else."), mild("偶尔打嗝"), mild("mild to severe pain")
+        (True, True, False)
+    """
+    return bool(_told_by("mild").search(text))
 
 
 def unread_clauses(case: Case) -> Iterator[str]:

@@ -7,14 +7,16 @@ findings that only rare diseases have is not helped by that. So commonness count
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Case
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.phrases import articles, heeded, names_of
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
@@ -28,12 +30,44 @@ if TYPE_CHECKING:
 MENTIONED, COMORBID, SOURCES, MOST = 1.5, 0.5, 0.3, 2.2
 """What mentions, comorbidities and sources weigh, and the bound of their sum."""
 SETTINGS = {"emergency": 1.6, "general": 1.0, "referral": 0.3}
-"""What the prior counts where the patient is seen: in an emergency room, a general practice or ward, after referral to
-a clinic of rare diseases. Set by hand."""
+"""What the log-odds of the prior count where the patient is seen: in an emergency room, a general practice or ward,
+after referral to a clinic of rare diseases. Chosen on development notes (python -m benchmarks.judgement)."""
+BANDS = {"very common": 10.4, "common": 8.5, "uncommon": 6.2, "rare": 3.9}
+"""Log-odds of the table's bands beside a disease that HPO's annotations alone describe: one patient in 30, 200, 2,000
+and 20,000 of a setting, beside one in a million."""
+PREVALENCES = {
+    ">1 / 1000": 4.6,
+    "6-9 / 10 000": 4.3,
+    "1-5 / 10 000": 3.4,
+    "1-9 / 100 000": 1.6,
+    "1-9 / 1 000 000": 0.0,
+    "<1 / 1 000 000": 0.0,
+}
+"""The same for Orphanet's classes of prevalence, of whom one in ten is seen for it in a year."""
+SUSCEPTIBLE = -4.0
+"""The same for what is no disease but makes one likelier."""
+TOLD = 3.9
+"""Log-odds that one unit of the prior by mentions stands for."""
+PER_NAT = 0.15
+"""Of the weight of a unit, what each of the log-odds counts."""
+_SAID = lazy_pattern(
+    r"(?P<referral>\b(?:genetics?|metabolic|dysmorphology|movement disorder)\b(?: clinic| referral| team)?"
+    r"|\bjoint clinic\b|遗传门诊|遗传科|罕见病|代谢专科)"
+    r"|(?P<emergency>\b(?:triage|ambulance|paramedics?|resus|emergency (?:room|department)|collapsed|brought in|A&E)\b"
+    r"|\b(?:sudden(?:ly)?|abrupt(?:ly)?)\b|\b\d+ ?(?:min(?:ute)?s?|hours?|hrs?|h)\b(?! (?:a|per) )"
+    r"|急诊|急救|突发|突然|[0-9一二三四五六七八九十]+个?(?:小时|分钟))"
+)
+"""What a text says of where the patient is seen, or that it began today."""
+ACUTE = frozenset(
+    f"HP:{number:07}" for number in (2615, 12418, 4372, 31273, 1259, 1695, 31258, 100749, 2248, 2249, 25258, 32546)
+)
+"""Hypotension, hypoxemia, reduced consciousness, shock, coma, cardiac arrest, delirium, chest pain, bleeding,
+stiff neck, guarding: signs with which people come, or are sent, to an emergency room."""
 OPEN, WORDS = 3.0, 1.5
 """What the prior weighs where the gate is open, and what is added for a patient described in words."""
 BACKGROUND = 20.0
 """Weight of the background in the gate's likelihoods, in diseases."""
+NO_DISEASE = re.compile(r"(?i)susceptib|\bmodifier of\b|\bprotection against\b|\bresistance to\b.*\binfection")
 _LONGEST = 6
 """Words of the longest name that is looked for in texts; for Chinese twice as many characters."""
 
@@ -49,7 +83,7 @@ class Commonness(Scorer):
 
     name: ClassVar[str] = "commonness"
     standardised: ClassVar[bool] = False
-    rest: ClassVar[str] = "commonness"
+    rest: ClassVar[str] = "prior"
     reads_terms: ClassVar[bool] = False
 
     @classmethod
@@ -87,10 +121,67 @@ class Commonness(Scorer):
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
         """Return the scores with a gate that is as far open; shape (candidates,)."""
-        words = WORDS * bool(query.phrases) * heeded(gate)
-        weight = SETTINGS[setting(query.case)[0]] * (OPEN * gate + words)
+        weight = OPEN * gate + WORDS * bool(query.phrases) * heeded(gate)
         score: Floats = np.float32(weight) * self.arrays["prior"]
         return score
+
+
+class Prior(Commonness):
+    """How common a disease is where the patient is seen, in log-odds, as far as the gate is open.
+
+    s(d) = w(setting) · PER_NAT · (OPEN · g + WORDS · [words] · (CLOSED + (1 − CLOSED) · g)) · ln o(d, setting), with o
+    from the band of the table of common conditions, else from Orphanet's class of prevalence or, where texts tell of
+    the disease, from how many do (:class:`Commonness`); it is 1 for what HPO's annotations alone describe.
+    """
+
+    name: ClassVar[str] = "prior"
+    rest: ClassVar[str] = "prior"
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        """Compute the log-odds of each candidate by setting, what they rest on, and what each term says of the gate."""
+        told = super().compile(snapshot, model).get("prior")
+        if told is None:
+            return {}
+        of, size = model.candidates.of, len(model.curated)
+        odds = np.tile(TOLD * told, (len(SETTINGS), 1))
+        basis = np.full((len(SETTINGS), size), "", "U60")
+        basis[:, told > 0] = "told of in texts"
+        for row, stated in enumerate(snapshot.column("disease", "prevalence").tolist()):
+            if of[row] >= 0 and (each := PREVALENCES.get(stated or "")) is not None:
+                odds[:, of[row]] = np.maximum(odds[:, of[row]], each)
+                basis[:, of[row]] = f"prevalence {stated} (Orphanet)"
+        for place, name in enumerate(SETTINGS):
+            for row, band in enumerate(snapshot.column("disease", name).tolist()):
+                if of[row] >= 0 and band in BANDS:
+                    odds[place, of[row]] = BANDS[band]
+                    basis[place, of[row]] = f"{band} (table of common conditions)"
+        names = snapshot.column("disease", "name")[model.candidates.disease].tolist()
+        for number, name in enumerate(names):
+            if NO_DISEASE.search(name or ""):
+                odds[:, number], basis[:, number] = SUSCEPTIBLE, "a susceptibility, no disease"
+        common = np.maximum(odds, 0).max(axis=0) / TOLD
+        return {"odds": odds.astype(np.float32), "basis": basis, "ratio": gate_ratios(model, common)}
+
+    @property
+    def applies(self) -> bool:
+        return "odds" in self.arrays
+
+    def reading(self, case: Case) -> Hashable:
+        return setting(case)[0]
+
+    def opened(self, query: Query, gate: float = 1.0) -> Floats:
+        """Return the scores with a gate that is as far open; shape (candidates,)."""
+        where = setting(query.case)[0]
+        weight = PER_NAT * SETTINGS[where] * (OPEN * gate + WORDS * bool(query.phrases) * heeded(gate))
+        score: Floats = np.float32(weight) * self.arrays["odds"][list(SETTINGS).index(where)]
+        return score
+
+    def says(self, query: Query, candidates: Ints) -> Sequence[str]:
+        """Return how common each candidate is in the setting, and what says so."""
+        where = setting(query.case)[0]
+        found = self.arrays["basis"][list(SETTINGS).index(where), candidates].tolist()
+        return [f"{where}: {each or 'taken as rare: only annotations describe it'}" for each in found]
 
 
 def setting(case: Case | None) -> tuple[str, str]:
@@ -104,6 +195,11 @@ def setting(case: Case | None) -> tuple[str, str]:
         return case.setting, "as stated"
     if case is not None and (case.gene_evidence or case.family.inheritance):
         return "referral", "since candidate genes or a mode of inheritance are given"
+    if case is not None and (found := _SAID.search(case.text)):
+        words = found.group().strip().lower()
+        return str(found.lastgroup), f"since the text says “{words}”"
+    if case is not None and not ACUTE.isdisjoint(case.observed):
+        return "emergency", "since a finding is one of emergencies"
     return "general", "since nothing says where the patient is seen"
 
 
@@ -115,7 +211,7 @@ class Mentions(Scorer):
     """
 
     name: ClassVar[str] = "mentions"
-    rest: ClassVar[str] = "commonness"
+    rest: ClassVar[str] = "prior"
     reads_terms: ClassVar[bool] = False
 
     @classmethod
@@ -187,12 +283,6 @@ def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Itera
 
 def _named(text: Sequence[str], names: Mapping[Any, set[int]], shortest: int, longest: int) -> set[int]:
     """Return whose names stand in a text, the longest name first at each place.
-
-    Args:
-        text: Words as a tuple, or a string of characters.
-        names: Whose each name is; a name is a part of such a text.
-        shortest: Least length of a name.
-        longest: Greatest length that is looked for.
 
     Example:
         >>> _named(("gout", "and", "lung", "cancer"), {("gout",): {1}, ("cancer",): {2}, ("lung", "cancer"): {3}}, 1, 6)

@@ -154,10 +154,6 @@ class Embeddings:
     def patient(self, vectors: Floats, least: float | None = None) -> Floats | None:
         """Return a patient's latent by GPT-RagAD's rule: the mean over the symptoms that the phrases stand for.
 
-        Args:
-            vectors: As for :meth:`nearest`.
-            least: As for :meth:`nearest`.
-
         Returns:
             Shape (d,); ``None`` where the phrases stand for no symptom.
         """

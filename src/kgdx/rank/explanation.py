@@ -48,13 +48,6 @@ class Explanation:
     A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of the
     scorer's part belongs to no finding: the comparison with the mean of the candidates, the cut of extremely low
     values, or what the scorer calls it. How findings and annotations meet is looked up for those that are read.
-
-    Args:
-        model: The ranking model.
-        names: Ids and names.
-        scored: The case.
-        scorers: Scorer by name.
-        best: Numbers of the candidates.
     """
 
     def __init__(

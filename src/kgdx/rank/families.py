@@ -96,12 +96,6 @@ def families(snapshot: Snapshot, candidates: Candidates, names: Sequence[str], b
     Name series come first, and are whole. Then shared genes where names agree, and Orphanet groups from the smallest
     to the largest, join what is of no family yet, with each other or to one family that stays small: two families are
     never joined, so that no chain makes one of hundreds.
-
-    Args:
-        snapshot: Where genes are read.
-        candidates: What is compared.
-        names: Name of each candidate, empty where it is of no series; shape (candidates,).
-        broader: Disease rows of groups and of their narrower entries; two arrays of shape (pairs,).
     """
     joined = _Joined(len(names))
     stems = [stem(name) for name in names]

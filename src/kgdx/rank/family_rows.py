@@ -40,12 +40,6 @@ class ListRow:
 def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[ListRow]:
     """Return the best families, each by its best member; equal scores are in the order of the candidates.
 
-    Args:
-        total: Score of each candidate.
-        families: Which candidates are of one family.
-        top: How many families.
-        also: Candidates that get a row of their own, with the rank of their family.
-
     Example:
         >>> from kgdx.arrays.sparse import Sparse
         >>> pair = Families(np.array([0, 1, 0]), Sparse(np.array([0, 2, 3]), np.array([0, 2, 1]), np.ones(3)))
@@ -87,16 +81,7 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
 def with_family(
     candidate: Candidate, row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
 ) -> Candidate:
-    """Return the candidate of a row with what is known of its family.
-
-    Args:
-        candidate: As it was ranked by disease.
-        row: Its row.
-        total: Scores that decide the order.
-        ranks: :func:`ranks_of` the rows.
-        model: The ranking model.
-        names: Ids and names.
-    """
+    """Return the candidate of a row with what is known of its family."""
     if not len(row.others):
         return replace(candidate, family_rank=row.rank)
     members = []

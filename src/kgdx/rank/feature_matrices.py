@@ -96,12 +96,7 @@ class Propagated:
 
 
 def propagate(annotations: Annotations, up: Sparse) -> Propagated:
-    """Carry frequencies up the ontology: f(a) = max over annotated terms at or below a, clipped.
-
-    Args:
-        annotations: Sorted by candidate and term.
-        up: Term → ancestors and itself.
-    """
+    """Carry frequencies up the ontology: f(a) = max over annotated terms at or below a, clipped."""
     position, owner = gather(up.start, annotations.term)
     terms = np.int64(len(up.start) - 1)
     key = annotations.candidate[owner] * terms + up.index[position]

@@ -175,15 +175,7 @@ class ScorerScale:
 
 
 def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among | None = None) -> ScorerScale:
-    """Return the scale of one scorer's values in this query.
-
-    Args:
-        scorer: Says whether its values are standardised.
-        values: Those of all candidates.
-        weight: The scorer's weight.
-        size: Number of candidates.
-        field: Among which of them they are compared.
-    """
+    """Return the scale of one scorer's values in this query."""
     if values.shape != (size,):
         what = f"the scorer {scorer.name} gives scores of shape {values.shape}, not {(size,)}"
         raise UsageError(what, hint="mend its method `score`")
@@ -269,10 +261,6 @@ def temperature(findings: int, fitted: Mapping[int, float]) -> float:
 def shares(total: Floats, temperature: float) -> Floats:
     """Return each candidate's share, softmax(score / T).
 
-    Args:
-        total: Scores; shape (candidates,).
-        temperature: T.
-
     Returns:
         Shape (candidates,); sums to 1.
 
@@ -290,12 +278,6 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
 
     What is left of 1 goes to the other candidates, none of which gets more than its score over that of the first ones
     gives it; the rest belongs to none of them.
-
-    Args:
-        total: Scores; shape (candidates,).
-        temperature: T.
-        plausible: How many are first.
-        most: Their common share.
 
     Returns:
         Shape (candidates,); sums to at most 1, and is ordered as the scores.

@@ -56,23 +56,13 @@ def few(described: int) -> Issue | None:
 
 
 def gaps(model: RankModel, scorers: Mapping[str, Scorer]) -> tuple[Issue, ...]:
-    """Return what kinds of disease the graph does not describe.
-
-    Args:
-        model: The ranking model.
-        scorers: Those that apply to the graph.
-    """
+    """Return what kinds of disease the graph does not describe."""
     common, rare = any(scorer.hears for scorer in scorers.values()), bool(model.curated.any())
     return tuple(issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there)
 
 
 def of_words(scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ...]:
-    """Return what a patient's words are compared with and by: few diseases, or not by meaning though it has a weight.
-
-    Args:
-        scorers: Those that apply to the graph.
-        weights: Those of all scorers.
-    """
+    """Return what a patient's words are compared with and by: few diseases, or not by meaning."""
     described = few(scorers["words"].heard) if "words" in scorers else None
     common = any(scorer.hears for scorer in scorers.values())
     by_word = _BY_WORD if common and "meaning" in weights.scorers and "meaning" not in scorers else None

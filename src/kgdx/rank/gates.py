@@ -18,7 +18,6 @@ from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.case.patient import Case
 from kgdx.case.person import years_of
 from kgdx.errors import StoreError
-from kgdx.rank.common_conditions import common_conditions
 from kgdx.rank.inheritance import Sex
 
 if TYPE_CHECKING:
@@ -44,13 +43,7 @@ NO_NEWBORN = 2.0
 
 
 class Gates:
-    """What rules diseases out, by candidate.
-
-    Args:
-        snapshot: Holds the diseases' names and genes.
-        model: The ranking model.
-        scorers: Those in use; that of the sex knows which diseases are of organs of one sex.
-    """
+    """What rules diseases out, by candidate."""
 
     def __init__(self, snapshot: Snapshot, model: RankModel, scorers: Mapping[str, Scorer]) -> None:
         self._snapshot, self._model, self._masks = snapshot, model, dict[str, Ints]()
@@ -63,9 +56,9 @@ class Gates:
             return {}
         age, found = None if case.age is None else years_of(case.age), dict[str, Ints]()
         if case.sex == "MALE":
-            found["of women or pregnancy"] = self._named(WOMEN) | self._of_sex(1)
+            found["of women or pregnancy"] = self._named(WOMEN) | self._of_sex(1) | self._stated("female")
         elif case.sex == "FEMALE":
-            found["of men"] = self._named(MEN) | self._of_sex(0)
+            found["of men"] = self._named(MEN) | self._of_sex(0) | self._stated("male")
         if age is not None and case.sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
             found["of pregnancy"] = self._named(PREGNANCY)
         if age is not None and age >= NO_NEWBORN:
@@ -77,14 +70,13 @@ class Gates:
 
     @cached_property
     def _ages(self) -> tuple[Floats, Floats]:
-        """Ages from which and up to which each candidate is seen, as the table of common conditions says."""
-        size = self._model.columns.size
+        """Ages in years from which and up to which each candidate is seen, as the table of common conditions says."""
+        size, of = self._model.columns.size, self._model.candidates.of
         young, old = np.zeros(size), np.full(size, np.inf)
-        rows = {id: row for row, id in enumerate(self._snapshot.column("disease", "id").tolist())}
-        for id, each in common_conditions().items():
-            number = int(self._model.candidates.of[rows[id]]) if id in rows else -1
-            if number >= 0:
-                young[number], old[number] = each.youngest, each.oldest
+        for ages, column in ((young, "youngest"), (old, "oldest")):
+            stated = self._snapshot.column("disease", column)
+            use = (of >= 0) & ~np.isnan(stated)
+            ages[of[use]] = stated[use]
         return young, old
 
     def _of_sex(self, sex: int) -> Ints:
@@ -93,6 +85,10 @@ class Gates:
             return np.zeros(self._model.columns.size, bool)
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
+
+    def _stated(self, sex: str) -> Ints:
+        """Candidates that only one sex has, as the table of common conditions says."""
+        return self._candidates(np.flatnonzero(self._snapshot.column("disease", "patient_sex") == sex))
 
     @cached_property
     def _names(self) -> Ints:

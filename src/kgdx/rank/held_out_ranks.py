@@ -33,12 +33,7 @@ class _Others:
 
 
 class Withheld:
-    """Recomputes single diseases without some publications.
-
-    Args:
-        ranker: The ranker whose model is changed for the occasion.
-        snapshot: Where the annotation rows come from.
-    """
+    """Recomputes single diseases without some publications."""
 
     def __init__(self, ranker: Ranker, snapshot: Snapshot) -> None:
         self._ranker, self._model = ranker, ranker.model

@@ -78,13 +78,7 @@ class Hub(Scorer):
 
 
 def simulated(model: RankModel, count: int = QUERIES, seed: int = 0) -> Iterator[tuple[int, Query]]:
-    """Yield patients with the disease that each is made of: its terms, drawn by frequency, some of them imprecise.
-
-    Args:
-        model: The ranking model.
-        count: How many are drawn; one left without a finding is passed over.
-        seed: Of the random numbers.
-    """
+    """Yield patients with the disease that each is made of: its terms, drawn by frequency, some of them imprecise."""
     made = np.random.default_rng(seed)
     annotated, basis = model.columns.annotated, model.basis
     described = np.flatnonzero(model.curated & (np.diff(annotated.start) >= LEAST_ANNOTATIONS))

@@ -26,11 +26,6 @@ _NETWORK = "vgae"
 def adjacency(head: Ints, tail: Ints, size: int) -> csr_array:
     """Return A + I of links that run both ways; shape (size, size).
 
-    Args:
-        head: One end of each link, among all nodes.
-        tail: The other.
-        size: Number of nodes.
-
     Example:
         >>> adjacency(np.array([0]), np.array([1]), 2).toarray().tolist()
         [[1.0, 1.0], [1.0, 1.0]]
@@ -58,11 +53,7 @@ def normalised(matrix: csr_array) -> csr_array:
 
 
 class Insertion:
-    """Inserts patients into the graph of embeddings.
-
-    Args:
-        embeddings: Of a VGAE that has the relation ``has_symptom``.
-    """
+    """Inserts patients into the graph of embeddings."""
 
     def __init__(self, embeddings: Embeddings) -> None:
         network = embeddings.card["training"]["encoder"]

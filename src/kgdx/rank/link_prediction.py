@@ -26,12 +26,7 @@ SHOWN = 2
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A node with its cosine to another one of its kind.
-
-    Attributes:
-        at: Position among the nodes of its kind.
-        cosine: Of the latents.
-    """
+    """A node with its cosine to another one of its kind."""
 
     at: int
     cosine: float
@@ -71,12 +66,7 @@ def stated_ends(relation: str) -> tuple[str, ...]:
 
 
 class LinkPredictor:
-    """Predicts the links of one relation.
-
-    Args:
-        embeddings: What was learned.
-        relation: One of its relations that the graph states.
-    """
+    """Predicts the links of one relation."""
 
     def __init__(self, embeddings: Embeddings, relation: str) -> None:
         self.embeddings, self.relation = embeddings, relation
@@ -100,26 +90,14 @@ class LinkPredictor:
         return calibrate(links, partial(self.embeddings.logits, self.relation), one, other, self._links)
 
     def known(self, at: int, side: int) -> Ints:
-        """Return the positions of the nodes that a node is linked to.
-
-        Args:
-            at: Its position among the nodes of its kind.
-            side: 0 where it is the head of links, 1 where it is the tail; links of nodes of one kind have no direction.
-        """
+        """Return the positions of the nodes that a node is linked to."""
         parts = [self._links[1 - side][self._links[side] == at]]
         if self.kinds[0] == self.kinds[1]:
             parts.append(self._links[side][self._links[1 - side] == at])
         return np.unique(np.concatenate(parts))
 
     def expect(self, at: int, side: int = 0, *, top: int = 10, known: bool = False) -> list[Expected]:
-        """Return the links of a node that score highest.
-
-        Args:
-            at: Its position among the nodes of its kind.
-            side: 0 where it is the head of links, 1 where it is the tail.
-            top: How many at most.
-            known: Whether those count too that the graph states.
-        """
+        """Return the links of a node that score highest."""
         own, other = self.kinds[side], self.kinds[1 - side]
         vectors, candidates = self.embeddings.nodes(own)[at : at + 1], self.embeddings.nodes(other)
         heads, tails = (vectors, candidates) if side == 0 else (candidates, vectors)
@@ -178,14 +156,7 @@ def calibrate(
 def nearest(
     vectors: Floats, at: int, among: Ints | None = None, top: int = 10, besides: Sequence[Floats] = ()
 ) -> tuple[Neighbour, ...]:
-    """Return the rows whose cosine to a row is greatest, that row left out.
-
-    Args:
-        vectors: Shape (n, d).
-        at: The row.
-        among: Rows that are compared; all when ``None``.
-        top: How many at most.
-        besides: By what else rows are ordered, each standardised over those compared; shape (n,).
+    """Return the rows whose cosine to a row is greatest, that row left out; ``besides`` order too, standardised.
 
     Example:
         >>> nearest(np.array([[1.0, 0], [0, 1], [2, 0]]), 0, top=1)

@@ -27,23 +27,14 @@ KEPT = 4096
 
 
 class NearFindings:
-    """Lists of findings by similarity, made when they are first asked for.
-
-    Args:
-        ranker: Supplies the ontology's similarity, and which row a finding is.
-        meaning: Names of the findings as vectors; ``None`` without an encoder.
-    """
+    """Lists of findings by similarity, made when they are first asked for."""
 
     def __init__(self, ranker: Ranker, meaning: PhraseVectors | None = None) -> None:
         self._ranker, self._meaning = ranker, meaning
         self._kept: OrderedDict[str, SimilarCases] = OrderedDict()
 
     def by_ontology(self, findings: Sequence[str]) -> list[SimilarCases]:
-        """Return what is similar to each finding; a finding that ranking does not know has nothing.
-
-        Args:
-            findings: Ids of phenotypes.
-        """
+        """Return what is similar to each finding; a finding that ranking does not know has nothing."""
         return [self._known(id) or self._keep(self._of(id)) for id in findings]
 
     def by_meaning(self, phrases: Sequence[str]) -> list[SimilarCases]:

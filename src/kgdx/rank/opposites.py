@@ -38,11 +38,6 @@ def opposites(ids: Sequence[str], names: Sequence[str | None], up: Sparse) -> Sp
     """Return term → the terms whose descendants are its opposites: those paired with it or with an ancestor.
 
     A term below both of a pair is the opposite of neither.
-
-    Args:
-        ids: CURIE of each term.
-        names: Name of each term.
-        up: Term → its ancestors and itself, within Phenotypic abnormality.
     """
     terms = len(ids)
     pairs = [pair for pair in named_opposites(ids, names) if all(len(up.columns(each)) for each in pair)]

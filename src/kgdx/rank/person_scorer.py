@@ -26,12 +26,7 @@ KEPT = 64
 
 
 def below(snapshot: Snapshot, roots: Mapping[str, T]) -> dict[int, T]:
-    """Return phenotype row → what its nearest ancestor among some terms stands for, those terms included.
-
-    Args:
-        snapshot: Holds the ontology.
-        roots: CURIE → what it stands for; terms that the ontology lacks are passed over.
-    """
+    """Return phenotype row → what its nearest ancestor among some terms stands for, those terms included."""
     rows = {id: row for row, id in enumerate(snapshot.column("phenotype", "id").tolist())}
     children: dict[int, list[int]] = defaultdict(list)
     for lower, upper in zip(*(snapshot.column("is_a", end).tolist() for end in ("child", "parent")), strict=True):

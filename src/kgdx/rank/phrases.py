@@ -28,6 +28,8 @@ ENGLISH, CHINESE = 1, 2
 """Languages that a candidate is described in, as bits."""
 CLOSED = 0.1
 """How much words count for a patient with telling findings, as a share of what they count for everyday ones."""
+LAY = 2
+"""Lay names of a phenotype that an everyday condition is described with."""
 KEPT = 16
 """Queries whose rows are kept, for the explanation that follows the ranking."""
 
@@ -214,17 +216,6 @@ class WordsScorer(ListScorer):
     def knows(self, query: Query) -> bool:
         return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
 
-    @cached_property
-    def _symptoms(self) -> frozenset[frozenset[str]]:
-        return frozenset(frozenset(units(self.texts[at])) for at in range(len(self.texts)))
-
-    def meets(self, phrase: str) -> bool:
-        """Return whether half of the words of a phrase and a symptom are the same, or it has all of at least three."""
-        own = set(units(phrase))
-        return any(
-            2 * len(own & each) >= len(own | each) or (len(each) > 2 and each <= own) for each in self._symptoms if each
-        )
-
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         return _weights(self._index, phrases)
 
@@ -277,12 +268,22 @@ def _weights(index: CandidateWords, phrases: tuple[str, ...]) -> Floats:
 
 
 def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
-    """Return candidate → its symptoms in words."""
+    """Return candidate → its symptoms in words; those of everyday conditions are also what their phenotypes are called.
+
+    Else what the table of common conditions describes by terms would hear nothing of what rivals hear.
+    """
     known = phrases(snapshot, model.candidates)
     found: dict[int, list[str]] = {}
     for candidate, symptom in zip(known.candidate.tolist(), known.symptom.tolist(), strict=True):
         found.setdefault(candidate, []).extend(known.texts[symptom])
-    return {number: own for number, own in found.items() if own}
+    everyday = np.array([band is not None for band in snapshot.column("disease", "general").tolist()], bool)
+    disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
+    use = everyday[disease] & (model.candidates.of[disease] >= 0) if len(disease) else np.zeros(0, bool)
+    name, chinese, lay = (snapshot.values("phenotype", column) for column in ("name", "name_zh", "lay_synonyms"))
+    for candidate, row in zip(model.candidates.of[disease[use]].tolist(), term[use].tolist(), strict=True):
+        called = (name[row], chinese[row], *(lay[row] or ())[:LAY])
+        found.setdefault(candidate, []).extend(filter(None, called))
+    return {number: list(dict.fromkeys(own)) for number, own in found.items() if own}
 
 
 def names_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:

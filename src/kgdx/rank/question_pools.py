@@ -107,10 +107,6 @@ class QuestionPool:
 
         Whoever has a finding has all that it implies; who lacks it, or cannot say, is asked about nothing below it.
         What is only asked after something else waits until that is present.
-
-        Args:
-            present: Ids known to be present.
-            others: Ids known to be absent, and those to which the answer was "unknown".
         """
         free = np.ones(len(self.ids), bool) if self.up is None else np.diff(self.up.start) > 0
         for ids, settled in ((present, self.up), (others, self.down)):

@@ -59,14 +59,7 @@ Findings = tuple[Sequence[str], Sequence[str]]
 
 
 class Ranker:
-    """Ranks diseases by phenotype; opened once and used for many cases.
-
-    Args:
-        model: The compiled model.
-        names: What its numbers stand for.
-        scorers: Scorer by name.
-        weights: What each of them weighs.
-    """
+    """Ranks diseases by phenotype; opened once and used for many cases."""
 
     def __init__(
         self, model: RankModel, names: CandidateNames, scorers: Mapping[str, Scorer], weights: Weights
@@ -153,7 +146,7 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, self.scorers.values(), case, query)
+            little = too_little(self.model, self.names, case, query)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
@@ -215,7 +208,10 @@ class Ranker:
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
         explained = self._explains(scored, None, self._dangerous.numbers)
-        return self._dangerous.lane(total, np.zeros(len(self._dangerous.numbers)) if explained is None else explained)
+        if explained is None:
+            explained = np.zeros(len(self._dangerous.numbers))
+        prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
+        return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
 
     def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
         described, family = self.names.candidate(number)._asdict(), self._family(number)
@@ -241,21 +237,12 @@ class Ranker:
         return "" if alone else self.names.candidate(families.standing(number)).id
 
     def family_of(self, disease: str) -> str:
-        """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown.
-
-        Args:
-            disease: Id of a disease, or of an entry merged into it.
-        """
+        """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown."""
         number = self.number_of(disease)
         return disease if number < 0 else self.names.candidate(self.model.families.standing(number)).id
 
     def explain(self, case: Case | Findings, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-        """Return candidates of a ranking with what each finding adds to their scores; it sums to the score.
-
-        Args:
-            case: The case that was ranked.
-            candidates: Some of :attr:`Ranking.candidates`.
-        """
+        """Return candidates of a ranking with what each finding adds to their scores; it sums to the score."""
         given = list(candidates)
         numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
         return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
@@ -346,10 +333,6 @@ class Ranker:
         """Return the share of each candidate among the annotated diseases; shape (candidates,), in sum at most 1.
 
         What sex or age rules out has none.
-
-        Args:
-            scored: The case.
-            total: Scores in the place of its own, with the least one for what is ruled out.
         """
         if total is None:
             return self._posteriors.get(id(scored), lambda: (scored, self.posterior(scored, self._possible(scored))))[1]
@@ -488,11 +471,6 @@ def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
     """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates.
-
-    Args:
-        total: Score of each candidate.
-        top: How many.
-        also: Candidates to add with the rank that they have.
 
     Example:
         >>> placed(np.array([1.0, 3.0, 2.0, 3.0]), top=2, also=[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from kgdx.arrays.sparse import Ints
-from kgdx.case.ddxplus_release import evidence_of
+from kgdx.case.ddxplus_release import PREFIX, evidence_of
 from kgdx.case.patient import Case, Issue
 from kgdx.rank.candidates import Candidates
 from kgdx.results.ranked import Candidate, Judgement
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
 _TABLES = ("has_phenotype", "lacks_phenotype")
+TABLE = "KGDX:common."
+"""Ids of the conditions of the table of common conditions."""
 _KEPT = 4096
 _KEPT_ANNOTATIONS = 65_536
 
@@ -79,6 +81,9 @@ class CandidateNames:
             return -1
         return self.symptoms.get(id, self.symptoms.get(evidence_of(id), -1))
 
+    def symptom_id(self, row: int) -> str:
+        return str(self.snapshot.values("symptom", "id")[row])
+
     def term(self, row: int) -> str:
         return self._term_ids[row]
 
@@ -104,6 +109,8 @@ class CandidateNames:
             rows = self._candidates.members.columns(number).tolist()
             ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
             named = [name for name, id in zip(names, ids, strict=True) if name != id]
+            if ids[0].startswith(PREFIX):  # of what DDXPlus calls "Anemia" the table says which
+                named.sort(key=lambda name: not ids[names.index(name)].startswith(TABLE))
             name = next((name for name in named if not has_chinese(name)), (named or names)[0])
             nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
             found = DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
@@ -119,13 +126,7 @@ class CandidateNames:
         return found
 
     def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
-        """Return how often a candidate has a term, as its sources state it, and the sources.
-
-        Args:
-            number: The candidate.
-            term: Row of the annotated term.
-            lacking: Look among what it is annotated not to have.
-        """
+        """Return how often a candidate has a term, as its sources state it, and the sources."""
         key = (number, term, lacking)
         found = self._annotations.get(key)
         if found is None:

@@ -11,7 +11,7 @@ import numpy as np
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, mapped, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import candidates as neighbours
-from kgdx.rank.annotations import Rows, pooled, read_rows, with_groups
+from kgdx.rank.annotations import Rows, listed, pooled, read_rows, with_groups
 from kgdx.rank.candidates import PREFERRED, Candidates, merged
 from kgdx.rank.descriptions import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
@@ -22,7 +22,7 @@ from kgdx.rank.opposites import opposites
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 10
+VERSION = 11
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -145,6 +145,7 @@ def build_model(snapshot: Snapshot) -> RankModel:
     related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
     lent = shares @ by_row(stated, size).array(terms)
+    annotations = joined(annotations, listed(rows, candidates.of, inside), terms)
     annotations = joined(annotations, pseudo_annotations(snapshot, candidates, inside), terms)
     propagated = propagate(annotations, up)
     matrices = columns(annotations, lacking, propagated, basis, size, lent)

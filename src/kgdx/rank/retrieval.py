@@ -47,13 +47,7 @@ class Retrieval:
         model: RankModel | None = None,
         weights: Weights | Mapping[str, float] | str | Path | None = None,
     ) -> Self:
-        """Open the method on a graph.
-
-        Args:
-            snapshot: That of the graph.
-            model: Its ranking model, such as that of a ranker that is open already.
-            weights: A file of weights, the method's weights by scorer, or by default the file that kgdx ships.
-        """
+        """Open the method on a graph."""
         given = cls.weights(weights)
         ranker = Ranker.of(snapshot, model if model is not None else open_model(snapshot), given)
         if not ranker.scorers:

@@ -40,10 +40,6 @@ class Scorer(ABC):
         whole: Whether scores depend on more of the case than the terms that are present and absent: on its
             :attr:`~kgdx.case.Case.background`.
         steady: Whether :meth:`score` returns one array for a person, whatever the findings are.
-
-    Args:
-        model: The compiled model that all scorers share.
-        arrays: What :meth:`compile` returned, memory-mapped.
     """
 
     name: ClassVar[str]
@@ -64,12 +60,7 @@ class Scorer(ABC):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the scorer's own arrays, once for each snapshot; none by default.
-
-        Args:
-            snapshot: The graph's tables.
-            model: The ranking model; ``model.candidates`` says which disease rows are which candidate.
-        """
+        """Compute the scorer's own arrays, once for each snapshot; none by default."""
         return {}
 
     @abstractmethod
@@ -99,10 +90,6 @@ class Scorer(ABC):
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
         """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
 
-        Args:
-            query: The case.
-            candidates: Numbers of candidates.
-
         Returns:
             One text for each candidate given.
         """
@@ -112,10 +99,6 @@ class Scorer(ABC):
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
 
         What no finding explains becomes one contribution of rule :attr:`rest`. By default that is all of it.
-
-        Args:
-            query: The case.
-            candidates: Numbers of candidates.
 
         Returns:
             Shape (findings that the scorer reads, candidates given).
@@ -138,16 +121,8 @@ class Scorer(ABC):
     def knows(self, query: Query) -> bool:
         return False
 
-    def meets(self, phrase: str) -> bool:
-        """Return whether a phrase says what the graph states of a disease in words; by default not."""
-        return False
-
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
         """Return what the patient's words add to the score of some candidates; nothing by default.
-
-        Args:
-            query: The case.
-            candidates: Numbers of candidates.
 
         Returns:
             One list for each candidate.
@@ -164,13 +139,7 @@ class Scorer(ABC):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer with its arrays, which are compiled the first time.
-
-        Args:
-            snapshot: Where the arrays are computed from, and kept beside.
-            model: The ranking model.
-            version: That of the model.
-        """
+        """Return the scorer with its arrays, which are compiled the first time."""
         if cls.compile.__func__ is Scorer.compile.__func__:  # type: ignore[attr-defined]
             return cls(model, {})
 
@@ -206,6 +175,7 @@ SCORERS: Registry[Scorer] = Registry(
         "names": "kgdx.rank.meanings:NameMeaning",
         "evidences": "kgdx.rank.evidences:Evidences",
         "commonness": "kgdx.rank.commonness:Commonness",
+        "prior": "kgdx.rank.commonness:Prior",
         "mentions": "kgdx.rank.commonness:Mentions",
         "walk": "kgdx.rank.walks:Walk",
         "vgae_mean": "kgdx.rank.latents:LatentMean",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case
-from kgdx.rank.clauses import unread_clauses
+from kgdx.rank.clauses import complains, mild, unread_clauses
+from kgdx.rank.fusion import leading
+from kgdx.rank.wording import units
 from kgdx.results.ranked import DangerousDisease, Judgement
 
 if TYPE_CHECKING:
@@ -17,35 +19,50 @@ if TYPE_CHECKING:
     from kgdx.rank.query import Query
     from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
-    from kgdx.rank.scorers import Scorer
 
 FEW_DISEASES = 500
 """In a graph of fewer diseases nothing tells how specific a finding is."""
 SPECIFIC_ALONE = 6.0
 """Information content from which one finding is enough to rank by: at most one in 400 diseases has it."""
+LINE = 16
+"""Words of a text, from which more than its one finding is told."""
 FAIR, GOOD = 0.15, 0.45
 """Shares of the first candidate from which its chance is called fair, and good."""
 NOTHING = "No finding is present in what is told, so no disease is ranked."
+ALONE = "Too little to go on: {complaint} alone. No disease is ranked."
 LITTLE = "Too little to go on: {finding} alone is seen in {diseases} of the diseases. No disease is ranked."
 
 
-def too_little(
-    model: RankModel, names: CandidateNames, scorers: Iterable[Scorer], case: Case, query: Query
-) -> Judgement | None:
-    """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone."""
-    if not (case.text or case.phrases) or query.symptoms or model.columns.size < FEW_DISEASES:
+def too_little(model: RankModel, names: CandidateNames, case: Case, query: Query) -> Judgement | None:
+    """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone.
+
+    A finding, a complaint in other words and a symptom of the graph count alike; what is only history or a risk does
+    not. One alone is ranked where it is specific, and where more than a line tells of it.
+    """
+    if not (case.text or case.phrases) or model.columns.size < FEW_DISEASES:
+        return None
+    if any(not _antecedent(names.symptom_id(row)) for row in query.symptoms):
         return None
     terms = _most_specific(model, query)
-    if len(terms) > 1 or _told_in_words(scorers, case):
+    complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
+    if len(terms) + len(complaints) > 1 and not (mild(case.text) and len(list(units(case.text))) <= LINE):
+        return None
+    if not len(terms) and not complaints:
+        return Judgement("nothing", NOTHING, _missing(case))
+    ic = float(model.basis.ic[terms[0]]) if len(terms) else 0.0
+    told = len(list(units(case.text))) > LINE or (not len(terms) and not case.text)
+    if case.gene_evidence is not None or (not mild(case.text) and (told or ic >= SPECIFIC_ALONE)):
         return None
     if not len(terms):
-        return Judgement("nothing", NOTHING, _missing(case))
-    ic = float(model.basis.ic[terms[0]])
-    if ic >= SPECIFIC_ALONE or case.gene_evidence is not None:
-        return None
+        return Judgement("little", ALONE.format(complaint=complaints[0].strip()[:60]), _missing(case))
     diseases = f"{max(1, round(np.exp(-ic) * int(model.curated.sum()))):,}"
     text = LITTLE.format(finding=names.label(names.term(int(terms[0]))).lower(), diseases=diseases)
     return Judgement("little", text, _missing(case))
+
+
+def _antecedent(symptom: str) -> bool:
+    known = evidences().get(evidence_of(symptom).removeprefix(PREFIX))
+    return known is not None and known.antecedent
 
 
 def judged(share: float) -> Judgement:
@@ -72,11 +89,6 @@ def _most_specific(model: RankModel, query: Query) -> Ints:
     return np.array([term for term in terms.tolist() if term not in above], np.int64)
 
 
-def _told_in_words(scorers: Iterable[Scorer], case: Case) -> bool:
-    said = list(unread_clauses(case)) if case.text else case.phrases
-    return any(scorer.meets(clause) for scorer in scorers for clause in said)
-
-
 def _missing(case: Case) -> tuple[str, ...]:
     person = " and ".join(
         name for name, known in (("age", case.age), ("sex", case.sex in ("MALE", "FEMALE"))) if not known
@@ -97,21 +109,16 @@ SEVERE = 2
 """Severity up to which a disease is dangerous: the table of conditions says 2, DDXPlus 1 and 2 of its five."""
 MOST = 5
 """How many are named."""
-BEHIND = 10.0
-"""How far behind the first a dangerous disease may be. Set by hand from 4, 6, 8, 10 on 24 development notes, all of
-whose diseases were in the list anyway: by 10 meningitis is named too, pancreatitis by none; two are named a note."""
+BEHIND = {"emergency": 12.0, "general": 10.0, "referral": 6.0}
+"""How far its fit may be behind that of the first, by setting. Set by hand on development notes."""
+AMONG = 100
+"""Rank up to which a disease is in the lane."""
 LEAST = 0.2
 """Share of the findings' information that a dangerous disease has to explain."""
 
 
 class Dangerous:
-    """The dangerous diseases of a graph.
-
-    Args:
-        snapshot: States how severe diseases are, and what settles them.
-        model: The ranking model.
-        names: What its numbers stand for.
-    """
+    """The dangerous diseases of a graph."""
 
     def __init__(self, snapshot: Snapshot, model: RankModel, names: CandidateNames) -> None:
         self._names = names
@@ -123,15 +130,21 @@ class Dangerous:
                 self._settled.setdefault(number, test)
         self.numbers = np.array(list(self._settled), np.int64)
 
-    def lane(self, total: Floats, explained: Floats) -> tuple[DangerousDisease, ...]:
-        """Return those that must not be missed, the likeliest first.
+    def lane(
+        self, total: Floats, prior: Floats | float, explained: Floats, setting: str
+    ) -> tuple[DangerousDisease, ...]:
+        """Return those that must not be missed, by what speaks for them, however common they are.
 
         Args:
             total: Scores of all candidates; that of what sex or age rules out is the least.
+            prior: What commonness adds to them.
             explained: The share of the findings that each of :attr:`numbers` explains.
+            setting: Where the patient is seen.
         """
-        own = total[self.numbers]
-        kept = np.flatnonzero((own >= total.max() - BEHIND) & (explained >= LEAST) & (own > total.min()))
+        fit = total - prior
+        own, allowed = fit[self.numbers], total[self.numbers] > total.min()
+        allowed &= total[self.numbers] >= total[leading(total, AMONG)[-1]]
+        kept = np.flatnonzero((own >= fit[total.argmax()] - BEHIND[setting]) & (explained >= LEAST) & allowed)
         best = kept[np.argsort(-own[kept], kind="stable")][:MOST].tolist()
         return tuple(self._told(int(self.numbers[each]), total, float(explained[each])) for each in best)
 

@@ -71,12 +71,7 @@ class ByFinding(Scorer):
         return self.columns.size
 
     def combined(self, query: Query, before: tuple[Query, Floats] | None = None) -> Floats:
-        """Return the combined rows of all findings.
-
-        Args:
-            query: The case.
-            before: A query whose findings come first in this one, and its combined rows; others are passed over.
-        """
+        """Return the combined rows of all findings."""
         terms = query.terms(self.reads)
         done, known = 0, None
         if before is not None:

@@ -136,10 +136,6 @@ def training_plot(
 def parted(candidate: Candidate, labels: Mapping[str, str]) -> dict[str, float]:
     """Return a candidate's score by reason; the parts add up to it.
 
-    Args:
-        candidate: The candidate.
-        labels: Names of the findings.
-
     Example:
         >>> parted(Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 4.0), {})
         {'everything else': 4.0}

@@ -35,8 +35,8 @@ class Contribution(Plain):
             ``ancestor`` (a more general one), ``shared`` (another term under a common ancestor), ``neighbour``
             (similar diseases have it), ``annotated_absent``, ``opposite``, ``excluded_annotated``, ``excluded``,
             ``background``; ``patient`` for what a patient of the case bank adds beyond the disease's own score;
-            ``phrase`` for a symptom in words, ``commonness`` for how common the disease is; ``onset``, ``sex``,
-            ``inheritance``, ``gene_evidence`` for what the person adds.
+            ``phrase`` for a symptom in words, ``prior`` for how common the disease is in the setting; ``onset``,
+            ``sex``, ``inheritance``, ``gene_evidence`` for what the person adds.
         score: Its share of the candidate's score, in the score's own unit; a candidate's contributions sum to it.
         finding: HPO CURIE of the finding; empty for what belongs to the disease alone (rule ``breadth``) or to the
             comparison with the other diseases (rule ``baseline``).

@@ -58,7 +58,7 @@ RULES = {
     "baseline": "compared with the other diseases",
     "patient": "another patient of the graph",
     "phrase": "the patient's words",
-    "commonness": "how common the disease is",
+    "prior": "how common it is where the patient is seen",
     "onset": "when the disease begins",
     "sex": "the patient's sex",
     "inheritance": "how the disease is inherited",
@@ -217,7 +217,7 @@ def weights(parts: Sequence[Contribution]) -> dict[str, float]:
     return dict(total)
 
 
-def of_the_person(parts: Sequence[Contribution]) -> tuple[CandidateReason, ...]:
+def of_the_person(parts: Iterable[Contribution]) -> tuple[CandidateReason, ...]:
     """Return what is known of the person adds to a candidate's score, in words: genes, onset, sex, family."""
     told = (part for part in parts if part.text and part.rule != "phrase")
     return tuple(CandidateReason(clean(part.text), part.score, None) for part in told if abs(part.score) >= LEAST)
@@ -265,7 +265,7 @@ def supporting(findings: Iterable[Finding]) -> Callable[[Sequence[Contribution]]
         found = [(score, labels.get(id) or clean(id)) for id, score in weights(parts).items() if id in observed]
         known = {name.lower() for score, name in found if score >= WEAK}
         said = [(each.score, each.text) for each in worded(parts) if each.words and each.text.lower() not in known]
-        told = [(each.score, each.name) for each in of_the_person(parts)]
+        told = [(each.score, each.name) for each in of_the_person(part for part in parts if part.rule != "prior")]
         support = sorted((each for each in (*found, *said, *told) if each[0] >= WEAK), key=lambda each: -each[0])
         return tuple(name for _, name in support)
 

@@ -27,9 +27,6 @@ __all__ = [
 def load_schema(path: Path | None = None) -> Schema:
     """Read the ontology; the one that ships with kgdx is read once per process.
 
-    Args:
-        path: Another ontology file that follows the same conventions.
-
     Example:
         >>> schema = load_schema()
         >>> schema.relations["HAS_PHENOTYPE"].ends

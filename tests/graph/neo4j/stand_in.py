@@ -121,11 +121,6 @@ class Member:
 class Cluster:
     """Some members in front of one server.
 
-    Args:
-        uri: The server's Bolt address.
-        roles: Of each member, ``WRITE`` or ``READ``.
-        tls: What callers have to be encrypted by; ``None`` for no encryption.
-
     Attributes:
         advertised: The host of the addresses in the routing table.
     """
@@ -240,11 +235,7 @@ def _packed(value: Any) -> bytes:
 
 
 class Authority:
-    """A certificate authority of one test, which makes certificates for this machine.
-
-    Args:
-        folder: Where it keeps its files.
-    """
+    """A certificate authority of one test, which makes certificates for this machine."""
 
     def __init__(self, folder: Path) -> None:
         self._openssl = require_program("openssl", "apt-get install openssl")

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graph.graphs import AWKWARD
@@ -38,6 +38,7 @@ def spoken(text: str) -> str:
         at = piece.end() + 3
 
 
+@example("it's")
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\u2028\u2029")))
 def test_any_text_is_read_as_it_is(text: str) -> None:
     written = literal(text)

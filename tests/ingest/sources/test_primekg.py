@@ -156,6 +156,15 @@ def test_phenotypes_are_those_of_hpo(check_files: Callable[..., CheckedTables], 
     assert checked.quarantine["reason"].to_list() == ["HP:9999999 is no Phenotype of this graph"]
 
 
+def test_what_a_disease_shows_is_an_annotation_without_frequency_too(
+    check_files: Callable[..., CheckedTables], rows: Rows, write: Write
+) -> None:
+    checked = check_files("hp", primekg=write("kg.csv", kg(EDGES)))
+    (shown,) = rows(checked, "HAS_PHENOTYPE")
+    assert (shown["start"], shown["end"], shown["source"]) == ("MONDO:0008019", "HP:0001250", "primekg")
+    assert shown.get("frequency") is None and shown.get("reference") is None
+
+
 def test_genes_are_one_node_with_those_of_other_sources(
     check_files: Callable[..., CheckedTables], rows: Rows, write: Write
 ) -> None:
@@ -347,7 +356,8 @@ def test_blocks_give_what_the_whole_gives(parse: Parse, write: Write, monkeypatc
 
 
 def test_every_relation_of_primekg_is_mapped_to_its_own_name() -> None:
-    mapped = {entry.frame: entry.type for entry in manifest("primekg").relations if entry.frame != "member"}
+    entries = [entry for entry in manifest("primekg").relations if entry.role != "implied"]
+    mapped = {entry.frame: entry.type for entry in entries}
     assert mapped == {name: name.upper().replace("-", "_").replace(" ", "_") for name in primekg.RELATIONS}
     for type in mapped.values():
         assert "display_relation" in load_schema().relation(type).properties

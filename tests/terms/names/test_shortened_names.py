@@ -21,6 +21,9 @@ DISEASES = {
     "D:6": "amyotrophic lateral sclerosis",
     "D:7": "Cystic fibrosis",
     "D:8": "囊性纤维化",
+    "D:9": "Trimethylaminuria; TMAU",
+    "D:10": "Tietz syndrome (TTS)",
+    "D:11": "Takotsubo syndrome (TTS)",
 }
 
 
@@ -54,6 +57,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameIndex]:
         ("Duchenne", "D:2", "short"),
         ("Fabry", "D:5", "short"),
         ("ALS", "D:6", "exact"),
+        ("TMAU", "D:9", "short"),
     ],
 )
 def test_a_short_name_stands_for_the_one_disease_that_is_called_so(
@@ -65,6 +69,7 @@ def test_a_short_name_stands_for_the_one_disease_that_is_called_so(
 
 
 def test_a_short_name_of_two_diseases_is_not_decided(index: NameIndex) -> None:
+    assert index.resolve("TTS").ids == ()
     found = index.resolve("Cushing")
     assert found.ids == ()
     assert {each.name for each in found.candidates} == {"Cushing disease", "Cushing syndrome"}

@@ -104,3 +104,11 @@ def edited(draw: st.DrawFn, name: str) -> str:
         else:
             name = name[:at] + (letter if kind == "replace" else "") + name[at + 1 :]
     return " ".join(name.split()) or "a"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("急性白血病", "白血病"), ("白血病", "急性白血病"), ("高血糖", "高血病"), ("腹主动脉瘤", "胸主动脉瘤")],
+)
+def test_a_chinese_sign_that_says_something_is_no_typo(one: str, other: str) -> None:
+    assert not is_typo(one, other, {one, other})

@@ -24,7 +24,6 @@ class RecordIds:
     """Record ids of the nodes that were loaded; others are looked up when they are first asked for.
 
     Args:
-        database: The open database.
         fresh: Whether it was empty: then nothing is there that was not loaded.
     """
 

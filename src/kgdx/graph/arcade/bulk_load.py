@@ -51,8 +51,6 @@ class BulkLoad:
     disk refuses them. So :meth:`check`, on the database closed and opened again, counts what is really there.
 
     Args:
-        database: The open database.
-        schema: The ontology.
         fresh: Whether the database is empty, and nobody else's.
         log_ahead: Whether the write-ahead log is written: what a database in use needs. ``None``: unless it is fresh.
     """

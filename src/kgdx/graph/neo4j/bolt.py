@@ -133,15 +133,7 @@ _INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it 
 
 
 def load_table(session: Session, table: GraphTable, schema: Schema, access: Neo4jAccess, sessions: int = 1) -> int:
-    """Make the rows of a table, each batch in a transaction of its own; returns how many.
-
-    Args:
-        session: Opens a session.
-        table: Nodes, or edges of nodes that are there.
-        schema: The ontology.
-        access: The server, for messages.
-        sessions: How many write at once.
-    """
+    """Make the rows of a table, each batch in a transaction of its own; returns how many."""
     rows = conformed(table, schema)
     if isinstance(table, NodeTable):
         text = statement("load_nodes", schema, label=table.label)
@@ -175,10 +167,7 @@ def export_table(
     """All rows of the class or relation that ``table`` names: its keys and ``columns``; absent lists are empty.
 
     Args:
-        tx: A running transaction.
         table: Names the class, or the relation and its ends.
-        columns: Properties.
-        schema: The ontology.
         starts: Only the edges of these nodes; ``None`` for all.
     """
     types = columns_of(table, schema)

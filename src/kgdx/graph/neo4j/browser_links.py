@@ -78,7 +78,6 @@ def link(browser: str, access: Neo4jAccess, query: str = "") -> str:
     Args:
         browser: Address of the server that Browser comes from, such as ``http://localhost:7474``.
         access: The database; the password is no part of the link.
-        query: Cypher.
     """
     parts = urlsplit(access.uri)
     scheme = parts.scheme.replace("bolt", "neo4j")
@@ -90,12 +89,7 @@ def link(browser: str, access: Neo4jAccess, query: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where Neo4j Browser is, and the database that it is to open.
-
-    Attributes:
-        browser: Address of the server that Browser comes from.
-        access: The database.
-    """
+    """Where Neo4j Browser is, and the database that it is to open."""
 
     browser: str
     access: Neo4jAccess

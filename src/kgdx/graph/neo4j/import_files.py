@@ -79,11 +79,8 @@ class Exported:
     """What was written.
 
     Attributes:
-        folder: Where it is.
         counts: Nodes per class and relations per type, without the Build node.
         fingerprint: SHA-256 of the content.
-        bytes: Size of all files.
-        seconds: Wall-clock time.
     """
 
     folder: Path
@@ -113,7 +110,6 @@ def write_csv(tables: Sequence[GraphTable], folder: Path, between: str) -> list[
 
     Args:
         tables: The graph, each class and relation between two classes in one table.
-        folder: Where the files are written.
         between: What :func:`delimiter` returned.
     """
     from pyarrow import csv
@@ -143,10 +139,7 @@ def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: boo
 
     Args:
         tables: The graph without its Build node, each class and relation between two classes in one table.
-        build: The Build node's properties.
-        target: The folder.
         force: Whether an export that is there is replaced. What kgdx has not written never is.
-        progress: Told in words what is being done.
     """
     refuse(target, force=force)
     between = delimiter(tables)

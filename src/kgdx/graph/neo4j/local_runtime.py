@@ -49,7 +49,6 @@ class Runtime:
 
     Attributes:
         java: The ``java`` program.
-        lib: Folder with the jars.
         version: Neo4j's version, read from a jar's name.
     """
 

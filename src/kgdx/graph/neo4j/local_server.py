@@ -59,15 +59,11 @@ class ServerInfo:
     """A local server that runs.
 
     Attributes:
-        bolt: Bolt address.
         http: Address of Neo4j Browser's server.
-        user: User name.
         password_file: File with the password, readable by the user alone.
-        home: Folder with its data and logs.
         kind: ``java`` or ``docker``.
         pid: Process id; 0 in Docker.
         version: Neo4j's version; in Docker the image's name.
-        heap: Its heap, as Java writes it.
     """
 
     bolt: str

@@ -77,9 +77,7 @@ class ServerState:
     """What a server says of its graph without reading it.
 
     Attributes:
-        fingerprint: Of the graph that was copied there.
         content: Of the snapshot of that graph; ``None`` where the Build node does not state it.
-        saves: Transactions that kgdx has counted since then.
         serial: Number of the last transaction of any kind; ``None`` where the server does not tell.
     """
 
@@ -126,7 +124,6 @@ class Neo4jStore(OwnStore):
         """Like :meth:`open`, from what :meth:`kgdx.config.Settings.neo4j` returns.
 
         Args:
-            access: The server and database.
             read_only: Whether writes are refused.
             seen: What is common to several stores, so that each reads what another one of them wrote, on any member
                 of a cluster (:func:`kgdx.graph.neo4j.bolt.bookmarks`).
@@ -146,9 +143,7 @@ class Neo4jStore(OwnStore):
         """Make an empty graph with the schema's keys and indexes, open for writing.
 
         Args:
-            access: The server and database.
             schema: The ontology; the shipped one by default.
-            clear: Remove what the database holds, whatever it is.
             sessions: How many write at once in a bulk load.
         """
         made = schema or load_schema()

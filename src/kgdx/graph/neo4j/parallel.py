@@ -45,12 +45,6 @@ class SessionRows:
 def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> list[SessionRows]:
     """Cut a table's rows for some sessions: nodes by ranges of their ids, edges into cells that share no node.
 
-    Args:
-        table: Whose rows they are.
-        rows: All of them.
-        sessions: How many write at once.
-        at_least: Fewer rows than this stay together.
-
     Example:
         >>> nodes = pa.table({"id": ["OMIM:3", "OMIM:1", "OMIM:2"]})
         >>> [part.rows["id"].to_pylist() for part in parts(NodeTable("Disease", nodes), nodes, 2, 2)]
@@ -89,12 +83,6 @@ def write_apart(
 
     Where one fails, no other one is begun, and its error is raised as soon as those on their way are done. An
     interrupted one does not wait for them for longer than some seconds.
-
-    Args:
-        todo: The parts.
-        write: Writes the rows of one.
-        session: Opens a session.
-        sessions: How many.
     """
     if sessions == 1 or len(todo) == 1:
         with session() as opened:

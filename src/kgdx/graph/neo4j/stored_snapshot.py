@@ -55,15 +55,10 @@ class Stored:
     """What is said of a snapshot that is stored in a database.
 
     Attributes:
-        id: Made up for each.
-        fingerprint: What the Build node said.
         saves: Likewise, the number of saves that had been counted.
-        serial: Number of the database's last transaction.
         snapshot: The snapshot's own fingerprint; another one where the graph was changed after it was copied there.
         content: Digest of what it holds (:attr:`kgdx.graph.snapshot.Snapshot.content`).
-        tables: Rows of each table.
         files: Size and SHA-256 of each file, by its path within the snapshot.
-        parts: Number of parts.
     """
 
     id: str
@@ -155,9 +150,6 @@ def keep(store: Neo4jStore, snapshot: Snapshot, fingerprint: str, saves: int, se
     Args:
         store: The graph's, open for writing, after :func:`prepare`.
         snapshot: What the graph held at the state that the next three tell.
-        fingerprint: What the Build node said.
-        saves: Likewise, the number of saves.
-        serial: Number of the database's last transaction then.
 
     Returns:
         ``None`` where the graph was replaced meanwhile, or somebody else stored one: theirs is as good.

@@ -41,7 +41,6 @@ class Decisions:
         return cls(tuple(read_sssom(file).statements))
 
     def write(self, folder: Path) -> None:
-        """Write the decisions into a graph folder, in one step."""
         try:
             write_whole(folder / FILE, write_sssom(self.statements, title="Reviewed mappings"))
         except OSError as error:

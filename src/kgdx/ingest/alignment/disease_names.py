@@ -146,7 +146,6 @@ def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[EntryName]:
 
 
 def named(entry: str, texts: Iterable[tuple[str, float]]) -> Iterator[EntryName]:
-    """Yield each form of an entry's names once, with the best weight."""
     best: dict[str, EntryName] = {}
     for text, weight in texts:
         for each in dict.fromkeys((text, bare(text))):
@@ -157,12 +156,7 @@ def named(entry: str, texts: Iterable[tuple[str, float]]) -> Iterator[EntryName]
 
 
 def name_key(text: str) -> str:
-    """Return the form in which names are compared: without case, punctuation, plural and the order of words.
-
-    Example:
-        >>> name_key("Tumours of the Lung"), name_key("威尔逊氏病"), name_key("支气管扩张症")
-        ('lung tumor', '威尔逊病', '支气管扩张')
-    """
+    """Return the form in which names are compared: without case, punctuation, plural and the order of words."""
     found = form(text)
     if found.han:
         return _DISORDER.sub("", _EPONYM.sub(r"\1\2", found.key))
@@ -210,16 +204,11 @@ def signatures(texts: Iterable[str]) -> set[str]:
     """Return the signatures of names: names with equal forms have equal ones.
 
     It is made of the first letters of a name's words, or of a Chinese name's first character.
-
-    Example:
-        >>> signatures(["Tumours of the Lung", "lung tumor"])
-        {'lt'}
     """
     return set(pl.DataFrame({"text": [*texts]}, schema={"text": pl.String}).select(_signature("text")).to_series())
 
 
 def near(nodes: pl.DataFrame, wanted: Set[str]) -> pl.DataFrame:
-    """Return the nodes of which a name has one of these signatures."""
     names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
     names.append(nodes.select("id", text="synonyms").explode("text"))
     long = pl.concat(names).drop_nulls("text")

@@ -73,8 +73,6 @@ class DiseaseEntries:
 
 @dataclass(frozen=True, slots=True)
 class EntryPairs:
-    """Pairs that are compared."""
-
     left: Ints
     right: Ints
     features: Floats
@@ -82,7 +80,6 @@ class EntryPairs:
 
 
 def infer(tables: Sequence[GraphTable]) -> RelationTable:
-    """Return SAME_AS relations between Orphanet and OMIM entries that no loaded table relates."""
     from kgdx.graph.protocol import RelationTable
 
     entries = read_entries(tables)
@@ -182,7 +179,6 @@ def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
 
 
 def compare(entries: DiseaseEntries) -> EntryPairs:
-    """Compare all pairs with a common gene or similar names."""
     found = [words(name) for name in entries.names]
     by_words, by_letters = (_vectors(parts) for parts in (found, [trigrams(part) for part in found]))
     near = (by_words[: entries.left] @ by_words[entries.left :].T).tocoo()
@@ -333,12 +329,10 @@ def stem(found: frozenset[str]) -> frozenset[str]:
 
 
 def parted(found: frozenset[str]) -> frozenset[str]:
-    """Return the words with Roman numerals parted from the letter of a subtype."""
     return frozenset(part for word in found for part in lettered(word))
 
 
 def trigrams(found: frozenset[str]) -> frozenset[str]:
-    """Return the letter trigrams of words, with ``#`` at their ends."""
     marked = (f"#{word}#" for word in found)
     return frozenset(word[at : at + 3] for word in marked for at in range(len(word) - 2))
 

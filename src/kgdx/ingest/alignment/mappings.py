@@ -56,8 +56,6 @@ _COLUMNS = ("relation", "method", "score", "status", "decision", "source")
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Result of one alignment."""
-
     type: str
     ends: tuple[str, str]
     rules: AlignmentLimits
@@ -79,7 +77,6 @@ def relations(
     meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[GraphTable]:
-    """Return the mappings of a graph as relations; a decision of a person wins over what names say."""
     found = align(tables, decisions, meaning, progress)
     versions = source_versions(tables)
     rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -166,7 +163,6 @@ def _with_said(
 
 
 def _ontology(tables: Sequence[GraphTable], findings: Side) -> Iterator[GraphTable]:
-    """Yield the terms that are findings, and the relations between them."""
     import pyarrow.compute as pc
 
     known = findings.entities["id"].to_arrow().cast("string")

@@ -47,8 +47,6 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One line of the table."""
-
     statement: MappingStatement
     method: str
     status: str
@@ -125,11 +123,6 @@ def write_review(rows: Iterable[ReviewRow]) -> str:
     r"""Return the table as tab-separated text.
 
     A name that a spreadsheet would take for a formula gets an apostrophe before it.
-
-    Example:
-        >>> row = ReviewRow(MappingStatement("HP:1", "exact", "MESH:D1", subject_name="=Fever"), "exact", "automatic")
-        >>> write_review([row]).splitlines()[1].split("\t")[:4]
-        ['HP:1', "'=Fever", 'exact', 'MESH:D1']
     """
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
@@ -270,7 +263,6 @@ def _justification(row: Mapping[str, str]) -> str:
 
 
 def summary(statements: Sequence[MappingStatement]) -> str:
-    """Return the number of decisions in words."""
     denied = sum(each.denied for each in statements)
     decisions = "1 decision" if len(statements) == 1 else f"{len(statements):,} decisions"
     return f"{decisions}: {len(statements) - denied:,} stated, {denied:,} rejected"

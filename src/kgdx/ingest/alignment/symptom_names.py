@@ -107,7 +107,6 @@ def _by_meaning(findings: Side, reader: Extractor) -> dict[tuple[str, bool], _Re
 
 
 def _above(terms: Iterable[str], reader: Extractor) -> str | None:
-    """Return the term that is above all others, if one is."""
     rows = {term: row for term in terms if (row := reader.terms.row(term)) is not None}
     tops = (
         term

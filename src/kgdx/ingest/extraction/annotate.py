@@ -62,19 +62,12 @@ class SymptomParts:
     kept: tuple[bool, ...]
 
     def covers(self, place: int) -> bool:
-        """Return whether a place is in a part about what patients have."""
         at = bisect_right(self.starts, place) - 1
         return at < 0 or self.kept[at]
 
 
 def about_symptoms(text: str) -> SymptomParts:
-    r"""Return which parts of a text are about what patients have: all of it, where there are no headings.
-
-    Example:
-        >>> parts = about_symptoms("Fever and cough.\nCauses\nSmoking.\nSymptoms\nChills.")
-        >>> [parts.covers(place) for place in (0, 27, 45)]
-        [True, False, True]
-    """
+    r"""Return which parts of a text are about what patients have: all of it, where there are no headings."""
     starts, kept = [], []
     for found in _HEADING.finditer(text):
         starts.append(found.start())
@@ -110,8 +103,6 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A document with a text that is about exactly one disease."""
-
     id: str
     title: str
     text: str
@@ -129,12 +120,9 @@ class DocumentReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatcherReader:
-    """Reads documents by the names that the graph knows."""
-
     name: str = f"matcher {dictionary_version()}"
 
     def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
-        """Yield what the matcher finds."""
         for article in articles:
             yield self.name, matcher.extract(article.text)
 
@@ -145,10 +133,6 @@ def step(reader: DocumentReader | None = None) -> Derive:
     Args:
         reader: Reads documents; the matcher when ``None``. Patients' texts are always read by the matcher, in this
             process.
-
-    Example:
-        >>> step().name
-        'kgdx:text'
     """
     reads = reader or MatcherReader()
     version = f"{VERSION}, dictionary {dictionary_version()}, {reads.name}"

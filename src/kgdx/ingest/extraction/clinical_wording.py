@@ -45,17 +45,10 @@ def listed(name: str) -> Iterable[str]:
 
 @cache
 def pattern(name: str, key: str = "") -> re.Pattern[str]:
-    """Return a pattern of ``chinese.yaml``, or the one of a key in a group."""
     return _compiled(_patterns()[name][key] if key else _patterns()[name])
 
 
 def looks_like(name: str, class_: str) -> bool:
-    """Return whether a name is worded like those of a class.
-
-    Example:
-        >>> looks_like("肺炎", "Disease"), looks_like("肺炎", "Drug")
-        (True, False)
-    """
     return pattern("shapes", class_).search(name) is not None
 
 
@@ -65,22 +58,11 @@ def cues(type_: str) -> tuple[re.Pattern[str], ...]:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without the blanks around them.
-
-    Example:
-        >>> sentences("会发热。多喝水！")
-        ['会发热。', '多喝水！']
-    """
     return [part.strip() for part in _SENTENCE.findall(text) if part.strip()]
 
 
 def fits(name: str, class_: str) -> bool:
-    """Return whether a name may be of a class by its wording: what ends like a drug is no symptom.
-
-    Example:
-        >>> fits("阿莫西林胶囊", "Drug"), fits("胸部CT检查", "Symptom"), fits("手术治疗", "Drug")
-        (True, False, False)
-    """
+    """Return whether a name may be of a class by its wording: what ends like a drug is no symptom."""
     if class_ == "Drug":
         return not (looks_like(name, "Cure") or (looks_like(name, "Test") and not looks_like(name, "Drug")))
     if class_ == "Cure":
@@ -91,12 +73,6 @@ def fits(name: str, class_: str) -> bool:
 
 
 def running(text: str) -> bool:
-    """Return whether words belong to a running sentence and are no name.
-
-    Example:
-        >>> running("建议及时就医"), running("阵发性咳嗽")
-        (True, False)
-    """
     return pattern("running").search(text) is not None
 
 
@@ -134,18 +110,14 @@ _LONGEST = 20
 
 @dataclass(frozen=True, slots=True)
 class NameVocabulary:
-    """Known names by class."""
-
     names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the names."""
         content = json.dumps({key: sorted(value) for key, value in sorted(self.names.items())}, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def holds(self, name: str, class_: str) -> bool:
-        """Return whether a name is known to be of a class."""
         return name in self.names.get(class_, frozenset())
 
 

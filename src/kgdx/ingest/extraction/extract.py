@@ -52,7 +52,6 @@ class RelationExtraction:
         return self.by_type.total()
 
     def add(self, facts: PageFacts, *, before: bool) -> None:
-        """Add a finished page."""
         self.pages += 1
         self.kept += before
         self.records += facts.records
@@ -63,7 +62,6 @@ class RelationExtraction:
         self.left_out.update(facts.left_out)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
         counted = {"reasons": self.reasons, "left_out": self.left_out, "by_type": self.by_type}
         plain = {name: getattr(self, name) for name in self.__slots__}
         ours = {name: dict(count) for name, count in counted.items()}
@@ -112,8 +110,6 @@ Result = PageOutcome | LlmError
 
 @dataclass(slots=True)
 class _Run:
-    """One run of an extraction."""
-
     kept: ExtractionFolder
     reader: RelationReader
     done: RelationExtraction

@@ -36,22 +36,12 @@ class ExtractedRelation:
 
 @dataclass(slots=True)
 class FilteredClaims:
-    """The relations that are believed, and how many statements and entities were left out for which reason."""
-
     relations: list[ExtractedRelation] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
 
 
 def believe(found: ReadRelations, text: str) -> FilteredClaims:
-    """Filter what was read from a text.
-
-    Example:
-        >>> seen = RelationClaim("HAS_SYMPTOM", "感冒", "发热", "Disease", "Symptom", "感冒会发热")
-        >>> made_up = RelationClaim("HAS_SYMPTOM", "感冒", "皮疹", "Disease", "Symptom", "感冒会有皮疹")
-        >>> kept = believe(ReadRelations((seen, made_up)), "感冒会发热。")
-        >>> [relation.tail for relation in kept.relations], dict(kept.refused)
-        (['发热'], {'not in the text': 1})
-    """
+    """Filter what was read from a text."""
     kept = FilteredClaims(refused=Counter(found.set_aside or {}))
     said = sentences(text)
     known: set[tuple[str, str, str]] = set()
@@ -75,7 +65,6 @@ def believe(found: ReadRelations, text: str) -> FilteredClaims:
 
 
 def name(text: str) -> str:
-    """Return a name without blanks and punctuation around it."""
     return _BLANK.sub(" ", text).strip(_EDGE)
 
 

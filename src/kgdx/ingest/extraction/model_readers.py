@@ -122,7 +122,6 @@ class ModelDocumentReader:
         return f"{self.model.name} {prompt('symptoms').id}"
 
     def read_all(self, articles: Sequence[Article], matcher: FindingReader) -> Iterator[tuple[str, Extraction]]:
-        """Yield who read each article, and its findings."""
         with ThreadPoolExecutor(self.concurrency) as pool:
             answers = pool.map(self._asked, articles)
             for article, phrases in zip(articles, answers, strict=True):

@@ -67,7 +67,6 @@ class ExtractionFolder:
 
     @contextmanager
     def extracting(self, reader: RelationReader, size: int) -> Iterator[None]:
-        """Hold the folder for extracting, alone."""
         about = {"format": FORMAT, "model": reader.model, "prompt": reader.prompt, "size": size}
         about["signature"] = reader.signature
         if (self.path / FILE).exists() and (before := self.about()) != about:
@@ -113,7 +112,6 @@ class ExtractionFolder:
         return PageFacts(**{**said, "refused": tuple((line, record, why) for line, record, why in said["refused"])})
 
     def finish(self, outcome: PageOutcome, digest: str, reader: RelationReader) -> PageFacts:
-        """Write a page's result, whole or not at all."""
         refused = tuple((each.line, each.record, each.reason) for each in outcome.refused)
         left_out = dict(sorted(outcome.left_out.items()))
         by_type = dict(sorted(Counter(row.type for row in outcome.rows).items()))
@@ -128,7 +126,6 @@ class ExtractionFolder:
         self._add({"page": page, "file": file, "failed": reason})
 
     def drop_from(self, page: int) -> None:
-        """Remove pages from a number on, which the files do not have any more."""
         for number in [number for number, said in self._pages.items() if number >= page and "gone" not in said]:
             self._add({"page": number, "gone": True})
             self._page(number).unlink(missing_ok=True)

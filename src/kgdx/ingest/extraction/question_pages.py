@@ -48,10 +48,6 @@ def read_line(line: bytes) -> tuple[str, str, str | None]:
 
     Returns:
         Question, answer, and the record's own id, if it has one.
-
-    Example:
-        >>> read_line('{"questions": [["感冒了怎么办？", "感冒怎么治？"]], "answers": ["多休息。"]}'.encode())
-        ('感冒了怎么办？', '多休息。', None)
     """
     if len(line) > LONGEST_LINE:
         raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes")
@@ -98,7 +94,6 @@ def _turns(turns: list[Any]) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    r"""Return a text without markup and control characters."""
     return _CONTROL.sub("", _TAG.sub("", text))
 
 
@@ -133,14 +128,11 @@ _OF_A_RECORD = frozenset({"refused", "malformed", "truncated", "rejected"})
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """Neighbouring lines of a file."""
-
     number: int
     file: str
     lines: tuple[tuple[int, bytes], ...] = field(repr=False)
 
     def digest(self, signature: str) -> str:
-        """Return the SHA-256 of all that the page's result depends on."""
         total = hashlib.sha256(f"{signature}\0{self.number}\0{self.file}\0".encode())
         for number, line in self.lines:
             total.update(b"%d\0%d\0" % (number, len(line)))
@@ -150,8 +142,6 @@ class QuestionPage:
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A relation and where it was read."""
-
     type: str
     head: str
     tail: str
@@ -171,8 +161,6 @@ class UnreadRecord:
 
 @dataclass(slots=True)
 class PageOutcome:
-    """The outcome of reading a page."""
-
     page: int
     file: str
     records: int
@@ -231,7 +219,6 @@ def _refuse_array(path: Path, line: bytes, number: int) -> None:
 
 
 def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> PageOutcome:
-    """Read the relations of a page."""
     outcome = PageOutcome(page.number, page.file, len(page.lines))
     tasks: list[Callable[[], FilteredClaims]] = []
     places: list[tuple[int, bytes, str]] = []

@@ -91,8 +91,6 @@ def has_saved(build: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a comparison of all files of a build with their digests has found."""
-
     path: str
     files: int
     bytes: int
@@ -109,7 +107,6 @@ def refuse_damaged(build: Path) -> None:
 
 
 def verify(build: Path) -> Verified:
-    """Read all files of a build and compare them with their digests."""
     known: Mapping[str, files.Known] = _known(build)
     unchecked: tuple[str, ...] = ()
     found: list[str] = []

@@ -27,8 +27,6 @@ SHARES = {
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """How far a build is."""
-
     stage: str
     detail: str
     done: float
@@ -49,7 +47,6 @@ class Clock:
     def tell(
         self, stage: str, detail: str, part: float = 0.0, *, rows: int = 0, bytes: int = 0, total: int = 0
     ) -> None:
-        """Report that a stage is at ``detail``, ``part`` (0 to 1) of it done."""
         if self.callback is not None:
             names = list(SHARES)
             before = sum(SHARES[name] for name in names[: names.index(stage)])
@@ -62,7 +59,6 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str, detail: str) -> Iterator[None]:
-        """Report that a stage begins, and measure it."""
         self.tell(name, detail)
         start = time.perf_counter()
         yield
@@ -86,7 +82,6 @@ class Change:
 
 
 def by_table(changes: Iterable[Change]) -> Mapping[str, tuple[int, int, int]]:
-    """Add up changes by table: added, removed, changed."""
     found: dict[str, tuple[int, int, int]] = {}
     for each in changes:
         added, removed, changed = found.get(each.table, (0, 0, 0))
@@ -120,8 +115,6 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """One stage of a build."""
-
     stage: str
     what: str
     made: int
@@ -141,8 +134,6 @@ class RefusalCount:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """A finished build."""
-
     id: str
     path: str
     created: str
@@ -167,7 +158,6 @@ class BuildReport:
 
     @property
     def quarantined(self) -> int:
-        """Records refused, all sources together."""
         return sum(source.quarantined for source in self.sources.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,7 +168,6 @@ class BuildReport:
 
 
 def read_report(path: Path) -> BuildReport:
-    """Read a report that :meth:`BuildReport.write` wrote."""
     try:
         content = json.loads(path.read_text("utf-8"))
         content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}

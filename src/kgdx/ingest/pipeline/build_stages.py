@@ -193,7 +193,6 @@ def saved_rows(build: Build, before: PreviousBuild | None) -> SavedRows:
 
 
 def fetched(build: Build, choice: SourceChoice) -> FetchedSources:
-    """The files of the sources on this machine."""
     clock, order = build.clock, build.order
     files: dict[str, SourceFile] = {}
     kept: dict[str, ParsedSource] = {}
@@ -273,7 +272,6 @@ def parsed(build: Build, choice: SourceChoice, fetched: FetchedSources, saved_ro
 def sources(
     build: Build, choice: SourceChoice, fetched: FetchedSources, parsed: list[ParsedSource]
 ) -> dict[str, BuiltSource]:
-    """What was read of each source, and where: what an update goes by."""
     found = {}
     for each in parsed:
         if each.source in fetched.kept:
@@ -339,7 +337,6 @@ def graph(
     reports: dict[str, SourceReport],
     sources: dict[str, BuiltSource],
 ) -> BuiltGraph:
-    """All tables of the graph."""
     own = build.kept("sources", build_summary.source_nodes(reports))
     tables = [*checked.tables, *(table for step in inferred for table in step.tables), own]
     return BuiltGraph(tables, sources, snapshot_key(tables))

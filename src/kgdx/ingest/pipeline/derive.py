@@ -41,7 +41,6 @@ class Derive:
     detail: str = "inferring"
 
     def looks_at(self, name: str) -> bool:
-        """Return whether the step reads a node class or relation type."""
         return name in self.reads
 
 

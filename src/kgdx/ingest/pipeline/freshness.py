@@ -99,5 +99,4 @@ def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, reader
 
 
 def sources() -> tuple[Manifest, ...]:
-    """Return the manifests of all sources, those of the default build first."""
     return tuple(manifests().values())

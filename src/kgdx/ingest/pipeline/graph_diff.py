@@ -33,8 +33,6 @@ Loader = Callable[[BuiltTable], GraphTable]
 
 @dataclass(slots=True)
 class GraphDifference:
-    """The difference between two graphs."""
-
     changes: list[Change] = field(default_factory=list)
     rows: int = 0
     delta: Delta | None = None
@@ -61,7 +59,6 @@ def compare(
     *,
     limit: int = 0,
 ) -> GraphDifference:
-    """Compare two graphs by their tables."""
     found = GraphDifference()
     removed: list[GraphTable] = []
     added: list[GraphTable] = []
@@ -185,8 +182,6 @@ NAMES = ("name", "title", "label")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between two graphs."""
-
     old: str
     new: str
     changes: tuple[Change, ...]

@@ -52,8 +52,6 @@ COURTESY_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class BuildFolder:
-    """One build's folder and what is in it."""
-
     id: str
     path: Path
 
@@ -97,7 +95,6 @@ class GraphFolder:
         return self._current() is not None
 
     def current(self) -> BuildFolder:
-        """Return the current build."""
         found = self._current()
         if found is None:
             raise StoreError(f"no graph at {self.path}", hint="build one with `kgdx build`")
@@ -262,7 +259,6 @@ class GraphFolder:
 
 
 def sound_report(build: BuildFolder) -> BuildReport:
-    """Read the report of a build."""
     if not build_files.whole(build.path, build.report.name):
         message = f"the build report {build.report} is not what was written"
         raise StoreError(message, hint="build the graph again with `kgdx build`")

@@ -53,7 +53,6 @@ class ParsedSource:
 
     @property
     def tables(self) -> tuple[ParsedTable, ...]:
-        """Its tables, nodes first."""
         return tuple(
             ParsedTable(each["name"], _ends(each["ends"]), each["role"], each["file"], each["rows"])
             for each in self.stage.facts["tables"]
@@ -68,7 +67,6 @@ class ParsedSource:
         return found
 
     def rows(self, table: ParsedTable) -> StagedTable:
-        """Read a table."""
         frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(table.file)))
         return StagedTable(self.source, table.name, table.ends, table.role, frame)
 

@@ -114,8 +114,6 @@ def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
 
 @dataclass(frozen=True, slots=True)
 class RetryResult:
-    """The outcome of loading refused records again."""
-
     report: BuildReport
     mended: Mapping[str, int]
     before: int
@@ -219,12 +217,7 @@ FRAME = "frame:"
 
 
 def read_corrections(folder: Path) -> dict[str, pl.DataFrame]:
-    """Return the corrections that a graph's folder keeps, by source.
-
-    Example:
-        >>> read_corrections(Path("/nowhere"))
-        {}
-    """
+    """Return the corrections that a graph's folder keeps, by source."""
     found = {}
     for path in sorted((folder / "corrections").glob("*.parquet")):
         try:
@@ -238,7 +231,6 @@ def read_corrections(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def corrections_digest(corrections: pl.DataFrame | None) -> str:
-    """Return a checksum of a source's corrections, empty where there are none."""
     if corrections is None or corrections.is_empty():
         return ""
     return hashlib.sha256(corrections.sort(list(CORRECTION)).write_json().encode()).hexdigest()
@@ -281,13 +273,11 @@ class Corrections:
         self.left = 0 if self.corrections is None else self.corrections.height
 
     def records(self, records: Records) -> None:
-        """Mend what the reader or the mapping refused; called before the records are mapped."""
         for row in self._rows():
             if _is_frame(row["part"]):
                 self.left -= _into_frame(records, row)
 
     def table(self, table: StagedTable) -> StagedTable:
-        """Mend what the check refused; called with each table before it is checked."""
         if table.role == "implied":
             return table
         rows = table.rows
@@ -307,7 +297,6 @@ def _is_frame(part: str | None) -> bool:
 
 
 def frame_of(part: str | None) -> str:
-    """Return the frame that a refused record belongs in."""
     return "rows" if part is None else part.removeprefix(FRAME)
 
 

@@ -49,7 +49,6 @@ class Hooks:
             )
 
     def start(self, snapshot: Path) -> None:
-        """Let the hooks run on a finished snapshot."""
         self._snapshot = snapshot
         if self._process is not None and self._process.stdin is not None:
             try:
@@ -59,7 +58,6 @@ class Hooks:
                 self._fail(None)
 
     def finish(self) -> None:
-        """Wait until all have run."""
         if self._process is not None and self._process.stdout is not None:
             for name in self._names:
                 line = self._process.stdout.readline()
@@ -78,7 +76,6 @@ class Hooks:
                 self.seconds[f"{hook.__module__}:{name}"] = time.perf_counter() - start
 
     def close(self) -> None:
-        """Stop the second process, finished or not."""
         if self._process is None:
             return
         process, self._process = self._process, None
@@ -127,7 +124,6 @@ def _end_with_parent() -> None:
 
 
 def main(names: Sequence[str]) -> int:
-    """Run the hooks; see the module's description."""
     hooks = [_load(name) for name in names]
     path = sys.stdin.readline().strip()
     if not path:

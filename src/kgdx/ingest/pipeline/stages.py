@@ -34,15 +34,12 @@ _TEMPORARY = ".making."
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A finished result."""
-
     name: str
     path: Path
     facts: Mapping[str, Any]
     made: bool = False
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read one of its tables, or some of its columns."""
         try:
             with pa.memory_map(str(self.path / f"{name}.arrow")) as source:
                 if columns is None:
@@ -77,7 +74,6 @@ class Stages:
         return stage
 
     def get(self, kind: str, key: str, make: Callable[[Path], Mapping[str, Any]]) -> Stage:
-        """Return a result, making it where it is not there."""
         name = f"{kind}/{key}"
         if (found := self.find(name)) is not None:
             return found
@@ -99,12 +95,10 @@ class Stages:
         return Stage(name, target, facts, made=True)
 
     def sweep(self) -> None:
-        """Remove what interrupted builds left unfinished."""
         for folder in self.path.glob(f"*/{_TEMPORARY}*"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def clean(self, keep: Iterable[str]) -> None:
-        """Remove all results but these."""
         kept = set(keep)
         for folder in self.path.glob("*/*"):
             if folder.is_dir() and f"{folder.parent.name}/{folder.name}" not in kept:
@@ -137,7 +131,6 @@ def checksum(file: Path) -> list[int]:
 
 
 def write_table(folder: Path, name: str, table: pa.Table) -> None:
-    """Write one table of a result."""
     for _part in written(folder, name, [table]):
         pass
 

@@ -44,7 +44,6 @@ class StoreLoad:
             self._loading = self._pool.submit(self._load)
 
     def finish(self, build: Mapping[str, str]) -> None:
-        """Wait until the store holds all tables and what it is to know of its build, telling how far it is."""
         self._build = build
         self._tables.put(None)
         if not self._wanted:  # the graph is for a server

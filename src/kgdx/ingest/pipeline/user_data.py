@@ -34,8 +34,6 @@ _STARTS = ("PatientCase", "Diagnosis")
 
 @dataclass(frozen=True, slots=True)
 class SavedRows:
-    """Rows that users saved in a graph."""
-
     staged: Sequence[StagedTable] = ()
     now: Sequence[GraphTable] = ()
 
@@ -60,7 +58,6 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
 
 
 def saved_in(store: Store, schema: Schema, *, expected: bool) -> SavedRows:
-    """Return what users saved in a store."""
     now = tables_now(store, schema, expected=expected)
     return SavedRows(list(_staged(now)), now)
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import narrow, plain
+from kgdx.render.terminal.console import first_of, narrow, percent, plain
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -64,10 +64,7 @@ def rank_accuracy(result: Figures) -> RenderableType:
 
 
 def _rank_row(figures: Figures) -> tuple[str, ...]:
-    tops = []
-    for key in ("top1", "top3", "top10"):
-        low, high = (f"{100 * end:.0f}" for end in figures["ci95"][key])
-        tops.append(f"{100 * figures[key]:.1f} ({low}–{high})")
+    tops = (percent(figures[key], figures["ci95"][key]) for key in ("top1", "top3", "top10"))
     return (f"{figures['n']:,}", *tops, f"{figures['mrr']:.3f}")
 
 
@@ -255,7 +252,5 @@ def _failures(failed: list[Figures]) -> Iterator[Text]:
         return
     yield Text()
     yield Text(f"{count(len(failed), 'piece')} of work failed:", style="yellow")
-    for each in failed[:_LISTED]:
-        yield Text(f"  {clean(each['id'])}: {clean(each['error'])}")
-    if len(failed) > _LISTED:
-        yield Text(f"  … and {len(failed) - _LISTED:,} more; --json names them")
+    for line in first_of([f"{clean(each['id'])}: {clean(each['error'])}" for each in failed], _LISTED):
+        yield Text(f"  {line}")

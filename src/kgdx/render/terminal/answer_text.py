@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from rich.console import Group, RenderableType
@@ -54,12 +55,7 @@ _MARK = lazy_pattern(r"\[E\d+(?:-E\d+)?\]")
 
 
 def answer(result: Answering, *, everything: bool = False) -> RenderableType:
-    """Return the whole answer, from how the question was understood to what failed.
-
-    Args:
-        result: What was answered.
-        everything: Whether evidence that the answer does not cite is shown, too, and what models were asked.
-    """
+    """Return the whole answer, from how the question was understood to what failed."""
     found = result.document(private=True)
     parts: list[RenderableType] = [Text(_cut(clean(found.question), QUESTION_LETTERS), style="bold"), Text()]
     parts += _patient(found.case) if found.case is not None else []
@@ -286,5 +282,4 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _table() -> Table:
-    return Table.grid(padding=(0, 2, 0, 0))
+_table = partial(Table.grid, padding=(0, 2, 0, 0))

@@ -38,13 +38,7 @@ def patient(case: CaseSummary) -> Text:
 
 
 def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool = True) -> RenderableType:
-    """Return a table of findings: status, term, id, and the words it was read from.
-
-    Args:
-        found: Findings; those present come first, each status in its own order.
-        limit: Most rows shown; the rest is counted.
-        places: Whether to say where in the text the words stand.
-    """
+    """Return a table of findings, those present first: status, term, id, the words it was read from, and where."""
     ordered = sorted(found, key=lambda finding: _ORDER.index(finding.status))
     shown = ordered[:limit]
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
@@ -129,8 +123,8 @@ def _origin(finding: Finding, places: bool) -> Text:
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:
         line.append(f"“{words}”")
-    if finding.range is not None and finding.judged_by:
-        line.append(f"{' ' if line else ''}{clean(finding.judged_by)}")
+    for said in (finding.qualified_by, finding.judged_by if finding.range is not None else ""):
+        line.append(f"{' ' if line else ''}{clean(said)}" if said else "")
     if places and finding.span is not None:
         line.append(f"{' ' if line else ''}at {finding.span.start}–{finding.span.end}", style="dim")
     if finding.method in GUESSES or (places and finding.score < 0.995):

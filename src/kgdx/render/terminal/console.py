@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -29,17 +30,13 @@ STYLES = {
 """Colour of a finding, by the word for its status."""
 
 
+_WIDE = 100_000  # columns in which nothing is wrapped
 _PIECE = lazy_pattern(r"\s+|[⺀-鿿豈-﫿！-｠　-〿][，。；：、！？）】》」』”’…]*|[^\s⺀-鿿豈-﫿！-｠　-〿]+")
 """Spaces; a Chinese character with the marks that may not begin a line; or a word."""
 
 
 def console(stream: TextIO | None = None, width: int | None = None) -> Console:
-    """Return a console that writes text as it is: no markup, no emoji codes, no automatic highlighting.
-
-    Args:
-        stream: Where it writes; standard output by default.
-        width: Columns; by default the terminal's, or 80 where there is none.
-    """
+    """Return a console that writes text as it is, as wide as the terminal, or 80: no markup, no highlighting."""
     target = sys.stdout if stream is None else stream
     return Console(file=target, width=width, markup=False, emoji=False, highlight=False, soft_wrap=False)
 
@@ -57,13 +54,39 @@ def text(renderable: RenderableType, width: int = 80) -> str:
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 
+def lines_of(renderable: RenderableType) -> Iterator[str]:
+    r"""Yield one fact a line, for programs that read lines: no colour, no bars, no wrapping, tabs between columns.
+
+    A first cell that is left out below an equal one is repeated.
+
+    Example:
+        >>> list(lines_of(plain(["status", "term"], [["present", "Fever"], ["", "Cough"]])))
+        ['status\tterm', 'present\tFever', 'present\tCough']
+    """
+    if isinstance(renderable, Group):
+        for each in renderable.renderables:
+            yield from lines_of(each)
+    elif isinstance(renderable, Padding):
+        yield from lines_of(renderable.renderable)
+    elif isinstance(renderable, Table):
+        columns = [[" ".join(lines_of(cell)) for cell in each.cells] for each in renderable.columns]
+        rows = list(zip(*columns, strict=True))
+        heads = (
+            [tuple(" ".join(lines_of(each.header)) for each in renderable.columns)] if renderable.show_header else []
+        )
+        above = ""
+        for row in (*heads, *rows):
+            above = row[0] or above
+            yield "\t".join((above, *row[1:])).rstrip("\t")
+    else:
+        lines = (" ".join(line.strip(" ■□").split()) for line in text(renderable, _WIDE).splitlines())
+        yield from (line for line in lines if line)
+
+
 def plain(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> Table:
     """Return a table of cells shown as they are; ``None`` is left empty, lists are joined by commas.
 
-    Args:
-        columns: Headings.
-        rows: One sequence of cells each; a rich renderable is taken as it is.
-        right: Headings of the columns of numbers.
+    A rich renderable is taken as it is; ``right`` are the headings of the columns of numbers.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_header=any(columns))
     numbers = set(right)
@@ -80,6 +103,25 @@ def narrow(columns: Sequence[str], rows: Iterable[Sequence[object]], *, text: in
     table.columns[0].no_wrap = True
     table.padding = (0, 1, 0, 0)
     return table
+
+
+def percent(share: float, ends: Sequence[float | None], *, signed: bool = False) -> str:
+    """Return a share, or with ``signed`` a difference of shares, in percent with its interval, if it has one.
+
+    Example:
+        >>> percent(0.5, (0.25, 0.75)), percent(0.5, (0.25, 0.75), signed=True), percent(0.5, (None, None))
+        ('50.0 (25–75)', '+50.0 (+25 to +75)', '50.0')
+    """
+    sign = "+" if signed else ""
+    shown = [f"{100 * end:{sign}.0f}" for end in ends if end is not None]
+    return f"{100 * share:{sign}.1f}" + (f" ({(' to ' if signed else '–').join(shown)})" if shown else "")
+
+
+def first_of(lines: Sequence[str], most: int) -> Iterator[str]:
+    """Yield the first lines of many, and how many more there are."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"… and {len(lines) - most:,} more; --json names them"
 
 
 def not_run(result: Mapping[str, Any]) -> Iterator[str]:

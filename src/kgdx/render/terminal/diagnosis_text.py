@@ -69,13 +69,7 @@ NOTE = "Decision support for research, to be judged by a clinician. Fit is a ran
 
 
 def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> RenderableType:
-    """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates.
-
-    Args:
-        result: What is shown.
-        explain: For how many candidates the reasons are given.
-        members: Whether the other diseases of each row's family are listed.
-    """
+    """Return all of it: patient, findings, notes, ranking, and the reasons of the first ``explain`` candidates."""
     document = result.document()
     parts = _understood(document)
     judgement = document.judgement
@@ -145,12 +139,7 @@ def _reranked(result: Diagnosed, told: Reranking) -> list[RenderableType]:
 
 
 def ranking(document: DiagnosisDocument, *, members: bool = False) -> RenderableType:
-    """Return the candidates: rank, disease, how well it fits, and the findings that support it best.
-
-    Args:
-        document: What is shown.
-        members: Whether the other diseases of each row's family are listed.
-    """
+    """Return the candidates: rank, disease, how well it fits, and the findings that support it best."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", expand=True)
     rows = listed(document)
     moved = any(row.was is not None for row in rows)

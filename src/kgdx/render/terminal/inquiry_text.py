@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import narrow
+from kgdx.render.terminal.console import first_of, narrow
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -54,7 +54,5 @@ def _tops(rows: list[Figures], step: int) -> str:
 
 
 def _failed(failed: list[Figures]) -> Iterator[Text]:
-    for each in failed[:_LISTED]:
-        yield Text(f"{clean(each['id'])}: {clean(each['error'])}", style="yellow")
-    if len(failed) > _LISTED:
-        yield Text(f"… and {len(failed) - _LISTED:,} more; --json names them", style="yellow")
+    for line in first_of([f"{clean(each['id'])}: {clean(each['error'])}" for each in failed], _LISTED):
+        yield Text(line, style="yellow")

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import narrow, not_run
+from kgdx.render.terminal.console import narrow, not_run, percent
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -74,8 +74,7 @@ def _row(name: str, every: Figures, told: Figures) -> Iterator[str]:
     for place, (key, _) in enumerate(MEASURES):
         if told is not every:
             yield f"{100 * every[key]:.1f}"
-        low, high = (f"{100 * end:.0f}" for end in told["ci95"][key])
-        yield f"{100 * told[key]:.1f} ({low}–{high})" if place == 0 else f"{100 * told[key]:.1f}"
+        yield percent(told[key], () if place else told["ci95"][key])
     low, high = told["against"]["ci95"]["acc1"]
     yield f"{100 * told['against']['acc1']:+.1f}{'*' if low > 0 or high < 0 else ' '}"
     yield f"{told['questions']:.1f}"

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import narrow, not_run
+from kgdx.render.terminal.console import first_of, narrow, not_run, percent
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -37,7 +37,7 @@ def row_of(told: Figures) -> tuple[str, ...]:
     about, needed = told["accuracy"], told["needed"]["shown"]
     return (
         f"{told['n']:,}",
-        f"{100 * about['share']:.1f} ({100 * about['low']:.0f}–{100 * about['high']:.0f})",
+        percent(about["share"], (about["low"], about["high"])),
         f"{100 * told['chance']:.0f}",
         "/".join(f"{100 * share:.0f}" for share in told["letters"].values()),
         f"{100 * told['unreadable']:.1f}",
@@ -52,10 +52,10 @@ def row_of(told: Figures) -> tuple[str, ...]:
 def pair_of(told: Figures) -> tuple[str, ...]:
     """Return the cells of a difference between two arms."""
     about = told["difference"]
-    ends = "" if about["low"] is None else f" ({100 * about['low']:+.0f} to {100 * about['high']:+.0f})"
+    points = percent(about["mean"], (about["low"], about["high"]), signed=True)
     p = "" if told["sign_p"] is None else f"{told['sign_p']:.2g}"
     name = f"{clean(told['arm'])} − {clean(told['against'])}"
-    return name, f"{told['n']:,}", f"{100 * about['mean']:+.1f}{ends}", f"{told['wins']}/{told['losses']}", p
+    return name, f"{told['n']:,}", points, f"{told['wins']}/{told['losses']}", p
 
 
 def facts_of(result: Figures) -> Iterator[str]:
@@ -79,9 +79,7 @@ def facts_of(result: Figures) -> Iterator[str]:
     refused = result.get("refused", ())
     if refused:
         yield f"{count(len(refused), 'row')} refused:"
-        yield from (f"  {clean(each)}" for each in refused[:_REFUSED])
-    if len(refused) > _REFUSED:
-        yield f"  … and {len(refused) - _REFUSED:,} more; --json names them"
+        yield from (f"  {line}" for line in first_of([*map(clean, refused)], _REFUSED))
     if result["open"]:
         yield f"{count(result['open'], 'answer')} not made: run the same command again"
 

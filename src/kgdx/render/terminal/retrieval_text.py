@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import narrow, not_run
+from kgdx.render.terminal.console import narrow, not_run, percent
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -39,8 +39,8 @@ def _hits(methods: Figures) -> RenderableType:
     for name, told in methods.items():
         for by, each in (("patients", told), ("labels", told["by_label"])):
             spent = "" if by == "labels" or told["ms_median"] is None else f"{told['ms_median']:.1f}"
-            hits = (_range(each["hit"][k], each["ci95"]["hit"][k]) for k in at)
-            gain = _range(each["ndcg"][ndcg], each["ci95"]["ndcg"][ndcg])
+            hits = (percent(each["hit"][k], each["ci95"]["hit"][k]) for k in at)
+            gain = percent(each["ndcg"][ndcg], each["ci95"]["ndcg"][ndcg])
             rows.append((clean(name) if by == "patients" else "", by, f"{each['n']:,}", *hits, gain, spent))
     return narrow(columns, rows, text=2)
 
@@ -48,7 +48,7 @@ def _hits(methods: Figures) -> RenderableType:
 def _pairs(paired: Figures) -> RenderableType:
     at = list(next(iter(paired.values()))["hit"])
     rows = [
-        (clean(name), *(_range(each["hit"][k], each["ci95"]["hit"][k], "+") for k in at))
+        (clean(name), *(percent(each["hit"][k], each["ci95"]["hit"][k], signed=True) for k in at))
         for name, each in paired.items()
     ]
     return narrow(("Method", *(f"H@{k}" for k in at)), rows)
@@ -67,11 +67,6 @@ def _lost(methods: Figures) -> RenderableType:
         for name, told in methods.items()
     ]
     return narrow(columns, rows)
-
-
-def _range(mean: float, ends: tuple[float, float], sign: str = "") -> str:
-    low, high = (f"{100 * end:{sign}.0f}" for end in ends)
-    return f"{100 * mean:{sign}.1f} ({low}–{high})" if not sign else f"{100 * mean:+.1f} ({low} to {high})"
 
 
 def _share(share: float | None) -> str:

@@ -118,12 +118,6 @@ def _read_ahead(file: Path) -> None:
 
 
 def marks(values: Sequence[object]) -> str:
-    """Return as many parameter marks as there are values.
-
-    Example:
-        >>> marks([3, 4])
-        '?, ?'
-    """
     return ", ".join("?" * len(values))
 
 
@@ -175,12 +169,6 @@ def _fill(
 
 
 def spaced(key: str) -> str:
-    """Return a Chinese key as its pairs of neighbouring characters, the words of the full-text index.
-
-    Example:
-        >>> spaced("百日咳"), spaced("咳")
-        ('百日 日咳', '咳')
-    """
     return " ".join(key[at : at + 2] for at in range(len(key) - 1)) or key
 
 
@@ -245,12 +233,7 @@ def _forms(terms: pl.DataFrame) -> pl.DataFrame:
 
 
 def skeleton(key: str) -> str:
-    """Return what a typo leaves of a key whose words are known: blanks and weak characters may be missing.
-
-    Example:
-        >>> skeleton("lobar pneumonia"), skeleton("急性间歇型卟啉病") == skeleton("急性间歇性卟啉病")
-        ('lobarpneumonia', True)
-    """
+    """Return what a typo leaves of a key whose words are known: blanks and weak characters may be missing."""
     return han_skeleton(key) if not key.isascii() else key.replace(" ", "")
 
 

@@ -72,12 +72,6 @@ class NameDecision:
         return self.entries[0].matched if self.entries else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as plain values.
-
-        Example:
-            >>> NameDecision("x", ("Drug",), (), "nothing is called so").to_dict()["entries"]
-            ()
-        """
         return asdict(self)
 
 
@@ -94,10 +88,5 @@ class Mention:
 
 
 def kinds_of(kinds: Iterable[str]) -> list[int]:
-    """Return the numbers under which node classes are kept; unknown ones have none.
-
-    Example:
-        >>> kinds_of(("Drug", "Publication"))
-        [4]
-    """
+    """Return the numbers under which node classes are kept; unknown ones have none."""
     return [ALL_KINDS.index(kind) for kind in kinds if kind in ALL_KINDS]

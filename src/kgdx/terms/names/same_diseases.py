@@ -79,12 +79,7 @@ class Components:
 
 
 def vocabulary(id: str) -> str:
-    """Return the vocabulary of an id: its prefix, or the source that minted it.
-
-    Example:
-        >>> vocabulary("OMIM:1"), vocabulary("KGDX:chinese_kg.0f")
-        ('OMIM', 'chinese_kg')
-    """
+    """Return the vocabulary of an id: its prefix, or the source that minted it."""
     prefix, _, local = id.partition(":")
     return local.partition(".")[0] if prefix == "KGDX" else prefix
 

@@ -83,12 +83,6 @@ def _said_beginnings() -> frozenset[str]:
 
 
 def lay_names(given: str) -> list[str]:
-    """Return the names of the disease that people call so in short, or in plain words.
-
-    Example:
-        >>> lay_names("ALS"), lay_names("als"), lay_names("牛皮癣")
-        (['amyotrophic lateral sclerosis'], [], ['银屑病'])
-    """
     return lay_names_in(given, () if _ABBREVIATION.fullmatch(given) else (fold_name(given),))
 
 
