@@ -330,13 +330,7 @@ _FILLER = lazy_pattern(
 
 
 def masked(question: str, spans: Sequence[TextSpan]) -> str:
-    """Return the question with a gap for each entity that it names.
-
-    Example:
-        >>> from kgdx.case import Span
-        >>> masked("百日咳吃什么药", [Span(0, 3)])
-        '〇吃什么药'
-    """
+    """Return the question with a gap for each entity that it names."""
     parts: list[str] = []
     at = 0
     for span in sorted(spans, key=lambda span: span.start):
@@ -347,12 +341,7 @@ def masked(question: str, spans: Sequence[TextSpan]) -> str:
 
 
 def wants(rest: str) -> tuple[Want, ...]:
-    """Return what a question wants, in the order in which it says so.
-
-    Example:
-        >>> [str(want) for want in wants("〇吃什么药，要做什么检查？")]
-        ['drug', 'test']
-    """
+    """Return what a question wants, in the order in which it says so."""
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
     if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
@@ -397,33 +386,17 @@ def names_diseases(rest: str) -> bool:
 
 
 def of_causes(rest: str) -> bool:
-    """Tell whether a question is about what brings something about, whatever it is a sign or a complication of.
-
-    Example:
-        >>> of_causes("哪些疾病会引起〇？"), of_causes("Which diseases have the symptoms 〇?")
-        (True, False)
-    """
+    """Tell whether a question is about what brings something about, whatever it is a sign or a complication of."""
     return _CAUSES.search(rest) is not None
 
 
 def negated(question: str, span: TextSpan) -> bool:
-    """Tell whether a question says of an entity that it is not there.
-
-    Example:
-        >>> from kgdx.case import Span
-        >>> negated("cough without fever", Span(14, 19))
-        True
-    """
+    """Tell whether a question says of an entity that it is not there."""
     return _NEGATED.search(question[max(0, span.start - 20) : span.start]) is not None
 
 
 def remainder(rest: str) -> str:
-    """Return what is left of a question when all words that are not part of a name are taken out.
-
-    Example:
-        >>> remainder("Which tests are recommended for pertusis?")
-        'pertusis'
-    """
+    """Return what is left of a question when all words that are not part of a name are taken out."""
     for pattern in _PATTERNS.values():
         rest = pattern.sub(" ", rest)
     words = re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split()

@@ -98,13 +98,7 @@ _BETWEEN = lazy_pattern(r"\s{2,}|[、，,;；/]")
 
 
 class RulesPolicy(EndingPolicy):
-    """Look up what the words of a question want of the entities that it names, then answer by template.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> RulesPolicy().choose(State(Case("p"), question="百日咳吃什么药")).name
-        'recognise'
-    """
+    """Look up what the words of a question want of the entities that it names, then answer by template."""
 
     name: ClassVar[str] = "rules"
 
