@@ -11,6 +11,8 @@ Or they are phrases, of which totals alone are printed: what is to be read and w
 
 Words are met by a finding whose name or own words hold them, or that is what the reader makes of them, its parent or
 child. A phrase is right where all that is expected is read and nothing of the rest, wrong where any of the rest is.
+Words that name a side or a course are not met by a finding that is read with another one ("left leg swelling" by one of
+the right); ``--plain`` leaves that out.
 
 A finding of the patient is read where one of its ids, or a parent or child of one, was read with its status. Precision
 is the share of the findings read of the patient that match an annotated one; a finding read belongs to the kind
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import time
 from collections import Counter, defaultdict
@@ -186,13 +189,13 @@ def shown(result: dict[str, Any]) -> str:
     return "\n".join([*lines, f"\n{result['ms_median']} ms a note (median), {result['ms_longest']} ms the longest"])
 
 
-def phrases(graph: Graph, rows: Sequence[Note]) -> str:
-    """Return totals over phrases, by language."""
+def phrases(graph: Graph, rows: Sequence[Note], *, plain: bool = False) -> str:
+    """Return totals over phrases, by language; with ``plain`` sides and courses are not compared."""
     judge, counted = Judge(graph.terms), defaultdict[str, Counter[str]](Counter)
     for row in rows:
         read = [each for each in graph.extract(row["text"]).findings if each.status is Status.PRESENT]
-        wanted = [met(graph, judge, each, read) for each in row["expect"]]
-        rest = [met(graph, judge, each, read, exactly=True) for each in row["reject"]]
+        wanted = [met(graph, judge, each, read, plain=plain) for each in row["expect"]]
+        rest = [met(graph, judge, each, read, exactly=True, plain=plain) for each in row["reject"]]
         for group in (row["lang"], "all"):
             told = counted[group]
             told.update(phrases=1, right=int(all(wanted) and not any(rest)), wrong=int(any(rest)))
@@ -210,8 +213,18 @@ def phrases(graph: Graph, rows: Sequence[Note]) -> str:
     return "\n".join(lines)
 
 
-def met(graph: Graph, judge: Judge, wanted: str, read: Sequence[Finding], *, exactly: bool = False) -> bool:
+def met(
+    graph: Graph,
+    judge: Judge,
+    wanted: str,
+    read: Sequence[Finding],
+    *,
+    exactly: bool = False,
+    plain: bool = False,
+) -> bool:
     """Whether any finding is what is wanted: by its id or a near one, or by its words."""
+    if not plain:
+        read = [each for each in read if not _contradicts(wanted, each)]
     wanted_units = frozenset(units(wanted))
     said = [
         frozenset(units(each)) for finding in read for each in (finding.label, finding.text, finding.matched) if each
@@ -230,17 +243,38 @@ def met(graph: Graph, judge: Judge, wanted: str, read: Sequence[Finding], *, exa
     return any(finding.id in near for finding in read)
 
 
+_SAID = (
+    ("HP:0012835", r"\bleft\b"),
+    ("HP:0012834", r"\bright\b(?! (?:upper|lower))"),
+    ("HP:0012832", r"\bbilateral\b|\bboth\b"),
+    ("HP:0011010", r"\bchronic\b"),
+    ("HP:0011009", r"\bacute\b"),
+)
+_APART = (frozenset({"HP:0012835", "HP:0012834", "HP:0012832"}), frozenset({"HP:0011010", "HP:0011009"}))
+UNILATERAL = re.compile(r"\bunilateral\b|\bone side", re.IGNORECASE)
+
+
+def _contradicts(wanted: str, finding: Finding) -> bool:
+    """Whether wanted words name another side or course than a finding was read with."""
+    named = {id for id, pattern in _SAID if re.search(pattern, wanted, re.IGNORECASE)}
+    if UNILATERAL.search(wanted):
+        return "HP:0012832" in finding.modifiers
+    own = frozenset(finding.modifiers)
+    return any(named & group and own & group and not named & own & group for group in _APART)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notes", type=Path, help="annotated notes")
     parser.add_argument("--store", help="the graph to read by; the default graph without it")
+    parser.add_argument("--plain", action="store_true", help="phrases: do not compare sides and courses")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
     with kgdx.open(options.store) as graph:
         rows = [json.loads(line) for line in options.notes.read_text("utf-8").splitlines()]
         if rows and "expect" in rows[0]:
-            print(phrases(graph, rows))
+            print(phrases(graph, rows, plain=options.plain))
             return 0
         result = evaluate(graph, read_notes(options.notes))
     print(json.dumps(result, indent=1, ensure_ascii=False) if options.json else shown(result))

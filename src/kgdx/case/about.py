@@ -36,7 +36,6 @@ class About(TypedDict, total=False):
         sex: ``female`` or ``male``, in any of the forms that tables have.
         onset: When the disease began: an age, ``congenital``, ``infantile``, …, or HPO's term.
         inheritance: The mode that is suspected: ``AD``, ``AR``, ``XLR``, ``XLD``, ``XL``, ``MT``, or HPO's term.
-        consanguineous: Whether the parents are related by blood.
         genes: Symbols or ids of the genes in which the patient has candidate variants, or a file of them
             (:func:`kgdx.case.gene_files.read_genes`).
         setting: Where the patient is seen: ``emergency``, ``general`` or ``referral`` (to a clinic of rare diseases).
@@ -52,12 +51,7 @@ class About(TypedDict, total=False):
 
 
 def with_person(case: Case, about: About) -> Case:
-    """Return a case with what is stated of the patient, which counts more than what the case says itself.
-
-    Example:
-        >>> with_person(Case("p"), {"age": 22, "sex": "f", "genes": ["FBN1"]}).age
-        'P22Y'
-    """
+    """Return a case with what is stated of the patient, which counts more than what the case says itself."""
     unknown = about.keys() - About.__annotations__.keys()
     if unknown:
         raise UsageError(f"nothing is called {min(unknown)!r}", hint=f"one of {', '.join(About.__annotations__)}")
@@ -105,15 +99,7 @@ def _genes(given: Sequence[str] | Path | None) -> GeneEvidence | None:
 
 
 class GeneNames:
-    """The genes that a graph knows, by id, symbol and ids in other vocabularies.
-
-    Args:
-        genes: Id, symbol and other ids of each gene.
-
-    Example:
-        >>> GeneNames([("NCBIGene:2200", "FBN1", ["HGNC:3603"])]).find("hgnc:3603")
-        ('NCBIGene:2200', 'FBN1')
-    """
+    """The genes that a graph knows, by id, symbol and ids in other vocabularies."""
 
     def __init__(self, genes: Iterable[tuple[str, str | None, Iterable[str]]]) -> None:
         self._known: dict[str, tuple[str, str]] = {}

@@ -231,10 +231,6 @@ def subject(text: str) -> re.Match[str] | None:
     """Return where a lay text names the relative whom it is about ("My mum has fits"), group ``kin`` or ``zh``.
 
     A text that begins with a relative and in which the writer tells nothing of himself is about that relative.
-
-    Example:
-        >>> subject("My mum has fits.")["kin"], subject("My mum has migraine and I get dizzy.")
-        ('mum', None)
     """
     found = _ABOUT.match(text)
     return None if not found or _SELF.search(text) or _SELF_ZH.search(text) else found

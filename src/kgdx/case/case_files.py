@@ -93,12 +93,7 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
 
 
 def parse_cases(stream: IO[bytes], where: str = "standard input", *, known: Known = "all") -> Iterator[Case | Failure]:
-    """Read every case of an open binary stream, whatever its form; see :func:`read_cases`.
-
-    Example:
-        >>> [case.observed for case in parse_cases(io.BytesIO(b'{"id": "a", "observed": ["HP:0001250"]}'))]
-        [('HP:0001250',)]
-    """
+    """Read every case of an open binary stream, whatever its form; see :func:`read_cases`."""
     with _detached(stream) as text:
         try:
             yield from _parse(text, where, known)
@@ -138,12 +133,7 @@ def names_file(words: str) -> bool:
 
 
 def case_from_document(document: object, where: str = "case") -> Case:
-    """Read one parsed JSON document of any kept form, told by its keys.
-
-    Example:
-        >>> case_from_document({"text": "She has seizures."}).text
-        'She has seizures.'
-    """
+    """Read one parsed JSON document of any kept form, told by its keys."""
     if isinstance(document, list) and (row := row_of_list(document, where)) is not None:
         return sanitise(case_from_row(row, where))
     if not isinstance(document, dict):

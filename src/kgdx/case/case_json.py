@@ -34,10 +34,6 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
 
     ``genes`` are those in which the patient has candidate variants (:func:`kgdx.case.person.gene_evidence`), which
     ranking uses; ``causal_genes`` are labels, like ``diseases``.
-
-    Example:
-        >>> case_from_json({"id": "a", "observed": ["HP:0001250"], "diseases": ["OMIM:1"]}).observed
-        ('HP:0001250',)
     """
     observed, excluded = _strings(document, "observed", where), _strings(document, "excluded", where)
     text, phrases = string(document, "text", where), tuple(filter(None, _strings(document, "phrases", where)))
@@ -73,12 +69,7 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
 
 
 def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
-    """Write the plain JSON form; the patient's text only when asked for.
-
-    Example:
-        >>> case_to_json(Case("a", (Finding("HP:0001250"),)))["observed"]
-        ['HP:0001250']
-    """
+    """Write the plain JSON form; the patient's text only when asked for."""
     document: dict[str, Any] = {
         "id": case.id,
         "observed": list(case.observed),
@@ -295,12 +286,6 @@ def case_from_osce(document: Mapping[str, Any], where: str = "OSCE case") -> Cas
 
     What only the patient actor, the examination and the tests know, and the correct diagnosis (a name, not an id), are
     kept apart in ``extra``, unread by any scorer.
-
-    Example:
-        >>> actor = {"Demographics": "35-year-old woman", "History": "Ptosis."}
-        >>> case = case_from_osce({"OSCE_Examination": {"Patient_Actor": actor}})
-        >>> case.sex, case.age, "Ptosis" in case.text
-        ('FEMALE', 'P35Y', True)
     """
     examination = document.get("OSCE_Examination")
     actor = examination.get("Patient_Actor") if isinstance(examination, dict) else None

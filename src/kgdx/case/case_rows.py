@@ -66,12 +66,7 @@ TRUTH = {"true": True, "yes": True, "1": True, "是": True, "false": False, "no"
 
 
 def is_row(keys: Iterable[str]) -> bool:
-    """Say whether an object's keys are those of a row.
-
-    Example:
-        >>> is_row({"raw_text": "", "disease_name": ""}), is_row({"name": ""})
-        (True, False)
-    """
+    """Say whether an object's keys are those of a row."""
     return bool({fold_name(key) for key in keys} & set(CONTENT))
 
 
@@ -81,11 +76,6 @@ def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
     A cell holds one term or several (separated by ``;``, ``|`` or line breaks; ids also by commas); in JSON it may be a
     list. A term is an HPO id, also with its label beside it, or a phrase. A diagnosis that is no id but a name is kept
     in ``extra["diagnosis"]``, unread by any scorer.
-
-    Example:
-        >>> case = case_from_row({"Case ID": "7", "phenotypes": "HP:0001250 Seizure; fever", "年龄": "3岁", "sex": "f"})
-        >>> case.observed, case.age, case.sex
-        (('HP:0001250', 'fever'), 'P3Y', 'FEMALE')
     """
     given = {fold_name(key): value for key, value in row.items() if value is not None and value != ""}
     known = {part: _first(given, names) for part, names in COLUMNS.items()}
@@ -274,10 +264,6 @@ def table_rows(lines: Sequence[str], columns: Sequence[str] = ()) -> Iterator[tu
     Args:
         lines: The table, its line ends kept: a quoted cell may go over several.
         columns: Names of which the header must have at least one.
-
-    Example:
-        >>> list(table_rows(["id,text\n", "1,\"fever,\n", "cough\"\n", "2\n"]))[0]
-        (2, {'id': '1', 'text': 'fever,\ncough'})
     """
     first = next((at for at, text in enumerate(lines) if text.strip("\ufeff \t\r\n")), None)
     if first is None:

@@ -20,6 +20,7 @@ from kgdx.case.patient import (
     FindingReader,
     Issue,
     Resolution,
+    Span,
     Status,
     Unread,
     ValueJudge,
@@ -45,11 +46,6 @@ def sanitise(case: Case, reader: FindingReader | None = None, ancestry: Ancestry
         case: Any case.
         reader: Resolves ids; without one they are taken as they are.
         ancestry: Knows the is-a hierarchy; without one only equal ids can contradict each other.
-
-    Example:
-        >>> doubled = Case("p", (Finding("HP:0001250"), Finding("HP:0001250")))
-        >>> [issue.message for issue in sanitise(doubled).issues]
-        ['HP:0001250 is given more than once']
     """
     found: list[Issue] = []
     if case.measurements and isinstance(reader, ValueJudge):
@@ -77,23 +73,13 @@ def name(finding: Finding) -> str:
 
 
 def nearest(suggestions: Iterable[Finding], limit: int = 3) -> str:
-    """Return the remedy that names the nearest terms of a failed look-up.
-
-    Example:
-        >>> nearest([Finding("HP:0001250", label="Seizure")])
-        'did you mean Seizure (HP:0001250)?'
-    """
+    """Return the remedy that names the nearest terms of a failed look-up."""
     names = [name(finding) for finding in suggestions][:limit]
     return f"did you mean {' or '.join(names)}?" if names else "look the term up with `kgdx extract`"
 
 
 def unknown(term: str, resolution: Resolution) -> CaseError:
-    """Return the error for a term that the graph does not know, with what to give instead.
-
-    Example:
-        >>> str(unknown("HP:9", Resolution()))
-        "unknown term 'HP:9': look the term up with `kgdx extract`"
-    """
+    """Return the error for a term that the graph does not know, with what to give instead."""
     if resolution.issues and not resolution.suggestions:
         issue = resolution.issues[0]
         return CaseError(issue.message, hint=issue.remedy)
@@ -211,12 +197,7 @@ MAX_TERMS = 10_000
 def case_from_text(
     text: str, reader: FindingReader | None = None, *, id: str = "", source: str = "text", language: str | None = None
 ) -> Case:
-    """Make a case from free text; with a reader, its findings are read at once.
-
-    Example:
-        >>> case_from_text("She has seizures.").findings
-        ()
-    """
+    """Make a case from free text; with a reader, its findings are read at once."""
     if not text.strip():
         raise CaseError("the text is empty", hint="describe the patient in words, or give HPO terms")
     if len(text) > MAX_CHARACTERS:
@@ -234,15 +215,7 @@ def read_text(
     language: str | None = None,
     words: bool = False,
 ) -> Case:
-    """Add the findings of the case's text to those it has, and who the patient is; clean the result.
-
-    Args:
-        case: The case.
-        reader: Reads the text.
-        ancestry: Knows the is-a hierarchy.
-        language: That of the text; found out when absent.
-        words: Whether words in which no finding is recognised will do, since the graph has symptoms in words.
-    """
+    """Add the findings of the case's text to those it has, and who the patient is; clean the result."""
     issues: tuple[Issue, ...] = ()
     if case.text:
         with limited():
@@ -306,15 +279,7 @@ def with_terms(
     excluded: Iterable[str] = (),
     withdrawn: Iterable[str] = (),
 ) -> Case:
-    """Return a case with terms that outweigh what its source says of them, or what is read of them in its text.
-
-    Args:
-        case: The case.
-        reader: Knows the terms.
-        observed: Findings that are present.
-        excluded: Findings that are absent.
-        withdrawn: Findings of which nothing is known, whatever was read.
-    """
+    """Return a case with terms that outweigh what its source says of them, or what is read of them in its text."""
     stated = ((Status.UNKNOWN, withdrawn), (Status.ABSENT, excluded), (Status.PRESENT, observed))
     seen: dict[str, Status] = {}
     for status, terms in stated:
@@ -331,10 +296,15 @@ def with_terms(
 
 def _outer(findings: tuple[Finding, ...]) -> list[Finding]:
     """Leave out present mentions inside longer ones: in "brachydactyly type C" one finding is stated, not two."""
-    spans = {finding.span for finding in findings if finding.span and finding.status is Status.PRESENT}
+    inner = inner_spans(finding.span for finding in findings if finding.span and finding.status is Status.PRESENT)
+    return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]
+
+
+def inner_spans(spans: Iterable[Span]) -> set[Span]:
+    """Return the spans that lie within a longer one."""
     inner, reach = set(), -1
-    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+    for span in sorted(set(spans), key=lambda span: (span.start, -span.end)):
         if span.end <= reach:
             inner.add(span)
         reach = max(reach, span.end)
-    return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]
+    return inner

@@ -66,15 +66,6 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
         number: The row's line, of which the id is made: the release gives none.
         where: Names the row in messages.
         known: Whether all evidences are taken, or the first one alone.
-
-    Example:
-        >>> row = {"age": "8", "sex": "M", "pathology": "GERD", "evidences": "['E_173', 'E_55_@_V_197']",
-        ...        "initial_evidence": "E_173"}
-        >>> case = case_from_patient(row, 2)
-        >>> case.observed
-        ('DDXPLUS:E_173', 'HP:0002020', 'DDXPLUS:E_55_@_V_197', 'HP:0410019')
-        >>> case_from_patient(row, 2, known="first").observed, case.diseases
-        (('DDXPLUS:E_173', 'HP:0002020'), ('DDXPLUS:gerd',))
     """
     reading = _Reading(where)
     first = row.get("initial_evidence", "")

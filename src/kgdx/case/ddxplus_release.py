@@ -41,12 +41,8 @@ class ReleasedEvidence:
     Attributes:
         code: The release's code, such as ``E_91``.
         kind: One of the values of :data:`KINDS`.
-        antecedent: Whether it asks for history or risk rather than a symptom.
         parent: Code of the evidence that has to be present for it to be asked; its own where there is none.
-        question: The question in English.
-        question_fr: The question in French.
         default: The value that stands for its absence; ``None`` for a binary one.
-        values: Value → its meaning in English, or the value itself where it is a number.
     """
 
     code: str
@@ -63,13 +59,7 @@ class ReleasedEvidence:
         return f"{PREFIX}{self.code}"
 
     def answered(self, value: str) -> bool | None:
-        """Return whether a value says that the evidence is present; ``None`` where it says nothing.
-
-        Example:
-            >>> rash = evidences()["E_130"]
-            >>> rash.answered("V_157"), rash.answered("V_11")
-            (True, None)
-        """
+        """Return whether a value says that the evidence is present; ``None`` where it says nothing."""
         if self.values[value] == _NO_ANSWER:
             return None
         return value != self.default
@@ -80,12 +70,8 @@ class Condition:
     """A disease of DDXPlus.
 
     Attributes:
-        name: The release's English name, by which patients' files call it.
-        name_fr: The release's French name.
         icd10: Codes of ICD-10.
         severity: 1 (most severe) to 5.
-        symptoms: Codes of evidences.
-        antecedents: Codes of evidences that are history and risk.
     """
 
     name: str
@@ -131,12 +117,7 @@ def condition_id(name: str) -> str:
 
 
 def evidence_of(identifier: str) -> str:
-    """Return the id of the evidence that a finding states, without its value.
-
-    Example:
-        >>> evidence_of("DDXPLUS:E_55_@_V_89")
-        'DDXPLUS:E_55'
-    """
+    """Return the id of the evidence that a finding states, without its value."""
     return identifier.partition(VALUE)[0]
 
 
@@ -235,45 +216,25 @@ def shipped(name: str) -> Path:
 
 @cache
 def evidences() -> Mapping[str, ReleasedEvidence]:
-    """Return the evidences of the release that ships, by code.
-
-    Example:
-        >>> evidences()["E_91"].question
-        'Do you have a fever (either felt or measured with a thermometer)?'
-    """
+    """Return the evidences of the release that ships, by code."""
     return {code: parse_evidence(code, given) for code, given in json.loads(shipped(EVIDENCES).read_bytes()).items()}
 
 
 @cache
 def conditions() -> Mapping[str, Condition]:
-    """Return the conditions of the release that ships, by name.
-
-    Example:
-        >>> conditions()["Pneumonia"].icd10
-        ('J17', 'J18')
-    """
+    """Return the conditions of the release that ships, by name."""
     return {name: parse_condition(name, given) for name, given in json.loads(shipped(CONDITIONS).read_bytes()).items()}
 
 
 @cache
 def evidence_words() -> Mapping[str, EvidenceWording]:
-    """Return short phrases for evidences, by code.
-
-    Example:
-        >>> evidence_words()["E_220"].name_zh
-        '深吸气时疼痛'
-    """
+    """Return short phrases for evidences, by code."""
     return {code: _wording(words) for code, *words in _rows(WORDS)}
 
 
 @cache
 def evidence_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
-    """Return the HPO terms of evidences, by code or, for a value, by code and value (``E_55_@_V_89``).
-
-    Example:
-        >>> evidence_terms()["E_55_@_V_89"]
-        (RelatedTerm(id='HP:0002315', relation='narrower', label='Headache'),)
-    """
+    """Return the HPO terms of evidences, by code or, for a value, by code and value (``E_55_@_V_89``)."""
     found: dict[str, tuple[RelatedTerm, ...]] = {}
     for code, value, _, relation, identifier, label in _rows(TERMS):
         key = f"{code}{VALUE}{value}" if value else code
@@ -283,23 +244,13 @@ def evidence_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
 
 @cache
 def condition_words() -> Mapping[str, EvidenceWording]:
-    """Return readable names of conditions, by the release's name.
-
-    Example:
-        >>> condition_words()["GERD"].name
-        'Gastroesophageal reflux disease'
-    """
+    """Return readable names of conditions, by the release's name."""
     return {name: _wording(words) for name, *words, _ in _rows(NAMES)}
 
 
 @cache
 def condition_terms() -> Mapping[str, tuple[RelatedTerm, ...]]:
-    """Return entries of OMIM, Orphanet and MeSH for conditions, by the release's name.
-
-    Example:
-        >>> condition_terms()["Sarcoidosis"][0]
-        RelatedTerm(id='ORPHA:797', relation='exact', label='')
-    """
+    """Return entries of OMIM, Orphanet and MeSH for conditions, by the release's name."""
     return {name: tuple(RelatedTerm(*each.split(" ")) for each in _listed(terms)) for name, *_, terms in _rows(NAMES)}
 
 
@@ -322,11 +273,6 @@ def _rows(name: str) -> Iterator[list[str]]:
 
 
 def phrase(code: str, value: str | None = None) -> str:
-    """Return how an evidence (with a value) is called.
-
-    Example:
-        >>> phrase("E_91"), phrase("E_55", "V_89")
-        ('fever', 'place of the pain: forehead')
-    """
+    """Return how an evidence (with a value) is called."""
     name = evidence_words()[code].name
     return name if value is None else f"{name}: {evidences()[code].values[value]}"

@@ -41,8 +41,6 @@ class PersonMention:
     Attributes:
         kind: ``age``, ``sex``, ``onset``, ``consanguineous`` or ``affected``.
         value: In the form that a case has it; ``true`` or ``false`` for related parents.
-        span: Where it stands.
-        text: The words.
     """
 
     kind: str
@@ -100,14 +98,7 @@ _PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"
 
 
 def mentions(text: str) -> tuple[PersonMention, ...]:
-    """Return what a text says of who the patient is, in its order.
-
-    Example:
-        >>> [(each.kind, each.value) for each in mentions("A 45-year-old man, seizures since childhood.")]
-        [('age', 'P45Y'), ('sex', 'MALE'), ('onset', 'HP:0011463')]
-        >>> [(each.kind, each.value) for each in mentions("3月龄女婴，父母近亲结婚")]
-        [('age', 'P3M'), ('sex', 'FEMALE'), ('consanguineous', 'true')]
-    """
+    """Return what a text says of who the patient is, in its order."""
     text = masked_runs(text[:LONGEST])
     found = [*_person(text), *_related(text), *_onsets(text), *_relatives(text)]
     if not any(each.kind == "sex" for each in found):
@@ -125,10 +116,6 @@ def described(case: Case, found: tuple[PersonMention, ...] | None = None) -> Cas
     Args:
         case: The case.
         found: What :func:`mentions` read from its text, if that was asked already.
-
-    Example:
-        >>> described(Case("p", text="22F with seizures")).age
-        'P22Y'
     """
     if not case.text:
         return case

@@ -82,12 +82,7 @@ def read_genes(path: str | Path) -> GeneEvidence:
 
 
 def parse_genes(lines: Iterable[str], where: str = "genes") -> GeneEvidence:
-    r"""Read candidate genes from the lines of a file; otherwise as :func:`read_genes`.
-
-    Example:
-        >>> [gene.id for gene in parse_genes(["FBN1\n", "HGNC:11773  # TGFBR2\n"]).genes]
-        ['FBN1', 'HGNC:11773']
-    """
+    r"""Read candidate genes from the lines of a file; otherwise as :func:`read_genes`."""
     each = iter(lines)
     for line in each:
         if line.startswith("##fileformat=VCF"):

@@ -42,11 +42,7 @@ class Measurement:
     """A measured value that a source gives in fields, before it is judged.
 
     Attributes:
-        label: What was measured, in words.
         value: The number, or a word such as ``positive``.
-        unit: Its unit.
-        low: The lowest usual value of the source.
-        high: The highest one.
     """
 
     label: str
@@ -77,12 +73,7 @@ _NOTE = lazy_pattern(r"\{[^}]*\}")
 
 
 def packet_measurements(reader: JsonReader, top: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Yield the measurements of a phenopacket; one that cannot be used is noted.
-
-    Args:
-        reader: Reads its JSON.
-        top: The phenopacket.
-    """
+    """Yield the measurements of a phenopacket; one that cannot be used is noted."""
     for path, each in reader.objects(top, "measurements"):
         assay = reader.child(each, "assay", f"{path}.")
         label = reader.string(assay, "label")

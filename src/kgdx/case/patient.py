@@ -42,6 +42,23 @@ class Status(StrEnum):
     HYPOTHETICAL = "hypothetical"
 
 
+QUALIFIERS = {
+    "HP:0012825": "mild",
+    "HP:0012826": "moderate",
+    "HP:0012828": "severe",
+    "HP:0012829": "profound",
+    "HP:0012835": "left",
+    "HP:0012834": "right",
+    "HP:0012832": "both sides",
+    "HP:0011009": "acute",
+    "HP:0011011": "subacute",
+    "HP:0011010": "chronic",
+    "HP:0003676": "progressive",
+    "HP:0031796": "recurrent",
+    "HP:0031914": "comes and goes",
+    "HP:0025301": "at night",
+}
+"""HPO's clinical modifiers that are read from text, in words."""
 CORRECTED = "corrected"
 """Method of a finding that somebody states who may have seen the text: it outweighs what is read there."""
 
@@ -78,6 +95,9 @@ class Finding:
             :data:`CORRECTED`.
         score: Confidence in the match, 0 to 1.
         onset: HPO CURIE of the age of onset, where the source gives one.
+        severity: HPO CURIE of how severe it is (mild, moderate, severe, profound), where that is said.
+        modifiers: HPO CURIEs of its side and course: left, right, acute, chronic, progressive, recurrent.
+        since: How long it has been, an ISO 8601 duration such as ``P3D`` or ``PT2H``, where that is said.
         value: The number that was measured, where the text gives one.
         unit: Its unit, as it is written; where it is left out, the one that it must be in.
         range: What the value was judged by, where it was.
@@ -92,9 +112,27 @@ class Finding:
     method: str = "id"
     score: float = 1.0
     onset: str | None = None
+    severity: str = ""
+    modifiers: tuple[str, ...] = ()
+    since: str = ""
     value: float | None = None
     unit: str = ""
     range: Range | None = None
+
+    @property
+    def qualified_by(self) -> str:
+        """How severe it is, on which side, in what course and for how long, in words.
+
+        Example:
+            >>> Finding("HP:0002315", severity="HP:0012828", modifiers=("HP:0011009",), since="P3D").qualified_by
+            'severe, acute, for 3 days'
+        """
+        said = [QUALIFIERS.get(id, id) for id in filter(None, (self.severity, *self.modifiers))]
+        unit = {"Y": "year", "M": "minute" if "T" in self.since else "month", "W": "week", "D": "day", "H": "hour"}
+        if self.since:
+            count = self.since.strip("PTYMWDH")
+            said.append(f"for {count} {unit[self.since[-1]]}{'' if count == '1' else 's'}")
+        return ", ".join(said)
 
     @property
     def judged_by(self) -> str:

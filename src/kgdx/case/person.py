@@ -27,10 +27,6 @@ class Family:
         consanguineous: Whether the parents are related by blood; ``None`` where nobody says.
         affected: Members of :data:`RELATIVES` who have the same disease.
         inheritance: HPO CURIEs of the modes of inheritance that are suspected.
-
-    Example:
-        >>> Family(consanguineous=True).known, Family().known
-        (True, False)
     """
 
     consanguineous: bool | None = None
@@ -48,7 +44,6 @@ class CandidateGene:
 
     Attributes:
         id: CURIE or symbol, as given; the graph's CURIE once it was looked up.
-        name: Its symbol, where known.
         score: How much its variants speak for it, 0 to 1 and relative to the others' scores.
         zygosity: One of :data:`ZYGOSITIES`.
         consequence: What the weightiest variant does, such as ``stop_gained``.
@@ -66,8 +61,6 @@ class GeneEvidence:
     """The genes in which the patient has candidate variants.
 
     Attributes:
-        genes: Each gene once.
-        complete: Whether a gene that is not among them has no candidate variant, as after sequencing all genes.
         source: What they were read from, such as ``VCF``.
     """
 
@@ -80,10 +73,6 @@ def gene_evidence(given: object, where: str = "gene_evidence") -> GeneEvidence |
     """Read candidate genes from JSON: a list of genes, or an object with ``genes`` and ``complete``.
 
     A gene is a symbol or an id, or an object with ``gene`` and, where known, ``score``, ``zygosity``, ``consequence``.
-
-    Example:
-        >>> gene_evidence(["FBN1", {"gene": "TGFBR2", "score": 0.2}]).genes[1].score
-        0.2
     """
     if given is None or given == []:
         return None
@@ -151,12 +140,7 @@ _IN_YEARS = (1.0, 1 / 12, 7 / 365.25, 1 / 365.25)
 
 
 def iso_age(said: str) -> str | None:
-    """Return an age as an ISO 8601 duration; a number alone is years.
-
-    Example:
-        >>> [iso_age(said) for said in ("P7Y3M", "7", "2 years 3 months", "5个月", "old", "400", "-3")]
-        ['P7Y3M', 'P7Y', 'P2Y3M', 'P5M', None, None, None]
-    """
+    """Return an age as an ISO 8601 duration; a number alone is years."""
     said = said.strip()
     if _ISO.fullmatch(said):
         return said.upper() if (years_of(said) or 0) <= OLDEST else None
@@ -173,12 +157,7 @@ def iso_age(said: str) -> str | None:
 
 
 def years_of(duration: str | None) -> float | None:
-    """Return an ISO 8601 duration in years; ``None`` for anything else.
-
-    Example:
-        >>> years_of("P1Y6M"), years_of("soon")
-        (1.5, None)
-    """
+    """Return an ISO 8601 duration in years; ``None`` for anything else."""
     found = _ISO_PARTS.fullmatch(duration or "")
     if not found or not any(found.groups()):
         return None
@@ -186,14 +165,7 @@ def years_of(duration: str | None) -> float | None:
 
 
 def checked_age(said: str, where: str = "age") -> str:
-    """Return an age that somebody states as an ISO 8601 duration.
-
-    Example:
-        >>> checked_age("400")
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.CaseError: age '400' is no age: give years from 0 to 130, or such as P7Y3M, 3 months
-    """
+    """Return an age that somebody states as an ISO 8601 duration."""
     found = iso_age(said)
     if found is None:
         hint = f"give years from 0 to {OLDEST}, or such as P7Y3M, 3 months"
@@ -240,12 +212,7 @@ _HPO = lazy_pattern(r"HP:\d{7}")
 
 
 def checked_onset(said: str, where: str = "onset") -> str:
-    """Return an onset as HPO's term, or as the age at which the disease began.
-
-    Example:
-        >>> checked_onset("Infantile onset"), checked_onset("5 years")
-        ('HP:0003593', 'P5Y')
-    """
+    """Return an onset as HPO's term, or as the age at which the disease began."""
     word = said.strip().removesuffix("起病")
     if _HPO.fullmatch(word.upper()):
         return word.upper()
@@ -258,12 +225,7 @@ def checked_onset(said: str, where: str = "onset") -> str:
 
 
 def checked_mode(said: str, where: str = "inheritance") -> str:
-    """Return a mode of inheritance as HPO's term.
-
-    Example:
-        >>> checked_mode("AR"), checked_mode("X-linked recessive inheritance")
-        ('HP:0000007', 'HP:0001419')
-    """
+    """Return a mode of inheritance as HPO's term."""
     word = said.strip()
     if _HPO.fullmatch(word.upper()):
         return word.upper()

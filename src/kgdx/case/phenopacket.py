@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from kgdx.case.measured_values import packet_measurements
-from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
+from kgdx.case.patient import QUALIFIERS, SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import OLDEST, CandidateGene, merged, years_of
 from kgdx.errors import CaseError
 from kgdx.lazy import lazy_pattern
@@ -28,6 +28,8 @@ _PMID = lazy_pattern(r"(?:PMID[:_ ]\s*|pubmed(?:\.ncbi\.nlm\.nih\.gov)?/)(\d{1,9
 SYNTHETIC = "kgdx:synthetic"
 """Id of the external reference that marks a packet as made up: the standard has no field for it."""
 _CURIE = lazy_pattern(r"[A-Za-z][A-Za-z0-9.]*:\S+")
+_LASTING = lazy_pattern(r"P(?:\d+[YMWD]|T\d+[HM])")
+"""Since when a feature has been, which phenopackets have no field for: its description."""
 _AGE = lazy_pattern(r"P(?=\d|T\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T.*)?")
 
 
@@ -35,15 +37,6 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     """Read one phenopacket (already parsed from JSON) into a case.
 
     Entries that cannot be used (not an HPO term, wrong type) become issues; nothing is dropped in silence.
-
-    Args:
-        packet: The parsed JSON object; keys in camelCase (the standard's JSON form) or snake_case.
-        where: File and line, for messages.
-
-    Example:
-        >>> case = case_from_phenopacket({"id": "PMID_1_p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]})
-        >>> case.observed, case.publications
-        (('HP:0001250',), ('PMID:1',))
     """
     reader = _Reader(where)
     top = reader.object(packet, "phenopacket")
@@ -159,7 +152,20 @@ def _findings(reader: _Reader, features: list[Any]) -> Iterator[Finding]:
             label=label,
             text=label or identifier,
             onset=reader.string(onset, "id") or None,
+            severity=reader.string(reader.child(feature, "severity", f"{path}."), "id"),
+            modifiers=tuple(_modifiers(reader, feature, path)),
+            since=lasting if _LASTING.fullmatch(lasting := reader.string(feature, "description")) else "",
         )
+
+
+def _modifiers(reader: _Reader, feature: Mapping[str, Any], path: str) -> Iterator[str]:
+    given = reader.get(feature, "modifiers") or ()
+    for modifier in given if isinstance(given, list) else ():
+        identifier = modifier.get("id") if isinstance(modifier, dict) else None
+        if isinstance(identifier, str) and _HPO_ID.fullmatch(identifier):
+            yield identifier
+        else:
+            reader.note(f"{path}.modifiers", "a modifier has no HPO id", "ignored")
 
 
 def _age(reader: _Reader, subject: Mapping[str, Any]) -> str | None:
@@ -261,11 +267,6 @@ def case_to_phenopacket(
             family, and the onset of what is not diagnosed.
         created: ISO 8601 time stamp for the metadata; now when ``None``.
         made_of: How a synthetic case came about, for the metadata.
-
-    Example:
-        >>> packet = case_to_phenopacket(Case("p", (Finding("HP:0001250", Status.ABSENT),)), "2025-01-01T00:00:00Z")
-        >>> packet["phenotypicFeatures"]
-        [{'type': {'id': 'HP:0001250', 'label': ''}, 'excluded': True}]
     """
     stamp = created or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     subject: dict[str, Any] = {
@@ -313,6 +314,12 @@ def _features(case: Case) -> Iterator[dict[str, Any]]:
             feature["excluded"] = True
         if finding.onset:
             feature["onset"] = {"ontologyClass": {"id": finding.onset, "label": ""}}
+        if finding.severity:
+            feature["severity"] = {"id": finding.severity, "label": QUALIFIERS.get(finding.severity, "")}
+        if finding.modifiers:
+            feature["modifiers"] = [{"id": id, "label": QUALIFIERS.get(id, "")} for id in finding.modifiers]
+        if finding.since:
+            feature["description"] = finding.since
         yield feature
 
 

@@ -62,12 +62,7 @@ def check_columns(keys: Iterable[str], where: str) -> None:
 
 
 def row_of(document: Mapping[str, Any], where: str = "case") -> dict[str, Any]:
-    """Return a patient of a known collection as a row for :func:`kgdx.case.case_rows.case_from_row`.
-
-    Example:
-        >>> row_of({"patient_uid": "7-1", "patient": "Fits.", "PMID": 7, "age": "[[1.0, 'year']]", "gender": "F"})
-        {'id': '7-1', 'text': 'Fits.', 'age': 'P1Y', 'sex': 'F', 'pmid': 'PMID:7'}
-    """
+    """Return a patient of a known collection as a row for :func:`kgdx.case.case_rows.case_from_row`."""
     form = form_of(document)
     check_columns(document, where)
     given = {fold_key(key): value for key, value in document.items()}
@@ -98,12 +93,6 @@ def row_of_list(document: Sequence[Any], where: str = "case") -> dict[str, Any] 
 
     Returns:
         The row, or ``None`` where it is neither.
-
-    Example:
-        >>> row_of_list([["HP:0001250"], ["OMIM:1"]])
-        {'observed': ['HP:0001250'], 'diagnosis': ['OMIM:1']}
-        >>> row_of_list(["病人：发烧三天。", "医生：多喝水。"])
-        {'text': '发烧三天。'}
     """
     if len(document) >= 2 and all(isinstance(each, list) for each in document[:2]):
         findings, diagnoses = document[:2]

@@ -25,10 +25,6 @@ def masked_runs(text: str) -> str:
 
     Runs are more than 200 signs that are no letters or digits, as many digits, or one letter as often. Patterns that go
     through a run from each of its places would take the square of its length.
-
-    Example:
-        >>> masked_runs("fits" + 300 * "\n" + "ataxia").count("\0")
-        100
     """
     return _RUN.sub(_masked, text) if len(text) > 2 * _EDGE else text
 

@@ -28,14 +28,7 @@ SIDES: tuple[Side, Side] = ("train", "held_out")
 
 @dataclass(frozen=True)
 class Split:
-    """Which cases are trained on, and which are held out.
-
-    Attributes:
-        train: Ids of cases.
-        held_out: Ids of the others.
-        share: How many were to be held out.
-        seed: Of the choice.
-    """
+    """Which cases are trained on, and which are held out."""
 
     train: tuple[str, ...] = field(repr=False)
     held_out: tuple[str, ...] = field(repr=False)

@@ -115,9 +115,10 @@ def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
     Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.
     """
     from kgdx.ingest.alignment.review import usable
-    from kgdx.terms.names.sssom import read_sssom
+    from kgdx.terms.names.sssom import read_sssom, refuse_circles
 
-    statements, left = usable(read_sssom(file), _classes(store))
+    refuse_circles(file, found := read_sssom(file))
+    statements, left = usable(found, _classes(store))
     for reason, number in sorted(left.items(), key=lambda item: (-item[1], item[0])):
         options.remark(f"left out: {number:,} ({reason})")
     _take(statements, store, update=not no_update)

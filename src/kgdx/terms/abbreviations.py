@@ -45,12 +45,7 @@ class Use:
 
 @cache
 def readings() -> dict[str, tuple[AbbreviationMeaning, ...]]:
-    """Return the readings of each abbreviation.
-
-    Example:
-        >>> [reading.name for reading in readings()["RP"]]
-        ['Rod-cone dystrophy', 'Raynaud phenomenon']
-    """
+    """Return the readings of each abbreviation."""
     found: dict[str, list[AbbreviationMeaning]] = {}
     for short, id, name, words in read_table(Path(__file__).with_name("abbreviations.tsv")):
         cues = frozenset() if words == "-" else frozenset(words.split())
@@ -60,10 +55,6 @@ def readings() -> dict[str, tuple[AbbreviationMeaning, ...]]:
 
 def uses(text: str, introduced: Set[str] = frozenset()) -> tuple[list[Use], list[Issue]]:
     """Return the abbreviations of a text that are decided, and an issue for each one that is not.
-
-    Args:
-        text: The text.
-        introduced: Abbreviations that the text explains itself; they are left to it.
 
     Example:
         >>> [use.reading.name for use in uses("Echo: MR, dilated LV")[0]]

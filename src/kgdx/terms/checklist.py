@@ -37,9 +37,6 @@ class ChecklistAnswer:
     """What is answered of a finding.
 
     Attributes:
-        status: Present, absent or unknown.
-        start: Where the answer begins in the text.
-        end: Where it ends.
         sure: A sign parts it from the finding, so that nothing before the finding can gainsay it.
     """
 
@@ -71,10 +68,6 @@ def answers(text: str, spans: Sequence[tuple[int, int]]) -> Mapping[int, Checkli
     """Return what is answered of findings, by the number of the span; those without an answer are left out.
 
     An empty box says that a finding is absent where another box is ticked.
-
-    Example:
-        >>> [str(each.status) for _, each in sorted(answers("Fever: no, [x] cough", [(0, 5), (15, 20)]).items())]
-        ['absent', 'present']
     """
     told: dict[int, ChecklistAnswer] = {}
     empty: list[int] = []

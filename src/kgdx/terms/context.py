@@ -37,7 +37,9 @@ _NEAREST = 12
 _REACH = 300
 """Characters at most between a trigger and its finding."""
 
-_AFTER = ("backward", "behind")
+_LATER = 40
+"""Characters between a finding and what says behind a comma that it is over."""
+_AFTER = ("backward", "behind", "later")
 """Kinds of phrases that stand after the finding."""
 
 _MORE = lazy_pattern(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
@@ -81,22 +83,12 @@ def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
 
 
 def sentences(text: str) -> list[int]:
-    """Return where the sentences of a text start.
-
-    Example:
-        >>> sentences("No fever. Cough since 2.5 days")
-        [0, 9]
-    """
+    """Return where the sentences of a text start."""
     return [0, *(match.end() for match in _SENTENCE.finditer(text) if match.end() < len(text))]
 
 
 def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
-    """Return what the text says of the finding at each span (start, end).
-
-    Example:
-        >>> statuses("No seizures, but hypotonia.", [(3, 11), (17, 26)])
-        [<Status.ABSENT: 'absent'>, <Status.PRESENT: 'present'>]
-    """
+    """Return what the text says of the finding at each span (start, end)."""
     plain = simplify(text)
     known, said, about = parts(plain), answers(plain, spans), subject(plain)
     whose = (about["kin"] or about["zh"]).lower() if about else ""
@@ -180,6 +172,8 @@ def _reaches(
         return False
     if (kind == "adjacent" and len(between.strip()) > 1) or (kind == "behind" and between.strip(" -–(（")):
         return False
+    if kind == "later":
+        return len(between) < _LATER and len(_COMMA.findall(between)) < 2
     if kind == "query":
         return bool(_FEW_WORDS.fullmatch(between)) and not part[: trigger.start].rstrip(" ,(/").endswith(_MASK)
     ends = [t for t in triggers if t.start >= low and t.end <= high]

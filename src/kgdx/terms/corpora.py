@@ -121,12 +121,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def kind_of(row: dict[str, Any]) -> str:
-    """Return which corpus a line of JSON is from, by the fields and ids that MedRAG gives it.
-
-    Example:
-        >>> kind_of({"id": "Anatomy_Gray_17", "title": "Anatomy_Gray", "content": "The skull."})
-        'textbooks'
-    """
+    """Return which corpus a line of JSON is from, by the fields and ids that MedRAG gives it."""
     id, title = str(row.get("id")), str(row.get("title"))
     if "PMID" in row or _PUBMED.fullmatch(id):
         return "PubMed abstracts"
@@ -142,10 +137,7 @@ class Corpus:
     """A folder of texts, or one file.
 
     Attributes:
-        folder: The folder.
-        tag: What the source is called in a search.
         files: Those that are read, in order.
-        others: How many files there are besides.
     """
 
     folder: Path

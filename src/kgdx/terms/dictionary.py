@@ -61,12 +61,7 @@ _T = TypeVar("_T")
 
 @lru_cache(maxsize=65536)
 def word_hash(folded: str) -> int:
-    """Return the hash of a folded word's class.
-
-    Example:
-        >>> word_hash("renal") == word_hash("kidneys")
-        True
-    """
+    """Return the hash of a folded word's class."""
     return stable_hash(word_class(folded))
 
 
@@ -82,12 +77,7 @@ def single_hash(folded: str) -> int:
 
 
 def sum_hashes(hashes: Iterable[int]) -> int:
-    """Add hashes as signed 64-bit integers do, wrapping round.
-
-    Example:
-        >>> sum_hashes([2**63 - 1, 1]) == -(2**63)
-        True
-    """
+    """Add hashes as signed 64-bit integers do, wrapping round."""
     total = sum(hashes) & _MASK
     return total - (1 << 64) if total >> 63 else total
 
@@ -100,8 +90,6 @@ class Name(NamedTuple):
         number: 0 for the term's name, n for its n-th synonym, -n for the n-th wording
             of :func:`kgdx.terms.everyday.english_wordings`.
         rank: How good it is; see :class:`Entries`.
-        folded: Content words.
-        partings: How each is parted from the one before.
         hashes: Hash of each word's class.
     """
 
@@ -127,7 +115,6 @@ class Entries:
         labels: int16, 0 for the term's name, n for its n-th synonym, -n for the n-th wording
             of :func:`kgdx.terms.everyday.english_wordings`.
         ranks: int8, how good the name is: 0 the term's own, higher for looser synonyms and for rewritten forms.
-        joined: bool, the name itself holds a comma, slash or conjunction.
     """
 
     keys: npt.NDArray[np.int64]
@@ -339,10 +326,6 @@ def shortened(names: Sequence[Name], taken: Set[int]) -> Iterator[tuple[int, Nam
 
     The rest must be no name, be of one term only and have a word that hardly any other finding has; the word left out
     neither is the noun that the others describe nor says by itself what is wrong.
-
-    Args:
-        names: All names.
-        taken: Keys of whole names.
     """
     owners: dict[int, set[int]] = defaultdict(set)
     for name in names:

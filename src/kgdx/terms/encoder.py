@@ -75,9 +75,6 @@ class OnnxEncoder:
     The file is the folder's ``model.onnx``, or the first under it; ``tokenizer.json`` lies beside it or above. Vectors
     of word pieces are pooled as ``1_Pooling/config.json`` says (their mean, or the first one's), up to the length of
     ``sentence_bert_config.json``.
-
-    Args:
-        model: A folder, or a file in one.
     """
 
     def __init__(self, model: str = "") -> None:
@@ -170,12 +167,7 @@ def _equally_long(pieces: list[list[int]]) -> Iterator[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class NameEncoder:
-    """The encoder of the last stage of alignment.
-
-    Attributes:
-        encoder: Turns names into vectors.
-        chinese: Whether it reads Chinese.
-    """
+    """The encoder of the last stage of alignment."""
 
     encoder: Encoder
     chinese: bool = False
@@ -186,11 +178,7 @@ class NameEncoder:
 
 
 class SentenceTransformer:
-    """Any model of the sentence-transformers library, such as ``pritamdeka/S-PubMedBert-MS-MARCO``.
-
-    Args:
-        model: Name on the hub, or a folder. The library fetches what is not on this machine.
-    """
+    """Any model of the sentence-transformers library, such as ``pritamdeka/S-PubMedBert-MS-MARCO``."""
 
     def __init__(self, model: str = "") -> None:
         if not model:
@@ -225,14 +213,7 @@ ENCODERS: Registry[Encoder] = Registry(
 
 
 def encoder(name: str) -> Encoder:
-    """Return a sentence encoder of :data:`ENCODERS` by name, with its model after a colon where it has several.
-
-    Example:
-        >>> encoder("word2vec")
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: no encoder 'word2vec': one of minilm, onnx, sentence-transformers
-    """
+    """Return a sentence encoder of :data:`ENCODERS` by name, with its model after a colon where it has several."""
     kind, _, model = name.partition(":")
     made: Callable[[str], Encoder] = ENCODERS.get(kind)
     return made(model)
@@ -255,13 +236,7 @@ def _loaded(name: str) -> Encoder:
 
 
 def meaning(settings: Settings, progress: Tell | None = None) -> NameEncoder | None:
-    """Return the encoder that the settings name, if they name one; its vectors are kept in the cache folder.
-
-    Example:
-        >>> from kgdx.config import Settings
-        >>> meaning(Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"})) is None
-        True
-    """
+    """Return the encoder that the settings name, if they name one; its vectors are kept in the cache folder."""
     if settings.align_encoder is None:
         return None
     inner = encoder(settings.align_encoder)
@@ -274,9 +249,7 @@ class CachedEncoder:
     Only digests of texts are kept. A damaged file, or a damaged vector, is made anew.
 
     Args:
-        inner: What encodes the texts that are not there yet.
         folder: Where the file lies; ``None`` keeps nothing.
-        progress: Told in words what takes long.
         most: Bytes that are kept at most: what was there goes when they are full; ``None`` for no limit.
     """
 

@@ -22,7 +22,6 @@ class EverydayWording(NamedTuple):
     """A wording that HPO lacks.
 
     Attributes:
-        phrase: The words.
         id: The HPO id of the finding that they mean.
         alone: They mean it only where no word follows that they describe ("short", but not "short fingers"); in
             Chinese, where they are a whole name.
@@ -37,12 +36,7 @@ class EverydayWording(NamedTuple):
 
 @cache
 def chinese_wordings() -> dict[str, EverydayWording]:
-    """Return wordings of everyday and clinical Chinese that translations lack, by phrase.
-
-    Example:
-        >>> chinese_wordings()["听力正常"].absent
-        True
-    """
+    """Return wordings of everyday and clinical Chinese that translations lack, by phrase."""
     found: dict[str, EverydayWording] = {}
     for pattern, id, _, *note in read_table(Path(__file__).with_name("lay_zh.tsv")):
         for phrase in spelt_out(pattern):
@@ -51,23 +45,13 @@ def chinese_wordings() -> dict[str, EverydayWording]:
 
 
 def lay_wordings() -> Iterator[tuple[str, str]]:
-    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means.
-
-    Example:
-        >>> dict(lay_wordings())["拉肚子"]
-        'HP:0002014'
-    """
+    """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means."""
     yield from ((wording.phrase, wording.id) for wording in chinese_wordings().values() if not wording.absent)
 
 
 @cache
 def english_wordings() -> dict[str, EverydayWording]:
-    """Return wordings of everyday and clinical English that HPO lacks, by phrase.
-
-    Example:
-        >>> english_wordings()["afebrile"].absent
-        True
-    """
+    """Return wordings of everyday and clinical English that HPO lacks, by phrase."""
     found: dict[str, EverydayWording] = {}
     for pattern, id, _, note in read_table(Path(__file__).with_name("lay_en.tsv")):
         for phrase in spelt_out(pattern):
@@ -76,12 +60,7 @@ def english_wordings() -> dict[str, EverydayWording]:
 
 
 def spelt_out(pattern: str) -> Iterator[str]:
-    """Yield the wordings that a row of a table stands for.
-
-    Example:
-        >>> list(spelt_out("(knee|elbow) (sore|)")), list(spelt_out("afebrile"))
-        (['knee sore', 'knee', 'elbow sore', 'elbow'], ['afebrile'])
-    """
+    """Yield the wordings that a row of a table stands for."""
     parts = _CHOICE.split(pattern)
     for said in product(*(part.split("|") if place % 2 else [part] for place, part in enumerate(parts))):
         if phrase := " ".join("".join(said).split()):

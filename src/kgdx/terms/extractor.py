@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kgdx.case.cleaning import inner_spans
 from kgdx.case.ddxplus_release import PREFIX
 from kgdx.case.demographics import described
 from kgdx.case.measured_values import Measurement
@@ -19,7 +21,6 @@ from kgdx.case.reading_limits import limited, masked_runs
 from kgdx.errors import StoreError
 from kgdx.lazy import lazy_pattern
 from kgdx.terms import abbreviations
-from kgdx.terms.chinese_names import find_chinese, find_chinese_parted, unparted
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
 from kgdx.terms.everyday import chinese_wordings, english_wordings
@@ -29,13 +30,17 @@ from kgdx.terms.matcher import (
     Lexicon,
     TermChoice,
     choose,
+    find_chinese,
+    find_chinese_parted,
     find_coordinated,
     find_modified,
     find_windows,
     hashes_of,
+    unparted,
 )
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
+from kgdx.terms.qualifiers import qualified
 from kgdx.terms.spoken import FIGURE, spoken
 from kgdx.terms.tokens import Spelling, corrected, words
 
@@ -55,6 +60,14 @@ _FIELD = lazy_pattern(
     re.IGNORECASE,
 )
 """A part or function of which a form says how it is: "Tone: increased" is one finding."""
+_PERSON = lazy_pattern(
+    r"(?:(?:ex-|former |heavy |current )?smoker|diabetic|asthmatic|pregnant.*|alcoholic|drinks.*|smokes.*|\d+.*)",
+    re.IGNORECASE,
+)
+_LONGEST = 200
+"""Characters of the longest phrase."""
+_GENERAL = frozenset({"HP:0012531", "HP:0000969"})
+"""Pain and edema: said by every pain and swelling of a place, so read by themselves only where no place is."""
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = lazy_pattern(r"[^\W\d_]+")
@@ -69,12 +82,8 @@ class Extractor:
     """Reads findings from text by the names that the graph knows.
 
     Attributes:
-        terms: The graph's phenotypes.
-        english: English names.
         chinese: Chinese names and everyday wordings; only the latter where the graph has no Chinese names.
         lengths: Lengths in characters that Chinese names have.
-        named_in_chinese: The graph has Chinese names.
-        spelling: Words of English names, to mend misspelt ones.
         meaning: The names as vectors, for what no name matches; ``None`` without an encoder.
         symptoms: Ids of the symptoms and risks of the graph that are no terms of HPO.
     """
@@ -92,13 +101,7 @@ class Extractor:
     def open(
         cls, snapshot: Snapshot, encoder: Encoder | None = None, progress: Callable[[str], None] | None = None
     ) -> Extractor:
-        """Open the snapshot's dictionary, compiling it first if need be.
-
-        Args:
-            snapshot: Where the names come from.
-            encoder: Reads by meaning what no name matches; the snapshot's names are encoded once.
-            progress: Told in words what takes long.
-        """
+        """Open the snapshot's dictionary, compiling it first if need be."""
         folder = build_dictionary(snapshot)
         try:
             chinese = json.loads((folder / CHINESE).read_bytes())
@@ -149,7 +152,11 @@ class Extractor:
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
         every = combined(named, values.findings, self.terms)
-        findings = (*_without_implied(every), *self._beside(text))
+        beside = self._beside(text)
+        stated = _without_implied(every)
+        within = inner_spans(each.span for each in (*stated, *beside) if each.span)
+        plain = (each for each in stated if each.id not in _GENERAL or each.span not in within)
+        findings = qualified(text, (*plain, *beside))
         doubtful = (*issues, *_several(text), *values.issues)
         doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, (*every, *findings), values.measures))
@@ -176,13 +183,15 @@ class Extractor:
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
         said = list(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
-        said = [each for each in said if not any(_says(other, each) for other in found)]
-        kept = (each for each in found if not any(_inside(each, other) for other in said))
-        return [*kept, *(each for each in said if each.id != FIGURE)]
+        said.sort(key=_start)
+        kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
+        kept.sort(key=_start)
+        return [*kept, *(e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept)))]
 
     def _beside(self, text: str) -> list[Finding]:
         said = list(spoken(text, self.symptoms.__contains__))
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
+        told = [_habit(text, each, status) for each, status in zip(said, told, strict=True)]
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
         return sorted(once.values(), key=lambda each: each.span.start if each.span else 0)
 
@@ -287,6 +296,24 @@ def _phrases() -> list[str]:
 def _symptoms(snapshot: Snapshot) -> Iterator[str]:
     ids = snapshot.values("symptom", "id").values() if snapshot.rows("symptom") else ()
     return (id for id in ids if id.startswith((PREFIX, "KGDX:common.")))
+
+
+def _habit(text: str, finding: Finding, told: Status) -> Status:
+    """A person's habit or state behind a comma is none of what is denied before it: "no fever, smoker"."""
+    behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
+    return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
+
+
+def _start(finding: Finding) -> int:
+    return finding.span.start if finding.span else 0
+
+
+def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
+    """Return those of findings in the order of their starts that begin near another, before its end."""
+    if finding.span is None:
+        return ()
+    low = bisect_left(others, finding.span.start - _LONGEST, key=_start)
+    return others[low : bisect_left(others, finding.span.end, key=_start)]
 
 
 def _inside(finding: Finding, other: Finding) -> bool:

@@ -60,9 +60,6 @@ class NotePart:
     """A part of a note.
 
     Attributes:
-        start: Where its heading begins.
-        body: Where its contents begin.
-        end: Where they end.
         kind: ``patient``, ``family``, ``absent``, ``hypothetical`` or ``other`` (a second patient).
     """
 
@@ -84,7 +81,7 @@ def _pattern() -> re.Pattern[str]:
     latin = phrase_tree([heading for heading in _kinds() if heading.isascii()])
     han = phrase_tree([heading for heading in _kinds() if not heading.isascii()])
     return re.compile(
-        rf"(?<![\w/])(?P<colon>{latin})(?:\s*[:：]|[ \t]*[-–—=]{{1,2}}>?[ \t])"
+        rf"(?<![\w/?])(?P<colon>{latin})(?:\s*[:：]|[ \t]*[-–—=]{{1,2}}>?[ \t])"
         rf"|{_CLAUSE_START}(?P<colon2>{han})\s*[:：]"
         rf"|{_CLAUSE_START}(?P<plain>{plain})(?!\s*(?:of|for|is|was)\b)"
         r"(?:\s*[:：]|[ \t]*[-–—=]{1,2}>?[ \t])?"
@@ -119,12 +116,7 @@ def kind_at(known: Sequence[NotePart], place: int) -> str:
 
 
 def patients(text: str) -> list[tuple[int, int]]:
-    """Return where each patient of a text is named first, if there are several; otherwise nothing.
-
-    Example:
-        >>> patients("Patient 1 has fits. Patient 2 has ataxia."), patients("Case 2 of the series")
-        ([(0, 9), (20, 29)], [])
-    """
+    """Return where each patient of a text is named first, if there are several; otherwise nothing."""
     first: dict[str, tuple[int, int]] = {}
     for start, end, _, number in _patients(simplify(text)):
         first.setdefault(number, (start, end))

@@ -113,7 +113,6 @@ class Kin:
 
     Attributes:
         start: First character.
-        end: One past the last.
         kind: ``forward``: what follows is the relative's; ``backward``: what stands before in the clause;
             ``behind``: what stands directly before.
     """
@@ -139,10 +138,6 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
     Args:
         text: A sentence, its findings masked.
         whose: A relative who is the patient; see :func:`kgdx.case.ages.subject`.
-
-    Example:
-        >>> [each.kind for each in relatives("Mom has migraine, lives with her father")]
-        ['forward']
     """
     if not named(text):
         return

@@ -1,4 +1,4 @@
-"""Find the dictionary's names in the words of a text, and choose among those that overlap.
+"""Find the dictionary's names in the words of a text, English and Chinese, and choose among those that overlap.
 
 Names are windows of neighbouring words, and coordinated phrases.
 
@@ -8,18 +8,21 @@ a phrase, the words before and after the shared part are also looked up with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.dictionary import (
     MAX_WORDS,
     SHORTENED,
     Entries,
     single_hash,
+    substring_keys,
     sum_hashes,
     word_hash,
 )
@@ -27,6 +30,7 @@ from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, ContentWords, scan
 
+_PARTING_ZH = lazy_pattern("|".join(sorted(word_list("modifier_zh"), key=len, reverse=True)))
 _HEDGES = word_list("hedge")
 _AS_NOUN, _DETERMINERS = word_list("as_noun"), word_list("determiner")
 _CONJUNCT = 3
@@ -49,8 +53,6 @@ class TermMatch:
     """A name found in a text.
 
     Attributes:
-        start: First word.
-        end: One past the last word.
         entry: Position in the dictionary of the first entry with this key.
         gap: (first, one past last) word of the conjuncts left out; empty for a plain window.
     """
@@ -205,11 +207,8 @@ class TermChoice:
         start: First character.
         end: One past the last character.
         term: Row of the ``phenotype`` table.
-        label: The name or synonym that matched.
         exact: The text has the label's own words in their order.
         rank: The entry's rank; see :class:`kgdx.terms.dictionary.Entries`.
-        corrected: A misspelt word was put right.
-        nested: It stands inside a longer name of a more specific term.
     """
 
     start: int
@@ -227,10 +226,7 @@ class Lexicon:
     """Data that :func:`choose` needs.
 
     Attributes:
-        entries: The dictionary.
-        label: Gives the label of an entry.
         above: Whether one term (a row) is an ancestor of another.
-        corrected: Words of the text that were misspelt.
     """
 
     entries: Entries
@@ -244,12 +240,6 @@ def choose(found: ContentWords, whole: list[TermMatch], split: list[TermMatch], 
 
     Of matches that overlap the longest wins. A shorter one inside it is kept too where it names a more general term
     ("brachydactyly" in "brachydactyly type C"): it is said as well; any other is a part of the longer name.
-
-    Args:
-        found: The text's words.
-        whole: Matches of neighbouring words.
-        split: Matches of coordinated phrases; they add to the others.
-        lexicon: Dictionary and ontology.
     """
     complete = {(match.start, match.end) for match in whole}
     owner = [-1] * len(found)
@@ -359,3 +349,57 @@ def _runs_on(found: ContentWords, match: TermMatch, parts: list[str]) -> bool:
         return False
     last = found.folded[after - 1]
     return last != parts[-1] and last.endswith(_ADJECTIVE)
+
+
+def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
+
+    Args:
+        text: Folded by :func:`kgdx.terms.normalise.fold_chinese`.
+        entries: Chinese names.
+        lengths: The lengths that names have, in characters.
+    """
+    found: list[tuple[int, int, int]] = []
+    taken = np.zeros(len(text), bool)
+    for size in sorted(lengths, reverse=True):
+        if size > len(text):
+            continue
+        at = entries.find(substring_keys(text, size))
+        for start in np.flatnonzero(at >= 0).tolist():
+            if not taken[start : start + size].any():
+                taken[start : start + size] = True
+                found.append((start, start + size, int(entries.terms[at[start]])))
+    return sorted(found)
+
+
+def find_chinese_parted(
+    text: str, entries: Entries, lengths: Sequence[int], whole: Sequence[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Return names inside which words of degree, side or course stand: 肌张力明显低下, 肝、脾肿大."""
+    left_out = [match.span() for match in _PARTING_ZH.finditer(text)]
+    if not left_out:
+        return []
+    places = [at for at in range(len(text)) if not any(start <= at < end for start, end in _near(left_out, at))]
+    known = set(whole)
+    found = []
+    for start, end, term in find_chinese("".join(text[at] for at in places), entries, lengths):
+        first, last = places[start], places[end - 1] + 1
+        parted = last - first > end - start
+        if parted and (first, last, term) not in known and not any(a <= first and last <= b for a, b, _ in whole):
+            found.append((first, last, term))
+    return found
+
+
+def unparted(text: str) -> str:
+    """Return a Chinese text without its words of degree, side or course.
+
+    Example:
+        >>> unparted("走路很好")
+        '走路好'
+    """
+    return _PARTING_ZH.sub("", text)
+
+
+def _near(spans: Sequence[tuple[int, int]], place: int) -> Sequence[tuple[int, int]]:
+    at = bisect_right(spans, (place, place + 1))
+    return spans[max(0, at - 1) : at + 1]

@@ -43,12 +43,7 @@ def word_rows(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Return the words of a list of ``words.tsv``.
-
-    Example:
-        >>> "bilateral" in word_list("modifier")
-        True
-    """
+    """Return the words of a list of ``words.tsv``."""
     return frozenset(word for row in word_rows(name) for word in row)
 
 
@@ -131,12 +126,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def inflection(folded: str) -> str:
-    """Return a folded word without spelling variant, plural and Greek or Latin adjective ending.
-
-    Example:
-        >>> inflection("haemangiomas"), inflection("fistulae"), inflection("hypoplastic")
-        ('hemangioma', 'fistula', 'hypoplasia')
-    """
+    """Return a folded word without spelling variant, plural and Greek or Latin adjective ending."""
     if len(folded) < 4 or not folded.isalpha():
         return folded
     word = folded[:-1] if folded.endswith("ae") else folded
@@ -154,10 +144,6 @@ def word_class(folded: str) -> str:
     """Return the class of a folded word: the same for all words that mean the same in the name of a finding.
 
     It need not be a word itself.
-
-    Example:
-        >>> word_class("hypoplastic") == word_class("hypoplasia"), word_class("tumours") == word_class("neoplasm")
-        (True, True)
     """
     if folded in _CLASSES:
         return _CLASSES[folded]
@@ -220,10 +206,8 @@ class Form(NamedTuple):
 
     Attributes:
         folded: Without case, accents, punctuation and traditional characters.
-        key: Also without plural, spelling variant, Roman numerals and articles.
         bag: The key's words in alphabetical order; ``None`` where their order tells.
         turned: Whether the name is of a kind whose words come in several orders.
-        mark: The numbers, letters and telling words, which a typo may not change.
         han: Whether it holds Han characters.
     """
 
@@ -241,10 +225,6 @@ def rephrased(folded: str) -> bool:
 
 def form(text: str, *, diseases: bool = True) -> Form:
     """Return the forms of a name.
-
-    Args:
-        text: The name.
-        diseases: Whether phrases that sources of diseases use for the same count as the same.
 
     Example:
         >>> form("Tumours of the Lung, type II")
@@ -320,12 +300,7 @@ def same_length(folded: str) -> str:
 
 
 def has_chinese(text: str) -> bool:
-    """Return whether a text holds Han characters.
-
-    Example:
-        >>> has_chinese("发热"), has_chinese("fever")
-        (True, False)
-    """
+    """Return whether a text holds Han characters."""
     return not text.isascii() and _HAN.search(text) is not None
 
 
@@ -354,12 +329,7 @@ class Folded:
 
 
 def fold_chinese(text: str) -> Folded:
-    """Fold a text character by character: full-width forms to ASCII, traditional to simplified, no spaces.
-
-    Example:
-        >>> fold_chinese("Ⅱ型 發熱（Ａ）").text
-        'ii型发热(a)'
-    """
+    """Fold a text character by character: full-width forms to ASCII, traditional to simplified, no spaces."""
     parts = [_folded_sign(sign) for sign in text]
     return Folded("".join(parts), [place for place, part in enumerate(parts) for _ in part])
 
@@ -370,14 +340,7 @@ def _folded_sign(sign: str) -> str:
 
 
 def wordings(name: str) -> set[str]:
-    """Return the other wordings that clinical Chinese has for a folded name.
-
-    Example:
-        >>> sorted(wordings("肝脏肿大"))
-        ['肝增大', '肝肿大', '肝脏增大']
-        >>> "血小板减少" in wordings("血小板减少症")
-        True
-    """
+    """Return the other wordings that clinical Chinese has for a folded name."""
     found = {name, _DISORDER.sub("", name)}
     for said, group in _CLASSES_ZH:
         found |= {said.sub(word, other, count=1) for other in tuple(found) if said.search(other) for word in group}

@@ -26,9 +26,6 @@ class Overlap:
     """Where most of a text stands word for word.
 
     Attributes:
-        piece: Id of the piece.
-        source: Tag of its source.
-        words: Length of the longest run that both share, in words.
         share: Of the text's words, how many are in that run; from 0 to 1.
     """
 
@@ -51,10 +48,6 @@ def contained_in(
 
     Returns:
         Id of each text that overlaps → the piece that shares the longest run with it, the first of equal ones.
-
-    Example:
-        >>> contained_in(SegmentRanking(()), {"q1": "Which of the following drugs causes gout in a man with fever?"})
-        {}
     """
     found = {}
     for id, text in texts.items():

@@ -40,7 +40,6 @@ class PhraseVectors:
     """The terms' names as vectors; synonyms bring more wrong matches than right ones.
 
     Attributes:
-        encoder: What made the vectors, and makes those of the phrases to compare.
         vectors: float32, memory-mapped; one row of length 1 a name.
         terms: int64, row of the snapshot's ``phenotype`` table.
     """
@@ -51,13 +50,7 @@ class PhraseVectors:
 
     @classmethod
     def open(cls, snapshot: Snapshot, encoder: Encoder, progress: Callable[[str], None] | None = None) -> PhraseVectors:
-        """Open the vectors of a snapshot's names, encoding them first if that was not done yet.
-
-        Args:
-            snapshot: Where the names come from, and where their vectors are kept.
-            encoder: What encodes them.
-            progress: Told in words how far the encoding is, if it is needed.
-        """
+        """Open the vectors of a snapshot's names, encoding them first if that was not done yet."""
 
         def names() -> dict[int, str]:
             column = snapshot.values("phenotype", "name").values()
@@ -108,12 +101,7 @@ def _finding(phrase: str, terms: Terms, term: int, cosine: float, span: Span | N
 
 
 def contrary(phrase: str, name: str) -> bool:
-    """Return whether two names say opposite things of what they are about.
-
-    Example:
-        >>> contrary("wide nasal bridge", "Narrow nasal bridge"), contrary("wide nose", "Broad nose")
-        (True, False)
-    """
+    """Return whether two names say opposite things of what they are about."""
     said, named = set(phrase.lower().split()), set(name.lower().split())
     directions = [(_direction(said, *pair), _direction(named, *pair)) for pair in _OPPOSED]
     return any(one * other < 0 for one, other in directions)
@@ -127,11 +115,6 @@ def silent_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     """Yield the parts of a text between commas, conjunctions and ends of clauses that no span touches.
 
     Parts of one word are left out, since a single word that no name has says too little, and so are long ones.
-
-    Example:
-        >>> text = "Seizures, trouble keeping balance and a dull gaze."
-        >>> [text[part.start : part.end] for part in silent_parts(text, [Span(0, 8)])]
-        ['trouble keeping balance', 'dull gaze']
     """
     found = words(text)
     bounds = [at for at, parting in enumerate(found.parting.tolist()) if parting >= SOFT]

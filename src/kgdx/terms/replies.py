@@ -26,7 +26,6 @@ class ReplyMeaning(NamedTuple):
 
     Attributes:
         meaning: One of :data:`STATUSES` or :data:`COMMANDS`; empty where the words say something else.
-        rest: The words behind it.
         dated: Whether the words say since when, or for how long: of what is there.
     """
 
@@ -36,14 +35,7 @@ class ReplyMeaning(NamedTuple):
 
 
 def read_reply(text: str) -> ReplyMeaning:
-    """Read how an answer begins.
-
-    Example:
-        >>> read_reply("Yes, in both hands")
-        ReplyMeaning(meaning='present', rest='in both hands', dated=False)
-        >>> read_reply("no fever, but a cough").meaning, read_reply("没有").meaning, read_reply("三天前开始").dated
-        ('', 'absent', True)
-    """
+    """Read how an answer begins."""
     words = text.strip()
     folded = words.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").rstrip(".。!！ ")
     if not folded:

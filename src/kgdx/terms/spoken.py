@@ -1,27 +1,59 @@
 """What people say in words that no list of names holds: red flags by description, and risks.
 
-The patterns stand in ``spoken.tsv``, each with words of which a text has one where it can match.
+``spoken.tsv`` has regular expressions, each with words of which a text has one where it can match; a group ``at`` is
+what is read. ``phrases.tsv`` has phrases: of the words in brackets one is said, ``*`` stands for any ending, ``~`` for
+up to five words (Chinese: eight characters) of the same clause, a blank also for articles, prepositions and the like,
+``#`` for a number, ``<name>`` for a group of words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from kgdx.case.patient import Finding, Span, Status
-from kgdx.terms.normalise import read_table
+from kgdx.lazy import lazy_pattern
+from kgdx.terms.normalise import CJK, read_table, simplify
 
 FIGURE = "-"
 """Stands for a finding where words are a figure of speech or a comparison, and what is named in them is none."""
 SCORE = 0.9
 """How sure such a reading is, as that of other wordings."""
+_KEY = 4
+"""Letters by which words are looked up."""
+_SPACE = r"(?:[ \t-]|\n(?=(?-i:[a-z])))+"
+"""What parts words; a new line only where the sentence goes on."""
+_BLANK = (
+    rf"(?:{_SPACE}(?:the|an?|my|his|her|their|our|its|is|are|was|were|has|have|had|been|be|being|of|in|into|on|at|to|with"
+    r"|very|quite|so|really|all|both|left|right|up|gone|went|goes|got|gets?|getting|feels?|looks?|looking|a bit|just"
+    rf"|too|now|he|she|it|and)\b){{0,3}}{_SPACE}"
+)
+_NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|except|neg\w*|nil|\w+n['’]t)\b)"
+_GAP, _GAP_ZH = (
+    rf"{_SPACE}(?:{_NEGATED}[^\s,.;:!?()+]+{_SPACE}){{0,5}}?",
+    r"(?:(?![不无没未否])[^，。；;,.！？\s]){0,8}?",
+)
+_SIGN = {"(": "(?:", ")": ")", "|": "|", "*": r"\w*", "#": r"\d+"}
+_TOKEN = lazy_pattern(r" ~ | |[()|*~#]|[^ ()|*~#]+")
+_LITERAL = lazy_pattern(r"[(~*#]")
+_CHOICES = lazy_pattern(r"\|(?![^(]*\))")
+"""Between the choices of a bracket, but not those of one inside it."""
+_STOP = lazy_pattern(r"[.;!?](?=\s)|[。；！？]|\n(?![a-z])")
+"""Where a sentence ends, over which no phrase goes on."""
+_WORD = lazy_pattern(rf"[a-z0-9]+|[{CJK}]+")
+_CHINESE = lazy_pattern(f"[{CJK}]")
 
 
 class SpokenPattern(NamedTuple):
-    """A row of the table."""
+    """A row of a table.
+
+    Attributes:
+        id: The finding; :data:`FIGURE` where there is none.
+    """
 
     id: str
     name: str
@@ -31,30 +63,139 @@ class SpokenPattern(NamedTuple):
 
 @cache
 def spoken_patterns() -> tuple[SpokenPattern, ...]:
-    """Return the rows of the table."""
+    """Return the regular expressions of the tables."""
     rows = read_table(Path(__file__).with_name("spoken.tsv"))
     return tuple(SpokenPattern(id, name, tuple(needs.split("|")), pattern) for id, name, needs, pattern in rows)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def spoken_phrases() -> tuple[tuple[str, str, str], ...]:
+    """Return the phrases of the table, spelt out but for their choices: id, name, phrase."""
+    rows = read_table(Path(__file__).with_name("phrases.tsv"))
+    groups = {f"<{name}>": words for id, name, words in rows if id == "@"}
+    name = re.compile("|".join(map(re.escape, groups)))
+    return tuple(
+        (id, label, name.sub(lambda found: groups[found[0]], phrase)) for id, label, phrase in rows if id != "@"
+    )
 
 
-def spoken(text: str, known: Callable[[str], bool]) -> Iterator[Finding]:
-    """Yield what a text says, all as present; of one thing in one place the longest.
+@cache
+def _phrases_by_key() -> dict[str, tuple[SpokenPattern, ...]]:
+    """Index the phrases by the beginnings of the words that their first part may be."""
+    found: dict[str, dict[SpokenPattern, None]] = {}
+    for id, name, phrase in spoken_phrases():
+        row = SpokenPattern(id, name, (), phrase)
+        for words in beginnings(phrase):
+            found.setdefault(_keys_of(words)[-1], {})[row] = None
+    return {key: tuple(rows) for key, rows in found.items()}
 
-    Args:
-        text: The text.
-        known: Whether the graph has a finding.
+
+@cache
+def _needs(phrase: str) -> tuple[frozenset[str], ...]:
+    """Return keys for each part of a phrase of which a text has one where the phrase may match."""
+    parts = [beginnings(part) for part in _parts(phrase)]
+    return tuple(frozenset(_keys_of(words)[-1] for words in part) for part in parts if all(map(_WORD.search, part)))
+
+
+def _parts(phrase: str, ends: str = " ~(") -> Iterator[str]:
+    start = depth = 0
+    for end, sign in enumerate(phrase):
+        if not depth and sign in ends:
+            yield phrase[start:end]
+            start = end if sign == "(" else end + 1
+        depth += (sign == "(") - (sign == ")")
+    yield phrase[start:]
+
+
+def beginnings(phrase: str) -> list[str]:
+    """Return what a phrase may begin with.
+
+    Example:
+        >>> beginnings("(cold|icy) hands"), beginnings("sheets ~ wet")
+        (['cold', 'icy'], ['sheets'])
+    """
+    if phrase[:1] != "(":
+        return [_LITERAL.split(phrase, maxsplit=1)[0].lower()]
+    inner = next(_parts(phrase[1:], ")"))
+    return [_LITERAL.split(part, maxsplit=1)[0].lower() for part in _CHOICES.split(inner)]
+
+
+def _keys_of(words: str) -> list[str]:
+    found = _WORD.search(words)
+    first = found[0] if found else words
+    longest = 2 if _CHINESE.match(first) else _KEY
+    return [first[:length] for length in range(1, min(longest, len(first)) + 1)]
+
+
+@lru_cache(maxsize=65536)
+def _word_keys(word: str) -> tuple[str, ...]:
+    starts = range(len(word)) if _CHINESE.match(word) else (0,)
+    return tuple(key for start in starts for key in _keys_of(word[start:]))
+
+
+def phrase_pattern(phrase: str) -> str:
+    """Return a phrase as a regular expression.
+
+    Example:
+        >>> bool(re.search(phrase_pattern("(sheet*|pillow) ~ (wet|soak*)"), "sheets were wringing wet"))
+        True
+    """
+    chinese = bool(_CHINESE.search(phrase))
+    parts = []
+    for token in _TOKEN.findall(phrase):
+        if "~" in token:
+            parts.append(_GAP_ZH if chinese else _GAP)
+        elif token == " ":
+            parts.append("" if chinese else _BLANK)
+        else:
+            parts.append(_SIGN.get(token) or re.escape(token).replace("'", "['’]?"))
+    said = "".join(parts)
+    return said if chinese else rf"(?<!\w){said}(?!\w)"
+
+
+@cache
+def _compiled(pattern: str, phrase: bool) -> re.Pattern[str]:
+    return re.compile(phrase_pattern(pattern) if phrase else pattern, re.IGNORECASE)
+
+
+def spoken(text: str, known: Callable[[str], bool]) -> list[Finding]:
+    """Return what a text says, all as present; of one thing in one place the longest.
 
     Example:
         >>> [(each.id, each.text) for each in spoken("He is clammy; CRT 4 s.", lambda id: id.startswith("HP:"))]
         [('HP:0000975', 'clammy')]
     """
-    plain = text.casefold()
+    return [each for each in _spoken(text) if known(each.id)]
+
+
+@lru_cache(maxsize=2)
+def _spoken(text: str) -> tuple[Finding, ...]:
+    simple = simplify(text)
+    plain = simple.lower()
+    found: dict[str, list[tuple[int, int, str]]] = {}
     for row in spoken_patterns():
-        if any(each in plain for each in row.needs) and known(row.id):
-            for match in _compiled(row.pattern).finditer(text):
-                said = match.group()
-                yield Finding(row.id, Status.PRESENT, row.name, Span(*match.span()), said, said, "variant", SCORE)
+        if any(each in plain for each in row.needs):
+            for match in _compiled(row.pattern, False).finditer(simple):
+                place = match.span("at" if "at" in match.re.groupindex else 0)
+                found.setdefault(row.id, []).append((*place, row.name))
+    stops = [0, *(match.end() for match in _STOP.finditer(simple)), len(simple)]
+    for start, end in pairwise(stops):
+        for row in _near(plain[start:end]):
+            for match in _compiled(row.pattern, True).finditer(simple, start, end):
+                found.setdefault(row.id, []).append((*match.span(), row.name))
+    kept = []
+    for id, places in sorted(found.items()):
+        taken = 0
+        for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
+            if taken <= start < end:
+                taken = end
+                said = text[start:end]
+                kept.append(Finding(id, Status.PRESENT, name, Span(start, end), said, said, "variant", SCORE))
+    return tuple(kept)
+
+
+def _near(plain: str) -> list[SpokenPattern]:
+    """Return the phrases of which a sentence has a word of each part."""
+    index, keys = _phrases_by_key(), frozenset(key for word in set(_WORD.findall(plain)) for key in _word_keys(word))
+    near = {row: None for key in keys for row in index.get(key, ())}
+    return [row for row in near if not any(map(keys.isdisjoint, _needs(row.pattern)))]

@@ -262,12 +262,7 @@ def _finish(work: Path, fingerprint: str, parameters: Parameters) -> None:
 
 
 class TextIndex:
-    """An index of pieces of texts, opened for reading; nothing is read before it is asked for.
-
-    Args:
-        folder: Where it lies.
-        fingerprint: That of what it must be made from; any without it.
-    """
+    """An index of pieces of texts, opened for reading; nothing is read before it is asked for."""
 
     def __init__(self, folder: Path, fingerprint: str | None = None) -> None:
         if (wrong := stale(folder, fingerprint)) is not None:

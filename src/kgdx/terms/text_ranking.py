@@ -52,11 +52,7 @@ class _Word(NamedTuple):
 
 
 class SegmentRanking:
-    """Segments that answer as one index.
-
-    Args:
-        segments: Each with the parameters by which its pieces are weighed.
-    """
+    """Segments that answer as one index."""
 
     def __init__(self, segments: Sequence[tuple[TextSegment, Parameters]]) -> None:
         self.segments = [segment for segment, _ in segments]
@@ -78,11 +74,6 @@ class SegmentRanking:
 
         Nothing is found where no piece has any of the words that would tell one text from another, but only such as
         "syndrome", or a number.
-
-        Args:
-            query: What is searched for; a word that stands in it twice counts twice.
-            sources: Tags of the sources to search; all without any.
-            limit: Most pieces.
         """
         asked, telling = self._asked(query), self._telling(query)
         if telling and not any(telling):

@@ -32,14 +32,7 @@ _KEY, _HEAD = 24, 8
 
 
 class TextPiece(NamedTuple):
-    """A piece of a text.
-
-    Attributes:
-        id: Of the text, and of the piece of it.
-        title: What the text is called; its words count like the piece's.
-        text: The piece.
-        source: Tag of where it is from.
-    """
+    """A piece of a text."""
 
     id: str
     title: str
@@ -73,14 +66,7 @@ def digests_of(ids: Iterable[str]) -> Ints:
 
 
 def write(folder: Path, pieces: Sequence[TextPiece], ids: Ints, about: dict[str, object]) -> None:
-    """Write a segment of pieces, in one step.
-
-    Args:
-        folder: Where it will lie.
-        pieces: All of it, in memory.
-        ids: Digests of the ids of its records.
-        about: Said of it in its card.
-    """
+    """Write a segment of pieces, in one step."""
     vocabulary = WordNumbers()
     length = np.zeros(len(pieces), np.int32)
 
@@ -175,11 +161,7 @@ class _Whole:
 
 
 class TextSegment:
-    """A segment, opened for reading; nothing of its pieces is read before it is asked for.
-
-    Args:
-        folder: Where it lies.
-    """
+    """A segment, opened for reading; nothing of its pieces is read before it is asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

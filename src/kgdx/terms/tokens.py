@@ -58,7 +58,6 @@ class ContentWords:
 
     Attributes:
         text: As it was given; places index it.
-        folded: Lower case without diacritics, one per word.
         starts: int32, first character of each word.
         ends: int32, one past its last character.
         parting: int8, how the word is parted from the one before (NONE to HARD); the first word's is HARD.
@@ -161,7 +160,6 @@ class Spelling:
 
     Attributes:
         known: int64, sorted hashes of all words of names and definitions.
-        words: The words of names by their first letter and length.
     """
 
     known: npt.NDArray[np.int64]

@@ -29,14 +29,7 @@ _SAYS = lazy_pattern(r"\w")
 
 
 def with_values(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings, each with the measured value that the text gives right behind it.
-
-    Example:
-        >>> from kgdx.case.patient import Span
-        >>> fever = Finding("HP:0001945", span=Span(0, 5))
-        >>> [(each.value, each.unit) for each in with_values("Fever to 39.2 °C", [fever])]
-        [(39.2, '°C')]
-    """
+    """Return findings, each with the measured value that the text gives right behind it."""
     known = measures(text)
     starts = [each.span.start for each in known]
     return tuple(_with_value(text, finding, known, starts) for finding in findings)
@@ -51,13 +44,6 @@ def unread(text: str, findings: Sequence[Finding], unjudged: Sequence[Measure] =
         text: The text.
         findings: What was read from it, with their places and values.
         unjudged: Values of known analytes that came to no finding, each with the reason.
-
-    Example:
-        >>> from kgdx.case.patient import Span
-        >>> fever = Finding("HP:0001945", span=Span(0, 5))
-        >>> parts = unread("Fever, HbA1c 9.8 %, feels odd.", [fever])
-        >>> [(each.start, each.end, each.value, each.unit) for each in parts]
-        [(7, 18, 9.8, '%'), (20, 29, None, '')]
     """
     spans = sorted((each.span.start, each.span.end) for each in findings if each.span)
     valued = {(each.span.start, each.value, each.unit) for each in findings if each.span and each.unit}

@@ -24,12 +24,7 @@ _STOP = word_list("everywhere")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, folded; of Chinese each character and each pair of neighbours.
-
-    Example:
-        >>> words_of("The β-blocker: 心绞痛")
-        ['β', 'blocker', '心', '绞', '痛', '心绞', '绞痛']
-    """
+    """Return the words of a text, folded; of Chinese each character and each pair of neighbours."""
     words = _WORD.findall(text.casefold())
     if text.isascii():
         return [word for word in words if word not in _STOP]
@@ -51,19 +46,7 @@ def rarity(df: Floats, documents: int) -> Floats:
 
 
 def weights(tf: Floats, df: Floats, length: Floats, mean: float, documents: int) -> Floats:
-    """Return the BM25 weights of words in documents.
-
-    Args:
-        tf: How often each word stands in its document.
-        df: In how many documents each word stands.
-        length: Number of words of each document.
-        mean: Mean number of words of a document.
-        documents: Number of documents.
-
-    Example:
-        >>> float(weights(np.array([1.0]), np.array([1.0]), np.array([3.0]), 3.0, 1)[0].round(4)) < 0.29
-        True
-    """
+    """Return the BM25 weights of words in documents."""
     return (rarity(df, documents) * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))).astype(np.float32)
 
 
@@ -93,15 +76,7 @@ def counted(texts: Iterable[Sequence[str]], vocabulary: WordNumbers) -> tuple[In
 
 
 class WordIndex:
-    """Short texts by BM25, in memory.
-
-    Args:
-        texts: What is compared with a query.
-
-    Example:
-        >>> WordIndex(["Marfan syndrome", "Down syndrome"]).scores("marfan") > 0
-        array([ True, False])
-    """
+    """Short texts by BM25, in memory."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         told = [words_of(text) for text in texts]

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from neo4j.exceptions import Neo4jError
 
 from conftest import require_program
 from kgdx.config import Neo4jAccess
-from kgdx.errors import StoreError
+from kgdx.errors import StoreError, TemplateError
 from kgdx.graph.neo4j import bolt
 from kgdx.graph.neo4j.bolt import connect
-from kgdx.graph.neo4j.bolt_errors import refuse_old
+from kgdx.graph.neo4j.bolt_errors import refuse_old, translated
 
 Talk = Callable[[socket.socket], None]
 Serve = Callable[[Talk], int]
@@ -153,3 +154,22 @@ def test_an_old_server_is_refused_by_its_version(agent: str) -> None:
 @pytest.mark.parametrize("agent", ["Neo4j/5.23.0", "Neo4j/5.26.30", "Neo4j/5.27-aura", "Neo4j/2026.08.1", "Other/1.0"])
 def test_a_newer_server_is_not(agent: str) -> None:
     refuse_old(agent, Neo4jAccess("bolt://db:7687"))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("ClientError.Schema.ConstraintValidationFailed", "a node with this id is there already (it said)"),
+        ("ClientError.Database.DatabaseNotFound", "has no database of this user that is online"),
+        ("ClientError.Transaction.InvalidBookmark", "knows no bookmark as it is set: check KGDX_NEO4J_BOOKMARKS"),
+        ("TransientError.Transaction.BookmarkTimeout", "has not received yet what the bookmarks stand for"),
+        ("TransientError.General.MemoryPoolOutOfMemoryError", "ran out of memory"),
+        ("ClientError.Statement.AccessMode", "is open for reading only"),
+        ("ClientError.Statement.SyntaxError", "Neo4j cannot read the template: it said"),
+        ("DatabaseError.General.UnknownError", "failed: it said"),
+    ],
+)
+def test_what_a_server_refuses_is_said_in_one_line_by_its_code(code: str, says: str) -> None:
+    with pytest.raises((StoreError, TemplateError)) as caught, translated(Neo4jAccess("bolt://h:1", "neo4j", "s3cret")):
+        raise Neo4jError._hydrate_neo4j(code=f"Neo.{code}", message="it\nsaid")
+    assert says in str(caught.value) and "\n" not in str(caught.value)

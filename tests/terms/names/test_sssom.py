@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import UsageError
-from kgdx.terms.names.sssom import BASES, MANUAL, MappingStatement, curie, read_sssom, write_sssom
+from kgdx.terms.names.sssom import BASES, MANUAL, MappingStatement, curie, read_sssom, refuse_circles, write_sssom
 
 HEADER = "#mapping_set_id: urn:x\n#license: https://creativecommons.org/publicdomain/zero/1.0/\n"
 COLUMNS = "subject_id\tpredicate_id\tobject_id\tmapping_justification"
@@ -53,6 +53,26 @@ def test_the_header_is_valid_sssom() -> None:
     header = yaml.safe_load("".join(line[1:] + "\n" for line in text.splitlines() if line.startswith("#")))
     assert {"mapping_set_id", "license", "curie_map"} <= header.keys()
     assert {"HP", "MESH", "skos", "semapv"} == set(header["curie_map"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "version", "message"),
+    [
+        (
+            [("HP:1", "narrower", "HP:2"), ("HP:2", "narrower", "HP:3"), ("HP:1", "broader", "HP:3")],
+            "1.0",
+            "in a circle",
+        ),
+        ([("HP:1", "exact", "MESH:D1")], "2.0", "is SSSOM 2.0"),
+    ],
+)
+def test_a_circle_and_another_version_are_one_line(
+    tmp_path: Path, rows: list[tuple[str, str, str]], version: str, message: str
+) -> None:
+    text = write_sssom([MappingStatement(*row) for row in rows], title="T")
+    file = written(tmp_path, text.replace("#license", f"#sssom_version: '{version}'\n#license", 1))
+    with pytest.raises(UsageError, match=message):
+        refuse_circles(file, read_sssom(file))
 
 
 def test_skos_says_what_the_object_is_to_the_subject(tmp_path: Path) -> None:

@@ -155,11 +155,11 @@ def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
     if "ConstraintValidationFailed" in code:
         return StoreError(f"a node with this id is there already ({text})", hint=_LOST)
     if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
-        return StoreError(f"{access.uri} has no database {access.database!r} that is online", hint="check its name")
+        named = access.database or "of this user"
+        return StoreError(f"{access.uri} has no database {named} that is online", hint="check its name")
     if "InvalidBookmark" in code:
-        return StoreError(
-            f"{access.uri} knows no bookmark as it is set", hint="check KGDX_NEO4J_BOOKMARKS, or unset it"
-        )
+        hint = "check KGDX_NEO4J_BOOKMARKS, or unset it"
+        return StoreError(f"{access.uri} knows no bookmark as it is set", hint=hint)
     if "BookmarkTimeout" in code:
         hint = "try again, or unset KGDX_NEO4J_BOOKMARKS where it is of a database that is no more"
         return StoreError(f"{access.uri} has not received yet what the bookmarks stand for", hint=hint)

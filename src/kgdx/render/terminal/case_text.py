@@ -123,8 +123,8 @@ def _origin(finding: Finding, places: bool) -> Text:
     line = Text()
     if words and words.casefold() not in {finding.label.casefold(), finding.id.casefold()}:
         line.append(f"“{words}”")
-    if finding.range is not None and finding.judged_by:
-        line.append(f"{' ' if line else ''}{clean(finding.judged_by)}")
+    for said in (finding.qualified_by, finding.judged_by if finding.range is not None else ""):
+        line.append(f"{' ' if line else ''}{clean(said)}" if said else "")
     if places and finding.span is not None:
         line.append(f"{' ' if line else ''}at {finding.span.start}–{finding.span.end}", style="dim")
     if finding.method in GUESSES or (places and finding.score < 0.995):

@@ -42,8 +42,6 @@ class Measure:
     Attributes:
         span: Its place.
         value: Its number, none where it is a pair such as 95/60.
-        unit: Its unit, as it is written.
-        note: Why no finding takes it up.
     """
 
     span: Span
@@ -53,24 +51,14 @@ class Measure:
 
 
 def number(written: str) -> float:
-    """Return the number that is written; commas before three digits part thousands, others are decimal.
-
-    Example:
-        >>> number("18,400"), number("2,1"), number(".5")
-        (18400.0, 2.1, 0.5)
-    """
+    """Return the number that is written; commas before three digits part thousands, others are decimal."""
     if re.fullmatch(r"\d+,\d{1,2}", written):
         return float(written.replace(",", "."))
     return float(written.replace(",", ""))
 
 
 def measures(text: str) -> list[Measure]:
-    """Return the measured values of a text, in its order.
-
-    Example:
-        >>> [(each.value, each.unit) for each in measures("HbA1c 9.8 %, CK 18,400 U/L, WBC 15.4, BP 95/60 mmHg")]
-        [(9.8, '%'), (18400.0, 'U/L'), (15.4, ''), (None, 'mmHg')]
-    """
+    """Return the measured values of a text, in its order."""
     found = [_measure(match, match["unit"], pair=bool(match["pair"])) for match in _WITH_UNIT.finditer(text)]
     rest = _WITH_UNIT.sub(lambda match: "." * len(match.group()), text)
     for match in _NAMED.finditer(rest):

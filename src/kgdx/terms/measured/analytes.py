@@ -29,7 +29,6 @@ class AnalyteTerm(NamedTuple):
 
     Attributes:
         id: HPO CURIE.
-        label: The ontology's name of it.
     """
 
     id: str
@@ -41,11 +40,8 @@ class Usual(NamedTuple):
 
     Attributes:
         sex: ``FEMALE``, ``MALE``, or empty for both.
-        since: Age in years from which it holds.
-        until: Age in years until which it holds.
         low: The lowest usual value in the analyte's own unit; ``None`` where none is too low.
         high: The highest; ``None`` where none is too high.
-        whom: Of whom it is, in words, and the work that says so.
     """
 
     sex: str
@@ -60,9 +56,6 @@ class Grade(NamedTuple):
     """Values that come to a more specific finding than low or high.
 
     Attributes:
-        unit: The unit of the bounds.
-        low: The lowest such value.
-        high: The value below which they lie.
         term: The finding; ``None`` where such a value is a usual one.
     """
 
@@ -77,17 +70,8 @@ class Analyte:
     """What can be measured, and what its values come to.
 
     Attributes:
-        key: What the tables call it.
         scale: Its own unit, and how others are carried into it; an empty unit for what is found or not.
         specimen: What it is measured in, where that is not blood and is said beside the name: ``csf``, ``urine``.
-        low: The finding of a low value.
-        high: The finding of a high value, or of a positive result.
-        abnormal: The finding of a value that is called abnormal.
-        least: The lowest value that can be.
-        most: The highest value that can be.
-        windows: Units that may be left out, each with the values that it is taken for then.
-        usual: Usual values by age and sex.
-        grades: Values with a more specific finding.
         pair: Keys of the two analytes whose values stand together as in 120/80.
         members: Keys of the analytes that a name such as "liver function" stands for.
     """
@@ -109,12 +93,7 @@ class Analyte:
 
 @lru_cache(maxsize=1)
 def analytes() -> dict[str, Analyte]:
-    """Return all analytes of the table, by their keys.
-
-    Example:
-        >>> analytes()["potassium"].low.label
-        'Hypokalemia'
-    """
+    """Return all analytes of the table, by their keys."""
     usual, grades = _usual(), _grades()
     found = {}
     for row in _rows("analytes.tsv"):

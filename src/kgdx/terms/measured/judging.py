@@ -33,18 +33,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a statement of an analyte comes to.
-
-    Attributes:
-        present: The finding that the patient has.
-        absent: Those that a usual value rules out.
-        value: The number, as the text gives it.
-        unit: Its unit, as written, or the one that it must be in.
-        range: What it was judged by.
-        problem: Why nothing was concluded, in one line.
-        remedy: What to do about it.
-        note: What was mended or assumed, in one line.
-    """
+    """What a statement of an analyte comes to."""
 
     present: AnalyteTerm | None = None
     absent: tuple[AnalyteTerm, ...] = ()

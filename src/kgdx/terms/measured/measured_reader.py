@@ -30,8 +30,6 @@ class Measured:
 
     Attributes:
         findings: Findings in the order of the text.
-        issues: What was doubtful.
-        measures: Values that came to nothing, each with the reason.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -40,12 +38,7 @@ class Measured:
 
 
 class AnalyteReading(NamedTuple):
-    """A name of an analyte with what the text says of it.
-
-    Attributes:
-        mention: The name.
-        statement: What is said.
-    """
+    """A name of an analyte with what the text says of it."""
 
     mention: AnalyteMention
     statement: MeasuredStatement
@@ -58,17 +51,7 @@ class AnalyteReading(NamedTuple):
 
 
 def read_measured(text: str, person: Person) -> Measured:
-    """Read the laboratory values and measurements of a text.
-
-    Args:
-        text: English, Chinese or both.
-        person: Of whom the text is, for ranges by age and sex.
-
-    Example:
-        >>> [(each.label, each.value, str(each.status)) for each in read_measured("CK 5000, K 4.1", Person()).findings]
-        [('Elevated circulating creatine kinase concentration', 5000.0, 'present'),
-         ('Hypokalemia', 4.1, 'absent'), ('Hyperkalemia', 4.1, 'absent')]
-    """
+    """Read the laboratory values and measurements of a text."""
     said = values_said(text)
     return judged_values(text, said, statuses(text, [each.span for each in said]), person)
 
@@ -209,13 +192,7 @@ _SPECIMENS = (("Cerebral", "CSF"), ("Urine", "urine"), ("Stool", "stool"), ("Swe
 
 
 def judged_measurement(measurement: Measurement, person: Person) -> Measured:
-    """Return what a value that a source gives in fields comes to, as it would in a text; findings without a place.
-
-    Example:
-        >>> given = Measurement("Potassium [Moles/volume] in Serum or Plasma", 2.1, "mmol/L")
-        >>> [each.label for each in judged_measurement(given, Person()).findings]
-        ['Hypokalemia']
-    """
+    """Return what a value that a source gives in fields comes to, as it would in a text; findings without a place."""
     match = _LOINC.search(measurement.label)
     name = measurement.label[: match.start()] if match else measurement.label
     where = (match and match["where"]) or ""
@@ -246,13 +223,7 @@ def person_of(case: Case) -> Person:
 
 
 def combined(named: Sequence[Finding], measured: Sequence[Finding], terms: Terms) -> tuple[Finding, ...]:
-    """Return findings that a text names and those that its values come to, in its order, each place read once.
-
-    Args:
-        named: Findings that the text names.
-        measured: Findings of its values.
-        terms: The graph's terms; a finding that it does not know is left out.
-    """
+    """Return findings that a text names and those that its values come to, in its order, each place read once."""
     kept = [each for each in measured if terms.row(each.id) is not None and not _inside(each, named)]
     starts = [each.span.start for each in kept if each.span]
     rest = []

@@ -28,8 +28,6 @@ class AnalyteMention(NamedTuple):
     """A place at which a text names what can be measured.
 
     Attributes:
-        start: Where the name begins.
-        end: Where it ends.
         analytes: What it may mean: most names mean one analyte, T means temperature, and P pulse or phosphate.
     """
 
@@ -68,12 +66,7 @@ def _names() -> tuple[dict[str, list[_Name]], dict[str, list[_Name]], dict[str, 
 
 
 def spotted(text: str) -> list[AnalyteMention]:
-    """Return the places at which a text names analytes, in order; of names that overlap, the longer.
-
-    Example:
-        >>> [(each.start, each.end, each.analytes[0].key) for each in spotted("CK 5000, K 2.1")]
-        [(0, 2, 'creatine_kinase'), (9, 10, 'potassium')]
-    """
+    """Return the places at which a text names analytes, in order; of names that overlap, the longer."""
     words, han, _ = _names()
     found = [*_words(text, words), *_chinese(text, han)]
     found.sort(key=lambda each: (each[0], -each[1]))

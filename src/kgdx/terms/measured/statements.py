@@ -88,17 +88,11 @@ class MeasuredStatement:
     """What is said of an analyte.
 
     Attributes:
-        end: Where it ends in the text.
         start: Where what stands before the name begins; -1 where nothing does.
         direction: ``high``, ``low``, ``normal``, ``abnormal``, ``positive``, ``negative``, ``unclear``, or empty.
         value: The number, as it is written; empty where there is none.
         second: The second number of a pair such as 120/80.
-        place: Where the number begins and ends, with its unit.
-        unit: Its unit, as it is written.
         fewer: ``<`` or ``>`` where the value lies below or above the number.
-        low: Lower end of the printed range, as written.
-        high: Upper end of it.
-        range_unit: Unit of the range, where it has one of its own.
     """
 
     end: int
@@ -145,11 +139,6 @@ def stated(text: str, start: int, end: int, floor: int, limit: int) -> MeasuredS
         end: Where the name ends.
         floor: Where what came before it ends: nothing is read from further left.
         limit: Where the next name begins: nothing is read from further right.
-
-    Example:
-        >>> said = stated("Na 128 mmol/L (135-145)", 0, 2, 0, 23)
-        >>> said.value, said.unit, said.low, said.high
-        ('128', 'mmol/L', '135', '145')
     """
     found: dict[str, str] = defaultdict(str)
     if paragraph := _PARAGRAPH.search(text, end, limit):
@@ -295,10 +284,5 @@ _JOINED = lazy_pattern(
 
 
 def joined(between: str) -> bool:
-    """Return whether what stands between two names only lists them: AST, ALT and GGT.
-
-    Example:
-        >>> joined(" and "), joined(" was 5, ")
-        (True, False)
-    """
+    """Return whether what stands between two names only lists them: AST, ALT and GGT."""
     return bool(_JOINED.fullmatch(between))

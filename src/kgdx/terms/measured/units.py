@@ -38,7 +38,6 @@ class UnitMeaning(NamedTuple):
 
     Attributes:
         dimension: What is measured, such as ``mol/L``.
-        factor: How much one such unit is of the dimension's own.
     """
 
     dimension: str
@@ -68,12 +67,7 @@ def _named() -> dict[str, tuple[UnitMeaning, ...]]:
 
 @lru_cache(maxsize=4096)
 def readings(unit: str) -> tuple[UnitMeaning, ...]:
-    """Return what a unit may mean; nothing where it is none.
-
-    Example:
-        >>> readings("mg/dL"), readings("×10^9/L"), readings("furlong")
-        ((UnitMeaning(dimension='g/L', factor=0.01),), (UnitMeaning(dimension='/L', factor=1000000000.0),), ())
-    """
+    """Return what a unit may mean; nothing where it is none."""
     written = plain(unit)
     if match := _POWER.fullmatch(written):
         volume = _PER_VOLUME.get(match[2])
@@ -111,10 +105,8 @@ class UnitScale(NamedTuple):
     """How values of an analyte are carried from any of its units into its own.
 
     Attributes:
-        unit: The analyte's own unit.
         molar: Its molar mass in g/mol, 0 where values are not carried between mass and substance.
         valence: Charges of its ion, 0 for none.
-        also: Other units, each with the factor and what is added.
     """
 
     unit: str

@@ -66,7 +66,6 @@ class AlignmentLimits:
     Attributes:
         stages: The stages that may state something; candidates of others are only shown.
         cosine: Least cosine of the stage ``encoder``.
-        lead: How far its best candidate must be ahead of the next one, or neither is stated.
         least: Least score of the other stages.
         alone: Whether an object is stated for one subject of a vocabulary only, and for exact and close relations only:
             what joins diseases must not join two of one source.
@@ -230,14 +229,6 @@ def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
         The candidates, each subject's best first, with ``outcome``: ``stated``; ``ambiguous`` (another one is as
         good); ``below`` (its score or stage is not enough); ``taken`` (the object is another subject's); ``other`` (a
         better one is there). A subject has at most one that is stated.
-
-    Example:
-        >>> row = {"subject": "s", "method": "exact", "said": "x", "matched": "x", "relation": "exact"}
-        >>> two = pl.DataFrame([row | {"object": "o1", "score": 1.0}, row | {"object": "o2", "score": 0.9}])
-        >>> decide(two, AlignmentLimits())["outcome"].to_list()
-        ['stated', 'other']
-        >>> decide(two.with_columns(score=1.0), AlignmentLimits())["outcome"].to_list()
-        ['ambiguous', 'ambiguous']
     """
     stage = pl.col("method").replace_strict({name: at for at, name in enumerate(STAGES)}, return_dtype=pl.Int32)
     keys = ["subject", "stage", "score", "object"]

@@ -175,25 +175,14 @@ def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lo
 
 
 def variants(names: pl.DataFrame) -> pl.DataFrame:
-    """Add the names without the abbreviation that follows them.
-
-    Example:
-        >>> variants(pl.DataFrame({"text": ["Achondroplasia; ACH"]}))["text"].to_list()
-        ['Achondroplasia; ACH', 'Achondroplasia']
-    """
+    """Add the names without the abbreviation that follows them."""
     without = names.with_columns(pl.Series("text", [bare(text) for text in names["text"]], pl.String))
     changed = (pl.col("text") != names["text"]) & (pl.col("text").str.len_chars() > 1)
     return pl.concat([names, without.filter(changed)])
 
 
 def with_forms(names: pl.DataFrame, *, diseases: bool) -> pl.DataFrame:
-    """Add the forms (:class:`kgdx.terms.normalise.Form`) of the column ``text``.
-
-    Example:
-        >>> forms = with_forms(pl.DataFrame({"text": ["Tumours of the Lung, type II", "1型糖尿病"]}), diseases=True)
-        >>> forms.select("key", "bag", "mark").rows()
-        [('tumor of lung type 2', '2 lung tumor', '2'), ('1型糖尿病', None, '1')]
-    """
+    """Add the forms (:class:`kgdx.terms.normalise.Form`) of the column ``text``."""
     texts = names["text"].unique(maintain_order=True).to_list()
     rows = [(text, *form(text, diseases=diseases)) for text in texts]
     forms = pl.DataFrame(rows, schema=_FORMS, orient="row").filter(pl.col("folded") != "")

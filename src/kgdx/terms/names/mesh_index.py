@@ -230,11 +230,7 @@ class Headings:
         self._decided: dict[tuple[str, ...], MeshDecision | None] = {}
 
     def decide(self, names: Sequence[str]) -> MeshDecision | None:
-        """Return the decision for a disease; ``None`` where the graph has no MeSH.
-
-        Args:
-            names: Its names in English, the preferred one first.
-        """
+        """Return the decision for a disease; ``None`` where the graph has no MeSH."""
         key = tuple(names)
         with self._lock:
             if key not in self._decided:

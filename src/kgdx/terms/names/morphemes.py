@@ -59,14 +59,7 @@ def _lexicon() -> _Lexicon:
 
 @lru_cache(maxsize=1 << 17)
 def meaning(text: str) -> str:
-    """Return what a name says, in no order: meanings of the table (``#12``), and words that it lacks.
-
-    Example:
-        >>> meaning("胆囊炎") == meaning("Cholecystitis"), meaning("获得性鱼鳞病") == meaning("后天性鱼鳞病")
-        (True, True)
-        >>> meaning("head lice") == meaning("头虱"), meaning("Parkinson disease") == meaning("帕金森病性痴呆")
-        (True, False)
-    """
+    """Return what a name says, in no order: meanings of the table (``#12``), and words that it lacks."""
     lexicon, pieces = _lexicon(), _pieces(form(text).key)
     found = [piece for piece in pieces if isinstance(piece, str) or lexicon.kind[piece] != "little"]
     kinds = {lexicon.kind[piece] for piece in found if isinstance(piece, int)}

@@ -176,6 +176,30 @@ def read_sssom(file: Path) -> MappingSet:
     )
 
 
+def refuse_circles(file: Path, found: MappingSet) -> None:
+    """Refuse mappings by which something would be narrower than itself."""
+    above: dict[str, dict[str, int]] = {}
+    for line, each in zip(found.lines, found.statements, strict=True):
+        if each.relation in ("narrower", "broader") and not each.denied:
+            low, high = (each.subject, each.object) if each.relation == "narrower" else (each.object, each.subject)
+            above.setdefault(low, {})[high] = line
+    done: set[str] = set()
+    for start in above:
+        path, ways = [start], [iter(above[start])]
+        while ways and start not in done:
+            up = next(ways[-1], None)
+            if up is None:
+                done.add(path.pop())
+                ways.pop()
+            elif up in path:
+                shown = " → ".join([*path[path.index(up) :], up])
+                message = f"{file}, line {above[path[-1]][up]}: each is narrower than the next, in a circle: {shown}"
+                raise UsageError(message, hint="take one of them out; nothing was taken")
+            elif up in above and up not in done:
+                path.append(up)
+                ways.append(iter(above[up]))
+
+
 def _metadata(file: Path, comment: str) -> dict[str, Any]:
     import yaml
 
@@ -191,6 +215,8 @@ def _metadata(file: Path, comment: str) -> dict[str, Any]:
     for slot in ("mapping_set_id", "license"):
         if not found.get(slot):
             raise UsageError(f"{file}: the header lacks {slot}", hint=f"add a line '#{slot}: …'")
+    if not str(version := found.get("sssom_version") or "1").strip().startswith("1"):
+        raise UsageError(f"{file} is SSSOM {version}", hint="write it as version 1, which is what is read")
     return found
 
 

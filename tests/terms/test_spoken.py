@@ -1,0 +1,124 @@
+"""Phrases and patterns of what people say, and how findings are qualified."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kgdx.case import Case, Finding
+from kgdx.case.patient import QUALIFIERS, Span, Status
+from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
+from kgdx.terms.extractor import Extractor
+from kgdx.terms.normalise import read_table
+from kgdx.terms.qualifiers import days_of, duration, qualified
+from kgdx.terms.spoken import FIGURE, _near, phrase_pattern, spoken, spoken_patterns, spoken_phrases
+
+
+def test_every_id_is_the_term_that_its_name_says(hpo_reader: Extractor) -> None:
+    rows = [(row.id, row.name) for row in spoken_patterns()] + [(id, name) for id, name, _ in spoken_phrases()]
+    for id, name in rows:
+        if id.startswith("HP:"):
+            finding, issues = hpo_reader.terms.current(id)
+            assert finding is not None and not issues and finding.label == name, (id, name)
+
+
+def test_no_phrase_stands_for_two_terms() -> None:
+    meant: dict[str, str] = {}
+    for id, _, phrase in spoken_phrases():
+        assert meant.setdefault(phrase, id) == id, phrase
+
+
+def test_every_phrase_is_sought_where_it_is_said() -> None:
+    for id, _, phrase in spoken_phrases():
+        said = _first(phrase)
+        assert re.fullmatch(phrase_pattern(phrase), said, re.IGNORECASE), (phrase, said)
+        assert any(row.pattern == phrase for row in _near(said.lower())), (id, phrase, said)
+
+
+def _first(phrase: str) -> str:
+    while "(" in phrase:
+        phrase = re.sub(r"\(([^()]*)\)", lambda found: max(found[1].split("|"), key=len), phrase)
+    return phrase.replace(" ~ ", " ").replace("~", "").replace("*", "").replace("#", "3")
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("the sheets were wringing wet again", "Night sweats"),
+        ("no blood, but his stools have been as black as tar", "Melena"),
+        ("cannot get her chin anywhere near her chest", "Nuchal rigidity"),
+        ("夜里睡衣全是汗", "Night sweats"),
+        ("大便像柏油一样黑", "Melena"),
+    ],
+)
+def test_words_apart_are_read_together(text: str, label: str) -> None:
+    assert label in {each.label or each.matched for each in spoken(text, lambda id: id != FIGURE)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Soaked bread. Sheets of paper.",
+        "blind as a bat",
+        "他心里像蜜一样甜",
+        "thirst for knowledge",
+    ],
+)
+def test_what_is_no_finding_is_not_read(text: str, hpo_reader: Extractor) -> None:
+    assert not [each for each in hpo_reader.extract(text).findings if each.status is Status.PRESENT]
+
+
+@pytest.mark.parametrize(
+    ("said", "days"), [("for 3 weeks", 21), ("5/7", 5), ("三个月", 91.2), ("since last night", 1), ("半年", 182.4)]
+)
+def test_durations(said: str, days: float) -> None:
+    assert days_of(duration(said)) == pytest.approx(days)
+
+
+@pytest.mark.parametrize("text", ["3/7/2024", "BP 120/80", "12岁", "grade 3/6 murmur", "for"])
+def test_what_is_no_duration(text: str) -> None:
+    assert duration(text) == ""
+
+
+def test_findings_carry_degree_side_course_and_duration(hpo_reader: Extractor) -> None:
+    text = "Mild fever for 2 days. Chronic severe headache. 左膝关节疼痛3年。No cough for a week."
+    said = {each.label: each for each in hpo_reader.extract(text).findings}
+    fever, headache, joints = (
+        said["Fever"] if "Fever" in said else said["Low-grade fever"],
+        said["Headache"],
+        said["Arthralgia"],
+    )
+    assert (fever.since, headache.severity, joints.since) == ("P2D", "HP:0012828", "P3Y")
+    assert "HP:0011010" in headache.modifiers and {"HP:0012835", "HP:0011010"} <= set(joints.modifiers)
+    assert not said["Cough"].since
+
+
+def test_qualifiers_go_through_a_phenopacket() -> None:
+    finding = Finding("HP:0002315", severity="HP:0012828", modifiers=("HP:0012835", "HP:0011009"), since="P3D")
+    again = case_from_phenopacket(case_to_phenopacket(Case("p", (finding,)))).findings[0]
+    assert (again.severity, again.modifiers, again.since) == (finding.severity, finding.modifiers, finding.since)
+    assert again.qualified_by == "severe, left, acute, for 3 days"
+
+
+def test_every_modifier_is_named(hpo_reader: Extractor) -> None:
+    from pathlib import Path
+
+    import kgdx.terms.qualifiers as module
+
+    for _, id, name, pattern in read_table(Path(module.__file__).with_name("qualifiers.tsv")):
+        row = hpo_reader.terms.row(id)
+        assert row is not None and hpo_reader.terms.name(row) == name and id in QUALIFIERS
+        assert re.compile(pattern)
+
+
+def test_many_findings_take_no_longer_than_their_number() -> None:
+    text = "severe headache for 3 days " * 2000
+    found = [Finding("HP:0002315", span=Span(27 * at + 7, 27 * at + 15)) for at in range(2000)]
+    assert len(qualified(text, found)) == 2000
+
+
+def test_what_is_over_is_absent(hpo_reader: Extractor) -> None:
+    text = "Had pneumonia in 2011, fully recovered. No fever, smoker, tired. The rash has gone."
+    said = {each.label: each.status for each in hpo_reader.extract(text).findings}
+    assert said == {"Pneumonia": "absent", "Fever": "absent", "Fatigue": "present", "Skin rash": "absent"}
