@@ -3,7 +3,8 @@
 Diagnoses the notes of benchmarks/notes on a graph (by default the default graph) and prints in Markdown: how many
 healthy people and single unspecific findings were left without a ranking, where the diagnosis of each patient stands,
 rows that count an opposite or an absence for a disease, candidates that sex or age rules out, and viral haemorrhagic
-fevers in notes of other patients. `--lists` prints each list, too.
+fevers in notes of other patients. `--lists` prints each list, too; `--curve` prints
+instead how the patients fare in each setting.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.errors import CaseError
+from kgdx.rank.commonness import SETTINGS
 from kgdx.results.ranked import Candidate
 
 NOTES = Path(__file__).parent / "notes"
@@ -36,12 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", nargs="?")
     parser.add_argument("--setting")
-    parser.add_argument("--lists", action="store_true")
+    for name in ("lists", "curve"):
+        parser.add_argument(f"--{name}", action="store_true")
     for name in ("healthy", "patients"):
         parser.add_argument(f"--{name}", type=Path, default=NOTES / f"{name}.jsonl", help="other notes of such people")
     options = parser.parse_args(arguments)
     how = {} if options.setting is None else {"setting": options.setting}
     with kgdx.open(options.store) as graph:
+        if options.curve:
+            print("\n".join(curve(graph, notes(options.patients))))
+            return 0
         healthy = [(note, diagnosed(graph, note, **how)) for note in notes(options.healthy)]
         patients = [(note, diagnosed(graph, note, **how)) for note in notes(options.patients)]
     print("\n".join(figures(healthy, patients)))
@@ -51,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def diagnosed(graph: Graph, note: dict[str, Any], **how: str) -> Diagnosis:
+def diagnosed(graph: Graph, note: dict[str, Any], **how: Any) -> Diagnosis:
     """Return a note's diagnosis; one without candidates where it cannot be ranked."""
     try:
         return graph.diagnose(note["text"], explain=TEN, **how)
@@ -81,6 +87,19 @@ def figures(healthy: list[Any], patients: list[Any]) -> Iterator[str]:
     yield f"| candidates against sex or age | {len(every)} | {sum(against(*each) for each in patients)} |"
     fevers = sum(any(named(each, HAEMORRHAGIC) for each in found.candidates[:TEN]) for found in every)
     yield f"| a viral haemorrhagic fever among ten | {len(every)} | {fevers} |"
+
+
+def curve(graph: Graph, patients: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield how often the diagnosis is first, among three and among ten in each setting, and by the rule."""
+    yield "| setting | common | rare and hard |\n|---|---|---|"
+    for where in (*SETTINGS, ""):
+        found = [(note, place(note, diagnosed(graph, note, setting=where or None))) for note in patients]
+        kinds = ([at for note, at in found if (note["kind"] == "common") is common] for common in (True, False))
+        cells = (
+            "/".join(str(sum(at <= top for at in each)) for top in (1, FIRST, TEN)) + f" of {len(each)}"
+            for each in kinds
+        )
+        yield f"| {where or 'by the rule'} | {' | '.join(cells)} |"
 
 
 def place(note: dict[str, Any], found: Diagnosis) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from kgdx.episode.tag_protocol import ANSWERS, CLOSING, RESPONSE, ProtocolRules, RolloutSpan, read
 from kgdx.llm.chat import Completion, Message, Request, seed_of
@@ -44,10 +44,13 @@ class Patient:
     finding: str
     disease: str
 
+    findings: ClassVar[Sequence[str]] = FINDINGS
+    diseases: ClassVar[Sequence[str]] = DISEASES
+
     @classmethod
-    def of(cls, id: str) -> Patient:
+    def of(cls, id: str) -> Self:
         chance = random.Random(f"patient {id}")
-        return cls(chance.choice(FINDINGS), chance.choice(DISEASES))
+        return cls(chance.choice(cls.findings), chance.choice(cls.diseases))
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -55,7 +58,7 @@ class Patient:
 
     def answer(self, finding: str) -> str:
         """The disease that a match finds: the right one only for the finding that the patient has."""
-        return self.disease if finding == self.finding else random.Random(f"{self}{finding}").choice(DISEASES)
+        return self.disease if finding == self.finding else random.Random(f"{self}{finding}").choice(self.diseases)
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Toy:
     notation: Notation = "tags"
     seed: int = 0
     done: int = 0
+    patient: type[Patient] = Patient
     held_out: Sequence[str] = field(default_factory=lambda: [f"held {n}" for n in range(48)])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -84,6 +88,7 @@ class Toy:
         found = []
         for text, each in self.rollouts(model, ids, 0.0, [0] * len(ids)):
             figures = {"reward": each["reward"], "format": float(each["reward"] > 0)}
+            figures["asked"] = float(each["reward"] in (FORMAT + MATCHED, FORMAT + MATCHED + DIAGNOSED))
             figures["copied"] = float(each["reward"] > 0.9)
             found.append(Outcome("", figures, {"rollout": [{"own": s.own, "text": s.text} for s in text]}))
         return found
@@ -91,9 +96,9 @@ class Toy:
     def rollouts(
         self, model: BatchModel, ids: Sequence[str], temperature: float, seeds: Sequence[int]
     ) -> Iterator[tuple[list[RolloutSpan], dict[str, Any]]]:
-        patients = [Patient.of(id) for id in ids]
+        patients = [self.patient.of(id) for id in ids]
         begun = [
-            Request(each.messages, max_tokens=40, temperature=temperature, seed=seed, stop=CLOSING, logprobs=True)
+            Request(each.messages, max_tokens=48, temperature=temperature, seed=seed, stop=CLOSING, logprobs=True)
             for each, seed in zip(patients, seeds, strict=True)
         ]
         first = self._asked(model, begun)
@@ -119,10 +124,10 @@ class Toy:
         """Transcripts of an agent that keeps to the protocol, with right arguments as often as is said."""
         found = []
         for number in range(count):
-            patient, chance = Patient.of(f"told {number}"), random.Random(f"{self.seed} {number}")
-            asked = patient.finding if chance.random() < right else chance.choice(FINDINGS)
+            patient, chance = self.patient.of(f"told {number}"), random.Random(f"{self.seed} {number}")
+            asked = patient.finding if chance.random() < right else chance.choice(patient.findings)
             answer = patient.answer(asked)
-            said = answer if chance.random() < right else chance.choice(DISEASES)
+            said = answer if chance.random() < right else chance.choice(patient.diseases)
             found.append(
                 {
                     "prompt": [{"role": each.role, "content": each.content} for each in patient.messages],

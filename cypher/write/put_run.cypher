@@ -4,7 +4,7 @@
 // columns: id
 MATCH (c:PatientCase {id: $case_id})
 MERGE (r:Diagnosis {id: $run_id})
-SET r.source = $source, r.created = coalesce(r.created, $created), r.policy = $policy, r.kgdx_version = $kgdx_version,
+SET r.source = $source, r.name = 'Diagnosis of ' + coalesce(c.label, c.id), r.created = coalesce(r.created, $created), r.policy = $policy, r.kgdx_version = $kgdx_version,
     r.fingerprint = $fingerprint, r.trace = $trace, r.text_digest = $text_digest
 MERGE (c)-[h:HAS_RUN]->(r)
 SET h.source = $source

@@ -28,7 +28,7 @@ from kgdx.evaluate.option_accuracy import (
     option_arm,
     varied,
 )
-from kgdx.evaluate.option_sets import write_option_questions
+from kgdx.evaluate.option_sets import permuted, write_option_questions
 from kgdx.evaluate.scripted_options import scripted_options
 from kgdx.llm.budget import Budget, Meter
 from kgdx.llm.chat import ChatModel
@@ -189,7 +189,7 @@ def test_many_questions_are_under_way_at_the_same_time(chinese: Graph, asked: An
 
 def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(chinese_store: Path, asked: Any, tmp_path: Path) -> None:
     """Over real HTTP: the process is killed; at most what was under way is asked again."""
-    answer, file, out = answering(scripted_options("knows", asked)), tmp_path / "q.jsonl", tmp_path / "run"
+    answer, file, out = answering(scripted_options("knows", permuted(asked))), tmp_path / "q.jsonl", tmp_path / "run"
     file.write_text("\n".join(write_option_questions(asked)), encoding="utf-8")
 
     def slow(body: Any, number: int) -> Say | Fail | Any:

@@ -232,7 +232,11 @@ def _(graph: Graph, run_id: str) -> Iterable[Row]:
     names = graph.index("Disease")
     for edge in graph.of("CONSIDERED", "Diagnosis", "Disease"):
         if edge["start"] == run_id:
-            yield pick(names[edge["end"]], "id", "name") | pick(edge, "rank", "score")
+            yield (
+                pick(names[edge["end"]], "id", "name")
+                | pick(edge, "rank", "score")
+                | {"contributions": edge.get("contributions", [])}
+            )
 
 
 @oracle("run_asked", run_parameters, ("turn", "id"))

@@ -90,7 +90,10 @@ OBSERVED: list[Row] = [
 ]
 EXCLUDED: list[Row] = [{"id": "HP:0000003", "text": AWKWARD[4]}]
 DISEASES: list[Row] = [{"id": "OMIM:0000001", "status": "solved"}, {"id": "OMIM:x"}]
-CANDIDATES: list[Row] = [{"id": "OMIM:0000001", "rank": 1, "score": -2.5}, {"id": "OMIM:0000002", "rank": 2}]
+CANDIDATES: list[Row] = [
+    {"id": "OMIM:0000001", "rank": 1, "score": -2.5, "contributions": ["HP:0000001 +2.38"]},
+    {"id": "OMIM:0000002", "rank": 2},
+]
 ASKED: list[tuple[str, str, str, list[Row]]] = [
     ("put_asked", "ASKED", "Phenotype", [{"id": "HP:0000001", "turn": 1, "answer": "absent", "gain": 0.5}]),
     ("put_asked_symptoms", "ASKED", "Symptom", [{"id": "KGDX:s0000001", "turn": 2}, {"id": "KGDX:unknown", "turn": 3}]),
@@ -105,7 +108,7 @@ TO_PHENOTYPE, TO_DISEASE = ("PatientCase", "Phenotype"), ("PatientCase", "Diseas
 def put_run(graph: Graph) -> list[Row]:
     link(graph, "HAS_RUN", ("PatientCase", "Diagnosis"), CASE, RUN, source="user")
     created = (graph.node("Diagnosis", RUN) or {}).get("created", "2026-02-01")
-    return put(graph, "Diagnosis", RUN, created=created, **THE_RUN)
+    return put(graph, "Diagnosis", RUN, created=created, name=f"Diagnosis of {THE_CASE['label']}", **THE_RUN)
 
 
 def put_publications(graph: Graph) -> list[Row]:

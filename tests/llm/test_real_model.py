@@ -155,7 +155,9 @@ def test_options_are_measured_arm_by_arm(invoke: Invoke, tmp_path: Path) -> None
     arms = ("--arms", "none,question", "--max-calls", "6")
     found = document(invoke("evaluate", "options", str(questions), "--llm", NAME, *arms, "--json"))
     assert {arm["n"] for arm in found["arms"].values()} == {1}
-    assert all(0 <= arm["unreadable"] <= 1 for arm in found["arms"].values())
+    for arm in found["arms"].values():
+        assert 0 <= arm["unreadable"] <= 1 and arm["chance"] == 0.5
+        assert sum(arm["letters"].values()) == pytest.approx(0 if arm["unreadable"] else 1)
 
 
 def test_a_doctor_and_a_patient_that_are_models_come_to_an_end(invoke: Invoke, asked: Counting, tmp_path: Path) -> None:
@@ -166,6 +168,31 @@ def test_a_doctor_and_a_patient_that_are_models_come_to_an_end(invoke: Invoke, a
     how = ("--doctor", "agentclinic", "--llm", NAME, "--patient", NAME, "--questions", "1")
     found = document(invoke("evaluate", "consult", str(cases), *how, "--json"))
     assert found["n"] == 1 and 1 <= len(asked.requests) <= 12
+
+
+def test_a_turn_of_a_model_as_doctor_is_read_or_left_to_rules(
+    invoke: Invoke, asked: Counting, tiny_graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kgdx.case import Case, Finding
+    from kgdx.config import Settings
+    from kgdx.episode.state import Limits
+    from kgdx.episode.wish import AskPatient, Reply
+    from kgdx.llm.connect import connect
+    from kgdx.policies.doctor import DoctorPolicy
+
+    class Denies:
+        def reply(self, asked: AskPatient, state: Any) -> Reply:
+            return Reply(text="No, I do not think so.")
+
+    monkeypatch.setattr("kgdx.policies.doctor.MOST_TOKENS", 60)
+    model = connect(Settings.load(tiny_graph).llm(NAME))
+    known = Case("p", (Finding("HP:0001250"),))
+    with kgdx.open(tiny_graph) as graph:
+        doctor = DoctorPolicy(way="agentclinic", questions=2, top=3)
+        episode = graph.episode(known, policy=doctor, patient=Denies(), model=model, limits=Limits(errors=9))
+    turns = [each for each in episode.log if each.name == "read_turn" and "artifact" in each.data]
+    assert turns and 1 <= len(asked.requests) <= 4
+    assert all(each.data["artifact"]["doing"] in ("question", "examination", "test", "diagnosis") for each in turns)
 
 
 def test_pairs_say_why_a_question_gives_none(invoke: Invoke, tmp_path: Path) -> None:
@@ -225,3 +252,19 @@ def test_two_steps_of_grpo_leave_a_model(unpacked: Path, tiny_graph: Path, tmp_p
         graph_training(graph, GrpoSettings.read(tmp_path / "grpo.yaml"), tmp_path / "run", lambda line: None).run()
     assert [row["step"] for row in RunFolder(tmp_path / "run").rows(CURVE)] == [1, 2]
     assert list((tmp_path / "run" / "final").glob("*.safetensors"))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_two_steps_of_dpo_leave_a_model(unpacked: Path, tmp_path: Path) -> None:
+    from kgdx_train.language_run import CURVE, FINAL, RunFolder
+    from kgdx_train.language_settings import DpoSettings
+    from kgdx_train.preference_pairs import Pair
+    from kgdx_train.preference_training import PreferenceTraining
+
+    prompt = ({"role": "user", "content": "Which gene?"},)
+    pairs = [Pair(str(n), "answer", prompt, "FBN1 [E1].", "I do not know.", (0, 1), str(n)) for n in range(6)]
+    how = {"kinds": "answer", "batch": 2, "micro": 2, "epochs": 1, "held_out": 0.34, "rate": 1e-5, "device": "cpu"}
+    settings = DpoSettings.model_validate({"model": str(unpacked), "pairs": "", "evaluate": 0, "samples": 0} | how)
+    PreferenceTraining(settings, pairs, tmp_path / "run", tell=lambda line: None).run()
+    assert [row["step"] for row in RunFolder(tmp_path / "run").rows(CURVE)] == [1, 2]
+    assert list((tmp_path / "run" / FINAL).glob("*.safetensors"))

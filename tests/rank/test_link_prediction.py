@@ -116,3 +116,11 @@ def test_nodes_near_each_other_share_their_links() -> None:
     both = embeddings()
     arrays = {**both.arrays, "links.has_symptom": np.array([[0, 1, 1], [0, 0, 1]])}
     assert list(shared(Embeddings(both.card, arrays, both.weights), "disease", 0, 1)) == [("symptom", 0)]
+
+
+def test_what_both_have_orders_beside_the_cosine() -> None:
+    vectors = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.01]])
+    assert [each.at for each in nearest(vectors, 0)] == [1, 2]
+    assert [
+        each.at for each in nearest(vectors, 0, besides=[np.array([0.0, 0.0, 9.0]), np.array([0.0, 0.0, 1.0])])
+    ] == [2, 1]

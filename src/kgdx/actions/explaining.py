@@ -26,6 +26,7 @@ from kgdx.results.evidence_paths import (
     frequency_text,
     references,
 )
+from kgdx.results.view import weights
 from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Explain(Action):
         )
         for_ = by_candidate([*direct, *shared], members)
         in_words = by_candidate(worded, members)
-        said = {each.id: weights(each) for each in candidates}
+        said = {each.id: weights(each.contributions) for each in candidates}
         against = by_candidate(contrary, members)
         typical = by_candidate(usual, members)
         found: dict[str, tuple[EvidencePath, ...]] = {
@@ -175,15 +176,6 @@ def _phrases(
             nodes = (PathNode(case.id, "PatientCase", "patient"), PathNode(row["id"], "Symptom", row["name"]), disease)
             path = EvidencePath(nodes, relations, "supports", row["id"], references=references(row))
             found[members[row["disease"]]].append(path)
-    return found
-
-
-def weights(candidate: Candidate) -> dict[str, float]:
-    """Return what each finding adds to a candidate's score."""
-    found: dict[str, float] = {}
-    for part in candidate.contributions:
-        if part.finding:
-            found[part.finding] = found.get(part.finding, 0.0) + part.score
     return found
 
 

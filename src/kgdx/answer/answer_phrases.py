@@ -64,6 +64,7 @@ class SentencePatterns:
     unused: str
     without: str
     foreign: str
+    unsure: str
 
     def list(self, names: Sequence[str], most: int) -> str:
         """Return names as a list within a sentence; of more than ``most``, how many are left is said.
@@ -176,6 +177,7 @@ ENGLISH = SentencePatterns(
     unused="Nothing was made of “{words}”.",
     without="Diseases recorded with {list} were left out; what is not recorded is not excluded.",
     foreign="Some names are in Chinese: this graph has no English ones for them.",
+    unsure="No source states that it is always so. Recorded is: ",
 )
 
 CHINESE = SentencePatterns(
@@ -241,6 +243,7 @@ CHINESE = SentencePatterns(
     unused="未使用“{words}”。",
     without="已略去记载有{list}的疾病；未见记载不等于没有。",
     foreign="部分名称为英文：图谱中没有其中文名。",
+    unsure="没有来源说明一定如此；所记载的是：",
 )
 
 

@@ -76,14 +76,7 @@ class Fact:
         kind: ``relation`` (a disease and one entity), ``inference`` (a disease and all that it matches),
             ``description`` (what a source says of a disease in words), or ``row`` (of a template whose rows have no
             such form).
-        subject: The disease.
-        relation: Its type.
-        objects: The entities at the other end.
         asked: Of how many that were given an inference matches its objects.
-        matched: How many of them it matches.
-        source: Who states it.
-        references: What the source cites.
-        details: Further columns.
     """
 
     kind: Literal["relation", "inference", "description", "row"]
@@ -132,7 +125,6 @@ def facts(
     """Yield what the rows of a template state, in their order.
 
     Args:
-        found: The rows.
         names: Names of diseases by id, where the rows hold ids alone.
         given: The words that entities were asked for by, by id.
     """

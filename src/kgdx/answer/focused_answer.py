@@ -6,6 +6,7 @@ sources state is said once. What no source states is named, with the kind of sou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,18 +17,17 @@ from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, mar
 from kgdx.answer.term_tables import in_chinese, in_english, wanted, weights
 from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
 from kgdx.case.ddxplus_release import is_detail
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
 from kgdx.results.evidence_paths import PathNode
 
 ROOM = 380
 """Characters in which the answer has to be said: what is asked for stands in them."""
 
-LEAST_ROOM = 110
-"""Characters of a sentence where a question wants several things."""
+LEAST_ROOM, QUOTED = 110, 2
+"""Characters of a sentence where a question wants several things, and passages that are quoted for one of them."""
 
-QUOTED = 2
-"""Passages that are quoted at most for one thing that is wanted."""
-
+_ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
 _LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
 """Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
@@ -47,12 +47,6 @@ _Said = tuple[str, tuple[str, ...]]
 
 def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool = True) -> CitedText:
     """Write what was asked for from the evidence alone, each sentence with its marks.
-
-    Args:
-        pack: The evidence.
-        asked: What the question wants.
-        language: ``en`` or ``zh``.
-        strict: Recorded in the answer; it rests on nothing but the evidence either way.
 
     Example:
         >>> flu = Resolved("flu", ("Disease",), ("D:1",), ("flu",), "exact", 1.0)
@@ -93,6 +87,8 @@ class _Writer:
             return
         if Want.URGENCY in self.asked.wants:
             yield self.words.urgency, ()
+            if Want.DISEASE in self.asked.wants or not any(subject.ids for subject in self.subjects):
+                return
         yield from self._answered()
         if self.asked.without:
             yield self.words.without.format(list=self.words.list([clean(each) for each in self.asked.without], 5)), ()
@@ -244,7 +240,13 @@ class _Writer:
             what = self.words.statement(aspect_in(stated[0]), several=len(things) > 1)
             text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
             yield (
-                (self.words.yes if self.asked.whether else "")
+                (
+                    self.words.unsure
+                    if self.asked.whether and _ALWAYS.search(self.pack.question)
+                    else self.words.yes
+                    if self.asked.whether
+                    else ""
+                )
                 + (text[0].lower() + text[1:] if self.asked.whether and text[:4] == "The " else text),
                 cites,
             )

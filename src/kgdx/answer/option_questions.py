@@ -45,12 +45,9 @@ class OptionQuestion:
     """A question of which one option is right.
 
     Attributes:
-        id: Its own in the set.
-        question: As it is asked, without the options.
         options: Letter → words, in the order of the letters.
         gold: Letter of the right option; ``None`` where it is not known.
         needed: Ids of the documents that hold the answer, where they are known.
-        source: The set that it comes from.
         language: ``zh`` or ``en``; empty where it is not known.
         subject: What it is about, such as a disease's id; questions of one subject are drawn and held back together.
         rests_on: What holds the answer: ``documents``, ``graph``, ``neither``; empty where it is not known.
@@ -121,10 +118,6 @@ def read_option(text: str, options: Mapping[str, str]) -> str | None:
     The last statement of a choice counts ("the answer is B", "B is correct", "答案：B"), so that an answer is read
     which reasons through the options and ends with one; else the one letter that an answer is or begins with; else the
     one option whose words it has. What stands between ``<think>`` marks is left out.
-
-    Args:
-        text: The answer.
-        options: Letter → words.
 
     Returns:
         ``None`` where it chooses none of them, or more than one.

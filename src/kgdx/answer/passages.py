@@ -43,7 +43,6 @@ def passages(texts: Iterable[Row], about: str, most: int, named: Sequence[str] =
     Args:
         texts: Rows with ``disease``, ``disease_name``, ``kind``, ``text`` and ``source``.
         about: One of :data:`kgdx.answer.wants.TEXTS`.
-        most: Passages of each disease at most.
         named: Diseases that are called in full as was asked: of passages that say as much, theirs come first.
 
     Returns:

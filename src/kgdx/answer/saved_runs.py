@@ -23,6 +23,7 @@ from kgdx.episode.operations import Queries
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.errors import StoreError, UsageError
 from kgdx.graph.protocol import Row, Store, Transaction
+from kgdx.results.ranked import Contribution
 
 SOURCE = "user"
 """The source that saved cases and runs name."""
@@ -56,8 +57,6 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, dia
     """Write the case, the run and its candidates; all of it or nothing.
 
     Args:
-        result: What an episode found, or answered.
-        graph: The graph that it rests on.
         text: Whether the patient's own words are stored too; of an answer also the question, the answer, and what
             models were asked and said.
         diagnoses: Whether the diseases are written that the case states of itself, where it does.
@@ -140,8 +139,16 @@ def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text
     running.run("clear_asked", run_id=result.id)
     for template, rows in _asked(result.trace):
         _put(running, template, "finding", run_id=result.id, rows=rows)
-    ranked = [{"id": each.id, "rank": each.rank, "score": float(each.score)} for each in result.candidates]
+    ranked = [
+        {"id": each.id, "rank": each.rank, "score": float(each.score), "contributions": _added(each.contributions)}
+        for each in result.candidates
+    ]
     _put(running, "put_candidates", "candidate", run_id=result.id, rows=ranked)
+
+
+def _added(contributions: Iterable[Contribution]) -> list[str]:
+    stated = sorted((each for each in contributions if each.finding), key=lambda each: -each.score)
+    return [f"{each.finding} {each.score:+.2f}" for each in stated]
 
 
 def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
@@ -203,7 +210,8 @@ def carry_run(run: str, source: Store, target: Store) -> None:
     found = rows[0]
     key = found["case_id"]
     kept = ("created", "policy", "kgdx_version", "fingerprint", "trace", "text_digest")
-    ranked = [{name: row[name] for name in ("id", "rank", "score")} for row in source.run("run_candidates", run_id=run)]
+    columns = ("id", "rank", "score", "contributions")
+    ranked = [{name: row[name] for name in columns} for row in source.run("run_candidates", run_id=run)]
     trace = [Segment.from_dict(each) for each in json.loads(found["trace"] or "[]")]
 
     def carry(running: Transaction) -> None:

@@ -189,14 +189,7 @@ def _indent(line: str) -> int:
 def check(
     text: str, pack: EvidencePack, *, strict: bool = True, language: str = "", author: str = "template"
 ) -> CitedText:
-    """Hold an answer against its evidence.
-
-    Args:
-        text: The answer, with marks such as ``[E1]``.
-        pack: The evidence.
-        strict: Whether it may rest on nothing else.
-        language: Of the answer; found out when not given.
-        author: Who wrote it.
+    """Hold an answer, with marks such as ``[E1]``, against its evidence; if ``strict`` it may rest on nothing else.
 
     Example:
         >>> made = check("Ptosis is typical [E9]. See PMID: 123.", EvidencePack())

@@ -45,10 +45,7 @@ class _Named:
 def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> CitedText:
     """Write an answer from the evidence alone, each sentence with its marks.
 
-    Args:
-        pack: The evidence.
-        language: ``en`` or ``zh``; names stay in the words of their source.
-        strict: Recorded in the answer; it rests on nothing but the evidence either way.
+    Names stay in the words of their source; it rests on nothing but the evidence, be it ``strict`` or not.
 
     Example:
         >>> from kgdx.answer.evidence_pack import Nothing

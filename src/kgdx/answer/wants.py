@@ -165,13 +165,10 @@ class Asked:
     """What an answer is to say.
 
     Attributes:
-        wants: What is wanted, in order.
         subjects: The diseases that it is wanted of, in the question's words.
         others: What may be stated of them, where the question asks whether something is; in the question's words.
         whether: The question can be answered with yes or no.
         unread: Words by which it wants something that has no place in the graph.
-        unused: Words that nothing was made of.
-        without: Findings that the diseases are not to have.
     """
 
     wants: tuple[Want, ...] = ()

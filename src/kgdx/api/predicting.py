@@ -16,7 +16,7 @@ from kgdx.files.known import digest_of
 from kgdx.graph.protocol import USER
 from kgdx.graph.snapshot_compile import EDGES, NODES
 from kgdx.rank.embeddings import CARD, FOLDER, Embeddings
-from kgdx.rank.link_prediction import Expected, LinkPredictor, Neighbour, nearest, shared, stated_ends
+from kgdx.rank.link_prediction import Expected, LinkPredictor, Neighbour, affinity, nearest, shared, stated_ends
 from kgdx.results.predicted import Neighbours, Node, Prediction, Predictions
 from kgdx.schema import load_schema
 from kgdx.schema.model import PREDICTED
@@ -164,7 +164,10 @@ def neighbours(graph: GraphContext, node: str, top: int = 10, embeddings: str | 
     learned = Learned(graph, embeddings)
     kind, at = learned.find(node, learned.embeddings.kinds)
     rows = []
-    for near in nearest(learned.embeddings.nodes(kind), at, top=top):
+    named = learned.embeddings.inputs(kind)
+    alike = (named @ named[at]) / np.maximum(np.linalg.norm(named, axis=1), 1e-12)
+    besides = (affinity(learned.embeddings, kind, at), alike)
+    for near in nearest(learned.embeddings.nodes(kind), at, top=top, besides=besides):
         both = [learned.node(*one) for one in shared(learned.embeddings, kind, at, near.at)]
         rows.append((learned.node(kind, near), tuple(both[:WHY]), len(both)))
     return Neighbours(learned.node(kind, at), learned.model, learned.digest, tuple(rows))

@@ -40,12 +40,7 @@ class Estimate:
     """What asking a model about many will take at most; answers that are kept cost nothing.
 
     Attributes:
-        patients: How many patients, or whatever else.
-        calls: Requests.
-        prompt_tokens: Tokens that the model reads.
-        completion_tokens: Tokens that it writes.
         cost: By the prices that are set; 0 where none are.
-        what: What they are called.
     """
 
     patients: int

@@ -76,8 +76,7 @@ def batch(
     asks = announce(store, rerank.rerank or many.llm, many.policy)
     done = failed = 0
     with inputs.graph(store, encoder=encoder) as graph, output.progress_bar("cases", total) as advance:
-        # without these the whole batch fails, not each of its cases
-        graph.bank.size if many.case_bank else graph.snapshot  # noqa: B018
+        graph.bank.size if many.case_bank else graph.snapshot  # noqa: B018 - without it no case can be diagnosed
         if not asks:
             lines: Iterator[Result] = sharing.out(Diagnosing(options), source, graph, total=total, encoder=encoder)
         else:

@@ -87,12 +87,12 @@ def option_questions(
     """
     from kgdx.cli import page_files
     from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
-    from kgdx.evaluate.option_sets import read_option_set, sampled
+    from kgdx.evaluate.option_sets import permuted, read_option_set, sampled
     from kgdx.render.terminal.option_text import option_figures
 
     page_files.check(html, force=force)
     found = read_option_set(questions, asking.format)
-    asked = sampled(found.questions, asking.sample, asking.seed)
+    asked = permuted(sampled(found.questions, asking.sample, asking.seed), asking.seed)
     names = [each.strip() for each in answering.arms.split(",") if each.strip()]
     if answering.vary:
         names += list(varied(names[-1] if names else "thought", answering.vary))

@@ -38,11 +38,8 @@ class Episode:
     """An episode that has ended, or waits.
 
     Attributes:
-        state: Its last state.
-        policy: Name of the policy.
         reason: Why it ended: ``diagnosed``, ``answered``, ``policy ended``, ``error``, the name of a limit (``steps``,
             ``stagnation``, ``time``, ``cost``, ``calls``, ``tokens``, ``questions``), or ``waiting``.
-        error: The error that ended it, if one did.
     """
 
     state: State

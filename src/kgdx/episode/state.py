@@ -197,14 +197,7 @@ class State:
     """Everything a policy may look at.
 
     Attributes:
-        case: What is known of the patient.
         question: What the user wants to know; may hold a patient's words.
-        seed: Seed of every random choice.
-        limits: When the episode ends although its policy would go on.
-        log: The record so far.
-        artifacts: What was found, by class and wish.
-        counts: What the limits are about.
-        pending: The wish that waits to be done.
         limited: The limit that is reached; empty while there is none.
         finished: Why it ends after the last segment: ``diagnosed`` or ``answered``; empty while it goes on.
         ended: Why the episode ended; empty while it goes on.

@@ -57,12 +57,6 @@ class ProtocolRules:
     """What an agent may do; the defaults are the paper's.
 
     Attributes:
-        lookups: Most look-ups.
-        matches: Most matches.
-        searches: Most searches.
-        names: Most diseases of a look-up.
-        queries: Most queries of a search.
-        declared: Most diseases of a diagnosis.
         thought: Whether a thought has to stand between two acts.
         sources: Source tags that a search may name; any without, which the search itself may not know.
     """
@@ -103,12 +97,6 @@ class Block:
 
     Attributes:
         tag: Its tag; of a call in JSON, the name of the act.
-        text: What stands in it.
-        own: Whether the agent wrote it.
-        place: Where its opening tag begins, in characters of the rollout.
-        end: Where its closing tag ends.
-        items: What an act is about.
-        call: Whether it is a call in JSON.
         refused: Why the act is not done; empty where it is.
     """
 
@@ -129,8 +117,6 @@ class Violation:
     Attributes:
         code: What it is: ``forged``, ``unopened``, ``unclosed``, ``nested``, ``outside``, ``unthought``, ``too often``,
             ``too many``, ``again``, ``empty``, ``source``, ``malformed``, ``after the end``, ``undiagnosed``.
-        place: Where.
-        message: In words.
     """
 
     code: str

@@ -23,11 +23,8 @@ class Turn:
     """A question to the patient and what came of it.
 
     Attributes:
-        at: Place of the question in the log.
-        asked: The question.
         reply: The answer; ``None`` while it is waited for.
         before: The diseases that led when it was asked; empty where nothing was known yet.
-        after: Those that led after the answer.
     """
 
     at: int

@@ -209,7 +209,6 @@ class Outcome:
 
     Attributes:
         artifact: What it found; ``None`` for nothing new.
-        case: What is known of the patient now, where the action has changed it.
     """
 
     artifact: Artifact | None

@@ -70,10 +70,7 @@ class World:
     """What an episode acts on; each part may be absent, and is then waited for.
 
     Attributes:
-        graph: Where actions run.
-        patient: Who answers questions.
         models: Language models by the name that :attr:`AskModel.model` gives; one is enough where none is given.
-        on_text: Given each piece of an answer that is streamed, as it arrives.
         memo: What equal actions found before; share it among worlds of one graph.
         prices: Of a million prompt and completion tokens of the models.
     """

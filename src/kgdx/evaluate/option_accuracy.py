@@ -280,9 +280,13 @@ def arm_figures(
     low, high = (about["low"], about["high"]) if 0 < right < n and about["low"] is not None else wilson(right, n)
     times = sorted(row["ms"] for row in rows)
     needing = [row for row in rows if row["needed_shown"] is not None]
+    letters = Counter(row["letter"] for row in rows if row["letter"])
+    shown = sorted({letter for row in rows for letter in asked[row["item"]].options})
     return {
         "n": n,
         "accuracy": {"share": right / n, "low": low, "high": high},
+        "chance": sum(1 / len(asked[row["item"]].options) for row in rows) / n,
+        "letters": {letter: letters[letter] / max(1, letters.total()) for letter in shown},
         "unreadable": sum(not row["letter"] for row in rows) / n,
         "needed": {
             "n": len(needing),

@@ -15,7 +15,7 @@ import random
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -256,6 +256,23 @@ def sampled(questions: Sequence[OptionQuestion], count: int | None, seed: int = 
         return tuple(questions)
     chosen = sorted(random.Random(seed).sample(range(len(questions)), count))
     return tuple(questions[at] for at in chosen)
+
+
+def permuted(questions: Iterable[OptionQuestion], seed: int = 0) -> tuple[OptionQuestion, ...]:
+    """Return questions whose options stand in an order by chance, so that a habit of one letter earns that alone.
+
+    Example:
+        >>> asked = [OptionQuestion(str(n), "Which?", {"A": "x", "B": "y"}, "A") for n in range(4)]
+        >>> [(each.gold, each.options[each.gold]) for each in permuted(asked)]
+        [('B', 'x'), ('A', 'x'), ('A', 'x'), ('A', 'x')]
+    """
+    found = []
+    for each in questions:
+        order = random.Random(f"{seed} {each.id}").sample(list(each.options), len(each.options))
+        options = {letter: each.options[of] for letter, of in zip(each.options, order, strict=True)}
+        gold = None if each.gold is None else list(each.options)[order.index(each.gold)]
+        found.append(replace(each, options=options, gold=gold))
+    return tuple(found)
 
 
 def contamination(texts: SearchableTexts, questions: Sequence[OptionQuestion]) -> dict[str, Any]:

@@ -35,12 +35,7 @@ Record = Mapping[str, Any]
 
 
 class Journal:
-    """An open journal; :meth:`open` gives one.
-
-    Attributes:
-        path: The file.
-        records: The finished pieces, those of before first.
-    """
+    """An open journal; :meth:`open` gives one."""
 
     def __init__(self, path: Path, handle: int) -> None:
         self.path = path

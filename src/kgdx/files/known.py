@@ -29,9 +29,7 @@ class Known:
     """What is known of one file.
 
     Attributes:
-        size: Bytes.
         changed: When it was changed last, in nanoseconds since 1970.
-        sha256: Digest of its content.
     """
 
     size: int

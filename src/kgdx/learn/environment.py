@@ -48,12 +48,6 @@ def leading(state: State, menu: Sequence[Wish]) -> Floats:
     The shares of the 16 leading diseases, whether shares and ranking are fresh, how many findings are present, absent
     and unknown (of 64), how many of the steps that the limits allow are taken; and of the wish whether it asks the
     patient, looks something up, asks a model, or ends the episode, and the bits that a question is expected to tell.
-
-    Example:
-        >>> from kgdx.actions import Diagnose
-        >>> from kgdx.case import Case
-        >>> leading(State(Case("p")), [Diagnose()]).shape
-        (1, 27)
     """
     values = np.zeros((len(menu), LEADERS + 11), np.float32)
     shares = state.last(Shares)
@@ -138,17 +132,6 @@ class ConsultEnv(gymnasium.Env[Floats, np.int64]):
         reward: What a step is worth.
         bounds: Least and greatest value of a feature.
         places: Wishes of a menu at most, where it is a function; what is beyond cannot be chosen.
-
-    Example:
-        >>> from kgdx.actions import Diagnose
-        >>> from kgdx.case import Case
-        >>> env = ConsultEnv(World(), [State(Case("p"))], [Diagnose(diseases=("OMIM:154700",)), Diagnose()])
-        >>> observed, info = env.reset(seed=7)
-        >>> info["action_mask"].tolist()
-        [1, 0]
-        >>> _, _, terminated, truncated, info = env.step(0)
-        >>> terminated, truncated, info["reason"]
-        (True, False, 'diagnosed')
     """
 
     def __init__(

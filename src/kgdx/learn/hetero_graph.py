@@ -104,14 +104,7 @@ class HeteroGraph:
         return next(int(vectors.shape[1]) for vectors in self.inputs.values())
 
     def statistics(self) -> dict[str, Any]:
-        """Return how many nodes and links there are, and how many nodes have no link, of a relation and of any.
-
-        Example:
-            >>> graph = HeteroGraph({"disease": np.arange(2), "symptom": np.arange(3)}, {}, {},
-            ...                     {"has_symptom": np.array([[0, 0], [0, 2]])})
-            >>> graph.statistics()["isolated"]
-            {'disease': 1, 'symptom': 1}
-        """
+        """Return how many nodes and links there are, and how many nodes have no link, of a relation and of any."""
         linked = {kind: np.zeros(len(rows), bool) for kind, rows in self.rows.items()}
         relations = {}
         for name, edges in self.edges.items():
@@ -270,13 +263,7 @@ def _unique(parts: Sequence[Ints]) -> Ints:
 
 
 def similar(vectors: Floats, tau: float) -> Iterator[Ints]:
-    """Yield the pairs of rows whose cosine is at least ``tau``, the smaller first; parts of shape (2, pairs).
-
-    Example:
-        >>> vectors = np.array([[1, 0], [0.9, 0.436], [0, 1]], np.float32)
-        >>> np.concatenate(list(similar(vectors, 0.8)), axis=1).tolist()
-        [[0], [1]]
-    """
+    """Yield the pairs of rows whose cosine is at least ``tau``, the smaller first; parts of shape (2, pairs)."""
     for start in range(0, len(vectors), _BLOCK):
         cosines = vectors[start : start + _BLOCK] @ vectors[start:].T
         one, other = np.nonzero(np.triu(cosines >= tau, 1))

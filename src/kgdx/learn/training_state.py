@@ -43,17 +43,7 @@ class TrainingState:
 
 
 def save_arrays(file: Path, arrays: Mapping[str, Floats], metadata: Mapping[str, str] | None = None) -> None:
-    """Write arrays as a private safetensors file in one step; it is on the disk when this returns.
-
-    Example:
-        >>> import tempfile
-        >>> import numpy as np
-        >>> from safetensors.numpy import load_file
-        >>> file = Path(tempfile.mkdtemp()) / "a.safetensors"
-        >>> save_arrays(file, {"x": np.ones(2, np.float32)})
-        >>> load_file(file)["x"].tolist()
-        [1.0, 1.0]
-    """
+    """Write arrays as a private safetensors file in one step; it is on the disk when this returns."""
     import numpy as np
     from safetensors.numpy import save
 

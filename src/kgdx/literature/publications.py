@@ -43,10 +43,6 @@ class Found:
         by_disease: Id of a disease → publications that were searched for by its names, the most relevant first.
         publications: Those that were asked for by number.
         problems: What failed, one line each.
-
-    Example:
-        >>> Found({"D:1": (Publication("1"), Publication("2"))}, (Publication("2"),)).count
-        2
     """
 
     by_disease: Mapping[str, tuple[Publication, ...]] = field(default_factory=dict)
@@ -94,13 +90,7 @@ class PubMedAccess:
 
 
 def pubmed_access(settings: Settings) -> PubMedAccess | None:
-    """Return how to ask PubMed; ``None`` where no e-mail address is set.
-
-    Example:
-        >>> env = {"KGDX_HOME": "/tmp/kgdx-doc", "KGDX_PUBMED_EMAIL": "ada@example.org"}
-        >>> pubmed_access(Settings.load(environ=env)).interval
-        0.36
-    """
+    """Return how to ask PubMed; ``None`` where no e-mail address is set."""
     given = settings.pubmed_settings
     ask = switch("KGDX_PUBMED", given.get("ask", "false"))
     email = given.get("email")

@@ -115,12 +115,7 @@ class PubMed:
 
 
 def search_term(names: Sequence[str]) -> str:
-    """Return what PubMed is asked for a disease; empty where it has no name that PubMed could know.
-
-    Example:
-        >>> search_term(["Marfan syndrome", "Syndrome de Marfan (MFS)", "马凡综合征"])
-        '"Marfan syndrome"[Title/Abstract] OR "Syndrome de Marfan MFS"[Title/Abstract]'
-    """
+    """Return what PubMed is asked for a disease; empty where it has no name that PubMed could know."""
     cleaned = (" ".join(re.sub(r"[^\w\s',.+-]", " ", name).split())[:_NAME_CHARS] for name in names if name.isascii())
     phrases = [name for name in dict.fromkeys(cleaned) if any(each.isalpha() for each in name)]
     return " OR ".join(f'"{name}"[Title/Abstract]' for name in phrases[:_NAMES])

@@ -37,12 +37,7 @@ def _form() -> TypeAdapter[Completion]:
 
 
 def to_dict(made: Completion) -> dict[str, Any]:
-    """Return a completion as a JSON object.
-
-    Example:
-        >>> to_dict(Completion("yes", "m"))
-        {'text': 'yes', 'model': 'm', 'usage': {'prompt_tokens': None, 'completion_tokens': None}}
-    """
+    """Return a completion as a JSON object."""
     plain: dict[str, Any] = _form().dump_python(replace(made, cached=False), mode="json", exclude_defaults=True)
     return plain | {"usage": _form().dump_python(made, mode="json")["usage"]}
 

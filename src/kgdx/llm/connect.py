@@ -46,12 +46,7 @@ def connect(
 
 
 def described(access: LlmAccess) -> str:
-    """Describe in one line which model is asked, and what is taken out of what is sent.
-
-    Example:
-        >>> described(LlmAccess("qwen3:8b", "http://127.0.0.1:11434/v1", deidentify=True))
-        'qwen3:8b at http://127.0.0.1:11434/v1; identifying names, dates and numbers are taken out before'
-    """
+    """Describe in one line which model is asked, and what is taken out of what is sent."""
     if access.cassette is not None and access.cassette_mode == "replay":
         place = f"from the recording {access.cassette}"
     else:
@@ -82,12 +77,6 @@ def split_reasoning(text: str) -> tuple[str, str]:
     """Return the reasoning at the beginning of a text, and the rest; all of it is reasoning where that does not end.
 
     Chat templates of some models open the reasoning in the prompt, so that the text holds its end alone.
-
-    Example:
-        >>> split_reasoning("<think>Drugs, then.</think>[]"), split_reasoning("Drugs.</think>[]")
-        (('Drugs, then.', '[]'), ('Drugs.', '[]'))
-        >>> split_reasoning("<think>Drugs"), split_reasoning("[]")
-        (('Drugs', ''), ('', '[]'))
     """
     before, closed, after = text.partition(CLOSING)
     begun = before.lstrip()

@@ -71,10 +71,6 @@ def client(base_url: str, seconds: float, connections: int, trusted: ssl.SSLCont
 
     It follows no redirect, asks for nothing packed and takes nothing packed. A proxy that the environment names is
     used for an encrypted connection alone: through any other it could read what is asked.
-
-    Example:
-        >>> client("http://127.0.0.1:1/v1", 1.0, 1, ssl.create_default_context()).follow_redirects
-        False
     """
 
     async def check(response: httpx2.Response) -> None:

@@ -326,12 +326,7 @@ def decoded(tokenizer: Any, ids: Sequence[int]) -> str:
 
 
 def _open_end(text: str, stops: Sequence[str]) -> int:
-    """Return how many characters at the end may belong to a stop string, or to a character that is not whole.
-
-    Example:
-        >>> _open_end("a </sea", ["</search>"]), _open_end("a", ["</search>"])
-        (5, 0)
-    """
+    """Return how many characters at the end may belong to a stop string, or to a character that is not whole."""
     whole = text.rstrip("\ufffd")
     longest = max((len(each) for each in stops), default=0)
     lengths = range(min(len(whole), longest - 1), 0, -1)

@@ -88,12 +88,6 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
     """Read what a model wrote: the first reading that its form takes, and whether it had to be looked for or mended.
 
     A form may take more than a JSON object: a list, where its ``openings`` have a bracket, or the text itself.
-
-    Example:
-        >>> class Pair(BaseModel):
-        ...     a: int
-        >>> parse('Here it is: {"a": 1}. Anything else?', Pair)
-        (Pair(a=1), True)
     """
     if len(text) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST:,} characters")
@@ -113,12 +107,7 @@ def parse(text: str, form: type[Form]) -> tuple[Form, bool]:
 
 
 def readings(text: str, openings: str = "{[") -> Iterator[Any]:
-    """Yield what a text may mean as JSON, the strictest reading first; readings that fail are ``None``.
-
-    Example:
-        >>> [each for each in readings("first [1, 2], then [3]") if each]
-        [[1, 2], [3]]
-    """
+    """Yield what a text may mean as JSON, the strictest reading first; readings that fail are ``None``."""
     try:
         yield _sound(json.loads(text))
     except (ValueError, RecursionError):

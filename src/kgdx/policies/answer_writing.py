@@ -124,10 +124,5 @@ def _without(text: str, names: Iterator[str]) -> str:
 
 
 def quoted(question: str) -> str:
-    r"""Return a text with nothing in it that could end its part of a prompt.
-
-    Example:
-        >>> quoted("Why?\n==== now do this")
-        '> Why?\n> =-=- now do this'
-    """
+    """Return a text with nothing in it that could end its part of a prompt."""
     return "\n".join("> " + line for line in question.splitlines()).replace("====", "=-=-")

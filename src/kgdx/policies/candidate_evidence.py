@@ -158,12 +158,7 @@ def by_disease(items: Iterable[EvidenceItem]) -> dict[str, tuple[EvidenceItem, .
 
 
 def line(candidate: Candidate, items: Iterable[EvidenceItem]) -> str:
-    """Return a candidate as a line of JSON but for its mark; nothing in its names can end it or pass for a mark.
-
-    Example:
-        >>> marked(line(Candidate(1, "OMIM:1", "Gout [E9]", (), 1.0), ()), "C1")
-        '{"id": "C1", "disease": "Gout (E9)"}'
-    """
+    """Return a candidate as a line of JSON but for its mark; nothing in its names can end it or pass for a mark."""
     told: dict[str, Any] = {"disease": clean(candidate.name)}
     if candidate.name_zh and candidate.name_zh != candidate.name:
         told["also"] = clean(candidate.name_zh)

@@ -117,13 +117,7 @@ def asked_in(state: State) -> Literal["en", "zh"]:
 
 
 def lost(state: State) -> bool:
-    """Tell whether the graph has failed so often that nothing more is asked of it.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> lost(State(Case("p")))
-        False
-    """
+    """Tell whether the graph has failed so often that nothing more is asked of it."""
     failed: int = sum(each.kind is Kind.ERROR and each.data.get("fault") == "graph" for each in state.log)
     return failed >= FAILURES
 

@@ -13,13 +13,7 @@ from kgdx.episode.wish import Wish
 
 
 class FixedPolicy(Policy):
-    """Extract, rank, explain, diagnose.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> FixedPolicy().choose(State(Case("p"))).name
-        'extract'
-    """
+    """Extract, rank, explain, diagnose."""
 
     name: ClassVar[str] = "fixed"
 

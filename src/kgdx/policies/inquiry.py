@@ -34,13 +34,7 @@ ASKED = 2
 
 
 class InquiryPolicy(Policy):
-    """Ask the patient the question that tells most, until the leading disease has a large enough share.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> InquiryPolicy().choose(State(Case("p"))).term is None
-        True
-    """
+    """Ask the patient the question that tells most, until the leading disease has a large enough share."""
 
     name: ClassVar[str] = "inquiry"
     capabilities: ClassVar[Capabilities] = Capabilities(asks=True)

@@ -22,12 +22,7 @@ LONGEST = 6_000
 
 
 class Instruction(BaseModel):
-    """How a model is to order candidates.
-
-    Example:
-        >>> Instruction(name="own", text="Order them.").digest
-        '51552cfc5a5b'
-    """
+    """How a model is to order candidates."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -45,14 +40,7 @@ class Instruction(BaseModel):
         return hashlib.sha256(f"{self.thought}\n{self.text}".encode()).hexdigest()[:12]
 
     def chosen_by(self, patient: Case) -> bool:
-        """Tell whether a patient was among those who chose it.
-
-        Example:
-            >>> one, other = Case("p1"), Case("p2")
-            >>> own = Instruction(name="own", text="Order them.", chosen_on=(patient_digest(one),))
-            >>> own.chosen_by(one), own.chosen_by(other)
-            (True, False)
-        """
+        """Tell whether a patient was among those who chose it."""
         return patient_digest(patient) in self.chosen_on
 
 
@@ -63,12 +51,7 @@ def patient_digest(case: Case) -> str:
 
 
 def instruction(given: str | Path) -> Instruction:
-    """Return an instruction by the name of one that comes with kgdx, or from a file.
-
-    Example:
-        >>> instruction("cot").thought
-        True
-    """
+    """Return an instruction by the name of one that comes with kgdx, or from a file."""
     if isinstance(given, str) and given in names():
         return _builtin(given)
     path = Path(given)
@@ -120,12 +103,7 @@ def parsed(text: str) -> Instruction:
 
 
 def written(of: Instruction, figures: dict[str, Any]) -> str:
-    """Return an instruction as a file.
-
-    Example:
-        >>> parsed(written(Instruction(name="own", text="Order them."), {"n": 3})).name
-        'own'
-    """
+    """Return an instruction as a file."""
     import yaml
 
     head = {"name": of.name, "thought": of.thought, "digest": of.digest, **figures, "chosen_on": [*of.chosen_on]}

@@ -25,7 +25,6 @@ class TextSpan(Protocol):
 
 
 GAP = "〇"
-"""Stands for an entity in the rest of a question."""
 
 _WHICH = r"(?:什么|哪些|哪种|哪几种|哪类|哪个|何种|啥|何)(?:样的?|其他|别的)?"
 _LEADS = r"(?:引起|引发|导致|造成|诱发|并发|合并|继发|伴发|发展[成为]|演变[成为]|转变?[成为]|变成|恶化[成为])"
@@ -83,7 +82,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bdetect\w* | \brule[sd]?\s+out\b
         """,
         Want.DRUG: r"""
-            药(?:物|品)? | 服用 | 开点?什么 | 特效药 | 胶囊 | 口服 | 吃点?(?:什么|啥|哪)(?!.{0,3}(?:饭|菜|水果|食))
+            药(?:物|品)? | 服用 | 开点?什么 | 特效药 | 胶囊 | 口服 | 吃点?(?:什么|啥|哪些?)(?!.{0,3}(?:饭|菜|水果|食))
             | \bdrugs?\b | \bmedic(?:ation|ations|ine|ines|ament|aments|ally)\b | \bprescri\w+ | \bpills?\b
             | \bpharmac\w+ | \btablets?\b
             | \b(?:i|we|they|patients?|someone|to|should)\s+take\b | \btake\s+for\b
@@ -277,10 +276,8 @@ _WHETHER = lazy_pattern(
     re.IGNORECASE,
 )
 _BESIDE = lazy_pattern(r"\band\b|[,，、;；]|以及|还有|和(?!〇)", re.IGNORECASE)
-"""Joins two things that are asked at once."""
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
 _EITHER = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
-"""Leaves a choice, which yes or no does not make."""
 _DISEASES_NAMED = lazy_pattern(
     rf"病(?!因|程|史|情|毒|菌|原)|疾患|综合征|诊断|\b{_EN_DISEASES}\b|\bdiagnos", re.IGNORECASE
 )
@@ -311,7 +308,7 @@ _NEGATED = lazy_pattern(
 )
 
 _FILLER = lazy_pattern(
-    r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方式|方案|手段|怀疑|容易|给
+    r"""(?:请问|请|列出|介绍|了解|讲讲|说说|简介|方法|方式|方案|手段|怀疑|容易|给|首选|就是|不能
     |常见的?|一般|通常|主要|需要|应该|应当|可以|可能
     |有哪些|哪些|什么|
     怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了
@@ -327,19 +324,13 @@ _FILLER = lazy_pattern(
     |ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so
     |not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live
     |someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works
-    |both|but|no|without|all|also|only|really|happens?|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
+    |both|but|no|without|all|also|only|really|actually|exactly|simply|simple|words|always|happens?|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
 
 def masked(question: str, spans: Sequence[TextSpan]) -> str:
-    """Return the question with a gap for each entity that it names.
-
-    Example:
-        >>> from kgdx.case import Span
-        >>> masked("百日咳吃什么药", [Span(0, 3)])
-        '〇吃什么药'
-    """
+    """Return the question with a gap for each entity that it names."""
     parts: list[str] = []
     at = 0
     for span in sorted(spans, key=lambda span: span.start):
@@ -350,12 +341,7 @@ def masked(question: str, spans: Sequence[TextSpan]) -> str:
 
 
 def wants(rest: str) -> tuple[Want, ...]:
-    """Return what a question wants, in the order in which it says so.
-
-    Example:
-        >>> [str(want) for want in wants("〇吃什么药，要做什么检查？")]
-        ['drug', 'test']
-    """
+    """Return what a question wants, in the order in which it says so."""
     found = {want: match.start() for want, pattern in _PATTERNS.items() if (match := pattern.search(rest))}
     if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
@@ -400,33 +386,17 @@ def names_diseases(rest: str) -> bool:
 
 
 def of_causes(rest: str) -> bool:
-    """Tell whether a question is about what brings something about, whatever it is a sign or a complication of.
-
-    Example:
-        >>> of_causes("哪些疾病会引起〇？"), of_causes("Which diseases have the symptoms 〇?")
-        (True, False)
-    """
+    """Tell whether a question is about what brings something about, whatever it is a sign or a complication of."""
     return _CAUSES.search(rest) is not None
 
 
 def negated(question: str, span: TextSpan) -> bool:
-    """Tell whether a question says of an entity that it is not there.
-
-    Example:
-        >>> from kgdx.case import Span
-        >>> negated("cough without fever", Span(14, 19))
-        True
-    """
+    """Tell whether a question says of an entity that it is not there."""
     return _NEGATED.search(question[max(0, span.start - 20) : span.start]) is not None
 
 
 def remainder(rest: str) -> str:
-    """Return what is left of a question when all words that are not part of a name are taken out.
-
-    Example:
-        >>> remainder("Which tests are recommended for pertusis?")
-        'pertusis'
-    """
+    """Return what is left of a question when all words that are not part of a name are taken out."""
     for pattern in _PATTERNS.values():
         rest = pattern.sub(" ", rest)
     words = re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split()

@@ -44,14 +44,7 @@ class Order:
 
 
 def read_order(text: str, size: int) -> Order:
-    """Read the order of a numbered list from what a model wrote.
-
-    Example:
-        >>> read_order('{"order": ["C2", "C9", "C2"]}', 3)
-        Order(places=(1,), unknown=1, repeated=1, omitted=2, fault='')
-        >>> read_order("C3 is the likeliest one.", 3).fault
-        'it holds no order'
-    """
+    """Read the order of a numbered list from what a model wrote."""
     if len(text) > LONGEST or depth(text) > DEEPEST:
         return Order(omitted=size, fault="it is too long, or nested too deeply")
     given, told = next(_written(text), ((), {}))
@@ -119,10 +112,6 @@ def windows(count: int, size: int, step: int) -> tuple[tuple[int, int], ...]:
     """Return the parts of a list that a model orders one after the other, from the back to the front.
 
     Sliding windows of RankGPT (Sun et al. 2023): what wins at the back moves up with the next window.
-
-    Example:
-        >>> windows(10, 4, 2), windows(3, 4, 2)
-        (((6, 10), (4, 8), (2, 6), (0, 4)), ((0, 3),))
     """
     if count <= size:
         return ((0, count),) if count > 1 else ()
@@ -134,10 +123,6 @@ def joined(orders: Sequence[Sequence[int]]) -> tuple[list[int], int]:
     """Return the order of the mean places in several orders of one list, and how many pairs of neighbours are tied.
 
     Permutation self-consistency (Tang et al. 2024), with Borda's count; of ties, the sooner retrieved comes first.
-
-    Example:
-        >>> joined([[0, 1, 2], [1, 0, 2]])
-        ([0, 1, 2], 1)
     """
     sums = [0] * len(orders[0])
     for order in orders:
@@ -149,12 +134,7 @@ def joined(orders: Sequence[Sequence[int]]) -> tuple[list[int], int]:
 
 
 def fused(order: Sequence[int], scores: Sequence[float], weight: float) -> list[int]:
-    """Return the order by a weighted sum of the place in an order and the score, each brought to 0–1.
-
-    Example:
-        >>> fused([2, 1, 0], [5.0, 4.0, 0.0], 1.0), fused([2, 1, 0], [5.0, 4.0, 0.0], 0.25)
-        ([2, 1, 0], [0, 1, 2])
-    """
+    """Return the order by a weighted sum of the place in an order and the score, each brought to 0–1."""
     if weight >= 1 or len(order) < 2:
         return list(order)
     low, high = min(scores), max(scores)
@@ -168,12 +148,7 @@ def fused(order: Sequence[int], scores: Sequence[float], weight: float) -> list[
 
 
 def reasoned(order: Sequence[int], explained: Collection[int]) -> list[int]:
-    """Return the order in which only those move up that a reason was given for; all others keep their turn.
-
-    Example:
-        >>> reasoned([2, 1, 0], {1}), reasoned([2, 1, 0], {1, 2})
-        ([1, 0, 2], [2, 1, 0])
-    """
+    """Return the order in which only those move up that a reason was given for; all others keep their turn."""
     kept, place = sorted(order), {number: at for at, number in enumerate(order)}
     for number in (each for each in order if each in explained):
         above = next(at for at, other in enumerate(kept) if place[other] >= place[number])
@@ -184,12 +159,7 @@ def reasoned(order: Sequence[int], explained: Collection[int]) -> list[int]:
 
 
 def concordance(one: Sequence[int], other: Sequence[int]) -> float:
-    """Return Kendall's rank correlation of two orders of the same numbers: 1 equal, 0 unrelated, -1 reversed.
-
-    Example:
-        >>> concordance([0, 1, 2], [0, 1, 2]), concordance([0, 1, 2], [2, 1, 0])
-        (1.0, -1.0)
-    """
+    """Return Kendall's rank correlation of two orders of the same numbers: 1 equal, 0 unrelated, -1 reversed."""
     place = {number: at for at, number in enumerate(other)}
     pairs = len(one) * (len(one) - 1) // 2
     if not pairs:
@@ -199,11 +169,6 @@ def concordance(one: Sequence[int], other: Sequence[int]) -> float:
 
 
 def expected_tokens(text: str) -> int:
-    """Return about how many tokens a text takes: one for four letters, one for each Chinese character.
-
-    Example:
-        >>> expected_tokens("Ptosis is typical."), expected_tokens("上睑下垂")
-        (5, 4)
-    """
+    """Return about how many tokens a text takes: one for four letters, one for each Chinese character."""
     chinese = sum("一" <= each <= "鿿" for each in text)
     return chinese + -(-(len(text) - chinese) // 4)

@@ -100,12 +100,7 @@ def _named(item: Any) -> bool:
 
 
 def document(item: Any) -> dict[str, Any]:
-    """Return an item in the form of :func:`kgdx.actions.parse_action`, however the model put its fields.
-
-    Example:
-        >>> document({"name": "GET_DRUG", "arguments": {"diseases": "flu"}})
-        {'action': 'GET_DRUG', 'diseases': 'flu'}
-    """
+    """Return an item in the form of :func:`kgdx.actions.parse_action`, however the model put its fields."""
     if not isinstance(item, Mapping):
         raise UsageError("an action is a JSON object with its name and fields")
     inner = item.get("function")
@@ -155,13 +150,7 @@ def judge(
 
 
 def action_key(action: Action, resolved: Sequence[Resolved] = ()) -> str:
-    """Return what makes an action the same as another: its name and its fields, names replaced by what they mean.
-
-    Example:
-        >>> from kgdx.actions import Infer
-        >>> action_key(Infer(phenotypes=("b", "a"))) == action_key(Infer(phenotypes=("a", "b")))
-        True
-    """
+    """Return what makes an action the same as another: its name and its fields, names replaced by what they mean."""
     meant = {each.given.casefold().strip(): each.ids for each in resolved if each.ids}
     return json.dumps([action.name, _canonical(action.parameters(), meant)], sort_keys=True, ensure_ascii=False)
 
@@ -184,25 +173,13 @@ def _parts(value: Any, meant: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 
 
 def shown(action: Action) -> str:
-    """Return an action in one line, fields that have their usual value left out.
-
-    Example:
-        >>> from kgdx.actions import Rank
-        >>> shown(Rank(top=5)), shown(Rank())
-        ('rank {"top": 5}', 'rank')
-    """
+    """Return an action in one line, fields that have their usual value left out."""
     fields = action.model_dump(mode="json", exclude_defaults=True)
     return f"{action.name} {json.dumps(fields, ensure_ascii=False)}" if fields else action.name
 
 
 def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
-    """Return the JSON schema of a plan, for endpoints that hold a model to it; actions with the same fields share one.
-
-    Example:
-        >>> from kgdx.actions import GetDrug, GetTest
-        >>> len(plan_schema({"get_drug": GetDrug, "get_test": GetTest})["properties"]["actions"]["items"]["anyOf"])
-        1
-    """
+    """Return the JSON schema of a plan, for endpoints that hold a model to it; actions of the same fields share one."""
     names: dict[str, list[str]] = {}
     for name, kind in sorted(registry.items()):
         names.setdefault(json.dumps(_fields(kind)), []).append(name)

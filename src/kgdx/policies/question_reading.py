@@ -21,29 +21,24 @@ if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
 
 MOST_COMPARED = 4
-"""Most diseases of one question that are asked about."""
 
 MOST_WORDS = 4
 """Words of what may be stated of a disease and is no name of the graph, at most."""
 
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
 
-_OF_DISEASES = IN_WORDS - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.COURSE, Want.INHERITANCE}
-"""What is said of diseases, and of no finding."""
+_OF_DISEASES = IN_WORDS - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.INHERITANCE}
 
 _WRONG = frozenset(
     {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
 )
-"""Words that leave a part of the body what it is."""
 
 FINDINGS = ("Symptom", "Phenotype")
-"""Classes of findings."""
 
 LONGEST_NAME = 80
 """What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
-"""What stands between names of a list."""
 
 _OF = lazy_pattern(
     r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
@@ -51,7 +46,6 @@ _OF = lazy_pattern(
     re.IGNORECASE,
 )
 """Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
-
 
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
@@ -61,8 +55,13 @@ _FURTHER = re.compile(
 )
 """A number at the end of a disease's name, and that of another form behind it."""
 
+_TYPED = re.compile(r"type\s+(\d+|[IVX]+)\b|(\d+|[IVX]+)型", re.IGNORECASE)
+_EARLIER = re.compile(
+    r"\btype\s+(\d+|[IVX]+)\s+(?:and|or|vs\.?|versus|from)\s+$|(\d+|[IVX]+)型?[和与及跟、]$", re.IGNORECASE
+)
+"""A number at the beginning of a disease's name, and that of another form before it: "type 1 and type 2 diabetes"."""
+
 _EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
-"""Diseases are wanted that have all that is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +86,10 @@ class QuestionReading:
     @property
     def beside_the_point(self) -> bool:
         """Whether it asks for no diseases, and most of its words are none that the graph knows."""
-        left = len(name_in(self.rest).split())
-        return (
-            self.inferring and not self.asked and Want.DISEASE not in self.wanted and left > len(texts_of(self.named))
-        )
+        if not self.inferring or self.asked or Want.DISEASE in self.wanted:
+            return False
+        left, names = len(name_in(self.rest).split()), texts_of(self.named)
+        return left > (len(names) if set(names) == set(self.findings) else 0)
 
     @property
     def every(self) -> bool:
@@ -142,6 +141,10 @@ def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
         if each.kind == "Disease" and number and further:
             text = each.text[: number.start()] + further[1]
             yield replace(each, start=further.start(1), end=further.end(1), text=text)
+        typed, earlier = _TYPED.match(each.text), _EARLIER.search(question[: each.start])
+        if each.kind == "Disease" and typed and earlier:
+            text = each.text.replace(typed[1] or typed[2], earlier[1] or earlier[2], 1)
+            yield replace(each, start=earlier.start(), end=earlier.end(), text=text)
 
 
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:

@@ -38,7 +38,6 @@ FOCUS = 3
 """For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""
 
 Given = tuple[str, Mapping[str, Any]]
-"""An action, and its fields beside the diseases."""
 
 _ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
 _COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
@@ -62,7 +61,6 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
 )
-"""What a question wants of a disease → what gets it."""
 
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 """What is got of a disease when a question names it and nothing else."""
@@ -91,7 +89,6 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Disease": ("get_comorbidity",),
     }
 )
-"""Class of what may be stated of a disease → the actions that say whether it is."""
 
 _SALTS = ("", "盐酸", "硫酸")
 _FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
@@ -101,13 +98,7 @@ _BETWEEN = lazy_pattern(r"\s{2,}|[、，,;；/]")
 
 
 class RulesPolicy(EndingPolicy):
-    """Look up what the words of a question want of the entities that it names, then answer by template.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> RulesPolicy().choose(State(Case("p"), question="百日咳吃什么药")).name
-        'recognise'
-    """
+    """Look up what the words of a question want of the entities that it names, then answer by template."""
 
     name: ClassVar[str] = "rules"
 
@@ -209,10 +200,12 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
             "wants": read.asked or (Want.SYMPTOM,),
             "subjects": (subject_of(read, about),),
             "others": others,
-            "whether": asks_whether(read.rest),
+            "whether": whether,
         }
     if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
         return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
+    if read.beside_the_point:
+        return {"wants": (Want.DESCRIPTION,), "subjects": (), "unused": name_in(read.rest)}
     if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
         untold = tuple(want for want in further if want in UNTOLD)

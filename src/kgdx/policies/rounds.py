@@ -24,14 +24,7 @@ from kgdx.policies.inquiry import OPENLY
 
 
 class RoundsPolicy(Policy):
-    """Ask rounds of ten questions, rank with the graph's other patients where it has some, explain, diagnose.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> from kgdx.episode.state import State
-        >>> RoundsPolicy(patient=True).choose(State(Case("p"))).name
-        'ask_patient'
-    """
+    """Ask rounds of ten questions, rank with the graph's other patients where it has some, explain, diagnose."""
 
     name: ClassVar[str] = "rounds"
     capabilities: ClassVar[Capabilities] = Capabilities(may_ask=True)

@@ -63,12 +63,7 @@ def _named(findings: Sequence[Finding], status: Status) -> str:
 
 
 def fitted(text: str, room: int) -> str:
-    """Return a text that fits, with a mark where it was cut.
-
-    Example:
-        >>> fitted("ataxia, ptosis", 14), fitted("ataxia, ptosis, tall stature", 16)
-        ('ataxia, ptosis', 'ataxia, … [cut]')
-    """
+    """Return a text that fits, with a mark where it was cut."""
     return text if len(text) <= room else f"{text[: max(0, room - len(CUT))].rstrip()}{CUT}"
 
 

@@ -19,12 +19,7 @@ _THOUGHT_CHARS = 8_000
 
 
 def thought_messages(question: str, options: Mapping[str, str] | None = None, found: str = "") -> tuple[Message, ...]:
-    """Return the request for a thought: what does the question need to know?
-
-    Example:
-        >>> thought_messages("Which gene?", {"A": "FBN1", "B": "TP53"})[1].content.splitlines()[2:5]
-        ['> Which gene?', '> A. FBN1', '> B. TP53']
-    """
+    """Return the request for a thought: what does the question need to know?"""
     shown = f"\nWhat was found so far:\n\n==========\n{found}\n==========\n" if found else ""
     return prompt("thought").messages(question=with_options(question, options or {}), found=shown)
 

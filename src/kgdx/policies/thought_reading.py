@@ -177,22 +177,12 @@ _CHOICE = lazy_pattern(
 
 
 def reasons(text: str) -> str:
-    r"""Return an answer without the line that names its option, where it says anything else.
-
-    Example:
-        >>> reasons("FBN1 is its gene [E2].\n**Answer: B**"), reasons("Answer: B")
-        ('FBN1 is its gene [E2].', 'Answer: B')
-    """
+    """Return an answer without the line that names its option, where it says anything else."""
     return _CHOICE.sub("", text) or text
 
 
 def chosen(letters: Sequence[str | None], options: Mapping[str, str]) -> OptionChosen:
-    """Return the option that most answers choose.
-
-    Example:
-        >>> chosen(["B", None, "A", "B"], {"A": "FBN1", "B": "TP53"}).votes
-        {'B': 2, 'A': 1}
-    """
+    """Return the option that most answers choose."""
     votes = Counter(each for each in letters if each is not None)
     best = votes.most_common(1)[0][0] if votes else ""
     return OptionChosen(best, options.get(best, ""), dict(votes.most_common()), len(letters))
@@ -232,13 +222,7 @@ class ReadDiagnosis(Action):
 
 
 def about(ids: Collection[str], names: Iterable[str], items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
-    """Yield the evidence that is about a disease: it states something of it, or is a text that names it.
-
-    Example:
-        >>> items = [EvidenceItem("E1", "passage", "Gout hurts."), EvidenceItem("E2", "passage", "So does a burn.")]
-        >>> [each.id for each in about(["OMIM:1"], ["gout"], items)]
-        ['E1']
-    """
+    """Yield the evidence that is about a disease: it states something of it, or is a text that names it."""
     folded = [name.casefold() for name in names]
     for each in items:
         ends = {end.id for end in (each.subject, *each.objects) if end is not None}
@@ -265,12 +249,7 @@ def _reason(answers: Sequence[str], names: Sequence[str], evidence: EvidencePack
 
 
 def diseases_in(text: str) -> Iterator[str]:
-    r"""Yield the diseases that an answer names, in lines of the form that it was asked for.
-
-    Example:
-        >>> list(diseases_in("Lens and aorta [E1].\n1. **Diagnosis: Marfan syndrome** [E3]\n诊断：马凡综合征"))
-        ['Marfan syndrome', '马凡综合征']
-    """
+    """Yield the diseases that an answer names, in lines of the form that it was asked for."""
     found: dict[str, None] = {}
     for line in _DIAGNOSIS.finditer(text):
         if name := _bare(line[1]):

@@ -35,7 +35,7 @@ from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
-from kgdx.rank.term_scorers import ROWS, dense
+from kgdx.rank.term_scorers import ROWS, ByFinding, dense
 from kgdx.results.ranked import Candidate, MatchedCase
 
 if TYPE_CHECKING:
@@ -190,7 +190,12 @@ class CaseBank:
             rates = (known * stated + also) / (known + count)
             update += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
         update /= max(len(query.observed), 1)
-        values = {name: scorer.score(query) for name, scorer in self._scorers.items()}
+        values = {
+            name: scorer.finish(scored.combined[name], query)
+            if isinstance(scorer, ByFinding) and scorer.of_terms and name in scored.combined
+            else scorer.score(query)
+            for name, scorer in self._scorers.items()
+        }
         value = fused(values, scored.scales)
         for name in scored.scales.keys() & self._personal.keys():
             # what the person says of a disease, its patients share

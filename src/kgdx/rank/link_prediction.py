@@ -153,8 +153,10 @@ def calibrate(
     return Calibration.fit(held_out, scores[unlinked], min(max(prior, 1e-9), 0.5))
 
 
-def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) -> tuple[Neighbour, ...]:
-    """Return the rows whose cosine to a row is greatest, that row left out.
+def nearest(
+    vectors: Floats, at: int, among: Ints | None = None, top: int = 10, besides: Sequence[Floats] = ()
+) -> tuple[Neighbour, ...]:
+    """Return the rows whose cosine to a row is greatest, that row left out; ``besides`` order too, standardised.
 
     Example:
         >>> nearest(np.array([[1.0, 0], [0, 1], [2, 0]]), 0, top=1)
@@ -164,8 +166,33 @@ def nearest(vectors: Floats, at: int, among: Ints | None = None, top: int = 10) 
     rows = rows[rows != at]
     lengths = np.linalg.norm(vectors[rows], axis=1) * np.linalg.norm(vectors[at])
     cosines = (vectors[rows] @ vectors[at]) / np.maximum(lengths, 1e-12)
-    best = np.lexsort((rows, -cosines))[:top]
+    order = sum((_standard(each[rows]) for each in besides), _standard(cosines)) if besides and len(rows) else cosines
+    best = np.lexsort((rows, -order))[:top]
     return tuple(Neighbour(int(rows[place]), round(float(cosines[place]), 6)) for place in best)
+
+
+def _standard(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12))
+
+
+def affinity(embeddings: Embeddings, kind: str, at: int) -> Floats:
+    """Return how much each node of a kind has in common with one, corrected by degree; shape (n,).
+
+    What both are linked to counts by its rarity, its own links' inverse logarithm (Adamic and Adar 2003), over the
+    root of the numbers of links of both (Salton), so that whoever has many links is not near to all.
+    """
+    count = len(embeddings.nodes(kind))
+    common, degree = np.zeros(count), np.zeros(count)
+    for relation in embeddings.relations:
+        kinds = stated_ends(relation)
+        for side in _sides(kinds, kind) if len(set(kinds)) == 2 else ():
+            links = LinkPredictor(embeddings, relation)._links
+            mine, theirs = links[side], links[1 - side]
+            degree += np.bincount(mine, minlength=count)
+            rare = 1 / np.log(2 + np.bincount(theirs))
+            has = np.isin(theirs, theirs[mine == at])
+            common += np.bincount(mine[has], rare[theirs[has]], count)
+    return np.asarray(common / np.sqrt(np.maximum(degree * max(degree[at], 1.0), 1.0)))
 
 
 def shared(embeddings: Embeddings, kind: str, one: int, other: int) -> Iterator[tuple[str, int]]:

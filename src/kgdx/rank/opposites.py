@@ -23,8 +23,9 @@ def named_opposites(ids: Sequence[str], names: Sequence[str | None]) -> list[tup
     row = {id: at for at, id in enumerate(ids)}
     of_name = {name.lower(): at for at, name in enumerate(names) if name}
     found = {(row[one], row[other]): None for one, other in table["pairs"] if one in row and other in row}
+    paired = re.compile("|".join(f"(?:{more})" for more, _ in table["parts"]))
     for name, at in of_name.items():
-        if any(part in name for part in table["unless"]):
+        if not paired.search(name) or any(part in name for part in table["unless"]):
             continue
         for more, less in table["parts"]:
             for place in re.finditer(more, name):

@@ -35,6 +35,9 @@ class ByFinding(Scorer):
     results to the last bit.
     """
 
+    of_terms: ClassVar[bool] = False
+    """Whether its rows are of terms, and so the same for other columns."""
+
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
@@ -206,6 +209,7 @@ class Typicality(ByFinding):
 
     name: ClassVar[str] = "typicality"
     whole: ClassVar[bool] = False
+    of_terms: ClassVar[bool] = True
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
@@ -236,13 +240,12 @@ class Typicality(ByFinding):
 
     def near(self, term: int) -> tuple[Ints, Floats]:
         """Return the terms that a finding is similar to at all, and how similar they are."""
-
-        def compute() -> tuple[Ints, Floats]:
+        found = self._near.peek(term)
+        if found is None:
             row = self.row(term)
-            alike = np.flatnonzero(row)
-            return alike, row[alike]
-
-        return self._near.get(term, compute)
+            found = (alike := np.flatnonzero(row)), row[alike]
+            self._near.keep(term, found)
+        return found
 
     def kept(self, term: int) -> Floats:
         return dense(*self.near(term), self.width())

@@ -39,11 +39,7 @@ class Problem:
     """A request that was not answered, and why.
 
     Attributes:
-        status: Of HTTP.
         kind: Name of the kind of problem; its ``type`` is ``urn:kgdx:problem:<kind>``.
-        detail: What went wrong, in one sentence.
-        hint: What to do about it.
-        more: Further members, such as the fields at fault.
         headers: Sent along, such as ``Retry-After``.
     """
 

@@ -21,18 +21,12 @@ class Options:
 
     Attributes:
         store: Folder or Bolt address of the graph; the configured one when ``None``.
-        host: Address to listen on.
         port: Port to listen on; 0 for a free one.
-        workers: Processes that diagnose.
         askers: Processes that ask a language model or PubMed, which may take minutes: diagnoses must not wait for them.
         token: What a request has to bring; ``None`` for no token.
         hosts: Names besides ``localhost`` and addresses that requests may be sent to.
-        encoder: Whether to read by meaning what no name of the graph matches.
-        max_body: Most bytes of a request.
         rate: Requests a second that one client may send, on average; 0 for any number.
         waiting: Requests that may wait for a worker; more are refused at once.
-        seconds: How long an answer may take.
-        ask_seconds: How long the answer to a question may take.
         log_requests: Whether to write a line for each request (never with what was asked).
 
     Example:

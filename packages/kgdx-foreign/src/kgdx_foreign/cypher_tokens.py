@@ -48,12 +48,7 @@ class UnreadableError(TemplateError):
 
 
 def tokens(text: str) -> list[Token]:
-    """Take a text apart; spaces and comments are left out.
-
-    Example:
-        >>> [token.text for token in tokens("(d:Disease {id: $x})-[:`A B`]->() // end")]
-        ['(', 'd', ':', 'Disease', '{', 'id', ':', '$x', '}', ')', '-', '[', ':', '`A B`', ']', '->', '(', ')']
-    """
+    """Take a text apart; spaces and comments are left out."""
     found: list[Token] = []
     at = 0
     while at < len(text):
@@ -67,12 +62,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def clauses(text: str) -> list[Clause]:
-    """Take a query apart into its clauses.
-
-    Example:
-        >>> [clause.word for clause in clauses("MATCH (d) WHERE d.id = $x RETURN d.id AS id ORDER BY id")]
-        ['MATCH', 'WHERE', 'RETURN', 'ORDER']
-    """
+    """Take a query apart into its clauses."""
     out: list[Clause] = []
     word, pending, depth = "", list[Token](), 0
     for token in tokens(text):
@@ -90,12 +80,7 @@ def clauses(text: str) -> list[Clause]:
 
 
 def written(parts: Sequence[Token]) -> str:
-    """Put tokens together again.
-
-    Example:
-        >>> written(tokens("WHERE size( x.names )>2"))
-        'WHERE size(x.names) > 2'
-    """
+    """Put tokens together again."""
     out = ""
     before = Token("mark", "(")
     for token in parts:
@@ -174,12 +159,7 @@ class _Reader:
 
 
 def paths(tokens: Sequence[Token]) -> list[Path]:
-    """Read what follows MATCH.
-
-    Example:
-        >>> [[part.var for part in path] for path in paths(tokens("(d:Disease)-[r:HAS_SYMPTOM]->(x:Symptom)"))]
-        [['d', 'r', 'x']]
-    """
+    """Read what follows MATCH."""
     reader = _Reader(tokens)
     found = [_path(reader)]
     while reader.take(","):

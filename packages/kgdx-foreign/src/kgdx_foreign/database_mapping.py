@@ -161,13 +161,7 @@ def read_mapping(path: Path) -> ForeignMapping:
 
 
 def parse_mapping(text: str, origin: str = "mapping") -> ForeignMapping:
-    """Read a mapping from its text.
-
-    Example:
-        >>> found = parse_mapping("{mapping: 1, source: mine, nodes: {Disease: {label: 疾病, key: name}}}")
-        >>> found.property_of("Disease", "id"), found.property_of("Disease", "source").value
-        ('name', 'mine')
-    """
+    """Read a mapping from its text."""
     try:
         _refuse_what_no_mapping_has(text, origin)
         content = yaml.safe_load(text)

@@ -285,14 +285,7 @@ def _kind(tx: neo4j.ManagedTransaction, text: str) -> str | None:
 
 
 def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) -> None:
-    """Refuse names that a database does not have.
-
-    Example:
-        >>> missing(["Diseases"], ["Disease", "Drug"], "label", "bolt://db")
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.StoreError: the database at bolt://db has no label 'Diseases': did you mean Disease?
-    """
+    """Refuse names that a database does not have."""
     from kgdx.graph.templates import suggestion
 
     for name in wanted:
@@ -308,15 +301,7 @@ def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) ->
 
 
 class Py2neoReader:
-    """Runs kgdx's read templates on somebody's py2neo ``Graph``.
-
-    Example:
-        >>> class Graph:  # stands in for py2neo.Graph("bolt://…", auth=(user, password))
-        ...     def query(self, cypher, parameters):
-        ...         return [{"id": "build:current"}]
-        >>> Py2neoReader(Graph()).run("build")
-        [{'id': 'build:current'}]
-    """
+    """Runs kgdx's read templates on somebody's py2neo ``Graph``."""
 
     def __init__(self, graph: Any, mapping: str | Path | None = None) -> None:
         self._graph = graph

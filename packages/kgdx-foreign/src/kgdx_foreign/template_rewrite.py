@@ -43,29 +43,12 @@ class Rewritten:
 
 
 def quoted(name: str) -> str:
-    """Return a name as Cypher quotes it.
-
-    Example:
-        >>> quoted("has symptom"), quoted("a`b")
-        ('`has symptom`', '`a``b`')
-    """
+    """Return a name as Cypher quotes it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def rewrite(text: str, mapping: ForeignMapping, schema: Schema) -> Rewritten:
-    """Return a template's text in the names of the mapping.
-
-    Example:
-        >>> from kgdx.schema import load_schema
-        >>> from kgdx_foreign.database_mapping import parse_mapping
-        >>> mapping = parse_mapping("{mapping: 1, source: mine, nodes: {Disease: {label: 疾病, key: 名称}}}")
-        >>> text = "MATCH (d:Disease) WHERE d.id IN $diseases RETURN d.id AS id, d.name_zh AS name_zh ORDER BY id"
-        >>> print(rewrite(text, mapping, load_schema()).text)
-        MATCH (d:`疾病`)
-        WHERE d.`名称` IN $diseases
-        RETURN DISTINCT d.`名称` AS id, null AS name_zh
-        ORDER BY id
-    """
+    """Return a template's text in the names of the mapping."""
     return _Rewriter(mapping, schema).query(clauses(text))
 
 

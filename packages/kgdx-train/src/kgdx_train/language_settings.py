@@ -68,6 +68,14 @@ class Limits(Checked):
         return ProtocolRules(**self.model_dump())
 
 
+class Parts(Checked):
+    """Weights of the parts of a reward (equation 17)."""
+
+    match: Share
+    search: Share
+    diagnosis: Share
+
+
 class RunSettings(Checked):
     """What every training of a language model has; a run is read from a YAML file."""
 
@@ -176,6 +184,8 @@ class GrpoSettings(RunSettings):
     """Of the samples."""
     stages: bool = False
     """Whether the weights of the rewards change with the progress (equation 19)."""
+    weights: Parts | None = None
+    """Of match, search and diagnosis where there are no stages; Deep-DxSearch's last ones where absent."""
 
     length: Annotated[int, Field(ge=LEAST)] = 32_000
     """Characters of a rollout without its prompt at most."""
@@ -203,8 +213,10 @@ class GrpoSettings(RunSettings):
             raise ValueError(f"batch {self.batch} is no multiple of group {self.group}")
         if self.save % self.passes:
             raise ValueError(f"save {self.save} is no multiple of passes {self.passes}")
-        if self.notation == "tools" and self.stages:
-            raise ValueError("stages do not go with the notation tools")
+        if self.notation == "tools" and (self.stages or self.weights):
+            raise ValueError("stages do not go with the notation tools, nor do weights")
+        if self.stages and self.weights:
+            raise ValueError("stages have weights of their own")
         if self.vllm and self.notation != "tools":
             raise ValueError(f"vllm samples for the notation tools alone, not for {self.notation}")
         return self
@@ -227,11 +239,6 @@ class DpoSettings(RunSettings):
 
     The loss of a pair is ``-log σ(β log(π_θ⁺/π_ref⁺) - β log(π_θ⁻/π_ref⁻))``, each probability that of a whole text
     behind its whole prompt: the question alone for a thought, the question and the documents for an answer.
-
-    Example:
-        >>> found = DpoSettings(model="folder", pairs="pairs.jsonl")
-        >>> found.beta, found.epochs, found.batch, found.rate
-        (0.2, 4, 64, 1e-06)
     """
 
     pairs: str

@@ -19,7 +19,7 @@ from kgdx_train.batch_model import BatchModel, check_tokenizer
 from kgdx_train.language_run import INITIAL, WHOLE, RunFolder, writing
 from kgdx_train.language_settings import GrpoSettings
 from kgdx_train.language_task import GraphTask, Task
-from kgdx_train.rewards import EVEN, Scoring, weights
+from kgdx_train.rewards import EVEN, Scoring, Weights, weights
 from kgdx_train.rollouts import Row, TagRollouts
 from kgdx_train.tag_transcripts import read_transcripts
 from kgdx_train.training_run import (
@@ -204,8 +204,10 @@ def graph_training(graph: Graph, settings: GrpoSettings, folder: Path, tell: Tel
         explain=0,
     )
 
+    given_weights = EVEN if settings.weights is None else Weights(**settings.weights.model_dump())
+
     def scoring(progress: float) -> Scoring:
-        return Scoring(rules=rules, weights=weights(progress) if settings.stages else EVEN)
+        return Scoring(rules=rules, weights=weights(progress) if settings.stages else given_weights)
 
     task = GraphTask(TagRollouts(ward, policy, scoring, settings.context), sides["train"], sides["held_out"])
     warm = settings.warm_up

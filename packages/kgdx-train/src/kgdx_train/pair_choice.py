@@ -117,13 +117,7 @@ def _judged(kind: Kind, tried: Tried, question: OptionQuestion) -> str:
 
 
 def right(answer: Sample | None, question: OptionQuestion) -> bool | None:
-    """Tell whether an answer chooses the right option; ``None`` where it chooses none, or cannot be used.
-
-    Example:
-        >>> asked = OptionQuestion("q", "Which?", {"A": "x", "B": "y"}, "A")
-        >>> right(Sample("The answer is A."), asked), right(Sample("A or B"), asked)
-        (True, None)
-    """
+    """Tell whether an answer chooses the right option; ``None`` where it chooses none, or cannot be used."""
     if answer is None or answer.fault or question.gold is None:
         return None
     chosen = read_option(answer.text, question.options)

@@ -110,15 +110,7 @@ def read_pairs(path: Path) -> tuple[list[Pair], dict[str, Any]]:
 
 
 def split_pairs(pairs: Sequence[Pair], held_out: float, seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Return the pairs to train on, and those of questions that are held out: at least one on either side.
-
-    Example:
-        >>> pairs = [Pair(str(n), "thought", ({"role": "user", "content": "q"},), "a", "b", (0, 1), str(n // 2))
-        ...          for n in range(8)]
-        >>> train, rest = split_pairs(pairs, 0.25, seed=0)
-        >>> len(train), len({each.digest for each in rest})
-        (6, 1)
-    """
+    """Return the pairs to train on, and those of questions that are held out: at least one on either side."""
     questions = sorted({each.digest for each in pairs})
     if len(questions) < 2:
         what = f"the pairs are of {len(questions)} question{'s' * (len(questions) != 1)}, and none can be held out"

@@ -258,13 +258,7 @@ def declared(log: Sequence[Segment]) -> tuple[list[str], list[str]]:
 
 
 def reward(log: Sequence[Segment], truth: Truth, scoring: Scoring | None = None) -> Reward:
-    """Return equation 17: the weighted sum of the parts, for a rollout that keeps to the protocol.
-
-    Example:
-        >>> found = reward([], Truth(frozenset({"OMIM:154700"}), ("Marfan syndrome",)))
-        >>> round(found.value, 3), found.reported
-        (-0.09, 0.0)
-    """
+    """Return equation 17: the weighted sum of the parts, for a rollout that keeps to the protocol."""
     how = scoring or Scoring()
     whole = format_reward(log, how.rules, letter=how.letter)
     matched = match_reward(log, truth, letter=how.letter)
@@ -290,11 +284,6 @@ def score(text: str, truth: Truth | Mapping[str, Sequence[str]] | str, weights: 
         text: What the model wrote, with the graph's answers in it, in tags or calls.
         truth: What is right: ``ids`` and ``names``, as an object or as JSON (``ground_truth`` of verl's rows).
         weights: Of match, search and diagnosis.
-
-    Example:
-        >>> told = r"<think>Aorta.</think><diagnose>\textbf{Marfan syndrome}</diagnose>"
-        >>> round(score(told, {"ids": ["OMIM:154700"], "names": ["Marfan syndrome"]}).value, 2)
-        0.32
     """
     if not isinstance(truth, Truth):
         given = json.loads(truth) if isinstance(truth, str) else truth
@@ -320,32 +309,17 @@ def score(text: str, truth: Truth | Mapping[str, Sequence[str]] | str, weights: 
 
 
 def least(weights: Weights) -> float:
-    """Return the least reward that there is: three matches in vain, and nothing else.
-
-    Example:
-        >>> round(least(Weights()), 3)
-        -0.09
-    """
+    """Return the least reward that there is: three matches in vain, and nothing else."""
     return -MOST_COST * weights.match
 
 
 def greatest(weights: Weights) -> float:
-    """Return the greatest reward that there is without the match reward in equation 16.
-
-    Example:
-        >>> round(greatest(Weights()), 3)
-        0.74
-    """
+    """Return the greatest reward that there is without the match reward in equation 16."""
     return (HIT - COST) * weights.match + weights.search + (BASE + SHARE) * weights.diagnosis
 
 
 def weights(progress: float) -> Weights:
-    """Return equation 19: the weights at a share of the training; first for search, then match, then diagnosis.
-
-    Example:
-        >>> weights(0.1).search, weights(0.3).match, weights(0.5).diagnosis, weights(1.0) == Weights()
-        (0.9, 0.9, 0.9, True)
-    """
+    """Return equation 19: the weights at a share of the training; first for search, then match, then diagnosis."""
     if not 0 <= progress <= 1:
         raise UsageError(f"the progress is {progress}", hint="give a share from 0 to 1")
     stages = (Weights(0.05, 0.9, 0.05), Weights(0.9, 0.05, 0.05), Weights(0.05, 0.05, 0.9))

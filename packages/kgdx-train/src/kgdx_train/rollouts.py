@@ -41,9 +41,6 @@ class TagRollouts:
 
     The trainer's model is asked for all rollouts together. Extra fields of what it returns reach reward functions:
     ``reward`` (see :func:`graph_reward`) and ``reason``.
-
-    Example:
-        ``GRPOTrainer(model, rollout_func=TagRollouts(ward), reward_funcs=graph_reward, train_dataset=…)``
     """
 
     ward: RecordedCases

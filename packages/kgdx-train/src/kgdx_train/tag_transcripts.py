@@ -42,14 +42,7 @@ VERL = "kgdx/diagnosis"
 
 
 def written(act: str, names: Sequence[str], notation: Notation) -> str:
-    r"""Return an act as a model writes it, with a thought before it.
-
-    Example:
-        >>> written("diagnose", ["gout"], "tags").partition("</think>")[2]
-        '<diagnose>\\textbf{gout}</diagnose>'
-        >>> written("match", ["ataxia"], "calls").partition("</think>")[2]
-        '<tool_call>{"name": "match", "arguments": {"phenotypes": ["ataxia"]}}</tool_call>'
-    """
+    """Return an act as a model writes it, with a thought before it."""
     thought = f"<think>{THOUGHTS[act]}</think>"
     if notation == "calls":
         call = {"name": act, "arguments": {ARGUMENT[act]: list(names)}}

@@ -26,11 +26,7 @@ ROOM = 4_000
 def tool_environment(
     ward: RecordedCases, scoring: Scoring | None = None, room: int = ROOM
 ) -> Callable[[], DiagnosisTools]:
-    """Return TRL's ``environment_factory`` for the cases of a ward.
-
-    Example:
-        ``GRPOTrainer(model, environment_factory=tool_environment(ward), train_dataset=…)``
-    """
+    """Return TRL's ``environment_factory`` for the cases of a ward."""
     return lambda: DiagnosisTools(ward, scoring or Scoring(), room)
 
 

@@ -16,12 +16,7 @@ QUOTE = r"(?:\\?[\"'“”])?"
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """Return the words of a list that ships beside this file.
-
-    Example:
-        >>> "Jane" in words("given_names")
-        True
-    """
+    """Return the words of a list that ships beside this file."""
     text = files("kgdx.llm.pii").joinpath(f"{name}.txt").read_text("utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 

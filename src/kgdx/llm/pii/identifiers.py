@@ -290,13 +290,7 @@ _ANOTHER = re.compile(
 
 
 def numbers(text: str) -> Iterator[Found]:
-    """Yield dates, addresses of e-mail, telephone numbers and numbers of records: start, end and kind.
-
-    Example:
-        >>> text = "Seen on 3 May 2021, aged 61, HP:0001250, MRN 0045-11, call 555-010-7788, Hb 7.2 g/dl for 3 months."
-        >>> [text[start:end] for start, end, kind in sorted({*numbers(text)})]
-        ['3 May', '3 May 2021', '0045-11', '555-010-7788']
-    """
+    """Yield dates, addresses of e-mail, telephone numbers and numbers of records: start, end and kind."""
     kept = covered(text, _PROTECTED)
     for kind, pattern in _RULES:
         for match in pattern.finditer(text):
@@ -475,13 +469,7 @@ _GENERIC_ZH = re.compile(
 
 
 def places(text: str) -> Iterator[Found]:
-    """Yield addresses and hospitals: start, end and kind; what two patterns see may overlap.
-
-    Example:
-        >>> text = "She lives in Springfield, was in Brazil, and at St. Mary's Hospital and a memory clinic."
-        >>> [text[start:end] for start, end, kind in places(text)]
-        ['Springfield', "St. Mary's Hospital", "St. Mary's"]
-    """
+    """Yield addresses and hospitals: start, end and kind; what two patterns see may overlap."""
     yield from _addresses(text)
     yield from _hospitals(text)
 

@@ -184,13 +184,7 @@ _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
 
 
 def english_names(text: str) -> list[Place]:
-    """Return where persons are named.
-
-    Example:
-        >>> text = "Jane Roe has Parkinson disease, as Dr. Parkinson said. Roe is 61."
-        >>> [text[start:end] for start, end in english_names(text)]
-        ['Jane Roe', 'Parkinson', 'Roe']
-    """
+    """Return where persons are named."""
     found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
     found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}

@@ -204,13 +204,7 @@ _NOT_NAMES = re.compile(rf"{_ORDINARY.pattern}|[于盛项席冷费景荣商司�
 
 
 def chinese_names(text: str) -> list[Place]:
-    """Return where persons are named.
-
-    Example:
-        >>> text = "患者张伟，男，45岁，高热三天。张伟说王医生让他来的，家属李女士陪同。"
-        >>> [text[start:end] for start, end in chinese_names(text)]
-        ['张伟', '张伟', '王', '李']
-    """
+    """Return where persons are named."""
     if not re.search(f"[{_HAN}]", text):
         return []
     found = set(_stated_chinese(text))

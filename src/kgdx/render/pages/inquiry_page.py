@@ -92,6 +92,7 @@ def options_page(figures: Mapping[str, Any]) -> str:
     Example:
         >>> about = {"share": 0.5, "low": 0.1, "high": 0.9}
         >>> told = {"n": 2, "accuracy": about, "unreadable": 0.0, "needed": {"shown": None}, "shown": 0.0, "cost": 0}
+        >>> told |= {"chance": 0.5, "letters": {"A": 1.0, "B": 0.0}}
         >>> told |= {"calls": 1.0, "read": 9.0, "written": 1.0, "ms_median": 5.0, "errors": {}}
         >>> arms = {"arms": {"none": told}, "models": ["m"], "asked": 2, "differences": [], "without_gold": 0}
         >>> "<svg" in options_page({**arms, "open": 0})

@@ -18,7 +18,7 @@ _REFUSED = 5
 def option_figures(result: Figures) -> RenderableType:
     """Return the table of arms, the differences in pairs, and the facts of the set."""
     arms = {name: told for name, told in result["arms"].items() if told}
-    columns = ("arm", "n", "accuracy (95 %)", "unread", "needed", "calls", "tokens", "s", "cost")
+    columns = ("arm", "n", "accuracy (95 %)", "chance", "letters", "unread", "needed", "calls", "tokens", "s", "cost")
     rows = [(clean(name), *row_of(told)) for name, told in arms.items()]
     pairs = ("difference", "n", "points (95 %)", "w/l", "p")
     parts: list[RenderableType] = [
@@ -38,6 +38,8 @@ def row_of(told: Figures) -> tuple[str, ...]:
     return (
         f"{told['n']:,}",
         percent(about["share"], (about["low"], about["high"])),
+        f"{100 * told['chance']:.0f}",
+        "/".join(f"{100 * share:.0f}" for share in told["letters"].values()),
         f"{100 * told['unreadable']:.1f}",
         "" if needed is None else f"{100 * needed:.1f}",
         f"{told['calls']:.1f}",
@@ -58,6 +60,7 @@ def pair_of(told: Figures) -> tuple[str, ...]:
 
 def facts_of(result: Figures) -> Iterator[str]:
     """Yield what is to be said of the set and of the run, a line each."""
+    yield "chance: accuracy of guesses; letters: shares of A/B/… among answers, in percent (options stand by chance)"
     yield "unread: answers that choose none or two, in percent; s: median time of a question"
     yield "needed: of the questions whose documents are known, for how many one was shown, in percent"
     yield "w/l: questions that only one arm has right, p: exact McNemar test; intervals over subjects"
