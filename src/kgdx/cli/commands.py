@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("ask",),
     "page_files": ("report",),
     "consult": ("consult",),
-    "graphs": ("build", "update", "remove", "diff", "status", "verify", "search"),
+    "graphs": ("build", "update", "remove", "diff", "status", "verify", "search", "export"),
     "source_commands": ("sources", "quarantine", "extract-relations", "index"),
     "mapping_commands": ("mappings",),
     "template_commands": ("run", "templates", "schema"),

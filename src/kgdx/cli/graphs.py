@@ -261,7 +261,7 @@ def export(
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Write the graph for other tools: RDF, KGX, NetworkX, or Parquet.
+    """Write the graph for other tools.
 
     Examples: kgdx export nquads graph.nq; kgdx export kgx graph-kgx; kgdx export graphml graph.graphml
     """

@@ -112,7 +112,7 @@ def beginnings(phrase: str) -> list[str]:
 
     Example:
         >>> beginnings("(cold|icy) hands"), beginnings("sheets ~ wet")
-        (['cold', 'icy'], ['sheets'])
+        (['cold', 'icy'], ['sheets '])
     """
     if phrase[:1] != "(":
         return [_LITERAL.split(phrase, maxsplit=1)[0].lower()]
