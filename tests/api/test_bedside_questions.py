@@ -51,3 +51,22 @@ def test_details_of_a_questionnaire_are_no_symptoms(graph: Graph) -> None:
 def test_names_in_another_language_are_said_to_be_so(graph: Graph) -> None:
     assert "部分名称为英文" in told(graph, "肌肉无力、眼睑下垂、近视是什么病")
     assert "部分名称为英文" not in told(graph, "马方综合征是遗传病吗")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("my dad's face has dropped on one side and he can't lift his arm", "Call the emergency number"),
+        ("Swallowed 30 paracetamol two hours ago, do I need anything?", "Call the emergency number"),
+        ("孩子吃花生后嘴唇肿、喘不上气怎么办？", "请立即拨打急救电话"),
+        ("布洛芬孩子12公斤一次吃多少？", "图谱中没有剂量"),
+        ("How much paracetamol may an adult take in a day?", "Not in this graph: doses"),
+    ],
+)
+def test_danger_and_doses_are_answered_by_whom_to_ask_alone(graph: Graph, question: str, said: str) -> None:
+    answer = graph.ask(question, policy="rules").text
+    assert said in answer.text and not any(sentence.cites for sentence in answer.sentences)
+
+
+def test_diseases_with_signs_of_danger_are_looked_up(graph: Graph) -> None:
+    assert "Bell palsy" in told(graph, "Which diseases have facial droop and arm weakness?")

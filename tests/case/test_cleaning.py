@@ -29,6 +29,11 @@ def test_unknown_id_is_left_out_with_the_nearest_terms(reader: FindingReader) ->
     assert "did you mean Seizure (HP:0001250) or Fever (HP:0001945)?" in issue.remedy
 
 
+def test_an_answer_about_a_symptom_in_words_stays_when_more_is_read(reader: FindingReader) -> None:
+    answer = Finding("KGDX:common.symptom-tearing", Status.ABSENT, method="asked")
+    assert sanitise(case(answer, Finding("HP:0001250")), reader).findings[0] == answer
+
+
 def test_label_beside_an_unknown_id_gives_the_suggestion_and_no_finding() -> None:
     class ByLabel:
         def extract(self, text: str, language: str | None = None, patient: object = None) -> Extraction:

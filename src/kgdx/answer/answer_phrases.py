@@ -59,6 +59,7 @@ class SentencePatterns:
     shared: str
     alone: str
     forms: str
+    dose: str
     safety: str
     urgency: str
     unused: str
@@ -170,10 +171,12 @@ ENGLISH = SentencePatterns(
     shared="Both {one} and {other}: {list}.",
     alone="Only {subject}: {list}.",
     forms="{name} ({n} forms)",
+    dose="Not in this graph: doses; a doctor, a pharmacist or the leaflet of the drug states them.",
     safety="Not in this graph: whether something is safe in pregnancy, while nursing, with other drugs or for driving; "
     "ask a doctor or a pharmacist.",
     urgency="How urgent it is cannot be told from a graph. Call the emergency number now if it is severe or came "
-    "suddenly, or with trouble breathing, chest pain, fainting, confusion, weakness of one side, or heavy bleeding.",
+    "suddenly, or with trouble breathing, chest pain, fainting, confusion, weakness of one side, heavy bleeding, or "
+    "after poison or an overdose.",
     unused="Nothing was made of “{words}”.",
     without="Diseases recorded with {list} were left out; what is not recorded is not excluded.",
     foreign="Some names are in Chinese: this graph has no English ones for them.",
@@ -238,8 +241,9 @@ CHINESE = SentencePatterns(
     shared="{one}与{other}共有：{list}。",
     alone="仅{subject}有：{list}。",
     forms="{name}（{n}型）",
+    dose="图谱中没有剂量；请查阅药品说明书，或咨询医生、药师。",
     safety="图谱不记载孕期、哺乳期、合并用药或驾驶时是否安全，请咨询医生或药师。",
-    urgency="是否紧急不能由图谱判断。如症状严重或突然出现，或有呼吸困难、胸痛、晕厥、意识不清、一侧无力或大出血，请立即拨打急救电话。",
+    urgency="是否紧急不能由图谱判断。如症状严重或突然出现，或有呼吸困难、胸痛、晕厥、意识不清、一侧无力、大出血，或误服、过量服药，请立即拨打急救电话。",
     unused="未使用“{words}”。",
     without="已略去记载有{list}的疾病；未见记载不等于没有。",
     foreign="部分名称为英文：图谱中没有其中文名。",

@@ -30,11 +30,6 @@ def record_of(log: Sequence[Segment]) -> ConsultationRecord:
 
     Args:
         log: Its log, with its words; of a log without them the record has none either.
-
-    Example:
-        >>> start = Segment(Author.LOOP, Kind.START, "episode", {"policy": "inquiry"}, {"case": {"text": "fits"}})
-        >>> record_of([start]).complaint
-        'fits'
     """
     start = log[0]
     case: Mapping[str, Any] = start.words.get("case", {})

@@ -82,13 +82,17 @@ class _Writer:
         return found
 
     def said(self) -> Iterator[_Said]:
-        if Want.SAFETY in self.asked.wants:
+        wants, known = self.asked.wants, any(subject.ids for subject in self.subjects)
+        if Want.SAFETY in wants:
             yield self.words.safety, ()
             return
-        if Want.URGENCY in self.asked.wants:
+        if Want.URGENCY in wants:
             yield self.words.urgency, ()
-            if Want.DISEASE in self.asked.wants or not any(subject.ids for subject in self.subjects):
+            if Want.DISEASE in wants or not known:
                 return
+        if Want.DOSE in wants and not known:
+            yield self.words.dose, ()
+            return
         yield from self._answered()
         if self.asked.without:
             yield self.words.without.format(list=self.words.list([clean(each) for each in self.asked.without], 5)), ()

@@ -98,8 +98,8 @@ def _with_values(given: tuple[Finding, ...], judged: tuple[Finding, ...]) -> tup
 def _resolved(findings: Iterable[Finding], reader: FindingReader, found: list[Issue]) -> list[Finding]:
     kept = []
     for finding in findings:
-        # what the extractor read from text is current by construction, and codes of DDXPlus are no terms of HPO
-        if finding.span is not None or finding.id.startswith(PREFIX):
+        # what was read from text or asked about is current by construction, and codes of DDXPlus are no terms of HPO
+        if finding.span is not None or finding.method == "asked" or finding.id.startswith(PREFIX):
             kept.append(finding)
             continue
         resolution = reader.resolve(finding.id)

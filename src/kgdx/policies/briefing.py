@@ -40,13 +40,7 @@ DIAGNOSIS = "Which diseases explain this patient's findings best, and what in th
 
 @cache
 def signature(kind: type[Action]) -> str:
-    """Return an action in one line: its name, the fields that it is planned with, and what it is for.
-
-    Example:
-        >>> from kgdx.actions import GetSymptom
-        >>> signature(GetSymptom)
-        'get_symptom(diseases): Symptoms of diseases.'
-    """
+    """Return an action in one line: its name, the fields that it is planned with, and what it is for."""
     return f"{kind.name}({', '.join(planned_fields(kind))}): {purpose(kind)}"
 
 
@@ -69,13 +63,7 @@ def briefing(
 
 
 def history(log: tuple[Segment, ...]) -> Iterator[str]:
-    """Yield what each round asked and what came of it, a line each: rows, what failed, what was refused.
-
-    Example:
-        >>> from kgdx.episode.segment import Author, Kind
-        >>> list(history((Segment(Author.POLICY, Kind.WISH, "get_test", {"limit": 5}),)))
-        ['Before the first round:', '- get_test {"limit": 5}: done']
-    """
+    """Yield what each round asked and what came of it, a line each: rows, what failed, what was refused."""
     for each in rounds_of(log):
         yield f"Round {each.number}:" if each.number else "Before the first round:"
         for step in each.steps:

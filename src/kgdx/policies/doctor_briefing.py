@@ -45,12 +45,7 @@ def since_reply(log: Sequence[Segment]) -> tuple[Segment, ...]:
 
 
 def profile(case: Case) -> str:
-    """Return who the patient is.
-
-    Example:
-        >>> profile(Case("p", sex="FEMALE", age="P35Y"))
-        'sex: female; age: 35 years'
-    """
+    """Return who the patient is."""
     about = [f"sex: {case.sex.lower()}"] if case.sex in ("FEMALE", "MALE") else []
     if case.age:
         about.append(f"age: {_age(case.age)}")

@@ -223,7 +223,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bcall\s+(?:911|999|112|an?\s+ambulance)\b | \bis\s+(?:it|this|that)\s+an\s+emergency\b
         """,
         Want.DOSE: r"""
-            剂量 | 用量 | (?:吃|服|用)(?:几|多少)(?:片|粒|毫克|次|颗) | 一天几次 | 几片 | 怎么服用
+            剂量 | 用量 | (?:吃|服|用)(?:几|多少)(?:片|粒|毫克|次|颗) | 一[天次](?:吃|服|用)?(?:多少|几次)
+            | 几片 | 怎么服用
             | \bdos(?:e|es|age|ing)\b | \bhow\s+(?:much|many\s+(?:mg|pills|tablets))\b | \bmilligrams?\b
         """,
         Want.COST: r"""
@@ -303,6 +304,23 @@ _CAUSES = lazy_pattern(
 
 _PATTERNS = MappingProxyType({want: lazy_pattern(words, re.IGNORECASE | re.VERBOSE) for want, words in _WORDS.items()})
 
+_EMERGENCY = lazy_pattern(
+    r"""
+    \b(?:i|i['’]m|my|we|our|he|she|his|her)\b.{0,40}?(?:
+        \bface\s+(?:has\s+|is\s+)?(?:drop|droop|fall)\w*
+        | \b(?:can['’]?t|cannot|unable\s+to)\s+(?:breathe|(?:lift|move|feel)\s+(?:his|her|my|the|one|an?)\b)
+        | \bslurring | \bfighting\s+for\s+breath | \bunconscious | \bunresponsive
+        | \bwon['’]t\s+(?:wake|stop\s+bleeding)
+        | \bhaving\s+a\s+(?:fit|seizure)\b(?!\s+when) | \b(?:coughing|vomiting|throwing)\s+(?:up\s+)?blood
+        | \bkill\s+(?:my|him|her)self )
+    | \bswallowed\s+(?:\d+|too\s+many|a\s+(?:whole\s+)?(?:bottle|pack\w*)|bleach|batter\w+|poison)
+    | (?:喘不[上过]气|呼吸困难|昏迷|叫不醒|晕倒|抽搐|嘴歪|抬不起来|大出血|吐血|呕血|咳血|自杀)[^？?]{0,8}
+      (?:怎么办|咋办|要紧)
+    | (?:误服|吞了|喝了)[^。？?]{0,15}(?:怎么办|咋办|要紧|有事吗|没事吗)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
 _NEGATED = lazy_pattern(
     r"(?:没有|并无|无|不伴有?|未见|未|否认|\bwithout|\bno|\bnot|\bdenies|\bneither|\bnor)\s*(?:any\s+|the\s+)?$", re.I
 )
@@ -363,6 +381,11 @@ def wants(rest: str) -> tuple[Want, ...]:
 
 def _onward(rest: str) -> re.Match[str] | None:
     return None if _FROM.search(rest) else _ONWARD.search(rest)
+
+
+def emergency(question: str) -> bool:
+    """Tell whether somebody is said to be in danger now."""
+    return _EMERGENCY.search(question) is not None
 
 
 def asks_whether(rest: str) -> bool:

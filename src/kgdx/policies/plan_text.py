@@ -206,13 +206,7 @@ def _fields(kind: type[Action]) -> dict[str, Any]:
 
 @cache
 def planned_fields(kind: type[Action]) -> tuple[str, ...]:
-    """Return the fields that a plan gives: those that have to be given, and otherwise the texts that it begins with.
-
-    Example:
-        >>> from kgdx.actions import Describe, Rank
-        >>> planned_fields(Describe), planned_fields(Rank)
-        (('diseases',), ())
-    """
+    """Return the fields that a plan gives: those that have to be given, and otherwise the texts that it begins with."""
     schema = kind.model_json_schema()
     first: tuple[str, dict[str, Any]] = next(iter(schema.get("properties", {}).items()), ("", {}))
     lists = [each for each in (first[1], *first[1].get("anyOf", ())) if each.get("type") == "array"]

@@ -14,7 +14,7 @@ from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
-from kgdx.policies.intents import asks_whether, masked, names_diseases, negated, remainder, wants
+from kgdx.policies.intents import asks_whether, emergency, masked, names_diseases, negated, remainder, wants
 from kgdx.terms.normalise import has_chinese, read_table
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def read_question(state: State) -> QuestionReading:
     question = state.question
     mentions = _telling(question, [each for each in mentions_of(state) if not _VERB.match(question, each.start)])
     rest = masked(question, mentions)
-    wanted = wants(rest)
+    wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))

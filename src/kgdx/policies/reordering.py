@@ -175,12 +175,7 @@ class Reorder(Action):
 
 
 def of_turn(ids: Sequence[str], made: Sequence[Ordered], turn: int) -> list[str]:
-    """Return the order in which one turn has put the candidates so far.
-
-    Example:
-        >>> of_turn(["a", "b", "c"], [Ordered(0, 1, ("b", "c"), ("c", "b"))], 0)
-        ['a', 'c', 'b']
-    """
+    """Return the order in which one turn has put the candidates so far."""
     order = list(ids)
     for each in made:
         if each.turn == turn:
