@@ -41,6 +41,7 @@ class SentencePatterns:
     nothing: str
     unasked: str
     unread: str
+    single: str
     unnamed: str
     unknown: tuple[str, str]
     elsewhere: str
@@ -149,7 +150,9 @@ ENGLISH = SentencePatterns(
     missing="The graph has no {things} for {names}.",
     nothing="Not enough evidence: the graph returned nothing for this question.",
     unasked="Not enough evidence: nothing was asked of the graph for this question.",
-    unread="Not in this graph: no source of it states “{words}” of {subject}; ask for its symptoms, tests or genes.",
+    unread="Not enough evidence: “{words}” is not understood, so nothing is said of {subject}; ask for its symptoms, "
+    "tests or genes.",
+    single="Not enough evidence: only {subject} is found to compare; name the other as the graph does (kgdx search).",
     unnamed="Not enough evidence: the question names no disease, finding, test, drug or gene; name what is meant.",
     unknown=("Not enough evidence: the graph has no entry called {given}", "; near it are {list}."),
     elsewhere="; Chinese names come with sources that have them: kgdx sources.",
@@ -222,7 +225,8 @@ CHINESE = SentencePatterns(
     missing="图谱中没有{names}的{things}记录。",
     nothing="证据不足：图谱没有返回与该问题有关的内容。",
     unasked="证据不足：没有就该问题查询图谱。",
-    unread="图谱中没有{subject}的“{words}”：现有来源均未记载；可询问其症状、检查、治疗、基因等。",
+    unread="证据不足：未能理解“{words}”，因此不对{subject}作判断；可询问其症状、检查、治疗、基因等。",
+    single="证据不足：只认出{subject}，无从比较；请写出另一种疾病在图谱中的名称（kgdx search）。",
     unnamed="证据不足：问题中没有可识别的疾病、症状、检查、药物或基因，请写出其名称。",
     unknown=("证据不足：图谱中没有名为“{given}”的条目", "，相近的有{list}。"),
     elsewhere="；中文名称来自含有它们的来源：kgdx sources。",

@@ -177,12 +177,7 @@ class Answer:
         return self.document(private=private).to_dict(*hidden)
 
     def to_json(self, *, indent: int | None = None, trace: bool = True, private: bool = False) -> str:
-        """Return :meth:`to_dict` as JSON text.
-
-        Example:
-            >>> json.loads(Answer("q").to_json())["question"]
-            'q'
-        """
+        """Return :meth:`to_dict` as JSON text."""
         hidden = ("links",) if trace else ("links", "trace")
         return self.document(private=private).to_json(*hidden, indent=indent)
 

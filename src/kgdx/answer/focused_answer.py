@@ -106,8 +106,9 @@ class _Writer:
         if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
             return
-        if Want.DIFFERENCE in self.asked.wants and len(self.subjects) > 1:
-            yield from self._compared()
+        if Want.DIFFERENCE in self.asked.wants and self.subjects and self.subjects[0].ids:
+            single = self.words.single.format(subject=self.subjects[0].label)
+            yield from self._compared() if len(self.subjects) > 1 else [(single, ())]
             return
         if self.asked.unread and self.subjects and self.subjects[0].ids:
             label = self.subjects[0].label

@@ -54,15 +54,12 @@ def case_key(case: Case) -> str:
 
 
 def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, diagnoses: bool = True) -> str:
-    """Write the case, the run and its candidates; all of it or nothing.
+    """Write the case, the run and its candidates, all of it or nothing, and return the run's id.
 
     Args:
         text: Whether the patient's own words are stored too; of an answer also the question, the answer, and what
             models were asked and said.
         diagnoses: Whether the diseases are written that the case states of itself, where it does.
-
-    Returns:
-        The run's id.
     """
 
     def put(running: Transaction) -> None:

@@ -240,7 +240,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗
             | 是(?:不是)?(?:一回事|同一)
             | \bdifferen(?:ce|ces|t|tiate\w*)\b(?!ial) | \bdiffers?\b | \bcompar\w+ | \bversus\b | \bvs\b
-            | \bdistinguish\w* | \bapart\b | \bin\s+common\b | \bsame\s+(?:as|thing)\b
+            | \bdistinguish\w* | \bapart\b | \bin\s+common\b | \bsame\s+(?:as|thing)\b | \bshared\s+by\s+〇\s+and\s+〇
+            | 〇[和与跟]〇(?:有(?:什么|哪些))?共同 | \bdo\s+〇\s+and\s+〇\s+share\b
         """,
         Want.DESCRIPTION: r"""
             什么是 | ^\W*〇?(?:到底|究竟)?是(?:什么|啥|怎样的?)(?:病|疾病)?\W*$ | 定义 | 什么意思 | 介绍 | 科普
