@@ -155,7 +155,7 @@ def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
     if "ConstraintValidationFailed" in code:
         return StoreError(f"a node with this id is there already ({text})", hint=_LOST)
     if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
-        named = access.database or "of this user"
+        named = repr(access.database) if access.database else "of this user"
         return StoreError(f"{access.uri} has no database {named} that is online", hint="check its name")
     if "InvalidBookmark" in code:
         hint = "check KGDX_NEO4J_BOOKMARKS, or unset it"
