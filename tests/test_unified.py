@@ -25,7 +25,7 @@ COUNTS = {
     "hp_zh": (18_988, 18_988, 0, 0),
     "hpoa": (271_702, 271_659, 43, 0),
     "orphanet_omim": (11_378, 7_364, 0, 4_014),
-    "phenopackets": (150_804, 150_636, 0, 168),
+    "phenopackets": (150_808, 150_636, 0, 172),
     "symptom2disease": (3_513, 3_513, 0, 0),
 }
 """Read, loaded, merged, refused."""
