@@ -158,7 +158,7 @@ def test_real_phenopackets_are_read_without_a_doubt_and_round_trip(shared_data: 
     assert len(cases) == 5714
     for case in cases:
         assert not isinstance(case, Failure)
-        assert case.issues == ()
+        assert {each.message for each in case.issues} <= {"a modifier has no HPO id"}
         assert len(case.publications) == 1
         back = case_from_phenopacket(case_to_phenopacket(case))
         for name in ("observed", "excluded", "sex", "age", "diseases", "publications", "genes"):
