@@ -57,16 +57,24 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
     Returns:
         How each name was understood.
     """
-    index = graph.graph.names
     found = graph.tool(
         "names",
         {"kinds": list(kinds), "names": len(names)},
-        lambda: tuple(understood(index.resolve(name, tuple(kinds))) for name in names),
+        lambda: tuple(_found(graph, name, tuple(kinds)) for name in names),
         lambda found: sum(bool(each.ids) for each in found),
     )
     if not any(each.ids for each in found):
         raise UsageError(_unknown(found, kinds), hint=_hint(found))
     return found
+
+
+def _found(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
+    found = understood(graph.graph.names.resolve(name, kinds))
+    if found.ids or kinds != ("Disease",):
+        return found
+    from kgdx.actions.narrowing import named_or_forms
+
+    return named_or_forms(graph, name)
 
 
 def understood(decision: NameDecision) -> Resolved:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kgdx.actions.entities import understood
 from kgdx.answer.stated_things import family_of
 from kgdx.answer.term_tables import chinese_of
 from kgdx.episode.operations import Operations
 from kgdx.graph.protocol import Row
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Resolved
 from kgdx.terms.normalise import has_chinese
 
@@ -41,18 +44,44 @@ def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ..
     return tuple(made)
 
 
+_FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
+FORMS_SCORE = 0.9
+"""Score of the forms of a disease that is named without saying which."""
+
+
+def named_or_forms(graph: Operations, name: str) -> Resolved:
+    """Return the disease that a name means; where no entry is called so, its numbered or named forms."""
+    index = graph.graph.names
+    read = understood(index.resolve(name))
+    if read.ids:
+        return read
+    finding = index.resolve(name, ("Phenotype",))
+    forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
+    kept = [pair for each in forms for pair in zip(each.ids, each.names, strict=True) if _FORM.search(pair[1])]
+    if not kept:
+        return read
+    ids, names = zip(*kept, strict=True)
+    return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
+
+
 def within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
-    """The rows of some entities, of those that are called alike, and of phenotypes below them."""
-    ids = {id for each in things for id in each.ids}
-    called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
-    called |= {term for each in things for term in chinese_of(each.given)}
-    parts = [
-        word
-        for each in called
-        if len(word := each.removeprefix("the ").rstrip("s")) >= (2 if has_chinese(each) else LEAST_PART)
-    ]
+    """The rows of some entities, of those that are called alike, and of phenotypes below them, with what each is."""
+    called = [(each, _called(each)) for each in things]
     for row in rows:
         name = (row["name"] or "").casefold()
-        same = row["id"] in ids or name in called or any(part in name for part in parts)
-        if same or (kind == "Phenotype" and ids & graph.graph.ancestry.ancestors(row["id"])):
-            yield row
+        above = graph.graph.ancestry.ancestors(row["id"]) if kind == "Phenotype" else frozenset()
+        meant = [
+            each.given
+            for each, parts in called
+            if row["id"] in each.ids or any(part in name for part in parts) or not above.isdisjoint(each.ids)
+        ]
+        if meant:
+            yield {**row, "meant": meant}
+
+
+def _called(thing: Resolved) -> list[str]:
+    """The parts of names by which something is known for one of that kind."""
+    called = {name.casefold() for name in (thing.given, thing.matched, *thing.names) if name}
+    called |= set(chinese_of(thing.given))
+    bare = {each.removeprefix("the ").rstrip("s") for each in called}
+    return [each for each in bare if len(each) >= (2 if has_chinese(each) else LEAST_PART)]
