@@ -68,6 +68,7 @@ _CHOICE = lazy_pattern(
 """Words by which a question gives things to choose among."""
 _ABSENT = lazy_pattern(r"\bnot\b|n['’]t\b|\bexcept\b|\bnever\b|不是|不会|不属于|没有|除外", re.IGNORECASE)
 _PREGNANT = lazy_pattern(r"pregnan|breast-?\s?feed|怀孕|妊娠|孕期|哺乳", re.IGNORECASE)
+_WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
 _OR = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
 _EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
 
@@ -189,6 +190,7 @@ def names_to_try(state: State) -> tuple[str, ...]:
     mentions = _recognised(state)
     rest = masked(state.question, mentions)
     found = [each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME]
+    found = [_numbered_whole(state.question, each) for each in found]
     joined = [each for each in _joined(state.question, mentions, found) if each not in found]
     ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
     listed = [f"{each} {end}" for each in found for end in ends if " " not in each]
@@ -199,6 +201,12 @@ def names_to_try(state: State) -> tuple[str, ...]:
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
     return tuple(dict.fromkeys((*joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
+
+
+def _numbered_whole(question: str, name: str) -> str:
+    """A name with the number of its form behind it, as the question has it: the second form is not the first."""
+    behind = _WITH_NUMBER.match(question, question.find(name) + len(name)) if name in question else None
+    return name + behind[0] if behind else name
 
 
 def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) -> Iterator[str]:
