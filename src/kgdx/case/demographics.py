@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kgdx.case.ages import (
     FEMALE,
@@ -97,6 +98,7 @@ _AFFECTED = lazy_pattern(
 _PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
 
 
+@lru_cache(maxsize=4)
 def mentions(text: str) -> tuple[PersonMention, ...]:
     """Return what a text says of who the patient is, in its order."""
     text = masked_runs(text[:LONGEST])

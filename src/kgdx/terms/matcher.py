@@ -359,12 +359,14 @@ def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tu
         entries: Chinese names.
         lengths: The lengths that names have, in characters.
     """
+    keys = dict(substring_keys(text, lengths))
+    if not keys:
+        return []
+    places = np.cumsum([len(part) for part in keys.values()])[:-1]
+    by_size = zip(keys, np.split(entries.find(np.concatenate([*keys.values()])), places), strict=True)
     found: list[tuple[int, int, int]] = []
     taken = np.zeros(len(text), bool)
-    for size in sorted(lengths, reverse=True):
-        if size > len(text):
-            continue
-        at = entries.find(substring_keys(text, size))
+    for size, at in reversed(list(by_size)):
         for start in np.flatnonzero(at >= 0).tolist():
             if not taken[start : start + size].any():
                 taken[start : start + size] = True
