@@ -12,7 +12,7 @@ from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.normalise import read_table
 from kgdx.terms.qualifiers import days_of, duration, qualified
-from kgdx.terms.spoken import FIGURE, _near, phrase_pattern, spoken, spoken_patterns, spoken_phrases
+from kgdx.terms.spoken import FIGURE, _near, marked, phrase_pattern, spoken, spoken_patterns, spoken_phrases
 
 
 def test_every_id_is_the_term_that_its_name_says(hpo_reader: Extractor) -> None:
