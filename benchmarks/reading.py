@@ -235,11 +235,7 @@ def met(
         for each in said
     ):
         return True
-    ids = (
-        {wanted}
-        if wanted.startswith(("HP:", "DDXPLUS:", "KGDX:"))
-        else _named(graph, wanted, exactly)
-    )
+    ids = {wanted} if wanted.startswith(("HP:", "DDXPLUS:", "KGDX:")) else _named(graph, wanted, exactly)
     near = ids if exactly else {one for each in ids for one in judge.near(each)}
     return any(finding.id in near for finding in read)
 

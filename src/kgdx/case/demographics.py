@@ -114,10 +114,6 @@ def described(case: Case, found: tuple[PersonMention, ...] | None = None) -> Cas
     """Return the case with what its text says of the patient, where the case itself does not say it.
 
     What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
-
-    Args:
-        case: The case.
-        found: What :func:`mentions` read from its text, if that was asked already.
     """
     if not case.text:
         return case

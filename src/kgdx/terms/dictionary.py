@@ -83,15 +83,7 @@ def sum_hashes(hashes: Iterable[int]) -> int:
 
 
 class Name(NamedTuple):
-    """A name as the dictionary's compiler reads it.
-
-    Attributes:
-        term: Row of the ``phenotype`` table.
-        number: 0 for the term's name, n for its n-th synonym, -n for the n-th wording
-            of :func:`kgdx.terms.everyday.english_wordings`.
-        rank: How good it is; see :class:`Entries`.
-        hashes: Hash of each word's class.
-    """
+    """A name as the dictionary's compiler reads it."""
 
     term: int
     number: int

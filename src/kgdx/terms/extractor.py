@@ -124,13 +124,7 @@ class Extractor:
         return replace(reader, meaning=PhraseVectors.open(snapshot, encoder, progress))
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
-        """Read all findings of a text, in its order.
-
-        Args:
-            text: English, Chinese, both mixed, or a list of HPO ids; spans index it as it is.
-            language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
-            patient: Whose age and sex decide which values are usual; by default they are read from the text.
-        """
+        """Read all findings of a text, in its order."""
         with limited():
             return self._read(masked_runs(text), language, patient)
 

@@ -75,12 +75,15 @@ _OTHER = (
     r"|teachers?|(?:girl|boy)friend|fianc[eé]e?|landlord|lodger|in-law|(?:mother|father|brother|sister)-in-law|dog|cat)"
 )
 """People near the patient who are no relatives."""
+_HAS = (
+    r"(?:has|had|have|got|gets|(?:is|are|was|were) off|with|caught|came down|went down|suffers|died|diagnosed"
+    r"|is being treated)\b"
+)
 _ACQUAINTED = lazy_pattern(
-    rf"\b(?:(?:{OWNER}|{_MINE}|some)\s+){{1,2}}(?:{_OTHER})(?:\s+(?:at|from|next)\s+\w+)?(?=,?\s+(?:who\s+)?(?:also\s+|all\s+|both\s+)?"
-    r"(?:has|had|have|got|gets|is off|are off|was off|were off|with|caught|came down|went down|suffers|died|diagnosed|is being treated))"
-    rf"|\bunlike\s+(?:{OWNER}|{_MINE})\s+\w+"
-    r"|(?:同事|邻居|同学|室友|舍友|朋友|对象|男友|女友|男朋友|女朋友|领导|老板|同桌|工友|闺蜜|我[妈爸爹娘姥奶爷哥姐弟妹])(?:也|都|们|前|最近|刚|是)*"
-    r"(?=有|得了?|患|确诊|感染|出现|发烧|查出|因)",
+    rf"\b(?:(?:{OWNER}|{_MINE}|some)\s+){{1,2}}(?:{_OTHER})(?:\s+(?:at|from|next)\s+\w+)?"
+    rf"(?=,?\s+(?:who\s+)?(?:(?:also|all|both)\s+)?{_HAS})|\bunlike\s+(?:{OWNER}|{_MINE})\s+\w+"
+    r"|(?:同事|邻居|同学|室友|舍友|朋友|对象|[男女]友|[男女]朋友|领导|老板|同桌|工友|闺蜜|我[妈爸爹娘姥奶爷哥姐弟妹])"
+    r"[也都们前最近刚是]*(?=有|得了?|患|确诊|感染|出现|发烧|查出|因)",
     re.IGNORECASE,
 )
 """Where a clause begins to tell of one of them, or of somebody whom the patient is unlike."""
@@ -147,12 +150,7 @@ def named(text: str) -> bool:
 
 
 def relatives(text: str, whose: str = "") -> Iterator[Kin]:
-    """Yield the relatives of a sentence of whom it tells something.
-
-    Args:
-        text: A sentence, its findings masked.
-        whose: A relative who is the patient; see :func:`kgdx.case.ages.subject`.
-    """
+    """Yield the relatives of a sentence of whom it tells something."""
     if not named(text):
         return
     lower = text.lower()

@@ -53,11 +53,7 @@ _CHINESE = lazy_pattern(f"[{CJK}]")
 
 
 class SpokenPattern(NamedTuple):
-    """A row of a table.
-
-    Attributes:
-        id: The finding; :data:`FIGURE` where there is none.
-    """
+    """A row of a table."""
 
     id: str
     name: str
@@ -160,7 +156,7 @@ def phrase_pattern(phrase: str) -> str:
 
 
 def marked(text: str) -> str:
-    """Write those words of a text in small letters that may stand between others in letters of their own, each in the place of the usual one."""
+    """Write the words that may stand between others, in small letters, in letters of their own at the same places."""
     return _FILLER.sub(lambda found: found[0].translate(_MARKED), text)
 
 

@@ -93,13 +93,6 @@ def align_diseases(
 ) -> pl.DataFrame:
     """Align the diseases of each pair of vocabularies.
 
-    Args:
-        everything: All diseases.
-        same: Pairs that are known to be the same; they are kept to, and nothing is stated that they already imply.
-        given: What is known before.
-        meaning: The encoder, whose candidates are only shown.
-        words: Known words, as for :func:`kgdx.terms.names.typos.near`.
-
     Returns:
         As :func:`kgdx.terms.names.cascade.decide`; the outcome ``conflict`` is that of a statement that would have
         joined two entries of one vocabulary, or a disease with a part or form of it.
