@@ -100,16 +100,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
             noted.write(f"{sum(os.times()[:4]) - before:.2f}\t{item.nodeid}\n")
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember a test that was skipped."""
+def pytest_runtest_logreport(report: pytest.TestReport | pytest.CollectReport) -> None:
     if report.skipped and not hasattr(report, "wasxfail"):
         SKIPPED.append(report.nodeid)
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Remember a module that was skipped."""
-    if report.skipped:
-        SKIPPED.append(report.nodeid)
+pytest_collectreport = pytest_runtest_logreport
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
