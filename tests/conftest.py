@@ -197,7 +197,6 @@ def small_builds() -> Iterator[Callable[..., str | None]]:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The top of the checkout."""
     return ROOT
 
 
@@ -328,7 +327,6 @@ def _empty(store: Neo4jStore) -> None:
 
 
 def _held(store: Neo4jStore) -> str:
-    """How many nodes of which labels a database holds, of ours or of anybody's."""
     rows = store._driver.execute_query("MATCH (n) RETURN labels(n) AS labels, count(n) AS n ORDER BY n DESC").records
     return ", ".join(f"{row['n']} {':'.join(row['labels']) or 'without a label'}" for row in rows[:8]) or "no node"
 
@@ -356,7 +354,6 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile of a desktop browser; ``new_page()`` opens a tab, ``request`` speaks HTTP."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     yield context
     context.close()
