@@ -18,12 +18,14 @@ from kgdx.ingest.alignment.same_names import (
     LABEL,
     ONE_ROW,
     ONE_TERM,
+    SAME_ID,
     SAME_MEANING,
     SAME_NAME,
     SAME_WORDS,
     _stated_names,
     entries_called,
     infer,
+    judged,
 )
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import Components, vocabulary
@@ -47,7 +49,8 @@ def term(id: str, name: str, name_zh: str | None = None, synonyms: Sequence[str]
 
 def table(label: str, rows: Sequence[Node]) -> NodeTable:
     names = dict.fromkeys(name for row in rows for name in row)
-    kinds = {name: pa.list_(pa.string()) for name in ("synonyms", "synonym_scopes")} | {"obsolete": pa.bool_()}
+    lists = ("synonyms", "synonym_scopes", "xrefs", "inheritance")
+    kinds = dict.fromkeys(lists, pa.list_(pa.string())) | {"obsolete": pa.bool_()}
     columns = {name: pa.array([row.get(name) for row in rows], kinds.get(name, pa.string())) for name in names}
     return NodeTable(label, pa.table(columns))
 
@@ -71,6 +74,58 @@ def joined(diseases: Sequence[Node], terms: Sequence[Node] = (), *more: GraphTab
 def test_a_translation_joins_two_vocabularies() -> None:
     nodes = [chinese("1", "肝豆状核变性"), disease("ORPHA:905", "Wilson disease", "肝豆状核变性")]
     assert joined(nodes) == {frozenset((f"{ZH}1", "ORPHA:905")): SAME_NAME}
+
+
+def test_an_id_that_two_sources_give_joins_what_their_names_may_say() -> None:
+    nodes = [
+        disease("DDXPLUS:1", "Boerhaave rupture", xrefs=["ICD10:K22.3"]),
+        disease("KGDX:common.1", "Spontaneous esophageal rupture", xrefs=["ICD10:K22.3"]),
+        disease("DDXPLUS:2", "Panic attack", xrefs=["ICD10:F41"]),
+        disease("KGDX:common.2", "Anxiety disorder", xrefs=["ICD10:F41"]),
+    ]
+    assert joined(nodes) == {frozenset(("DDXPLUS:1", "KGDX:common.1")): SAME_ID}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ({"patient_sex": "male"}, {"patient_sex": "female"}, "different sex: female, male"),
+        ({"oldest": "2"}, {"youngest": "18"}, "different age: adult and old, infant"),
+        (
+            {"inheritance": ["Autosomal dominant"]},
+            {"inheritance": ["X-linked"]},
+            "different inheritance: X-linked, dominant",
+        ),
+        ({"synonyms": ["wandering node"]}, {"name": "Kidney node", "synonyms": ["wandering node"]}, ""),
+    ],
+)
+def test_what_is_known_of_both_and_differs_keeps_them_apart(one: Node, other: Node, reason: str) -> None:
+    nodes = [disease("ORPHA:1", "Wandering node") | one, disease(f"{EN}1", "wandering node") | other]
+    found = list(judged([table("Disease", nodes)]))
+    assert [each.refused.startswith(reason) and bool(each.refused) == bool(reason) for each in found] == [True]
+
+
+def test_different_genes_and_organs_keep_apart_what_a_synonym_joins() -> None:
+    nodes = [
+        disease("MONDO:1", "Wandering lung node"),
+        disease(f"{EN}1", "kidney node", synonyms=["wandering lung node"]),
+    ]
+    assert [each.refused for each in judged([table("Disease", nodes)])] == ["different organ: kidney, lung"]
+    genes = pa.table({"start": ["MONDO:1", f"{EN}1"], "end": ["NCBIGene:1", "NCBIGene:2"]})
+    related = RelationTable("ASSOCIATED_GENE", "Disease", "Gene", genes)
+    nodes = [disease("MONDO:1", "Wandering node"), disease(f"{EN}1", "wandering node")]
+    assert [each.refused for each in judged([table("Disease", nodes), related])] == [
+        "different genes: NCBIGene:2, NCBIGene:1"
+    ]
+
+
+def test_a_definition_that_names_a_rare_disease_is_not_another_one() -> None:
+    nodes = [
+        chinese("1", "疣状肢端角化病", english=["acrokeratosis"], definition="疣状肢端角化病(acrokeratosis)是一种"),
+        disease("ORPHA:1", "Van den Bosch syndrome", "疣状肢端角化病"),
+        disease("ORPHA:2", "Acrokeratosis"),
+    ]
+    assert joined(nodes) == {frozenset((f"{ZH}1", "ORPHA:2")): SAME_NAME}
 
 
 def test_labels_of_a_term_join_two_languages() -> None:

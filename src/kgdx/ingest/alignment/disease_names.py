@@ -23,8 +23,9 @@ from kgdx.terms.normalise import PHRASES, bare, form, has_chinese, read_table, w
 if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable
 
-NAME, TRANSLATION, SYNONYM, ALIAS = 1.0, 0.995, 0.99, 0.985
-"""How much a match of each kind of name says; an alias is what a Chinese definition says a disease is also called."""
+NAME, TRANSLATION, GLOSS, SYNONYM, ALIAS = 1.0, 0.995, 0.991, 0.99, 0.985
+"""How much a match of each kind of name says: a gloss is the English name with which a Chinese definition begins, an
+alias is what it says a disease is also called."""
 
 _APART = "MONDO_GROUPED:"
 """Groups of entries are none of their members."""
@@ -60,7 +61,7 @@ def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
 
     Diseases that only a file of patients names are left out: their names are labels, which nothing may rest on.
     """
-    columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete")
+    columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete", "xrefs")
     patients = node_frame(tables, "PatientCase", ("source",))["source"].unique().implode()
     kept = node_frame(tables, "Disease", columns).filter(
         ~pl.col("obsolete").fill_null(False),
@@ -103,7 +104,7 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         foreign = has_chinese(each) != has_chinese(name)
         pair = (name, each) if has_chinese(each) else (each, name)
         if not foreign or (explained and same_limits(*pair)):
-            yield each, SYNONYM
+            yield each, GLOSS if foreign and has_chinese(name) else SYNONYM
     if has_chinese(name):
         for each in _aliases(name, row["definition"] or ""):
             yield each, ALIAS

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from kgdx.ingest.alignment import differences
 from kgdx.ingest.alignment.disease_names import (
     ALIAS,
+    GLOSS,
     NAME,
     TRANSLATION,
     EntryName,
@@ -44,25 +47,28 @@ if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable, RelationTable
 
 SOURCE = "kgdx:names"
-VERSION = "2"
-READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS")
+VERSION = "3"
+READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS", *differences.READS)
 
+SAME_ID = "same id"
 SAME_NAME, SAME_WORDS, SAME_MEANING = "same name", "same words", "same meaning"
 ONE_TERM, ONE_ROW = "names of one term", "names checked by hand"
 LABEL, FOR_SOME = "label of a case", "the same for some patients"
 """Methods: what two entries have in common. Of the same words are two names in one source, of the same meaning names in
 two (:mod:`kgdx.terms.names.morphemes`)."""
-_WORTH = {SAME_WORDS: 1.05, SAME_NAME: 1.0, SAME_MEANING: 0.992, ONE_ROW: 0.985, ONE_TERM: 0.98}
+_WORTH = {SAME_ID: 1.1, SAME_WORDS: 1.05, SAME_NAME: 1.0, SAME_MEANING: 0.992, ONE_ROW: 0.985, ONE_TERM: 0.98}
 _WORTH |= {FOR_SOME: 0.95, LABEL: 0.9}
 """How much each says beside the others: the surest pair is joined first."""
 _STEP = 0.0005
 """By how much a name of a row says less than the one before it."""
 _MINTED = "KGDX:"
+_SHARED = "^(?:ICD10|ICD-10|UMLS|MESH|MSH|MeSH|GARD|MEDGEN|SCTID|NCIT|DOID|EFO|ICD11):"
+"""Vocabularies whose ids several sources give."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class NamePair:
-    """Two entries that have a name in common; ``rank`` sorts the surest first."""
+    """Two entries with a name in common; ``rank`` sorts the surest first, ``refused`` says why they stay apart."""
 
     rank: float
     left: str
@@ -70,6 +76,7 @@ class NamePair:
     method: str
     evidence: str
     relation: str = "exact"
+    refused: str = ""
 
 
 def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> RelationTable:
@@ -80,22 +87,34 @@ def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) 
     """
     from kgdx.graph.protocol import RelationTable
 
+    return RelationTable("SAME_AS", "Disease", "Disease", _rows([e for e in judged(tables, denied) if not e.refused]))
+
+
+def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> Iterator[NamePair]:
+    """Yield the pairs that are joined, and those that stay apart by what is known of both (:mod:`.differences`)."""
     joined = Components()
     for one, other in exact_pairs(tables):
         joined.join(one, other)
-    apart = {frozenset(pair) for pair in denied}
-    stated: list[NamePair] = []
+    denials = {frozenset(pair) for pair in denied}
+    told: set[tuple[str, str]] = set()
     for stage in _stages(tables, joined):
-        for pair in sorted(stage):
+        pairs = sorted(stage)
+        ends = {end for pair in pairs for end in (pair.left, pair.right)}
+        facts = differences.known(tables, {id for end in ends for id in joined.of(end)})
+        for pair in pairs:
             mine, yours = joined.of(pair.left), joined.of(pair.right)
-            if apart and any(frozenset((one, other)) in apart for one in mine for other in yours):
+            if denials and any(frozenset((one, other)) in denials for one in mine for other in yours):
                 continue
             if pair.method in (FOR_SOME, LABEL):
-                stated.append(pair)
-            elif joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):
-                joined.join(pair.left, pair.right)
-                stated.append(pair)
-    return RelationTable("SAME_AS", "Disease", "Disease", _rows(stated))
+                yield pair
+            elif mine is not yours and joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):
+                if reason := pair.refused or differences.apart(facts, mine, yours):
+                    if (pair.left, pair.right) not in told:
+                        told.add((pair.left, pair.right))
+                        yield replace(pair, refused=reason)
+                else:
+                    joined.join(pair.left, pair.right)
+                    yield pair
 
 
 def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -147,6 +166,7 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     rare = entries.filter(pl.col("id").str.extract("^([^:]*)").is_in(list(RARE)))
     found = list(entry_names(entries.join(rare, on="id", how="anti")))
     own = [each for each in found if each.entry.startswith(_MINTED) and each.weight in (NAME, ALIAS)]
+    yield _shared_ids(entries)
     yield _inside(own)
     rows = list(_stated_names())
     wanted = signatures(text for each in (found, rows) for text in (name.text for name in each))
@@ -166,14 +186,31 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
         *_bridged(found, terms, joined, ONE_TERM),
         *_bridged(found, rows, joined, ONE_ROW),
     }
+    meant_by_gloss = _glossed(found, joined)
     yield (
-        pair  # a synonym may be too wide
-        for pair in pairs
+        _unless_glossed(pair, meant_by_gloss, joined)
+        for pair in pairs  # a synonym may be too wide
         if pair.method == ONE_ROW or not adds(preferred[pair.left], preferred[pair.right])
     )
     yield _for_some(own, joined)
     called = _called(labels["name"], [*found, *others], terms)
     yield _labels(labels.iter_rows(), called, joined)
+
+
+def _shared_ids(entries: pl.DataFrame) -> Iterator[NamePair]:
+    """Yield pairs of which the sources give the same id of a third vocabulary, each to one entry only.
+
+    An id may be of a class with many members (those of ICD-10 are): names must share a word, and none say more.
+    """
+    listed = entries.select("id", "name", "xrefs").explode("xrefs").drop_nulls("xrefs")
+    by_id: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for entry, name, xref in listed.filter(pl.col("xrefs").str.contains(_SHARED)).iter_rows():
+        by_id[xref][_kind(entry)][entry] = meaning(bare(name or ""))
+    for xref, kinds in by_id.items():
+        alone = sorted(next(iter(each.items())) for each in kinds.values() if len(each) == 1)
+        for (one, mine), (other, yours) in combinations(alone, 2):
+            if set(mine.split()) & set(yours.split()) and not adds(mine, yours):
+                yield NamePair(-_WORTH[SAME_ID], one, other, SAME_ID, f"both are {xref}")
 
 
 def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
@@ -186,6 +223,20 @@ def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
             left, right = sorted((first, other), key=lambda each: each.entry)
             rank = -round(first.weight * other.weight * _WORTH[SAME_WORDS], 4)
             yield NamePair(rank, left.entry, right.entry, SAME_WORDS, f"{left.text} = {right.text}")
+
+
+def _glossed(found: Iterable[EntryName], joined: Components) -> Mapping[str, str]:
+    """Return the rare disease that a Chinese definition itself names in English, for each entry that has such a one."""
+    named = {each.key: each.entry for each in found if each.weight == NAME and _kind(each.entry) == RARE[0]}
+    glossed = (each for each in found if each.weight == GLOSS and each.key in named)
+    return {each.entry: joined.find(named[each.key]) for each in glossed}
+
+
+def _unless_glossed(pair: NamePair, glossed: Mapping[str, str], joined: Components) -> NamePair:
+    for one, other in ((pair.left, pair.right), (pair.right, pair.left)):
+        if one in glossed and _kind(other) == RARE[0] and joined.find(other) != glossed[one]:
+            return replace(pair, refused=f"the definition of {one} names {glossed[one]}")
+    return pair
 
 
 def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:

@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 
 from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.terms.encoder import NameEncoder
-from kgdx.terms.names.cascade import CANDIDATES, AlignmentLimits, Given, candidates, decide
+from kgdx.terms.names.cascade import CANDIDATES, STAGES, AlignmentLimits, Given, candidates, decide
 from kgdx.terms.names.entity_names import Side
 from kgdx.terms.names.morphemes import adds
 from kgdx.terms.names.morphemes import meaning as said
 from kgdx.terms.normalise import bare
 
-RULES = AlignmentLimits(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
-"""The encoder only proposes: names of two diseases are near in meaning too often."""
+RULES = AlignmentLimits(stages=STAGES, cosine=0.93, least=0.93, alone=True)
+"""What the encoder finds is a close match, which joins no candidates: of five such pairs one is wrong."""
 
 RARE = ("OMIM", "ORPHA", "DECIPHER")
 """Vocabularies that kgdx aligns by more than names (:mod:`kgdx.ingest.alignment.equivalence`), and never by names
@@ -97,7 +97,7 @@ def align_diseases(
         everything: All diseases.
         same: Pairs that are known to be the same; they are kept to, and nothing is stated that they already imply.
         given: What is known before.
-        meaning: The encoder, whose candidates are only shown.
+        meaning: The encoder, whose candidates are close matches at best.
         words: Known words, as for :func:`kgdx.terms.names.typos.near`.
 
     Returns:
@@ -125,10 +125,12 @@ def align_diseases(
 def _without_forms(found: pl.DataFrame, everything: Side) -> pl.DataFrame:
     names = {id: bare(name or "") for id, name in everything.entities.select("id", "name").iter_rows()}
     minted = [id.startswith("KGDX:") for id in found["subject"]]
-    pairs = zip(minted, found.select("subject", "object", "outcome").iter_rows(), strict=True)
+    pairs = zip(minted, found.select("subject", "object", "outcome", "method").iter_rows(), strict=True)
     forms = [
-        outcome == "stated" and (mine or yours.startswith("KGDX:")) and adds(said(names[one]), said(names[yours]))
-        for mine, (one, yours, outcome) in pairs
+        outcome == "stated"
+        and (mine or yours.startswith("KGDX:") or method == "encoder")
+        and adds(said(names[one]), said(names[yours]))
+        for mine, (one, yours, outcome, method) in pairs
     ]
     form = pl.Series(forms, dtype=pl.Boolean)
     return found.with_columns(pl.when(form).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
