@@ -23,7 +23,6 @@ from kgdx.ingest.alignment.same_names import (
     SAME_NAME,
     SAME_WORDS,
     _stated_names,
-    entries_called,
     infer,
     judged,
 )
@@ -31,6 +30,7 @@ from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import Components, vocabulary
 
 ZH, EN = "KGDX:chinese_kg.", "KGDX:encyclopedia."
+PATIENTS = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
 Node = dict[str, Any]
 
 
@@ -282,9 +282,8 @@ def test_entries_that_a_table_joins_take_one_partner_together() -> None:
 def test_labels_of_patients_are_no_bridge() -> None:
     label = disease("KGDX:cases.1", "Alpha disease", "甲病症", source="cases")
     nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alpha disease"), label]
-    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
     assert len(joined(nodes)) == 2
-    assert joined(nodes, (), patients) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
+    assert joined(nodes, (), PATIENTS) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
 
 
 def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
@@ -293,14 +292,12 @@ def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
         disease(f"{EN}1", "alpha disease"),
         disease("OMIM:1", "Alpha disease, familial", synonyms=["Alpha disease"]),
     ]
-    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
-    assert LABEL not in joined([*nodes, label], (), patients).values()
+    assert LABEL not in joined([*nodes, label], (), PATIENTS).values()
 
 
 def test_a_name_that_only_patients_give_is_a_label_too() -> None:
-    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
     nodes = [disease("OMIM:100001", "Alpha disease", name_source="cases"), disease(f"{EN}1", "alpha disease")]
-    assert joined(nodes) and not joined(nodes, (), patients)
+    assert joined(nodes) and not joined(nodes, (), PATIENTS)
 
 
 def test_an_entry_that_is_named_by_its_id_has_no_name() -> None:
@@ -362,14 +359,11 @@ def test_names_with_equal_forms_have_equal_signatures(words: list[str], chance: 
         assert signatures([one]) == signatures([other])
 
 
-def test_a_label_means_the_entries_of_its_name_or_of_one_that_is_the_same() -> None:
+def test_a_label_means_the_entry_of_its_name_or_of_one_that_is_the_same() -> None:
     nodes = [chinese("1", "肩周炎"), chinese("2", "子宫内膜炎"), disease(f"{EN}1", "gout")]
-    tables = [table("Disease", nodes), table("Phenotype", [term("HP:1", "Endometritis", "子宫内膜炎")])]
-    found = entries_called(tables, ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"])
-    assert found == {
-        "小儿肩周炎": (f"{ZH}1",),
-        "Gout": (f"{EN}1",),
-        "Adhesive capsulitis": (f"{ZH}1",),
-        "Endometritis": (f"{ZH}2",),
-        "Endometriosis": (),
-    }
+    said = ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"]
+    labels = [disease(f"KGDX:cases.{at}", name, source="cases") for at, name in enumerate(said)]
+    found = joined([*nodes, *labels], [term("HP:1", "Endometritis", "子宫内膜炎")], PATIENTS)
+    meant = zip(said, (f"{EN}1", f"{ZH}1", f"{ZH}2", None, f"{ZH}1"), strict=True)
+    wanted = {frozenset((f"KGDX:cases.{at}", id)) for at, (_, id) in enumerate(meant) if id}
+    assert {pair for pair, method in found.items() if method == LABEL} == wanted

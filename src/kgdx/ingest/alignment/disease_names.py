@@ -194,9 +194,6 @@ def _limits() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((re.compile(english), re.compile(chinese)) for english, chinese in read_table(_LIMITS))
 
 
-# Which names can have an equal form at all, told for whole columns at once.
-
-
 _SMALL = rf"\b(?:{'|'.join(sorted({*word_list('unordered'), 'a', 'an', 'the', 'type'}))}|[ivx]+[a-h]?)\b"
 _CHANGED = {"ae": "e", "oe": "e", "'s": "", "’s": "", **dict(PHRASES)}
 
@@ -210,23 +207,23 @@ def signatures(texts: Iterable[str]) -> set[str]:
 
 
 def near(nodes: pl.DataFrame, wanted: Set[str]) -> pl.DataFrame:
-    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
-    names.append(nodes.select("id", text="synonyms").explode("text"))
-    long = pl.concat(names).drop_nulls("text")
-    chosen = long.filter(_signature("text").is_in(pl.Series(sorted(wanted), dtype=pl.String).implode()))
+    chosen = _texts(nodes).filter(_signature("text").is_in(pl.Series(sorted(wanted), dtype=pl.String).implode()))
     return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
 
 
 def like(nodes: pl.DataFrame, meant: Set[str]) -> pl.DataFrame:
     """Return the nodes of which a name may say one of these things: its words begin as theirs do, or are Chinese."""
     begins = pl.Series(sorted(beginnings(meant)), dtype=pl.String).implode()
-    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
-    names.append(nodes.select("id", text="synonyms").explode("text"))
-    long = pl.concat(names).drop_nulls("text").filter(pl.col("text").str.len_chars() > 1)
+    long = _texts(nodes).filter(pl.col("text").str.len_chars() > 1)
     words = pl.col("text").str.to_lowercase().str.extract_all(r"[a-z]{4,}")
     known = words.list.eval(pl.element().str.head(4).is_in(begins)).list.all()
     chosen = long.filter(pl.col("text").str.contains(r"\p{Han}") | known)
     return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
+
+
+def _texts(nodes: pl.DataFrame) -> pl.DataFrame:
+    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
+    return pl.concat([*names, nodes.select("id", text="synonyms").explode("text")]).drop_nulls("text")
 
 
 def _signature(column: str) -> pl.Expr:

@@ -38,7 +38,7 @@ from kgdx.ingest.alignment.disease_names import (
 )
 from kgdx.terms.names.entity_names import node_frame
 from kgdx.terms.names.morphemes import adds, meaning, without_population
-from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, vocabulary
+from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, kind
 from kgdx.terms.normalise import bare, has_chinese, read_table
 
 if TYPE_CHECKING:
@@ -117,24 +117,10 @@ def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ())
                     yield pair
 
 
-def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the entries that each label means: by their own names, a row of the table, a term, or what they say.
-
-    For labels of patients, which have names only. The names of diseases that patients' files brought do not count. A
-    label for some patients (小儿手足口病) means the disease itself where no entry is called like it.
-
-    Returns:
-        For each label the ids, sorted; none where no entry has the name.
-    """
-    asked = list(labels)
-    wanted = {key for label in asked for key in label_keys(label)}
-    terms = term_names(node_frame(tables, "Phenotype", _TERM), wanted)
-    return _called(asked, list(entry_names(entry_frame(tables))), terms)
-
-
 def _called(
     labels: Iterable[str], entries: Iterable[EntryName], terms: Iterable[EntryName]
 ) -> dict[str, tuple[str, ...]]:
+    """Return the entries that each label means: by their own names, a row of the table, a term, or what they say."""
     asked = {label: label_keys(label) for label in labels}
     said = {meaning(label) for label in asked}
     by_key: dict[str, set[str]] = defaultdict(set)
@@ -205,7 +191,7 @@ def _shared_ids(entries: pl.DataFrame) -> Iterator[NamePair]:
     listed = entries.select("id", "name", "xrefs").explode("xrefs").drop_nulls("xrefs")
     by_id: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for entry, name, xref in listed.filter(pl.col("xrefs").str.contains(_SHARED)).iter_rows():
-        by_id[xref][_kind(entry)][entry] = meaning(bare(name or ""))
+        by_id[xref][kind(entry)][entry] = meaning(bare(name or ""))
     for xref, kinds in by_id.items():
         alone = sorted(next(iter(each.items())) for each in kinds.values() if len(each) == 1)
         for (one, mine), (other, yours) in combinations(alone, 2):
@@ -216,7 +202,7 @@ def _shared_ids(entries: pl.DataFrame) -> Iterator[NamePair]:
 def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
     by_key: dict[tuple[str, str], dict[str, EntryName]] = defaultdict(dict)
     for each in sorted(own, key=lambda each: -each.weight):
-        by_key[_kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
+        by_key[kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
     for group in by_key.values():
         first, *others = group.values()
         for other in others if first.weight == NAME else ():
@@ -227,24 +213,24 @@ def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
 
 def _glossed(found: Iterable[EntryName], joined: Components) -> Mapping[str, str]:
     """Return the rare disease that a Chinese definition itself names in English, for each entry that has such a one."""
-    named = {each.key: each.entry for each in found if each.weight == NAME and _kind(each.entry) == RARE[0]}
+    named = {each.key: each.entry for each in found if each.weight == NAME and kind(each.entry) == RARE[0]}
     glossed = (each for each in found if each.weight == GLOSS and each.key in named)
     return {each.entry: joined.find(named[each.key]) for each in glossed}
 
 
 def _unless_glossed(pair: NamePair, glossed: Mapping[str, str], joined: Components) -> NamePair:
     for one, other in ((pair.left, pair.right), (pair.right, pair.left)):
-        if one in glossed and _kind(other) == RARE[0] and joined.find(other) != glossed[one]:
+        if one in glossed and kind(other) == RARE[0] and joined.find(other) != glossed[one]:
             return replace(pair, refused=f"the definition of {one} names {glossed[one]}")
     return pair
 
 
 def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
     names = [each for each in own if each.weight == NAME]
-    by_key = {(_kind(each.entry), meaning(each.text)): each for each in names}
+    by_key = {(kind(each.entry), meaning(each.text)): each for each in names}
     for each in names:
         plain = without_population(meaning(each.text))
-        other = plain and by_key.get((_kind(each.entry), plain))
+        other = plain and by_key.get((kind(each.entry), plain))
         if other and joined.find(other.entry) != joined.find(each.entry):
             evidence = f"{each.text} is {other.text} of some patients"
             yield NamePair(-_WORTH[FOR_SOME], each.entry, other.entry, FOR_SOME, evidence, "narrower")
@@ -277,13 +263,8 @@ def _fits(pair: NamePair, joined: Components) -> bool:
     if pair.method not in (ONE_ROW, SAME_WORDS):
         return joined.fits(pair.left, pair.right)
     mine, yours = ({id for id in joined.of(end)} for end in (pair.left, pair.right))
-    curated = [{_kind(id) for id in side if not id.startswith(_MINTED)} for side in (mine, yours)]
+    curated = [{kind(id) for id in side if not id.startswith(_MINTED)} for side in (mine, yours)]
     return not curated[0] & curated[1]
-
-
-def _kind(id: str) -> str:
-    found = vocabulary(id)
-    return RARE[0] if found in RARE else found
 
 
 def _equal(found: Iterable[EntryName], joined: Components, method: str) -> Iterator[NamePair]:
@@ -333,7 +314,7 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
         return
     by_kind: dict[str, list[EntryName]] = defaultdict(list)
     for each in group:
-        by_kind[_kind(each.entry)].append(each)
+        by_kind[kind(each.entry)].append(each)
     chosen: list[EntryName] = []
     for _, members in sorted(by_kind.items()):
         if method == ONE_ROW and members[0].entry.startswith(_MINTED):

@@ -75,7 +75,7 @@ class Components:
         mine, yours = self.of(one), self.of(other)
         if mine is yours or self.find(one) == self.find(other):
             return True
-        return not {_kind(id) for id in mine} & {_kind(id) for id in yours}
+        return not {kind(id) for id in mine} & {kind(id) for id in yours}
 
 
 def vocabulary(id: str) -> str:
@@ -91,18 +91,10 @@ def align_diseases(
     meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
-    """Align the diseases of each pair of vocabularies.
+    """Align the diseases of each pair of vocabularies; what pairs known to be the ``same`` imply is not stated again.
 
-    Args:
-        everything: All diseases.
-        same: Pairs that are known to be the same; they are kept to, and nothing is stated that they already imply.
-        given: What is known before.
-        meaning: The encoder, whose candidates are close matches at best.
-        words: Known words, as for :func:`kgdx.terms.names.typos.near`.
-
-    Returns:
-        As :func:`kgdx.terms.names.cascade.decide`; the outcome ``conflict`` is that of a statement that would have
-        joined two entries of one vocabulary, or a disease with a part or form of it.
+    The outcome ``conflict`` is that of a statement that would have joined two entries of one vocabulary, or a disease
+    with a part or form of it; other outcomes are those of :func:`kgdx.terms.names.cascade.decide`.
     """
     joined = Components()
     for one, other in same:
@@ -165,7 +157,7 @@ def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
     return found.with_columns(pl.when(wrong).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
 
 
-def _kind(id: str) -> str:
+def kind(id: str) -> str:
     return RARE[0] if vocabulary(id) in RARE else vocabulary(id)
 
 
