@@ -58,7 +58,7 @@ def _within(value: object, depth: int = 3) -> Iterator[tuple[str, re.Pattern[str
 
 def grows(work: Callable[[str], object], text: Callable[[int], str], *, most: float) -> bool:
     """Whether four times the length takes more than ``most`` times the processor time, from a length that shows it."""
-    for length in (250, 1000):
+    for length in (125, 250, 500, 1000):
         if _time(work, text(4 * length)) < MEASURED_S:
             continue
         long = min(_time(work, text(4 * length)) for _ in range(3))
