@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.errors import UsageError
 from kgdx.rank.fusion import Scored, entropy, leading
 from kgdx.rank.named_answers import named_information
@@ -32,7 +32,8 @@ COMPARED = 40
 class Situation:
     """What a selector may read: shares of shape (candidates,), what may be asked in ``free`` of shape (items,).
 
-    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for.
+    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for. A
+    ``person`` answers yes or no first, of what tells the leaders apart.
     """
 
     shares: Floats
@@ -41,6 +42,7 @@ class Situation:
     scored: Scored
     named: bool = False
     seed: int = 0
+    person: bool = False
 
     @cached_property
     def told(self) -> Floats:
@@ -50,10 +52,29 @@ class Situation:
     @cached_property
     def gain(self) -> Floats:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
+        if self.person and self.pool.kind == "phenotype":
+            return self._leading[0]
         if self.named and self.pool.kind == "phenotype":
             return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
         gain = mutual_information(self.pool, self.told)
         return gain + self.pool.value_information(self.told, self.free) if self.named else gain
+
+    @property
+    def often(self) -> Floats:
+        """How often the leaders have each item; shape (items,)."""
+        return self._leading[1]
+
+    @cached_property
+    def _leading(self) -> tuple[Floats, Floats]:
+        """What a yes or no to each item tells of which leader it is, in bits, and how often they have it."""
+        leaders, by = self.leaders(COMPARED), self.pool.likelihood
+        share = self.told[leaders].astype(np.float64)
+        mass = max(float(share.sum()), 1e-30)
+        place, owner = gather(by.start, leaders)
+        weight, value = (share / mass)[owner], by.values[place].astype(np.float64)
+        often = np.bincount(by.index[place], weight * value, len(self.pool.ids))
+        known = np.bincount(by.index[place], weight * entropy(value), len(self.pool.ids))
+        return np.maximum(entropy(np.minimum(often, 1)) - known, 0) * mass, often
 
     def leaders(self, count: int) -> Ints:
         """Return those of the leading candidates, best first, that an answer can move; all kinds have the same."""
@@ -106,7 +127,11 @@ class InfoGain(Selector):
         if pool.down is None:
             return gain
         asked = np.diff(pool.down.start) <= self.widest
-        return np.where(asked if pool.reviewed is None else asked | pool.reviewed, gain, 0)
+        if pool.reviewed is not None:
+            asked |= pool.reviewed
+        if situation.person and pool.worded is not None:
+            asked |= pool.worded
+        return np.where(asked, gain, 0)
 
 
 def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
