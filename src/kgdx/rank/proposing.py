@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, gather
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
@@ -39,20 +38,20 @@ MOVED = 5
 """Leaders of which an explanation tells how an answer moves them."""
 LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
-TELLING = 1000
-"""Findings of most gain among which narrower ones are looked for."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
-OF_COMPLAINT, LATER, REVIEW, JARGON, FAR, TESTED = 3.0, 0.93, 0.25, 0.5, 0.6, 2.0
+OF_COMPLAINT, LATER, REVIEW, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.5, 0.6, 2.0, 3.0
 """How much more a question of the complaint's table is worth than another that tells as much, as far as common
 conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
 what has no everyday words, and what is of another system than all that is known; and how much more a test of a rare
-disease once history has narrowed. Where common conditions lead neither of the middle two is asked. Set by hand."""
-SETTLING, OFTEN, RATIO = 5, 0.4, 2.0
-"""Leaders of which the tests are offered that settle it; how often a patient has what they find, and how much more
-often than those of the other leaders."""
-RARELY = 1e-6
-"""What the frequency over all diseases counts beside what a narrower finding tells."""
+disease once history has narrowed, and its family. Where common conditions lead neither of the middle two is asked.
+Set by hand."""
+SETTLING, LIKELY = 5, 0.25
+"""Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it."""
+OFTEN, ALWAYS, RATIO = 0.4, 0.75, 2.0
+"""How often patients have what a test that settles finds, or a finding that does, and how much it tells at least."""
+TELLS = 0.03
+"""Bits that a question to a person tells at least that the complaint's table does not have."""
 UNLIKELY = 0.03
 """Share of an answer that nobody waits for."""
 LEADING, LEAST_LEAD = 3, 0.05
@@ -204,7 +203,7 @@ class Proposer:
         first, rest, due = asked_first(case, of)
         heard = len({*asked, *(each.id for each in case.findings if each.method == "asked")})
         narrowed = not person or heard >= (NARROWED if rest else NARROWED // 2)
-        if person and narrowed:
+        if person and narrowed and belief.max() >= LIKELY:
             due = list(dict.fromkeys((*due, *(id for id, _ in self.settling(case, int(belief.argmax()))[1]))))
         here = [kind for kind in kinds if kind in self.pools]
         free = self.settled.free(case, asked, here, person=person)
@@ -213,9 +212,9 @@ class Proposer:
             pool, open_ = self.pools[kind], free[kind]
             if not narrowed:
                 soon = self._ways[kind] < WAYS.index("laboratory")
-                soon[[pool.rows[id] for id in due if id in pool.rows]] = True
+                soon[[pool.rows[id] for id in (*first, *due) if id in pool.rows]] = True
                 open_ = open_ & soon
-            at = Situation(belief, pool, open_, scored, named, seed, person)
+            at = Situation(belief, pool, open_, scored, named, seed, person, self._ranker.model.families.of)
             price = np.array([prices[way] for way in WAYS])[self._ways[kind]]
             value = np.where(open_, chosen.value(at) / price, 0.0)
             if person:
@@ -272,8 +271,8 @@ class Proposer:
     def settling(self, case: Case, number: int) -> tuple[bool, list[tuple[str, str]]]:
         """Return whether it is settled that a patient has a disease, and ids and names of results that still can do it.
 
-        They are of the tests that are recommended for it, or what laboratory and imaging show in it and in few others.
-        A disease that has neither is settled by its share.
+        They are of the tests that are recommended for it, or what laboratory and imaging show in it and in few others,
+        or what nearly all patients have. A disease that has none of these is settled by its share.
         """
         if "phenotype" not in self.pools or number < 0:
             return True, []
@@ -293,13 +292,12 @@ class Proposer:
         if recommended:
             chance = dict(zip(own.tolist(), often.tolist(), strict=True))
             return sorted((row for row in recommended if chance.get(row, 0) >= OFTEN / 2), key=lambda row: -chance[row])
-        if self._described_in_words[number]:
-            return []
+        telling = often * self._ranker.model.basis.ic[own] * ~self.settled.unasked("phenotype")[own]
         tested = (often >= OFTEN) & (self._ways["phenotype"][own] >= WAYS.index("laboratory"))
-        tested &= ~self.settled.unasked("phenotype")[own]
-        telling = often * self._ranker.model.basis.ic[own] * tested
-        best = np.argsort(-telling, kind="stable")[:2]
-        return [int(own[place]) for place in best.tolist() if telling[place] > RATIO]
+        tested &= not self._described_in_words[number]
+        found = np.where(tested if (telling * tested > RATIO).any() else often >= ALWAYS, telling, 0)
+        best = np.argsort(-found, kind="stable")[:2]
+        return [int(own[place]) for place in best.tolist() if found[place] > RATIO]
 
     def _genes(self, number: int) -> dict[str, str]:
         """Genes of a candidate, with their symbols."""
@@ -317,7 +315,7 @@ class Proposer:
     def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
         """Return how much more or less than what it tells each question to a person is worth; shape (items,)."""
         kind, pool, common = at.pool.kind, at.pool, self._common(at)
-        worth = np.where(self._worded[kind], 1.0, self._lay[kind] * (1 - common))
+        worth = np.where(self._worded[kind], FAMILY if kind == "history" else 1.0, self._lay[kind] * (1 - common))
         if pool.reviewed is not None:
             worth[pool.reviewed] = REVIEW * (1 - common)
         if kind == "phenotype":
@@ -340,16 +338,13 @@ class Proposer:
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
         still = np.where(at.free, gain, 0)
-        if pool.kind == "phenotype":  # of what tells nothing among the leaders, what is most frequent
-            still += np.where(at.free, RARELY * self._ranker.model.basis.background, 0)
-        telling = leading(still, TELLING) if narrow else rows[:0]
-        options = _options(pool, rows, telling[still[telling] > 0], narrow)
+        options = [_options(pool, row, still, narrow) for row in rows.tolist()]
         moves = _moves(at.shares, leaders, likelihood)
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
                 *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), (), options[place]),
-                moves=bool(moves[place]),
+                moves=bool(moves[place]) and (not at.person or gain[each.row] >= TELLS),
             )
             for place, each in enumerate(chosen)
         }
@@ -495,21 +490,15 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: QuestionPool, rows: Ints, telling: Ints, narrow: int) -> list[tuple[Option, ...]]:
-    """What a yes to each item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
+def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
+    """What a yes to an item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
-        return [_values(pool.ids[row]) for row in rows.tolist()]
-    if pool.up is None or not narrow:
-        return [()] * len(rows)
-    place = np.full(len(pool.ids), -1)
-    place[rows] = np.arange(len(rows))
-    position, owner = gather(pool.up.start, telling)
-    of, narrower = place[pool.up.index[position]], telling[owner]
-    below = np.flatnonzero((of >= 0) & (narrower != pool.up.index[position]))
-    below = below[np.argsort(of[below], kind="stable")]
-    ends = np.searchsorted(of[below], np.arange(len(rows) + 1))
-    kept = [narrower[below[begin : min(end, begin + narrow)]].tolist() for begin, end in pairwise(ends.tolist())]
-    return [tuple(Option(pool.ids[row], pool.labels(row)) for row in each) for each in kept]
+        return _values(pool.ids[row])
+    if pool.down is None or not narrow:
+        return ()
+    below = pool.down.columns(row)
+    below = below[(telling[below] > 0) & (below != row)]
+    return tuple(Option(pool.ids[each], pool.labels(each)) for each in below[leading(telling[below], narrow)].tolist())
 
 
 def _values(id: str) -> tuple[Option, ...]:

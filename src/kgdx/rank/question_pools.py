@@ -144,7 +144,8 @@ def pools(
 ) -> dict[str, QuestionPool]:
     """Return the pools of a graph by kind, without those of which it knows nothing.
 
-    ``asked_in`` are the keys of what has everyday words: those ``worded``, whole systems, which have none, ``reviewed``. ``modes`` are the shares of modes of inheritance, of shape (candidates, modes).
+    ``asked_in`` are the keys of what has everyday words, none for whole systems; ``modes`` the shares of modes of
+    inheritance, of shape (candidates, modes).
     """
     made: dict[str, QuestionPool | None] = {"phenotype": _phenotypes(model, names)}
     made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:4]}

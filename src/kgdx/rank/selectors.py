@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.errors import UsageError
 from kgdx.rank.fusion import Scored, entropy, leading
-from kgdx.rank.named_answers import named_information
+from kgdx.rank.named_answers import named_information, numbered
 from kgdx.rank.question_pools import QuestionPool
 from kgdx.registry import Registry
 
@@ -33,7 +33,7 @@ class Situation:
     """What a selector may read: shares of shape (candidates,), what may be asked in ``free`` of shape (items,).
 
     Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for. A
-    ``person`` answers yes or no first, of what tells the leaders apart.
+    ``person`` answers yes or no first, of what tells the leaders apart; ``families`` are the candidates' families.
     """
 
     shares: Floats
@@ -43,6 +43,7 @@ class Situation:
     named: bool = False
     seed: int = 0
     person: bool = False
+    families: Ints | None = None
 
     @cached_property
     def told(self) -> Floats:
@@ -66,14 +67,21 @@ class Situation:
 
     @cached_property
     def _leading(self) -> tuple[Floats, Floats]:
-        """What a yes or no to each item tells of which leader it is, in bits, and how often they have it."""
-        leaders, by = self.leaders(COMPARED), self.pool.likelihood
+        """What a yes or no to each item tells of which leader it is, in bits, and how often they have it.
+
+        Diseases of one family are one: nobody is asked what tells type 1 from type 2.
+        """
+        leaders, by, items = self.leaders(COMPARED), self.pool.likelihood, len(self.pool.ids)
         share = self.told[leaders].astype(np.float64)
         mass = max(float(share.sum()), 1e-30)
         place, owner = gather(by.start, leaders)
-        weight, value = (share / mass)[owner], by.values[place].astype(np.float64)
-        often = np.bincount(by.index[place], weight * value, len(self.pool.ids))
-        known = np.bincount(by.index[place], weight * entropy(value), len(self.pool.ids))
+        likely = (share / mass)[owner] * by.values[place]
+        often = np.bincount(by.index[place], likely, items)
+        _, family = np.unique(leaders if self.families is None else self.families[leaders], return_inverse=True)
+        cells, cell = numbered(family[owner] * items + by.index[place], len(leaders) * items)
+        weight = np.bincount(family, share / mass)[cells // items]
+        chance = np.minimum(np.bincount(cell, likely, len(cells)) / weight, 1)
+        known = np.bincount(cells % items, weight * entropy(chance), items)
         return np.maximum(entropy(np.minimum(often, 1)) - known, 0) * mass, often
 
     def leaders(self, count: int) -> Ints:

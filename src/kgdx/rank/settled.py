@@ -15,19 +15,23 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidence_terms, evidences
 from kgdx.case.patient import Case
-from kgdx.rank.complaints import wordings
+from kgdx.case.person import years_of
+from kgdx.lazy import lazy_pattern
+from kgdx.rank.complaints import GROWN, wordings
 from kgdx.rank.question_pools import QuestionPool, asked_of_families
 from kgdx.rank.ranking import CandidateNames
 from kgdx.rank.ranking_model import RankModel
 
 HEADINGS = ("Abnormal", "Aplasia/", "Morphological", "Phenotypic")
 """How names begin under which the ontology only puts findings together."""
+INFANT = lazy_pattern(r"(?i)neonat|infan|fetal|intrauter|prenatal|at birth")
+"""Names of findings that no grown-up is asked about."""
 LONG = 8
 """Values beyond which nobody is asked about a detail."""
 ALIKE = 1.25
 """A finding that is at most so much more frequent than one below it is the same question."""
-IN_A_ROW = 2
-"""Questions about findings of one kind ("a positive antibody") after which the next of them is worth half."""
+IN_A_ROW, ANOTHER = 2, 0.5
+"""Questions about findings of one kind ("a positive antibody") after which the next is worth less, and how much."""
 KIN = 60
 """Findings below one that are taken for one kind."""
 TOP = 2
@@ -154,9 +158,14 @@ class Settled:
             for id, each in wordings().items():
                 if (row := pool.rows.get(id, -1)) >= 0 and not each.fits(case):
                     mask[row] = True
-            masks[kind] = mask
+            masks[kind] = mask | self._of_infants if kind == "phenotype" and (years_of(case.age) or 0) > GROWN else mask
         self._unfitting[case.sex, case.age] = masks
         return masks
+
+    @cached_property
+    def _of_infants(self) -> Ints:
+        pool = self._pools["phenotype"]
+        return np.array([bool(INFANT.search(pool.labels(row))) for row in range(len(pool.ids))], bool)
 
     def unasked(self, kind: str) -> Ints:
         """Return what no person is asked: a detail with a long list of values, and a mere heading of HPO."""
@@ -171,20 +180,20 @@ class Settled:
         return self._unasked[kind]
 
     def without_alike(self, value: Floats, often: Floats, asked: Iterable[str], known: Iterable[str] = ()) -> None:
-        """Make worthless what was nearly asked: what is above a finding and hardly more frequent; kin in a row halve.
+        """Make worthless what was nearly asked: what is above a finding and hardly more frequent; kin are worth less.
 
         Args:
             value: What each phenotype is worth; it is changed.
             often: How often the leaders have each.
             asked: What was asked in vain.
-            known: What a person has said or was asked: kin of it are worth half at once.
+            known: What a person has said or was asked: kin of it are worth less at once.
         """
         pool, up, down = self._pools["phenotype"], self._model.basis.up, self._model.basis.down
         rows, said = ([row for id in ids if (row := pool.rows.get(id, -1)) >= 0] for ids in (asked, known))
         for kind, times in Counter(self._kind(row) for row in (*rows, *said)).items():
             more = times if said else times - IN_A_ROW + 1
             if kind >= 0 and more > 0:
-                value[down.columns(kind)] *= 0.5**more
+                value[down.columns(kind)] *= ANOTHER**more
         for row in rows:
             above = up.columns(row)
             value[above[often[above] <= ALIKE * often[row]]] = 0
