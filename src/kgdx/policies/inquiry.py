@@ -150,11 +150,12 @@ class InquiryPolicy(Policy):
         if shares is not None and shares.shares[0].share >= self.certain and (due or len(before) >= LEAST or not left):
             return self._asked(due[0]) if due else self.close(state)
         if left:
-            early = len(before) < NARROWED
+            soon = len(before) < NARROWED
             able = [each for each in left if each.due or each.moves or each.stage]
-            first = next((each for each in able if not (early and each.due)), None)
-            moved = any(each.due or each.moves for each in able)
-            return self._asked(first or able[0]) if moved else self.close(state)
+            first = next((each for each in able if not (soon and each.due)), None)
+            if any(each.due or each.moves for each in able):
+                return self._asked(first or able[0])
+            return self.close(state)
         return self.close(state) if state.tried(propose) else propose
 
     def _asked(self, question: Question) -> AskPatient:

@@ -48,7 +48,7 @@ disease once history has narrowed, and its family. Where common conditions lead 
 Set by hand."""
 SETTLING, LIKELY = 5, 0.25
 """Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it."""
-OFTEN, ALWAYS, RATIO = 0.4, 0.75, 2.0
+OFTEN, ALWAYS, RATIO = 0.4, 0.65, 2.0
 """How often patients have what a test that settles finds, or a finding that does, and how much it tells at least."""
 TELLS = 0.03
 """Bits that a question to a person tells at least that the complaint's table does not have."""
@@ -221,7 +221,7 @@ class Proposer:
                 value *= self._worth(at, rest, narrowed=narrowed)
             if kind == "phenotype":
                 said = [each.id for each in case.findings] if person else ()
-                self.settled.without_alike(value, at.often, asked, said)
+                self.settled.without_alike(value, at, asked, said)
             if np.count_nonzero(belief) > 1:
                 found += self._first(at, (*first, *due), price)
             best = leading(value, 2 * count)
@@ -255,8 +255,10 @@ class Proposer:
         First what settles the leaders and the genes of a rare one, then what the table of complaints has.
         """
         scored = self._ranker.score_query(self._ranker.query(case)[0])
-        leaders = leading(self._ranker.posterior(scored), LEADING).tolist()
+        belief = self._ranker.posterior(scored)
+        leaders = [number for number in leading(belief, LEADING).tolist() if belief[number] >= LEAST_LEAD]
         settling = dict(each for number in leaders for each in self.settling(case, number)[1])
+        settling = {id: label for id, label in settling.items() if self.way(id) not in ("ask", "look")}
         if leaders and not self._described_in_words[leaders[0]]:
             settling |= self._genes(leaders[0])
         of = complaints_of(case, self.settled.above, said)
@@ -280,24 +282,24 @@ class Proposer:
         if (rows := self._deciding.get(number)) is None:
             rows = self._deciding[number] = self._decides(pool, number)
         implied = {each for id in case.observed for each in self.settled.above(id)}
-        if not rows or any(pool.ids[row] in implied for row in rows):
+        name, known = self._ranker.names.candidate(number).name.casefold(), {each.id for each in case.findings}
+        telling = [row for row in rows if pool.labels(row).casefold() not in name]  # no other name of the disease
+        if not telling or any(pool.ids[row] in implied for row in rows):
             return True, []
-        known = {each.id for each in case.findings}
-        return False, [(pool.ids[row], pool.labels(row)) for row in rows if pool.ids[row] not in known][:2]
+        return False, [(pool.ids[row], pool.labels(row)) for row in telling if pool.ids[row] not in known][:2]
 
     def _decides(self, pool: QuestionPool, number: int) -> list[int]:
         """The results that settle a disease, the most telling first."""
         recommended = [row for id in self._results_of.get(number, ()) if (row := pool.rows.get(id, -1)) >= 0]
         own, often = pool.likelihood.row(number)
-        if recommended:
-            chance = dict(zip(own.tolist(), often.tolist(), strict=True))
-            return sorted((row for row in recommended if chance.get(row, 0) >= OFTEN / 2), key=lambda row: -chance[row])
+        chance = dict(zip(own.tolist(), often.tolist(), strict=True))
+        if found := [row for row in recommended if chance.get(row, 0) >= OFTEN / 2]:
+            return sorted(found, key=lambda row: -chance[row])
         telling = often * self._ranker.model.basis.ic[own] * ~self.settled.unasked("phenotype")[own]
         tested = (often >= OFTEN) & (self._ways["phenotype"][own] >= WAYS.index("laboratory"))
-        tested &= not self._described_in_words[number]
-        found = np.where(tested if (telling * tested > RATIO).any() else often >= ALWAYS, telling, 0)
-        best = np.argsort(-found, kind="stable")[:2]
-        return [int(own[place]) for place in best.tolist() if found[place] > RATIO]
+        worth = np.where(tested if (telling * tested > RATIO).any() else often >= ALWAYS, telling, 0)
+        best = np.argsort(-worth, kind="stable")[:2]
+        return [int(own[place]) for place in best.tolist() if worth[place] > RATIO]
 
     def _genes(self, number: int) -> dict[str, str]:
         """Genes of a candidate, with their symbols."""

@@ -173,7 +173,7 @@ def _phenotypes(model: RankModel, names: CandidateNames) -> QuestionPool:
 
 
 def _family(modes: Floats) -> QuestionPool:
-    inherited, ids = modes.any(axis=1), list(FAMILY)
+    inherited, ids = np.asarray(modes.any(axis=1)), list(FAMILY)
     row, column = (each.ravel() for each in np.meshgrid(np.flatnonzero(inherited), np.arange(len(ids)), indexing="ij"))
     chance = (modes[inherited] @ BY_MODE).astype(np.float32).ravel()
     likely = compressed(row, column.astype(np.int32), chance, len(modes))

@@ -54,35 +54,41 @@ class Situation:
     def gain(self) -> Floats:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
         if self.person and self.pool.kind == "phenotype":
-            return self._leading[0]
+            return self._plain_gain()
         if self.named and self.pool.kind == "phenotype":
             return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
         gain = mutual_information(self.pool, self.told)
         return gain + self.pool.value_information(self.told, self.free) if self.named else gain
 
-    @property
+    @cached_property
     def often(self) -> Floats:
         """How often the leaders have each item; shape (items,)."""
-        return self._leading[1]
+        item, _, likely, _ = self._leading
+        return np.bincount(item, likely, len(self.pool.ids))
 
     @cached_property
-    def _leading(self) -> tuple[Floats, Floats]:
-        """What a yes or no to each item tells of which leader it is, in bits, and how often they have it.
+    def _leading(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Of each item of each leader: the item, which leader it is, and P(yes and leader); and the leaders' shares."""
+        leaders, by = self.leaders(COMPARED), self.pool.likelihood
+        share = self.told[leaders].astype(np.float64)
+        share /= max(float(share.sum()), 1e-30)
+        place, owner = gather(by.start, leaders)
+        return by.index[place], owner, share[owner] * by.values[place], share
+
+    def _plain_gain(self) -> Floats:
+        """Return what a yes or no to each item tells of which leader it is, in bits; shape (items,).
 
         Diseases of one family are one: nobody is asked what tells type 1 from type 2.
         """
-        leaders, by, items = self.leaders(COMPARED), self.pool.likelihood, len(self.pool.ids)
-        share = self.told[leaders].astype(np.float64)
-        mass = max(float(share.sum()), 1e-30)
-        place, owner = gather(by.start, leaders)
-        likely = (share / mass)[owner] * by.values[place]
-        often = np.bincount(by.index[place], likely, items)
+        leaders, items = self.leaders(COMPARED), len(self.pool.ids)
+        item, owner, likely, share = self._leading
         _, family = np.unique(leaders if self.families is None else self.families[leaders], return_inverse=True)
-        cells, cell = numbered(family[owner] * items + by.index[place], len(leaders) * items)
-        weight = np.bincount(family, share / mass)[cells // items]
+        cells, cell = numbered(family[owner] * items + item, len(leaders) * items)
+        weight = np.bincount(family, share)[cells // items]
         chance = np.minimum(np.bincount(cell, likely, len(cells)) / weight, 1)
         known = np.bincount(cells % items, weight * entropy(chance), items)
-        return np.maximum(entropy(np.minimum(often, 1)) - known, 0) * mass, often
+        gain: Floats = np.maximum(entropy(np.minimum(self.often, 1)) - known, 0) * self.told[leaders].sum()
+        return gain
 
     def leaders(self, count: int) -> Ints:
         """Return those of the leading candidates, best first, that an answer can move; all kinds have the same."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from kgdx.rank.complaints import GROWN, wordings
 from kgdx.rank.question_pools import QuestionPool, asked_of_families
 from kgdx.rank.ranking import CandidateNames
 from kgdx.rank.ranking_model import RankModel
+from kgdx.rank.selectors import Situation
 
 HEADINGS = ("Abnormal", "Aplasia/", "Morphological", "Phenotypic")
 """How names begin under which the ontology only puts findings together."""
@@ -41,6 +42,21 @@ SEXED: Mapping[str, tuple[str, ...]] = {
     "FEMALE": ("HP:0010461", "HP:0008669"),
 }
 """Findings that nobody of a sex is asked about, nor what is below them: organs of the other, menses, pregnancy."""
+
+
+_Same = tuple[str, str, str, str]
+"""What has a term of HPO: with a value or without, without it, the term, and how they relate."""
+
+
+@cache
+def _said_by() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """What is said by the presence of a finding, and what is moot by its absence."""
+    said, moot = dict[str, set[str]](), dict[str, set[str]]()
+    for id, each in wordings().items():
+        for found, others in ((said, each.said_by), (moot, each.moot_by)):
+            for other in others:
+                found.setdefault(other, set()).add(id)
+    return said, moot
 
 
 class Settled:
@@ -86,12 +102,12 @@ class Settled:
     def elsewhere(self, present: set[str], others: set[str]) -> tuple[set[str], set[str]]:
         """Return what is present and what is settled otherwise, also under the names of another vocabulary."""
         implied = {each for id in present for each in self.above(id)}
-        for id, each in wordings().items():
-            if not implied.isdisjoint(each.said_by) or not others.isdisjoint(each.moot_by):
-                others = others | {id}
-        given = {evidence_of(id) for id in present}
+        said_by, moot_by = _said_by()
+        others = others.union(*(said_by[id] for id in implied & said_by.keys()))
+        others = others.union(*(moot_by[id] for id in others & moot_by.keys()))
+        given = present | {evidence_of(id) for id in present}
         more, settled = set[str](), set[str]()
-        for code, evidence, term, relation in self._same:
+        for code, evidence, term, relation in self._concerned(implied | given | others):
             if term in implied:
                 (settled if relation == "narrower" or code != evidence else more).add(evidence)
             if relation != "broader" and (code in present or (code == evidence and code in given)):
@@ -102,9 +118,20 @@ class Settled:
             settled |= self._settled_by.get(id, set())
         return present | more, others | (settled - more)
 
+    def _concerned(self, ids: Iterable[str]) -> Iterable[_Same]:
+        return dict.fromkeys(each for id in ids for each in self._same_by.get(id, ()))
+
     @cached_property
-    def _same(self) -> list[tuple[str, str, str, str]]:
-        """What has a term of HPO: with a value or without, without it, the term, and how they relate."""
+    def _same_by(self) -> dict[str, list[_Same]]:
+        found: dict[str, list[_Same]] = {}
+        for each in self._same:
+            for id in {each[0], each[2]}:
+                found.setdefault(id, []).append(each)
+        return found
+
+    @cached_property
+    def _same(self) -> list[_Same]:
+        """What has a term of HPO."""
         if "phenotype" not in self._pools:
             return []
         terms = self._pools["phenotype"].rows
@@ -113,10 +140,12 @@ class Settled:
         linked = {code for code, *_ in found}
         named = self._named
         for kind in ("evidence", "symptom"):
-            pool = self._pools.get(kind)
-            for id, row in pool.rows.items() if pool is not None else ():
-                if id not in linked and (term := named.get(pool.labels(row).casefold())) in terms:
-                    found.append((id, id, str(term), "exact"))
+            if (pool := self._pools.get(kind)) is None:
+                continue
+            for id, row in pool.rows.items():
+                term = named.get(pool.labels(row).casefold(), "")
+                if id not in linked and term in terms:
+                    found.append((id, id, term, "exact"))
         return found
 
     @cached_property
@@ -179,12 +208,12 @@ class Settled:
                     found[row] = self._pools[kind].labels(row).startswith(HEADINGS)
         return self._unasked[kind]
 
-    def without_alike(self, value: Floats, often: Floats, asked: Iterable[str], known: Iterable[str] = ()) -> None:
+    def without_alike(self, value: Floats, at: Situation, asked: Iterable[str], known: Iterable[str] = ()) -> None:
         """Make worthless what was nearly asked: what is above a finding and hardly more frequent; kin are worth less.
 
         Args:
             value: What each phenotype is worth; it is changed.
-            often: How often the leaders have each.
+            at: The situation, of phenotypes.
             asked: What was asked in vain.
             known: What a person has said or was asked: kin of it are worth less at once.
         """
@@ -196,7 +225,7 @@ class Settled:
                 value[down.columns(kind)] *= ANOTHER**more
         for row in rows:
             above = up.columns(row)
-            value[above[often[above] <= ALIKE * often[row]]] = 0
+            value[above[at.often[above] <= ALIKE * at.often[row]]] = 0
 
     def _kind(self, row: int) -> int:
         """The narrowest term above a phenotype, where it is narrow enough to be a kind of finding; or -1."""
