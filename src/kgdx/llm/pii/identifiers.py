@@ -380,8 +380,8 @@ _SMALL_STREET = re.compile(
 _AT_THE = re.compile(rf"\b[Aa]t[ \t]+(?P<it>the[ \t]+{_NO_DIGIT}(?:[ \t]+{_NO_DIGIT}){{0,2}})(?![\w&'’-])")
 
 _SMALL_PLACE = re.compile(
-    r"\b(?P<cue>(?i:liv(?:es|ing|ed|e)|resid(?:es|ing|ent)|born|raised|grew[ ]up|moved|based|from|work(?:s|ed|ing)?|employed"
-    r"|shifts?|nights|job|welder|driver|cashier|teach(?:es|er)|nurse|student|stud(?:ies|ying)|goes|pupil)"
+    r"\b(?P<cue>(?i:liv(?:es|ing|ed|e)|resid(?:es|ing|ent)|born|raised|grew[ ]up|moved|based|from|work(?:s|ed|ing)?"
+    r"|employed|shifts?|nights|job|welder|driver|cashier|teach(?:es|er)|nurse|student|stud(?:ies|ying)|goes|pupil)"
     r"(?:[ ]+(?!in|at|for|from|near|to|outside)[\w’']+){0,4}?)[ ]+(?P<link>in|at|for|from|near|to|outside)[ ]+"
     r"(?P<it>[a-z][a-z'’-]{2,20}(?:[ ](?:(?:on|upon|under|and|&|le|by)[ ])?[a-z][a-z'’-]{2,20}){0,2})(?![\w'’-])"
     r"|\bi['’]?m[ ]+[a-z]+[ ]+from[ ]+(?P<home>[a-z][a-z'’-]{2,20})"
@@ -397,13 +397,15 @@ _SCHOOL = re.compile(
     rf"|\b(?P<church>(?:St\.?[ \t]+)?{_WORD}(?:[ \t]+{_WORD}){{0,2}}[ \t]+(?:Church[ \t]+of[ \t]+England|RC|"
     rf"C[ ]?of[ ]?E)[ \t]+(?:(?:Primary|Junior|"
     r"Infant|Secondary)[ \t]+)?School)\b"
-    rf"|\b(?P<short>(?:St\.?[ \t]+)?{_NO_DIGIT}(?:[ \t]+{_NO_DIGIT})?[ \t]+(?:Primary|Infants|Juniors|Grammar|Comprehensive))"
+    rf"|\b(?P<short>(?:St\.?[ \t]+)?{_NO_DIGIT}(?:[ \t]+{_NO_DIGIT})?[ \t]+"
+    r"(?:Primary|Infants|Juniors|Grammar|Comprehensive))"
     r"(?=[;,.)]|$|[ ](?:and|with|since|where|but|in|after)\b)"
     rf"|\b(?P<institute>(?:Institute|Ministry|Academy|Faculty)[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD}){{0,2}})"
     rf"|\b(?P<that>University[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
 )
 _ORGANISATION = re.compile(
-    rf"\b(?P<it>(?:\d{{1,3}}(?:st|nd|rd|th)[ \t]+)?(?:{_WORD}[ \t]+(?:(?:and|of|&)[ \t]+)?){{1,4}}?(?:Ltd|Limited|Inc|LLC|plc|PLC|GmbH|"
+    r"\b(?P<it>(?:\d{1,3}(?:st|nd|rd|th)[ \t]+)?"
+    rf"(?:{_WORD}[ \t]+(?:(?:and|of|&)[ \t]+)?){{1,4}}?(?:Ltd|Limited|Inc|LLC|plc|PLC|GmbH|"
     rf"Corp(?:oration)?|Company|Co\.|Holdings|Bank|"
     r"A?FC|RFC|Athletics|Rovers|Rangers|Wanderers|Care[ ]Home|Gym|Gymnastics|Leisure[ ]Centre|Club|Church|"
     r"Mosque|Temple|Synagogue|Library|"
@@ -544,7 +546,12 @@ def _addresses(text: str) -> Iterator[Found]:
         start, end = match.span(match.lastgroup or 0)
         named = [each for each in re.finditer(r"[^\s]+", text[start:end])]
         proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
-        if not match["it"]:
+        if match["short"] and not re.search(r"['’]s\b|^St\b", match["short"]):
+            known = words("plain_words") | {each.lower() for each in words("medical_words")}
+            proper = [each for each in named[:-1] if each[0].lower() not in known]
+            if len(proper) == len(named) - 1:
+                yield start, end, "ADDRESS"
+        elif not match["it"]:
             yield start, end, "ADDRESS"
         elif proper:
             yield start + proper[0].start(), end, "ADDRESS"

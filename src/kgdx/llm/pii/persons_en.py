@@ -119,7 +119,7 @@ _PERSON = (
     r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
     r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
 )
-_PERSON_BEFORE = r"(?:wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|neighbour|aunt|uncle|niece)"
+_KIN_BEFORE = "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece"
 _ANNOUNCED = re.compile(
     rf"(?i:\b{_PERSON}(?:[’']s)?(?:[ ]name)?(?:[ ](?:is|was))?[ \t]*[:,(=]?[ \t]*"
     r"|\b(?:dear|hi|hello|hey|re:|i[’']m|i am|this is|called|named|nam(?:e|ed) is|names? are|says|from:|to:|cc:|attn:?|"
@@ -188,8 +188,9 @@ _FAMILIAR = re.compile(
     rf"|\b(?P<called>(?:Baby|Little|Old|Auntie|Aunty|Uncle|Granny|Grandad|Nana|Big)[ \t]+(?P<it>{_WORD}))"
     rf"|(?<![\w'’-])(?P<turned>(?P<last>{_WORD}),[ \t]+(?:[{_UP}]\.[ ]?){{1,3}})(?![\w(])"
     rf"|(?:^|\n)[ \t]*(?P<first>(?P<family>{_WORD}),[ \t]+(?P<given>{_WORD}))(?=[ \t]*(?:[-–—(:;]|\n))"
-    rf"|(?P<kin>\b{_PERSON_BEFORE})[ \t]+(?P<own>{_WORD})(?=[ \t]+(?:says|said|reports|reported|thinks|noticed|has|had|is|was"
-    r"|tells|told|called|rang|found|brought|and I)\b|[ \t]*[(,])"
+    rf"|\b(?P<kin>{_KIN_BEFORE})[ \t]+(?P<own>{_WORD})"
+    r"(?=[ \t]+(?:says|said|reports|reported|thinks|noticed|has|had|is|was|tells|told|called|rang|found|brought)\b"
+    r"|[ \t]+and I\b|[ \t]*[(,])"
 )
 """Couples, other names, children, and surnames before initials."""
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
