@@ -135,7 +135,11 @@ class Reply(BaseModel):
             ('HP:0001250',)
         """
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
-        if asked.which and not self.term:
+        if asked.kind == "history" and term is not None:
+            if self.status in (Status.PRESENT, Status.ABSENT):
+                case = replace(case, family=case.family.told(term, self.status is Status.PRESENT))
+            term = None
+        elif asked.which and not self.term:
             term = None  # which one it is remains open
         elif asked.which:  # the narrower finding says all of it
             case = replace(case, findings=tuple(each for each in case.findings if each.id != asked.term))
