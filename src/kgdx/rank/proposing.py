@@ -46,7 +46,7 @@ conditions lead, and what part of that each place further back in a stage has; h
 what has no everyday words, and what is of another system than all that is known; and how much more a test of a rare
 disease once history has narrowed, and its family. Where common conditions lead neither of the middle two is asked.
 Set by hand."""
-SETTLING, LIKELY = 5, 0.25
+SETTLING, LIKELY = 5, 0.4
 """Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it."""
 OFTEN, ALWAYS, RATIO = 0.4, 0.65, 2.0
 """How often patients have what a test that settles finds, or a finding that does, and how much it tells at least."""
