@@ -67,7 +67,6 @@ class QuestionPool:
 
     @cached_property
     def above_base(self) -> Any:
-        """Items × candidates: P(yes) less the base, a SciPy array."""
         return self._by_item(self.likelihood.values.astype(np.float32) - np.float32(self.base))
 
     @cached_property
@@ -98,7 +97,6 @@ class QuestionPool:
 
     @cached_property
     def evidence_rows(self) -> Ints:
-        """Items that are evidences, in the order of :attr:`odds`."""
         return np.array(sorted(self.rows.values()), np.int64)
 
     def of(self, candidates: Ints, items: Ints) -> Floats:
@@ -131,7 +129,6 @@ class QuestionPool:
         return free
 
     def row(self, id: str) -> int:
-        """Return the number of an item, also of one that is given with a value; -1 where there is none."""
         return self.rows.get(id, self.rows.get(evidence_of(id), -1))
 
 

@@ -47,7 +47,6 @@ class Situation:
 
     @cached_property
     def told(self) -> Floats:
-        """Shares of the candidates that an answer can move, 0 for the others; shape (candidates,)."""
         return np.where(self.pool.described, self.shares, 0).astype(np.float32)
 
     @cached_property
@@ -68,7 +67,6 @@ class Situation:
 
     @cached_property
     def _leading(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """Of each item of each leader: the item, which leader it is, and P(yes and leader); and the leaders' shares."""
         leaders, by = self.leaders(COMPARED), self.pool.likelihood
         share = self.told[leaders].astype(np.float64)
         share /= max(float(share.sum()), 1e-30)
@@ -120,10 +118,6 @@ class InfoGain(Selector):
     Where a yes names the finding, the answer is one of all findings below the one that is asked for, and the sum is
     over the leaders (:func:`~kgdx.rank.named_answers.named_information`): a wide question may tell more than a narrow
     one. Where the answer is yes or no, it is over the full posterior, by two sparse products.
-
-    Example:
-        >>> InfoGain().widest
-        25
     """
 
     name: ClassVar[str] = "infogain"
@@ -166,12 +160,7 @@ def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
 
 
 class SplitSelector(Selector):
-    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move.
-
-    Example:
-        >>> SplitSelector(leaders=5).leaders
-        5
-    """
+    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move."""
 
     name: ClassVar[str] = "split"
 
@@ -193,12 +182,7 @@ class SplitSelector(Selector):
 
 
 class Degree(Selector):
-    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation.
-
-    Example:
-        >>> Degree().leaders
-        5
-    """
+    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation."""
 
     name: ClassVar[str] = "degree"
 
@@ -210,12 +194,7 @@ class Degree(Selector):
 
 
 class Common(Selector):
-    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help.
-
-    Example:
-        >>> Common().name
-        'common'
-    """
+    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help."""
 
     name: ClassVar[str] = "common"
 
@@ -226,12 +205,7 @@ class Common(Selector):
 
 
 class Random(Selector):
-    """Any finding of the leaders, by the seed and what is known.
-
-    Example:
-        >>> Random().leaders
-        5
-    """
+    """Any finding of the leaders, by the seed and what is known."""
 
     name: ClassVar[str] = "random"
 
@@ -254,7 +228,6 @@ def subgraph(situation: Situation, count: int) -> Ints:
 
 
 def degrees(pool: QuestionPool) -> Ints:
-    """Return how many candidates are annotated with each item; shape (items,)."""
     return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
 
