@@ -29,7 +29,7 @@ from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, columns, propagate
 from kgdx.rank.fusion import PatientWeights, fused
-from kgdx.rank.gates import names_found
+from kgdx.rank.gates import diseases_found
 from kgdx.rank.person_scorer import ByPerson
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranker import Ranker
@@ -273,5 +273,5 @@ def compile_if_annotated(snapshot: Snapshot) -> Path | None:
     ranker = Ranker.open(snapshot)
     with suppress(StoreError):  # of a graph without patients
         compile_bank(ranker, snapshot)
-    names_found(snapshot)
+    diseases_found(snapshot)
     return compile_model(snapshot)
