@@ -17,7 +17,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
 from kgdx.rank.term_scorers import ROWS, ByFinding, dense
-from kgdx.results.ranked import Candidate, MatchedCase
+from kgdx.results.ranked import MatchedCase, Raised
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -89,21 +89,18 @@ class Matched:
         raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
         return raised
 
-    def told(self, candidates: Sequence[Candidate], numbers: Ints, total: Floats) -> list[Candidate]:
-        """Return candidates with the patients that match, best first, and with what they add to the scores."""
+    def told(self, numbers: Ints, scores: Sequence[float], total: Floats) -> list[Raised]:
+        """Return of each candidate the patients that match, best first, and what they add to its score."""
         bank, alike = self.bank, [self._nearest(number)[:ALIKE] for number in numbers.tolist()]
         shared = dict(zip(known := np.concatenate(alike).tolist(), bank.shared(self.query, known), strict=True))
         found = []
-        for candidate, number, patients in zip(candidates, numbers.tolist(), alike, strict=True):
+        for number, score, patients in zip(numbers.tolist(), scores, alike, strict=True):
             cases = tuple(
                 MatchedCase(bank.ids[each], float(self.value[each]), shared[each], bank.publications[each])
                 for each in patients.tolist()
             )
-            gain = float(total[number]) - candidate.score
-            if gain > GAIN and cases:
-                parts = {**candidate.parts, "case_bank": gain}
-                candidate = replace(candidate, score=candidate.score + gain, parts=parts, cases=cases)
-            found.append(replace(candidate, cases=cases) if cases and not candidate.cases else candidate)
+            gain = float(total[number]) - score
+            found.append((cases, gain if cases and gain > GAIN else 0.0))
         return found
 
     def _nearest(self, candidate: int) -> Ints:
@@ -184,11 +181,12 @@ class CaseBank:
             having = self._columns.frequency.columns(term)
             sharing[having] = True
             scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
-            stated = self._stated.get(term, partial(self._stated_of, term))
-            also = np.bincount(self.place[having[used[having]]], minlength=len(self.diseases))
+            # only where one of its patients has it is a finding more frequent in a disease than stated
+            at, also = np.unique(self.place[having[used[having]]], return_counts=True)
+            stated = self._stated.get(term, partial(self._stated_of, term))[at]
             known = self.weights.annotations
-            rates = (known * stated + also) / (known + count)
-            update += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
+            rates = (known * stated + also) / (known + count[at])
+            update[at] += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
         update /= max(len(query.observed), 1)
         values = {
             name: scorer.finish(scored.combined[name], query)

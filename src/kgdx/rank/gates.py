@@ -115,7 +115,7 @@ class Gates:
 
 
 def diseases_found(snapshot: Snapshot) -> Ints:
-    """Return which diseases each of the patterns finds by their names, and which are stated for one sex; once a graph."""
+    """Return which diseases each pattern finds by name, and which are stated for one sex; looked for once a graph."""
 
     def compute(folder: Path) -> None:
         import pyarrow as pa

@@ -38,7 +38,7 @@ from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import Dangerous, judged, too_little
-from kgdx.results.ranked import Candidate, DangerousDisease, lazy_contributions
+from kgdx.results.ranked import Candidate, Contribution, DangerousDisease, Raised, lazy_contributions, raised_by
 from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
 
@@ -195,16 +195,31 @@ class Ranker:
         numbers = np.array(list(places), np.int64)
         explained = self._explains(scored, matched, numbers)
         shares = [None] * len(numbers) if explained is None else explained.tolist()
-        candidates = [
-            self._candidate(number, rank, parts, share)
-            for (number, rank), parts, share in zip(places.items(), scored.parts(numbers), shares, strict=True)
-        ]
-        if matched is not None:
-            candidates = matched.told(candidates, numbers, total)
-        for place, row in enumerate(rows):
-            candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
-        best = self._explained(scored, candidates, numbers) if explain else candidates
-        return tuple(best), float(self.posterior(scored, total).max()), self._lane(scored, total)
+        parts = scored.parts(numbers)
+        scores = [sum(each.values()) for each in parts]
+        none: list[Raised] = [((), 0.0)] * len(numbers)
+        alike = none if matched is None else matched.told(numbers, scores, total)
+        told: list[tuple[Contribution, ...]] = [()] * len(numbers)
+        if explain:
+            told = self._told(scored, numbers, alike)
+        candidates = []
+        for place, (number, rank) in enumerate(places.items()):
+            cases, gain = alike[place]
+            family = family_rows.family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            candidates.append(
+                Candidate(
+                    rank=rank,
+                    **self.names.candidate(number)._asdict(),
+                    score=scores[place] + gain,
+                    parts=parts[place] | ({"case_bank": gain} if gain else {}),
+                    contributions=told[place],
+                    cases=cases,
+                    family=self._family(number),
+                    **family,
+                    explained=shares[place],
+                )
+            )
+        return tuple(candidates), float(self.posterior(scored, total).max()), self._lane(scored, total)
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
         explained = self._explains(scored, None, self._dangerous.numbers)
@@ -212,12 +227,6 @@ class Ranker:
             explained = np.zeros(len(self._dangerous.numbers))
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
         return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
-
-    def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
-        described, family = self.names.candidate(number)._asdict(), self._family(number)
-        return Candidate(
-            rank=rank, **described, score=sum(parts.values()), parts=parts, family=family, explained=explained
-        )
 
     def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> Floats | None:
         """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
@@ -245,20 +254,18 @@ class Ranker:
         """Return candidates of a ranking with what each finding adds to their scores; it sums to the score."""
         given = list(candidates)
         numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
-        return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
+        raised = [(candidate.cases, candidate.parts.get("case_bank", 0.0)) for candidate in given]
+        told = self._told(self.score_query(self.query(case)[0]), numbers, raised)
+        return tuple(replace(each, contributions=parts) for each, parts in zip(given, told, strict=True))
 
-    def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
+    def _told(self, scored: Scored, numbers: Ints, raised: Sequence[Raised]) -> list[tuple[Contribution, ...]]:
+        """Return what each finding, and the best patient, adds to the scores of some candidates."""
         told = Explanation(self.model, self.names, scored, self.scorers, numbers)
         case = scored.query.case
-        support = supporting(() if case is None else case.findings)
+        name = supporting(() if case is None else case.findings)
         return [
-            replace(
-                candidate,
-                contributions=lazy_contributions(
-                    partial(told.contributions, place, candidate.raised), support(told.brief(place, WEAK))
-                ),
-            )
-            for place, candidate in enumerate(candidates)
+            lazy_contributions(partial(told.contributions, place, raised_by(*each)), name(told.brief(place, WEAK)))
+            for place, each in enumerate(raised)
         ]
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:
