@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, col
 from kgdx.rank.fusion import PatientWeights, fused
 from kgdx.rank.gates import diseases_found
 from kgdx.rank.person_scorer import ByPerson
-from kgdx.rank.query import Query, Recent
+from kgdx.rank.query import Query
 from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
@@ -89,31 +89,29 @@ class Matched:
         raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
         return raised
 
-    def told(self, numbers: Ints, scores: Sequence[float], total: Floats) -> list[Raised]:
-        """Return of each candidate the patients that match, best first, and what they add to its score."""
-        bank, alike = self.bank, [self._nearest(number)[:ALIKE] for number in numbers.tolist()]
+    def told(self, nearest: Sequence[Ints], gains: Sequence[float]) -> list[Raised]:
+        """Return of each candidate its most similar patients, as :meth:`nearest` gives them, and what they add."""
+        bank, alike = self.bank, [patients[:ALIKE] for patients in nearest]
         shared = dict(zip(known := np.concatenate(alike).tolist(), bank.shared(self.query, known), strict=True))
         found = []
-        for number, score, patients in zip(numbers.tolist(), scores, alike, strict=True):
+        for gain, patients in zip(gains, alike, strict=True):
             cases = tuple(
                 MatchedCase(bank.ids[each], float(self.value[each]), shared[each], bank.publications[each])
                 for each in patients.tolist()
             )
-            gain = float(total[number]) - score
             found.append((cases, gain if cases and gain > GAIN else 0.0))
         return found
 
-    def _nearest(self, candidate: int) -> Ints:
+    def nearest(self, candidate: int) -> Ints:
         """Return the patients of a candidate that share a finding with the query, the most similar first."""
         patients = self.bank.of(candidate)
         patients = patients[np.isfinite(self.value[patients])]
         nearest: Ints = patients[np.argsort(-self.value[patients], kind="stable")]
         return nearest
 
-    def covered(self, candidate: int) -> float:
-        """Return how well the most similar patient of a candidate covers the findings."""
-        nearest = self._nearest(candidate)
-        return float(self.coverage[nearest[0]]) if len(nearest) else 0.0
+    def covered(self, nearest: Iterable[Ints]) -> list[float]:
+        """Return how well the most similar patients of candidates cover the findings."""
+        return [float(self.coverage[patients[0]]) if len(patients) else 0.0 for patients in nearest]
 
 
 class CaseBank:
@@ -138,7 +136,7 @@ class CaseBank:
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")
-        self._stated = Recent[int, Floats](ROWS)
+        self._stated = lru_cache(ROWS)(self._stated_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
 
@@ -183,7 +181,7 @@ class CaseBank:
             scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
             # only where one of its patients has it is a finding more frequent in a disease than stated
             at, also = np.unique(self.place[having[used[having]]], return_counts=True)
-            stated = self._stated.get(term, partial(self._stated_of, term))[at]
+            stated = self._stated(term)[at]
             known = self.weights.annotations
             rates = (known * stated + also) / (known + count[at])
             update[at] += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)

@@ -156,8 +156,9 @@ class Ranker:
         def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
-                matched = None if bank is None else bank.match(self.score_query(query), left_out)
-                return self._best(query, top, others, matched, out, explain=explain, by_family=by_family)
+                scored = self.score_query(query)
+                matched = None if bank is None else bank.match(scored, left_out)
+                return self._best(scored, top, others, matched, out, explain=explain, by_family=by_family)
             except IndexError as error:  # a disk has changed an index by itself: opening cannot see that
                 hint = "`kgdx verify` lists what is wrong; build the graph again with `kgdx build`"
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
@@ -176,7 +177,7 @@ class Ranker:
 
     def _best(
         self,
-        query: Query,
+        scored: Scored,
         top: int,
         others: list[int],
         matched: Any,
@@ -185,7 +186,6 @@ class Ranker:
         explain: bool,
         by_family: bool,
     ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
-        scored = self.score_query(query)
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
@@ -193,12 +193,15 @@ class Ranker:
         ranks = family_rows.ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
-        explained = self._explains(scored, matched, numbers)
+        nearest = [] if matched is None else [matched.nearest(number) for number in places]
+        explained = self._explains(scored, numbers, [] if matched is None else matched.covered(nearest))
         shares = [None] * len(numbers) if explained is None else explained.tolist()
         parts = scored.parts(numbers)
         scores = [sum(each.values()) for each in parts]
-        none: list[Raised] = [((), 0.0)] * len(numbers)
-        alike = none if matched is None else matched.told(numbers, scores, total)
+        alike: list[Raised] = [((), 0.0)] * len(numbers)
+        if matched is not None:
+            gains = [after - before for after, before in zip(total[numbers].tolist(), scores, strict=True)]
+            alike = matched.told(nearest, gains)
         told: list[tuple[Contribution, ...]] = [()] * len(numbers)
         if explain:
             told = self._told(scored, numbers, alike)
@@ -222,13 +225,13 @@ class Ranker:
         return tuple(candidates), float(self.posterior(scored, total).max()), self._lane(scored, total)
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
-        explained = self._explains(scored, None, self._dangerous.numbers)
+        explained = self._explains(scored, self._dangerous.numbers)
         if explained is None:
             explained = np.zeros(len(self._dangerous.numbers))
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
         return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
 
-    def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> Floats | None:
+    def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
         """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
@@ -236,8 +239,8 @@ class Ranker:
         ic = self.model.basis.ic[terms]
         most = max(float((ic * -np.expm1(-ic)).sum() / max(float(ic.sum()), 1e-9)), 1e-9)
         own = scored.values["coverage"][numbers].astype(np.float64)
-        if matched is not None:
-            own = np.maximum(own, [matched.covered(number) for number in numbers.tolist()])
+        if covered:
+            own = np.maximum(own, covered)
         return np.round(np.clip(own / most, 0.0, 1.0), 3)
 
     def _family(self, number: int) -> str:
@@ -291,7 +294,8 @@ class Ranker:
 
         The cases scored last are kept: one of them is not scored again, and one with a finding more goes on from it.
         """
-        return self._scored.get(self.key(query), lambda: self.score_anew(query, before or self._shorter(query)))
+        key = self.key(query)
+        return self._scored.get(key, lambda: self.score_anew(query, before or self._shorter(query, key)))
 
     @cached_property
     def hears(self) -> bool:
@@ -310,9 +314,9 @@ class Ranker:
             read if any(read) else (),
         )
 
-    def _shorter(self, query: Query) -> Scored | None:
-        less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
-        return self._scored.peek(self.key(less[0])) or self._scored.peek(self.key(less[1]))
+    def _shorter(self, query: Query, key: Key) -> Scored | None:
+        one, other = query.observed[:-1].tobytes(), query.excluded[:-1].tobytes()
+        return self._scored.peek((one, *key[1:])) or self._scored.peek((key[0], other, *key[2:]))
 
     def score_anew(self, query: Query, before: Scored | None = None) -> Scored:
         """Score every candidate, whether the query is among those scored last or not; otherwise as :meth:`score`."""
