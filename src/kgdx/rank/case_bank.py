@@ -84,7 +84,7 @@ class Matched:
         share = np.exp((own - most) / weights.pooling)
         alike = np.exp((value - most[place]) / weights.pooling)
         np.add.at(share, place, alike * (1.0 + self.count[place]) ** -weights.crowding)
-        alike_of = np.unique(place)
+        alike_of = place[np.flatnonzero(np.diff(place, prepend=-1))]
         raised = total.copy()
         raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
         return raised

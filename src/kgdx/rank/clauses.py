@@ -74,6 +74,8 @@ def clauses(text: str) -> Iterator[str]:
         ['Chest pain', 'cough']
     """
     spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
+    if not spans:
+        return
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
         clause = text[start : min(end, start + LONGEST)]

@@ -243,7 +243,7 @@ class _Meeting:
 
     def _against(self, candidate: int) -> AnnotationMatch:
         basis, columns = self._model.basis, self._model.columns
-        lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term))
+        lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term), assume_unique=True)
         if len(lacking):
             return AnnotationMatch("annotated_absent", int(lacking[-1]))
         annotated, frequency = columns.annotated.row(candidate)
