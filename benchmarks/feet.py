@@ -416,7 +416,7 @@ def command(*arguments: str, source: Path = ROOT) -> Measured:
         **os.environ,
         "PYTHONPATH": f"{source / 'src'}{os.pathsep}{source / 'packages/kgdx-foreign/src'}",
         "PYTHONDONTWRITEBYTECODE": "",  # as in an installation, whose modules are compiled once
-        "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "kgdx-feet-compiled"),
+        "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "compiled"),
     }
     with tempfile.TemporaryFile("w+") as output:
         begin = time.perf_counter()
