@@ -20,7 +20,7 @@ from kgdx.terms.names.typos import look_alike, near
 from kgdx.terms.normalise import VERSION as FORMS
 from kgdx.terms.phrase_vectors import contrary
 
-VERSION = 2
+VERSION = 3
 """Changes with what any stage finds or how a decision is made."""
 VERSIONS = (VERSION, FORMS, TYPOS)
 """Versions of all that a decision about names depends on."""
@@ -67,8 +67,8 @@ class AlignmentLimits:
         stages: The stages that may state something; candidates of others are only shown.
         cosine: Least cosine of the stage ``encoder``.
         least: Least score of the other stages.
-        alone: Whether an object is stated for one subject of a vocabulary only, and for exact and close relations only:
-            what joins diseases must not join two of one source.
+        alone: Whether an object is stated for one subject of a vocabulary only (by meaning one that leads by
+            ``lead``), and for exact and close relations only: what joins diseases must not join two of one source.
     """
 
     stages: tuple[str, ...] = STAGES
@@ -252,16 +252,19 @@ def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
     )
     decided = ranked.with_columns(outcome.alias("outcome"))
     if rules.alone:
-        decided = _alone(decided)
+        decided = _alone(decided, rules.lead)
     return decided.drop("stage", "best")
 
 
-def _alone(decided: pl.DataFrame) -> pl.DataFrame:
-    stated = decided.filter(pl.col("outcome") == "stated").sort("stage", "score", descending=[False, True])
+def _alone(decided: pl.DataFrame, lead: float) -> pl.DataFrame:
+    rivals = (pl.col("outcome") == "stated") | (pl.col("method") == "encoder")
+    stated = decided.filter(rivals).sort("stage", "score", descending=[False, True])
     first = pl.col("stage").first().over("object"), pl.col("score").first().over("object")
-    best = (pl.col("stage") == first[0]) & (pl.col("score") >= first[1] - 1e-9)
+    margin = pl.when(pl.col("method") == "encoder").then(lead).otherwise(0) + 1e-9
+    best = (pl.col("stage") == first[0]) & (pl.col("score") >= first[1] - margin)
     kept = stated.with_columns(best.alias("best")).with_columns(pl.col("best").sum().over("object").alias("rivals"))
-    lost = kept.filter(~pl.col("best") | (pl.col("rivals") > 1)).select("subject", "object", pl.lit(True).alias("lost"))
+    lost = kept.filter((pl.col("outcome") == "stated") & (~pl.col("best") | (pl.col("rivals") > 1)))
+    lost = lost.select("subject", "object", pl.lit(True).alias("lost"))
     joined = decided.join(lost, on=["subject", "object"], how="left", maintain_order="left")
     outcome = pl.when(pl.col("lost").fill_null(False)).then(pl.lit("taken")).otherwise("outcome")
     return joined.with_columns(outcome.alias("outcome")).drop("lost")

@@ -80,7 +80,16 @@ def node_frame(tables: Iterable[GraphTable], label: str, columns: Sequence[str])
             assert isinstance(frame, pl.DataFrame)
             frames.append(frame)
     found = pl.concat(frames, how="diagonal_relaxed")
-    lists = ("alt_ids", "synonyms", "synonym_scopes", "entry_terms", "entry_term_scopes", "tree_numbers", "xrefs")
+    lists: tuple[str, ...] = (
+        "alt_ids",
+        "synonyms",
+        "synonym_scopes",
+        "entry_terms",
+        "entry_term_scopes",
+        "tree_numbers",
+        "xrefs",
+    )
+    lists += ("onset_ages", "inheritance")
     types = {c: pl.List(pl.String) if c in lists else pl.Boolean if c == "obsolete" else pl.String for c in columns}
     return found.cast(types)  # type: ignore[arg-type]
 
