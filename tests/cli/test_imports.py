@@ -1,7 +1,4 @@
-"""What the commands that are run most may import: a package or a module more is time that everybody waits for.
-
-A module that one of them now needs is kept by ``pytest tests/cli/test_imports.py -n 0 --update-goldens``.
-"""
+"""What the commands that are run most may import: a package or a module more is time that everybody waits for."""
 
 from __future__ import annotations
 
@@ -42,16 +39,11 @@ PATIENT = {"id": "p", "observed": ["HP:0001250", "HP:0001252"], "excluded": ["HP
     ],
 )
 def test_a_command_imports_only_what_it_needs(
-    home: Path,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    name: str,
-    arguments: tuple[str, ...],
-    allowed: set[str],
+    home: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str, arguments: tuple[str, ...], allowed: set[str]
 ) -> None:
     file = tmp_path / "patient.json"
     file.write_text(json.dumps(PATIENT))
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KGDX_")}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("KGDX_")}
     told = [sys.executable, "-c", CODE, *(str(file) if each == "FILE" else each for each in arguments)]
     for _ in range(2):  # the first run of a graph may compile what the next ones read
         done = subprocess.run(told, env={**kept, "KGDX_HOME": str(home)}, capture_output=True, text=True, check=False)
@@ -65,7 +57,7 @@ def test_a_command_imports_only_what_it_needs(
     if request.config.getoption("--update-goldens"):
         for module in {*known, *ours}:
             known[module] = known.get(module, set()) - {name} | ({name} if module in ours else set())
-        lines = [" ".join([module, *sorted(users)]) for module, users in sorted(known.items()) if users]
-        MODULES.write_text("\n".join(lines) + "\n", "utf-8")
+        lines = [" ".join([module, *sorted(users)]) + "\n" for module, users in sorted(known.items()) if users]
+        MODULES.write_text("".join(lines), "utf-8")
     more = sorted(module for module in ours if name not in known.get(module, ()))
-    assert not more, f"{name} imports {', '.join(more)} besides"
+    assert not more, f"{name} imports {', '.join(more)} besides (-n 0 --update-goldens keeps what it imports now)"

@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +83,6 @@ def known(folder: Path, names: Iterable[str], before: Files | None = None) -> di
             file.chmod(FILE)
         return Known(state.st_size, state.st_mtime_ns, digest)
 
-    from concurrent.futures import ThreadPoolExecutor
-
     wanted = sorted(names)
     with ThreadPoolExecutor(4) as pool:  # digests are made, and files brought to the disk, outside of Python
         return _told_apart(folder, dict(zip(wanted, pool.map(look, wanted), strict=True)))
@@ -132,8 +131,6 @@ def faults(folder: Path, files: Files, *, whole: bool = False, growing: bool = F
 
     if not whole:
         return [found for found in map(fault, files) if found]
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(4) as pool:
         return [found for found in pool.map(fault, files) if found]
 
