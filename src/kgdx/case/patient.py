@@ -148,15 +148,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A part of the case's text in which nothing was read, or a measured value that no finding takes up.
-
-    Attributes:
-        start: Where it begins in the text.
-        end: Where it ends.
-        note: Why it is named here.
-        value: The number that was measured.
-        unit: Its unit, as it is written.
-    """
+    """A part of the case's text in which nothing was read, or a measured value that no finding takes up."""
 
     start: int
     end: int
@@ -167,14 +159,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something in the input that was repaired, ignored or doubtful, and what to do about it.
-
-    Attributes:
-        level: ``info``, ``warning`` or ``error``.
-        where: The part of the input it concerns (a term, a span, a JSON path).
-        message: What was found.
-        remedy: What was done, or what the user can do.
-    """
+    """Something in the input that was repaired, ignored or doubtful, and what to do about it."""
 
     level: str
     where: str

@@ -236,7 +236,7 @@ class Typicality(ByFinding):
     def _similar(self, term: int) -> tuple[Ints, Floats]:
         """Return the terms that a finding is similar to at all, and how similar they are."""
         row = self.row(term)
-        alike = np.flatnonzero(row)
+        alike = np.flatnonzero(row > 0)
         return alike, row[alike]
 
     def kept(self, term: int) -> Floats:
@@ -249,7 +249,7 @@ class Typicality(ByFinding):
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the sum over annotations, of which few are similar to any finding."""
-        alike = np.flatnonzero(combined)
+        alike = np.flatnonzero(combined > 0)  # similarities are not negative; a comparison is four times as fast
         position, of = gather(self._typical.start, alike)
         weight = self._typical.values[position] * combined[alike][of]
         return np.bincount(self._typical.index[position], weight, self.columns.size).astype(np.float32)

@@ -34,11 +34,7 @@ _PER_VOLUME = {"l": 1.0, "ml": 1e-3, "dl": 1e-1, "ul": 1e-6, "mm3": 1e-6, "cumm"
 
 
 class UnitMeaning(NamedTuple):
-    """One thing that a unit may mean.
-
-    Attributes:
-        dimension: What is measured, such as ``mol/L``.
-    """
+    """One thing that a unit may mean."""
 
     dimension: str
     factor: float
