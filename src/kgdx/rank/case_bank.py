@@ -171,7 +171,6 @@ class CaseBank:
         return found
 
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
-        """Return whether the bank has a patient of the candidate that nothing in ``leave_out`` names."""
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:

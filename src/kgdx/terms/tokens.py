@@ -65,13 +65,7 @@ class ContentWords:
 
 
 def words(text: str) -> ContentWords:
-    """Split a text into its content words.
-
-    Example:
-        >>> found = words("Seizures, and loss of the hearing")
-        >>> found.folded, found.parting.tolist()
-        (['seizures', 'loss', 'hearing'], [4, 3, 1])
-    """
+    """Split a text into its content words."""
     folded, starts, ends, partings = scan(text)
     return ContentWords(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
 
@@ -183,10 +177,9 @@ class Spelling:
         if self._knows(word) or self._knows(inflection(word)):
             return None
         near = [other for size in (-1, 0, 1) for other in self.words.get((word[0], len(word) + size), ())]
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
+        from rapidfuzz import distance, process
 
-        found = process.extract(word, near, scorer=OSA.distance, score_cutoff=1, limit=2)
+        found = process.extract(word, near, scorer=distance.OSA.distance, score_cutoff=1, limit=2)
         return found[0][0] if len(found) == 1 else None
 
     def _knows(self, word: str) -> bool:
