@@ -196,7 +196,6 @@ def dump(log: Iterable[Segment], *, private: bool = True) -> str:
 
 
 def load(text: str) -> tuple[Segment, ...]:
-    """Read a log from JSON lines; a last line that was cut off is left out."""
     return tuple(_read(text))
 
 

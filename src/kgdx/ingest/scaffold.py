@@ -38,7 +38,7 @@ _WORDS = {
 }
 _NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "ORPHA": ("orpha",), "PMID": ("pmid",)}
 """Words in the name of a column of bare numbers that tell whose they are."""
-_OF_RUNS = ("HAS_RUN", "CONSIDERED", "ASKED", "ORDERED", "PREDICTED")
+_OF_RUNS = ("HAS_RUN", "CONSIDERED", "WEIGHED", "ASKED", "ORDERED", "PREDICTED")
 _AVOIDED = frozenset({"MAPPED_TO", *MATCHES.values(), "MENTIONS", *_OF_RUNS, *ANNOTATIONS[1:]})
 _NEVER = frozenset(
     {

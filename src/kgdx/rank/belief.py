@@ -251,7 +251,6 @@ class BeliefTracker:
 
     @cached_property
     def _askable(self) -> tuple[Sparse, Floats, Ints]:
-        """Of each candidate by places in ``_terms``: how often its patients have it, its bits; and its typical ones."""
         by, size = self.model.propagated, len(self.model.basis.ic)
         place = np.full(size + 1, -1)
         place[self._terms] = np.arange(len(self._terms))

@@ -136,8 +136,12 @@ class CaseBank:
         self.basis, self._names, self._snapshot = ranker.model.basis, ranker.names, snapshot
         self._frequency, self._size = ranker.model.columns.frequency, ranker.model.columns.size
         folder = compile_bank(ranker, snapshot, synthetic=synthetic)
-        self.candidate, self._rows = (mapped(folder / f"{name}.npy") for name in ("candidate", "rows"))
-        self._columns: Columns = read_part(Columns, folder, "")
+        try:
+            self.candidate, self._rows = (mapped(folder / f"{name}.npy") for name in ("candidate", "rows"))
+            self._columns: Columns = read_part(Columns, folder, "")
+        except (OSError, EOFError, ValueError) as error:
+            hint = "build the graph again with `kgdx build`"
+            raise StoreError(f"the arrays of patients in {folder} cannot be read ({error})", hint=hint) from error
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")

@@ -95,12 +95,10 @@ class Evidences(Scorer):
 
     @cached_property
     def numbers(self) -> Ints:
-        """The candidates with lists; shape (conditions,)."""
         return np.flatnonzero(self._length > 0)
 
     @cached_property
     def rows(self) -> Ints:
-        """Rows of the symptoms of the vocabulary; shape (evidences,)."""
         return np.flatnonzero(self.arrays["codes"] != "")
 
     @cached_property
@@ -114,7 +112,6 @@ class Evidences(Scorer):
         return EvidenceOdds(ids, self.arrays["codes"][self.rows].tolist(), self._marked(), table, whole)
 
     def _marked(self) -> Floats:
-        """The share of each condition's patients with each evidence, 1 where it is listed; (conditions, evidences)."""
         found = np.zeros((len(self.numbers), len(self.rows)), np.float32)
         place = np.full(len(self._length), -1)
         place[self.numbers] = np.arange(len(self.numbers))

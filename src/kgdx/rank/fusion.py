@@ -179,14 +179,20 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
     if values.shape != (size,):
         what = f"the scorer {scorer.name} gives scores of shape {values.shape}, not {(size,)}"
         raise UsageError(what, hint="mend its method `score`")
-    compared = values if field is None else values[field.numbers[0]]
+    if not scorer.standardised:
+        if not isfinite(float(values.sum())):
+            raise _unfinite(scorer)
+        return ScorerScale(0.0, 1.0, weight)
+    compared = values if field is None else values[field.compared]
     mean = float(compared.mean()) if len(compared) else 0.0
     if not isfinite(mean):
-        raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
-    if not scorer.standardised:
-        return ScorerScale(0.0, 1.0, weight)
+        raise _unfinite(scorer)
     deviation = sqrt(float(np.square(compared - np.float32(mean)).mean())) if len(compared) else 0.0
     return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
+
+
+def _unfinite(scorer: Scorer) -> UsageError:
+    return UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
 
 
 def fused(values: Mapping[str, Floats], scales: Mapping[str, ScorerScale]) -> Floats:

@@ -27,10 +27,6 @@ class MedKGI(Selector):
     The vectors of findings and diseases are those of the graph: a disease's vector is its likelihoods, a finding's its
     unit vector carried up the ontology. Any vectors do; the paper's are a language model's. Questions of several kinds
     are valued by the share of the candidates that their kind knows, as by all selectors.
-
-    Example:
-        >>> MedKGI().candidates
-        5
     """
 
     name: ClassVar[str] = "medkgi"

@@ -38,8 +38,8 @@ def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: I
     pair, entry = gather(pool.up.start, finding)  # a pair is a finding and an item above it
     each = TOLD * pool.neighbours.values[place].astype(np.float64)
     rate, bits = each[entry], (each * np.log2(each))[entry]
-    above, column = _numbered(pool.up.index[pair], items)
-    cells, cell = _numbered(owner[entry] * len(above) + column, len(leaders) * len(above))
+    above, column = numbered(pool.up.index[pair], items)
+    cells, cell = numbered(owner[entry] * len(above) + column, len(leaders) * len(above))
     candidate, asked = cells // max(len(above), 1), above[cells % max(len(above), 1)]
     total = np.bincount(cell, rate, len(cells))
     which = np.log2(total) - np.bincount(cell, bits, len(cells)) / total
@@ -47,7 +47,7 @@ def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: I
     weight = share[candidate]
     known = np.bincount(asked, weight * (_terms(yes) + _terms(1 - yes) + yes * which), items)
     chance = np.bincount(asked, weight * yes, items)
-    pairs, named = _numbered(pair, len(pool.up.index))
+    pairs, named = numbered(pair, len(pool.up.index))
     told = np.bincount(named, (weight * yes / total)[cell] * rate, len(pairs))
     heard = np.bincount(pool.up.index[pairs], _terms(told), items)
     possible = np.flatnonzero(chance > 0)
@@ -55,7 +55,7 @@ def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: I
     return gain
 
 
-def _numbered(values: Ints, size: int) -> tuple[Ints, Ints]:
+def numbered(values: Ints, size: int) -> tuple[Ints, Ints]:
     """Return distinct values below ``size``, ascending, and the place of each value among them: without sorting."""
     there = np.zeros(size, bool)
     there[values] = True

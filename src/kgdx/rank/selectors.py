@@ -14,10 +14,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.errors import UsageError
 from kgdx.rank.fusion import Scored, entropy, leading
-from kgdx.rank.named_answers import named_information
+from kgdx.rank.named_answers import named_information, numbered
 from kgdx.rank.question_pools import QuestionPool
 from kgdx.registry import Registry
 
@@ -32,7 +32,8 @@ COMPARED = 40
 class Situation:
     """What a selector may read: shares of shape (candidates,), what may be asked in ``free`` of shape (items,).
 
-    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for.
+    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for. A
+    ``person`` answers yes or no first, of what tells the leaders apart; ``families`` are the candidates' families.
     """
 
     shares: Floats
@@ -41,19 +42,51 @@ class Situation:
     scored: Scored
     named: bool = False
     seed: int = 0
+    person: bool = False
+    families: Ints | None = None
 
     @cached_property
     def told(self) -> Floats:
-        """Shares of the candidates that an answer can move, 0 for the others; shape (candidates,)."""
         return np.where(self.pool.described, self.shares, 0).astype(np.float32)
 
     @cached_property
     def gain(self) -> Floats:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
+        if self.person and self.pool.kind == "phenotype":
+            return self._plain_gain()
         if self.named and self.pool.kind == "phenotype":
             return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
         gain = mutual_information(self.pool, self.told)
         return gain + self.pool.value_information(self.told, self.free) if self.named else gain
+
+    @cached_property
+    def often(self) -> Floats:
+        """How often the leaders have each item; shape (items,)."""
+        item, _, likely, _ = self._leading
+        return np.bincount(item, likely, len(self.pool.ids))
+
+    @cached_property
+    def _leading(self) -> tuple[Ints, Ints, Floats, Floats]:
+        leaders, by = self.leaders(COMPARED), self.pool.likelihood
+        share = self.told[leaders].astype(np.float64)
+        share /= max(float(share.sum()), 1e-30)
+        place, owner = gather(by.start, leaders)
+        return by.index[place], owner, share[owner] * by.values[place], share
+
+    def _plain_gain(self) -> Floats:
+        """Return what a yes or no to each item tells of which leader it is, in bits; shape (items,).
+
+        Diseases of one family are one: nobody is asked what tells type 1 from type 2.
+        """
+        leaders, items = self.leaders(COMPARED), len(self.pool.ids)
+        item, owner, likely, share = self._leading
+        _, family = np.unique(leaders if self.families is None else self.families[leaders], return_inverse=True)
+        cells, cell = numbered(family[owner] * items + item, len(leaders) * items)
+        weight = np.bincount(family, share)[cells // items]
+        chance = np.minimum(np.bincount(cell, likely, len(cells)) / weight, 1)
+        known = np.bincount(cells % items, weight * entropy(chance), items)
+        gain: Floats = np.maximum(entropy(np.minimum(self.often, 1)) - known, 0) * self.told[leaders].sum()
+        return gain
 
     def leaders(self, count: int) -> Ints:
         """Return those of the leading candidates, best first, that an answer can move; all kinds have the same."""
@@ -85,10 +118,6 @@ class InfoGain(Selector):
     Where a yes names the finding, the answer is one of all findings below the one that is asked for, and the sum is
     over the leaders (:func:`~kgdx.rank.named_answers.named_information`): a wide question may tell more than a narrow
     one. Where the answer is yes or no, it is over the full posterior, by two sparse products.
-
-    Example:
-        >>> InfoGain().widest
-        25
     """
 
     name: ClassVar[str] = "infogain"
@@ -106,7 +135,11 @@ class InfoGain(Selector):
         if pool.down is None:
             return gain
         asked = np.diff(pool.down.start) <= self.widest
-        return np.where(asked if pool.reviewed is None else asked | pool.reviewed, gain, 0)
+        if pool.reviewed is not None:
+            asked |= pool.reviewed
+        if situation.person and pool.worded is not None:
+            asked |= pool.worded
+        return np.where(asked, gain, 0)
 
 
 def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
@@ -127,12 +160,7 @@ def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
 
 
 class SplitSelector(Selector):
-    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move.
-
-    Example:
-        >>> SplitSelector(leaders=5).leaders
-        5
-    """
+    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move."""
 
     name: ClassVar[str] = "split"
 
@@ -154,12 +182,7 @@ class SplitSelector(Selector):
 
 
 class Degree(Selector):
-    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation.
-
-    Example:
-        >>> Degree().leaders
-        5
-    """
+    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation."""
 
     name: ClassVar[str] = "degree"
 
@@ -171,12 +194,7 @@ class Degree(Selector):
 
 
 class Common(Selector):
-    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help.
-
-    Example:
-        >>> Common().name
-        'common'
-    """
+    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help."""
 
     name: ClassVar[str] = "common"
 
@@ -187,12 +205,7 @@ class Common(Selector):
 
 
 class Random(Selector):
-    """Any finding of the leaders, by the seed and what is known.
-
-    Example:
-        >>> Random().leaders
-        5
-    """
+    """Any finding of the leaders, by the seed and what is known."""
 
     name: ClassVar[str] = "random"
 
@@ -215,7 +228,6 @@ def subgraph(situation: Situation, count: int) -> Ints:
 
 
 def degrees(pool: QuestionPool) -> Ints:
-    """Return how many candidates are annotated with each item; shape (items,)."""
     return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
 

@@ -243,7 +243,7 @@ class Typicality(ByFinding):
         found = self._near.peek(term)
         if found is None:
             row = self.row(term)
-            found = (alike := np.flatnonzero(row)), row[alike]
+            found = (alike := np.flatnonzero(row > 0)), row[alike]
             self._near.keep(term, found)
         return found
 
@@ -257,7 +257,7 @@ class Typicality(ByFinding):
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the sum over annotations, of which few are similar to any finding."""
-        alike = np.flatnonzero(combined)
+        alike = np.flatnonzero(combined > 0)  # similarities are not negative; a comparison is four times as fast
         position, of = gather(self._typical.start, alike)
         weight = self._typical.values[position] * combined[alike][of]
         return np.bincount(self._typical.index[position], weight, self.columns.size).astype(np.float32)

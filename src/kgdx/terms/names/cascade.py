@@ -106,14 +106,6 @@ def candidates(
 ) -> pl.DataFrame:
     """Return the candidates of each subject by the first stage that finds any.
 
-    Args:
-        subjects: What is to be mapped.
-        objects: What it may be mapped to.
-        rules: Typos are looked for only where they may be stated.
-        given: What is known before.
-        meaning: The encoder; without one the last stage is left out.
-        words: Known words, as for :func:`kgdx.terms.names.typos.near`.
-
     Returns:
         Columns :data:`CANDIDATES`; the best pair of names of each subject and object.
     """
@@ -220,10 +212,6 @@ def _best_names(found: pl.DataFrame) -> pl.DataFrame:
 
 def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
     """Decide which candidates are stated.
-
-    Args:
-        found: Candidates (:func:`candidates`) of one alignment, to objects of one vocabulary.
-        rules: What may be stated.
 
     Returns:
         The candidates, each subject's best first, with ``outcome``: ``stated``; ``ambiguous`` (another one is as

@@ -162,15 +162,7 @@ def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> S
 
 
 def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lookup: bool = False) -> Side:
-    """Return entities with the forms of their names.
-
-    Args:
-        nodes: ``id``, ``name`` and ``source`` of the entities.
-        names: ``entity``, ``text``, ``weight`` and ``relation``.
-        diseases: As for :func:`with_forms`.
-        lookup: Whether the names are for looking up, where all that a name may mean is shown: abbreviations count, and
-            phrases that sources of diseases use for the same are the same.
-    """
+    """Return entities with the forms of their names."""
     vocabulary = pl.col("id").str.extract(r"^(?:KGDX:)?([^:.]*)").alias("vocabulary")
     entities = nodes.select("id", "name", "source", vocabulary)
     usable = names.drop_nulls("text").filter(pl.lit(lookup) | ~pl.col("text").str.contains(_ABBREVIATION))
