@@ -1,0 +1,5 @@
+// purpose: Write vectors of names.
+UNWIND $rows AS row
+CREATE (v:KgdxVector {label: row.label, node: row.id, text: row.text})
+WITH v, row
+CALL db.create.setNodeVectorProperty(v, 'embedding', row.embedding)
