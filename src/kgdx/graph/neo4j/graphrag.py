@@ -27,20 +27,20 @@ def index_names(driver: neo4j.Driver, encode: Encode, database: str | None = Non
     What an earlier call wrote is replaced.
     """
 
-    def run(name: str, **parameters: Any) -> list[Any]:
+    def done(name: str, **parameters: Any) -> list[Any]:
         return driver.execute_query(text_of(name), parameters, database_=database).records
 
-    rows = [record.data() for record in run("vector_texts")]
-    run("drop_vectors")
+    rows = [record.data() for record in done("vector_texts")]
+    done("drop_vectors")
     for start in range(0, len(rows), _BATCH):
         block = rows[start : start + _BATCH]
         vectors = encode([row["text"] for row in block])
         if not start:
-            run("index_vectors", size=len(vectors[0]))
-            run("index_vector_words")
+            done("index_vectors", size=len(vectors[0]))
+            done("index_vector_words")
         made = [{**row, "embedding": [*map(float, one)]} for row, one in zip(block, vectors, strict=True)]
-        run("put_vectors", rows=made)
-    run("await_indexes")
+        done("put_vectors", rows=made)
+    done("await_indexes")
     return len(rows)
 
 
