@@ -193,6 +193,17 @@ def test_what_was_said_under_any_name_is_not_asked(
         assert settled not in free(graph, present, absent=(absent,) if absent else ())
 
 
+def test_an_evidence_that_is_a_phenotype_is_asked_about_once(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        proposer, cough = graph.ranker.proposer, "DDXPLUS:E_201"
+        row = proposer.pools["evidence"].rows[cough]
+        alone_, both = (
+            proposer.settled.free(Case("p"), (), kinds, person=True)["evidence"][row]
+            for kinds in (["evidence"], ["evidence", "phenotype"])
+        )
+    assert alone_ and not both
+
+
 def test_the_family_is_asked_about_where_modes_tell_the_leaders_apart(default_graph: Path) -> None:
     with kgdx.open(default_graph) as graph:
         ranker, case = graph.ranker, Case("p", (Finding("HP:0002072"), Finding("HP:0001268")), age="P45Y")

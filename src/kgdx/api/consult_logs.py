@@ -39,11 +39,7 @@ FOR_PEOPLE = {
 
 
 def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, by default the first that asks patients, set for people.
-
-    Raises:
-        UsageError: No such policy, or a setting that it does not have or take.
-    """
+    """Return the policy of a name, by default the first that asks patients, set for people."""
     chosen = name or next(each for each in POLICIES.builtin if POLICIES.get(each).capabilities.asks)
     return make_policy(chosen, settings, **{key: each for key, each in FOR_PEOPLE.items() if key not in settings})
 

@@ -47,10 +47,6 @@ def _read(graph: GraphContext, asked: AskPatient, words: str, said: ReplyMeaning
 
 
 def _below(graph: GraphContext, asked: AskPatient, words: str) -> Finding | None:
-    """Return the first narrower finding that words say to be present, or the finding itself.
-
-    What the name of the finding says by itself ("metabolism/homeostasis") is nothing that the words say.
-    """
     named = {each.id for each in graph.extract(asked.label).findings}
     found = [each for each in graph.extract(words).findings if each.status is Status.PRESENT]
     narrower = (each for each in found if each.id not in named and asked.term in graph.ancestry.ancestors(each.id))

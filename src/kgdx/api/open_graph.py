@@ -27,6 +27,7 @@ from kgdx.case import (
     one_case,
     with_person,
 )
+from kgdx.config import is_neo4j
 from kgdx.episode.loop import Episode, Watch, begin, kgdx_version
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
@@ -35,7 +36,7 @@ from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
-from kgdx.errors import CaseError, UsageError
+from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.results.ranked import Candidate, MoveReason, Reranking
 from kgdx.terms.names.name_decision import KINDS, NameEntry
 
@@ -401,7 +402,7 @@ class Graph(GraphContext):
         return polars.DataFrame(rows, infer_schema_length=None).select(columns)
 
     def status(self) -> dict[str, Any]:
-        """Say what the graph holds: its build, its sources, nodes and relations by type."""
+        """Say what the graph holds: its build, its sources, nodes and relations by type, and what can be ranked."""
         from kgdx.graph.tables import BOOKKEEPING
         from kgdx.schema import load_schema
 
@@ -414,7 +415,27 @@ class Graph(GraphContext):
             "sources": self.run("sources"),
             "nodes": {name: counts[name] for name in sorted((schema.nodes.keys() & counts.keys()) - BOOKKEEPING)},
             "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
+            "candidates": self._described() if counts.get("Disease") and not is_neo4j(self.url) else {},
         }
+
+    def _described(self) -> dict[str, tuple[int, int]]:
+        """Return how many candidates of ranking each source describes alone, and with others."""
+        import polars as pl
+
+        from kgdx.rank.ranking_model import open_model
+
+        try:
+            candidate = open_model(self.snapshot).candidates.of
+        except StoreError:  # nothing in it can be ranked
+            return {}
+        parts = []
+        for table in ("has_phenotype", "has_symptom"):
+            disease, source = (self.snapshot.column(table, name) for name in ("disease", "source"))
+            parts.append(pl.DataFrame({"candidate": candidate[disease], "source": list(source)}).unique())
+        rows = pl.concat(parts).filter(pl.col("candidate") >= 0).unique()
+        rows = rows.with_columns(alone=pl.len().over("candidate") == 1)
+        found = rows.group_by("source").agg(alone=pl.col("alone").sum(), every=pl.len()).sort("source")
+        return {source: (alone, every - alone) for source, alone, every in found.iter_rows()}
 
     def keep_predictions(self, found: Predictions) -> int:
         """Write predictions into the graph as relations of their own kind, never as facts; return how many."""

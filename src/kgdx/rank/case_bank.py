@@ -107,7 +107,6 @@ class Matched:
         return found
 
     def _nearest(self, candidate: int) -> Ints:
-        """Return the patients of a candidate that share a finding with the query, the most similar first."""
         patients = self.bank.of(candidate)
         patients = patients[np.isfinite(self.value[patients])]
         nearest: Ints = patients[np.argsort(-self.value[patients], kind="stable")]
@@ -176,7 +175,6 @@ class CaseBank:
         return found
 
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
-        """Return whether the bank has a patient of the candidate that nothing in ``leave_out`` names."""
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:

@@ -46,7 +46,7 @@ conditions lead, and what part of that each place further back in a stage has; h
 what has no everyday words, and what is of another system than all that is known; and how much more a test of a rare
 disease once history has narrowed, and its family. Where common conditions lead neither of the middle two is asked.
 Set by hand."""
-SETTLING, LIKELY = 5, 0.25
+SETTLING, LIKELY = 5, 0.4
 """Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it."""
 OFTEN, ALWAYS, RATIO = 0.4, 0.65, 2.0
 """How often patients have what a test that settles finds, or a finding that does, and how much it tells at least."""
@@ -120,9 +120,7 @@ class Believer(Protocol):
 
     def posterior(self, scored: Scored) -> Floats: ...
 
-    def number_of(self, disease: str) -> int:
-        """Return the number of the candidate that a disease is, or -1."""
-        ...
+    def number_of(self, disease: str) -> int: ...
 
 
 class _Valued(NamedTuple):
@@ -289,7 +287,6 @@ class Proposer:
         return False, [(pool.ids[row], pool.labels(row)) for row in telling if pool.ids[row] not in known][:2]
 
     def _decides(self, pool: QuestionPool, number: int) -> list[int]:
-        """The results that settle a disease, the most telling first."""
         recommended = [row for id in self._results_of.get(number, ()) if (row := pool.rows.get(id, -1)) >= 0]
         own, often = pool.likelihood.row(number)
         chance = dict(zip(own.tolist(), often.tolist(), strict=True))
@@ -302,7 +299,6 @@ class Proposer:
         return [int(own[place]) for place in best.tolist() if worth[place] > RATIO]
 
     def _genes(self, number: int) -> dict[str, str]:
-        """Genes of a candidate, with their symbols."""
         snapshot = self._ranker.names.snapshot
         disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
         rows = gene[self._ranker.model.candidates.of[disease] == number][:2].tolist()
@@ -310,14 +306,14 @@ class Proposer:
         return {str(ids[row]): f"gene {names[row]}" for row in rows}
 
     def _first(self, at: Situation, first: Iterable[str], price: Floats) -> list[_Valued]:
-        """Return what is asked first of one kind, whatever it tells."""
         rows = (at.pool.rows.get(id, -1) for id in first)
         return [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
 
     def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
-        """Return how much more or less than what it tells each question to a person is worth; shape (items,)."""
         kind, pool, common = at.pool.kind, at.pool, self._common(at)
-        worth = np.where(self._worded[kind], FAMILY if kind == "history" else 1.0, self._lay[kind] * (1 - common))
+        worth = np.where(self._worded[kind], 1.0, self._lay[kind] * (1 - common))
+        if kind == "history":
+            worth[pool.rows["FAMILY:PARENT"]] = FAMILY
         if pool.reviewed is not None:
             worth[pool.reviewed] = REVIEW * (1 - common)
         if kind == "phenotype":
@@ -352,7 +348,6 @@ class Proposer:
         }
 
     def _common(self, at: Situation) -> float:
-        """Return which part of belief is in conditions of which symptoms or tests are listed: the common ones."""
         return float(at.shares[self._described_in_words].sum() / max(float(at.shares.sum()), 1e-30))
 
     @cached_property
@@ -365,7 +360,6 @@ class Proposer:
 
     @cached_property
     def _results_of(self) -> dict[int, tuple[str, ...]]:
-        """Candidate → the findings that are results of the tests which are recommended for it."""
         if (tests := self.pools.get("test")) is None:
             return {}
         of = [(each.tests, id) for id, each in wordings().items() if each.tests]
@@ -378,13 +372,11 @@ class Proposer:
 
     @cached_property
     def _worded(self) -> dict[str, Ints]:
-        """By kind: which questions have everyday words, beside those that are asked about a whole system."""
         ids = {id for id, each in wordings().items() if each.key}
         return {kind: np.array([id in ids for id in pool.ids], bool) for kind, pool in self.pools.items()}
 
     @cached_property
     def _lay(self) -> dict[str, Floats]:
-        """By kind: 1 where a person, or who examines and tests, knows what is meant, less where it is jargon."""
         found = {kind: np.ones(len(pool.ids)) for kind, pool in self.pools.items()}
         lay = self._ranker.names.snapshot.column("phenotype", "lay_synonyms").tolist()
         told = self._ways["phenotype"] < WAYS.index("examine")
@@ -424,7 +416,6 @@ class Proposer:
 
 
 def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
-    """Return the shares of some candidates among themselves; those of all where none of them is one."""
     kept = [number for number in numbers if number >= 0]
     if not kept:
         return belief
@@ -435,7 +426,6 @@ def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
 
 
 def _moved(share: Floats, likelihood: Floats) -> Floats:
-    """Shares after an answer, which leaves their sum as it is; shape (leaders, questions)."""
     joint = share[:, None] * likelihood
     total = joint.sum(axis=0)
     moved: Floats = joint * np.divide(share.sum(), total, out=np.zeros_like(total), where=total > 0)
@@ -443,7 +433,6 @@ def _moved(share: Floats, likelihood: Floats) -> Floats:
 
 
 def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
-    """Whether an answer to each question can change which candidates lead; shape (questions,)."""
     share = shares[leaders].astype(np.float64)
     now = np.argsort(-share, kind="stable")[:LEADING]
     changed = np.zeros(likelihood.shape[1], bool)
@@ -458,7 +447,6 @@ def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
 
 
 def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
-    """Return the first questions, without those that ask what one before them asks."""
     kept: list[_Valued] = []
     taken: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
     below: dict[str, dict[int, list[float]]] = {kind: {} for kind in KINDS}
@@ -493,7 +481,6 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
 
 
 def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
-    """What a yes to an item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
     if pool.kind == "evidence":
         return _values(pool.ids[row])
     if pool.down is None or not narrow:
@@ -510,12 +497,7 @@ def _values(id: str) -> tuple[Option, ...]:
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:
-    """Return a price for each way of answering.
-
-    Example:
-        >>> checked({"imaging": 20})["imaging"], checked({})["ask"]
-        (20.0, 1.0)
-    """
+    """Return a price for each way of answering."""
     for way, price in costs.items():
         if way not in WAYS:
             raise UsageError(f"no way of answering {way[:40]!r}", hint=f"one of {', '.join(WAYS)}")
@@ -525,7 +507,6 @@ def checked(costs: Mapping[str, float]) -> dict[str, float]:
 
 
 def _read_ways() -> list[tuple[Way, str]]:
-    """Ways of answering with the finding that each is for, and all below it; later ones win."""
     path = resource("ranking", "question-ways.yaml")
     rows = [str(each).split(" ", 2) for each in read_yaml(path)]
     if any(len(row) < 3 or row[0] not in WAYS for row in rows):

@@ -67,7 +67,6 @@ class QuestionPool:
 
     @cached_property
     def above_base(self) -> Any:
-        """Items × candidates: P(yes) less the base, a SciPy array."""
         return self._by_item(self.likelihood.values.astype(np.float32) - np.float32(self.base))
 
     @cached_property
@@ -98,7 +97,6 @@ class QuestionPool:
 
     @cached_property
     def evidence_rows(self) -> Ints:
-        """Items that are evidences, in the order of :attr:`odds`."""
         return np.array(sorted(self.rows.values()), np.int64)
 
     def of(self, candidates: Ints, items: Ints) -> Floats:
@@ -131,7 +129,6 @@ class QuestionPool:
         return free
 
     def row(self, id: str) -> int:
-        """Return the number of an item, also of one that is given with a value; -1 where there is none."""
         return self.rows.get(id, self.rows.get(evidence_of(id), -1))
 
 
@@ -233,10 +230,6 @@ def _likelier(pool: QuestionPool, evidences: Evidences) -> QuestionPool:
 
 
 def _kin(ids: list[str], asked_after: list[str]) -> tuple[Sparse, Sparse, Ints]:
-    """Evidence → the one that has to be present for it to be asked, and itself; the other way about; that one alone.
-
-    Snapshots that were compiled before they carried it have it from the release.
-    """
     rows = {id: row for row, id in enumerate(ids)}
     released = {each.id: f"{PREFIX}{each.parent}" for each in evidences().values()}
     parents = [

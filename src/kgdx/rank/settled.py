@@ -7,7 +7,7 @@ an equal name or synonym, or a row of ``ranking/questions.tsv`` that says which 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, cached_property
 
 import numpy as np
@@ -50,7 +50,6 @@ _Same = tuple[str, str, str, str]
 
 @cache
 def _said_by() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """What is said by the presence of a finding, and what is moot by its absence."""
     said, moot = dict[str, set[str]](), dict[str, set[str]]()
     for id, each in wordings().items():
         for found, others in ((said, each.said_by), (moot, each.moot_by)):
@@ -67,7 +66,7 @@ class Settled:
         self._unfitting: dict[tuple[str, str | None], dict[str, Ints]] = {}
         self._unasked: dict[str, Ints] = {}
 
-    def free(self, case: Case, asked: Iterable[str], kinds: Iterable[str], *, person: bool) -> dict[str, Ints]:
+    def free(self, case: Case, asked: Iterable[str], kinds: Collection[str], *, person: bool) -> dict[str, Ints]:
         """Return by kind which items may be asked about; shape (items,).
 
         Args:
@@ -85,7 +84,7 @@ class Settled:
                 for row in (pool.rows[id] for id in observed if id in pool.rows):
                     for other in self._model.basis.opposite.columns(row).tolist():
                         free[kind][self._model.basis.down.columns(other)] = False
-            if kind == "evidence" and "phenotype" in self._pools:
+            if kind == "evidence" and "phenotype" in kinds:
                 free[kind] &= ~self._twins
             if person:
                 free[kind] &= ~self.unasked(kind)
@@ -131,7 +130,6 @@ class Settled:
 
     @cached_property
     def _same(self) -> list[_Same]:
-        """What has a term of HPO."""
         if "phenotype" not in self._pools:
             return []
         terms = self._pools["phenotype"].rows
@@ -150,7 +148,6 @@ class Settled:
 
     @cached_property
     def _named(self) -> dict[str, str]:
-        """Name or synonym, in small letters → phenotype; a name before a synonym."""
         ids, names, synonyms = (
             self._names.snapshot.column("phenotype", each).tolist() for each in ("id", "name", "synonyms")
         )
@@ -159,7 +156,6 @@ class Settled:
 
     @cached_property
     def _settled_by(self) -> dict[str, set[str]]:
-        """Term → what nobody is asked about who lacks it."""
         found: dict[str, set[str]] = {}
         for code, evidence, term, relation in self._same:
             if relation != "broader" and code == evidence:
@@ -228,7 +224,6 @@ class Settled:
             value[above[at.often[above] <= ALIKE * at.often[row]]] = 0
 
     def _kind(self, row: int) -> int:
-        """The narrowest term above a phenotype, where it is narrow enough to be a kind of finding; or -1."""
         basis = self._model.basis
         above = basis.up.columns(row)
         below = np.diff(basis.down.start)[above]

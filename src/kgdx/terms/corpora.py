@@ -74,12 +74,7 @@ class RefusedLine(Exception):
 
 
 def chunk(line: bytes, source: str) -> tuple[TextPiece, ...]:
-    """Return the pieces of a line: one, unless the chunk is longer than any of a corpus should be.
-
-    Example:
-        >>> chunk(b'{"id": "a_0", "title": "Gout", "content": "It hurts."}', "book")
-        (TextPiece(id='a_0', title='Gout', text='It hurts.', source='book'),)
-    """
+    """Return the pieces of a line: one, unless the chunk is longer than any of a corpus should be."""
     row = _object(line)
     id = row.get("id")
     if isinstance(id, int) and not isinstance(id, bool):

@@ -140,12 +140,7 @@ class Kin:
 
 
 def named(text: str) -> bool:
-    """Return whether a text names a relative.
-
-    Example:
-        >>> named("Brother: epilepsy."), named("Murmur on auscultation.")
-        (True, False)
-    """
+    """Return whether a text names a relative."""
     return bool(_NAMED.search(text))
 
 

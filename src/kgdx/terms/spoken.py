@@ -134,12 +134,7 @@ def _word_keys(word: str) -> tuple[str, ...]:
 
 
 def phrase_pattern(phrase: str) -> str:
-    """Return a phrase as a regular expression.
-
-    Example:
-        >>> bool(re.search(phrase_pattern("(sheet*|pillow) ~ (wet|soak*)"), marked("sheets were wringing wet")))
-        True
-    """
+    """Return a phrase as a regular expression."""
     chinese = bool(_CHINESE.search(phrase))
     parts = []
     for token in _TOKEN.findall(phrase):
@@ -170,12 +165,7 @@ def _compiled(pattern: str, phrase: bool) -> re.Pattern[str]:
 
 
 def spoken(text: str, known: Callable[[str], bool]) -> list[Finding]:
-    """Return what a text says, all as present; of one thing in one place the longest.
-
-    Example:
-        >>> [(each.id, each.text) for each in spoken("He is clammy; CRT 4 s.", lambda id: id.startswith("HP:"))]
-        [('HP:0000975', 'clammy')]
-    """
+    """Return what a text says, all as present; of one thing in one place the longest."""
     return [each for each in _spoken(text) if known(each.id)]
 
 

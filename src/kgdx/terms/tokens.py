@@ -67,13 +67,7 @@ class ContentWords:
 
 
 def words(text: str) -> ContentWords:
-    """Split a text into its content words.
-
-    Example:
-        >>> found = words("Seizures, and loss of the hearing")
-        >>> found.folded, found.parting.tolist()
-        (['seizures', 'loss', 'hearing'], [4, 3, 1])
-    """
+    """Split a text into its content words."""
     folded, starts, ends, partings = scan(text)
     return ContentWords(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
 

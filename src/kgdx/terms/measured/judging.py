@@ -184,12 +184,7 @@ def _unit(analyte: Analyte, said: MeasuredStatement, value: float) -> tuple[str,
 
 
 def named(analyte: Analyte) -> str:
-    """Return how a message calls an analyte.
-
-    Example:
-        >>> named(analytes()["creatine_kinase"])
-        'creatine kinase'
-    """
+    """Return how a message calls an analyte."""
     return analyte.key.replace("_", " ")
 
 
