@@ -90,7 +90,6 @@ class Graph(GraphContext):
                 that diagnoses, and asks a model if one is given.
             explain: For how many of them to find evidence paths, at most 1,000, which takes most of the time;
                 :meth:`explain` finds those of any one candidate.
-            limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with the graph's patients too, never with those of the case's own publications;
                 by default where it has some. For a policy given by name.
@@ -100,11 +99,6 @@ class Graph(GraphContext):
             watch: Given each segment of the log, as soon as the choice and its action are done.
             about: What is known of the patient beside the case: ``age``, ``sex``, ``onset``, ``inheritance``,
                 ``consanguineous``, ``genes`` (:class:`kgdx.case.About`).
-
-        Raises:
-            CaseError: No usable case can be made of the input.
-            UsageError: No such policy, or a setting that cannot be right.
-            StoreError: Other patients are wanted, and the graph has none with a diagnosis.
         """
         if not isinstance(top, int) or not 1 <= top <= MAX_TOP:
             raise UsageError(f"top is {str(top)[:40]}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
@@ -151,12 +145,8 @@ class Graph(GraphContext):
             model: A language model, or the name of one at the endpoint that is set.
             log: The log of an episode to go on with; case, question, limits and seed are its own, and so is the policy
                 unless one of your own is given.
-            limits: When to stop a policy that would go on.
             seed: Of all random choices.
             watch: Given each segment as it is written.
-
-        Raises:
-            UsageError: The log cannot be gone on with on this graph, or a setting cannot be right.
         """
         given = tuple(log or ())
         if isinstance(policy, Policy):
@@ -201,11 +191,6 @@ class Graph(GraphContext):
                 settings and its answers count: all else is done again, and has to come out the same.
             settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
                 ``narrow``, ``unchanged``.
-
-        Raises:
-            UsageError: The transcript cannot be gone on with on this graph, no such policy, or a setting that it does
-                not have or take.
-            CaseError: No usable case can be made of the input.
 
         Example:
             >>> import kgdx
@@ -263,13 +248,6 @@ class Graph(GraphContext):
             model: A language model, or the name of one at the endpoint that is set.
             how: See :class:`~kgdx.api.questions.Asking`: ``strict``, ``pubmed``, ``language``, ``rounds``, ``limits``,
                 ``seed``, ``on_text``, ``watch``.
-
-        Raises:
-            UsageError: The question is empty, or a setting cannot be right.
-            CaseError: No usable case can be made of the patient.
-            ConfigError: A model is wanted, and none is set.
-            LlmError: The model failed before anything was found; what was found otherwise is answered with.
-            StoreError: The graph failed before anything was found.
         """
         return answer_question(self, question, None if case is None else self.case(case), policy, model, how)
 
@@ -290,11 +268,6 @@ class Graph(GraphContext):
             disease: Id or name of a disease, or of an entry that is merged into one.
             top: How many candidates to rank beside it.
             policy: Name of a policy that can be asked for a disease.
-            case_bank: As for :meth:`diagnose`.
-            about: As for :meth:`diagnose`.
-
-        Raises:
-            UsageError: The disease is not among those that are ranked, or several are called so.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
         wanted = {"also": (self.ranked_disease(disease),), **({} if case_bank is None else {"case_bank": case_bank})}
@@ -306,12 +279,7 @@ class Graph(GraphContext):
         """Make a case of what :meth:`diagnose` accepts.
 
         Args:
-            given: A case in any form.
             about: What is known of the patient beside it (:class:`kgdx.case.About`).
-
-        Raises:
-            CaseError: It is empty, unreadable, or names an unknown term, or none of the genes is known.
-            UsageError: A statement has no such name.
         """
         case = with_person(self._case(given), about)
         return self.genes.known(case) if case.gene_evidence else case
@@ -344,9 +312,6 @@ class Graph(GraphContext):
             A row for each with ``id``, ``kind``, ``name``, ``source``, ``matched`` (the name that was found),
             ``method``, ``relation`` and ``score`` (0 to 1): what the name means first, then what begins with it or
             comes near.
-
-        Raises:
-            UsageError: The text is empty, or there is no such kind.
         """
         from kgdx.api.open_graph import search
 
@@ -359,11 +324,6 @@ class Graph(GraphContext):
             node: Id or name, of a kind of node that the relation joins; ``disease:`` or another kind may stand before.
             relation: Name of the ontology, such as ``has_symptom``.
             how: See :class:`~kgdx.api.predicting.Predicting`: ``top``, ``embeddings``, ``known``.
-
-        Raises:
-            AbsentError: There are no embeddings, or they know nothing of the node or the relation.
-            StaleSnapshotError: The embeddings are of another graph.
-            UsageError: There is no such node or relation, or a setting cannot be right.
         """
         from kgdx.api.predicting import predict
 
@@ -376,21 +336,13 @@ class Graph(GraphContext):
         return neighbours(self, node, top, embeddings)
 
     def ranked_disease(self, name: str) -> str:
-        """Return the id of the ranked disease that an id or a name stands for.
-
-        Raises:
-            UsageError: None of the ranked diseases is called so, or several are.
-        """
+        """Return the id of the ranked disease that an id or a name stands for."""
         from kgdx.api.open_graph import ranked_disease
 
         return ranked_disease(self, name)
 
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
-        """Run a read template and return its rows as a polars data frame, columns in the template's order.
-
-        Raises:
-            TemplateError: No such read template, or parameters that do not fit its header.
-        """
+        """Run a read template and return its rows as a polars data frame, columns in the template's order."""
         import polars
 
         from kgdx.graph.templates import template as look_up
@@ -460,9 +412,6 @@ class Graph(GraphContext):
 
         Args:
             run: Id of a saved run, a diagnosis, an answer, or a trace.
-
-        Raises:
-            UsageError: There is no such run.
         """
         from kgdx.answer.cited_answer import Answer
         from kgdx.answer.saved_runs import saved_trace
@@ -474,11 +423,7 @@ class Graph(GraphContext):
         return replay_trace(tuple(trace), self)
 
     def diagnosis(self, episode: Episode) -> Diagnosis:
-        """Return what an episode has found, whether it has ended or waits.
-
-        Raises:
-            KgdxError: It failed before anything was ranked.
-        """
+        """Return what an episode has found, whether it has ended or waits."""
         if episode.error is not None and ranking_of(episode.state) is None:
             raise episode.error
         if not evidence_of(episode.state):  # a ranking alone never opens the store
