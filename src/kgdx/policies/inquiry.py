@@ -73,7 +73,6 @@ class InquiryPolicy(Policy):
     @field_validator("selector")
     @classmethod
     def _there(cls, selector: str) -> str:
-        """Refuse a selector that does not exist before anybody is asked."""
         try:
             make_selector(selector)
         except UsageError as error:
@@ -175,7 +174,6 @@ def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Quest
 
 
 def _little(state: State, left: Sequence[Question]) -> bool:
-    """Whether little was read of what was said, and no complaint of the table: to be asked openly first."""
     few = bool(state.case.text) and len(state.case.observed) <= LITTLE
     return few and not any(each.stage in FIRST for each in left)
 
