@@ -284,7 +284,6 @@ def forbidden(state: State, wish: Wish) -> str | None:
 
 
 def _asked(world: World, state: State, wish: AskModel) -> State | None:
-    """Ask a model and wait for it."""
     started, name = time.perf_counter(), wish.model
     answer: list[Completion] | KgdxError
     try:

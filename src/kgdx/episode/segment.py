@@ -166,7 +166,6 @@ _VERSION_1 = {"action": Kind.WISH, "prompt": Kind.WISH, "answer": Kind.RESULT, "
 
 
 def _of_version_1(old: Mapping[str, Any]) -> Segment:
-    """Read a segment of version 1, in which each query of an action stood alone."""
     kind = old["kind"]
     author = {"tool": Author.LOOP, "policy": Author.POLICY, "graph": Author.GRAPH}.get(old["author"], Author.USER)
     told = {key: value for key, value in old["parameters"].items() if key not in ("read", "written")}

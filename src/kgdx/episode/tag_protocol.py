@@ -265,10 +265,6 @@ class _Reader:
         self.blocks.append(Block(name, inner, True, place, end, items, call, refused))
 
     def _judged(self, act: str, items: tuple[Item, ...], place: int) -> str:
-        """Note what is wrong with an act, and return why it is not done; empty where it is.
-
-        Of a diagnosis with too many diseases the first ones count.
-        """
         rules, earlier = self.rules, self._done.get(act, [])
         if not items and act != "match":
             self._violated("empty", place, f"<{act}> names nothing")

@@ -224,7 +224,6 @@ class BeliefTracker:
         return Telling(np.maximum(asked, 0), asked >= 0, gain, chance, had, typically, diseases, share)
 
     def _valued(self, belief: Belief) -> tuple[Ints, Floats, Floats, Floats]:
-        """The questions about typical terms of the leaders: terms, gain, chance of a yes, and the first leader's."""
         (often, bits, named), terms = self._askable, self._terms
         counted = max(int((belief.share >= LEAST).sum()), 1)
         leaders, share = belief.leaders[:counted], belief.share[:counted]

@@ -72,12 +72,7 @@ def _rows(name: str) -> Iterator[list[str]]:
 
 @cache
 def wordings() -> Mapping[str, QuestionWording]:
-    """Return how people are asked, by the finding; of several rows of one finding the first.
-
-    Example:
-        >>> wordings()["HP:0000975"].en
-        'Are you sweating, or in a cold sweat?'
-    """
+    """Return how people are asked, by the finding; of several rows of one finding the first."""
     return {each.id: each for each in reversed(list(_wordings()))}
 
 
@@ -94,12 +89,7 @@ def _wordings() -> Iterator[QuestionWording]:
 
 @cache
 def complaints() -> tuple[Complaint, ...]:
-    """Return the complaints.
-
-    Example:
-        >>> len(complaints()) >= 40, complaints()[0].name
-        (True, 'chest pain')
-    """
+    """Return the complaints."""
     ids = {each.key: each.id for each in _wordings()}
     found = []
     for name, zh, sex, terms, words, *stages in _rows("complaints.tsv"):

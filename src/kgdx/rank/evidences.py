@@ -170,10 +170,6 @@ def _denials() -> Mapping[str, tuple[str, ...]]:
 
 
 def _denied(case: Case) -> tuple[str, ...]:
-    """The evidences that somebody said not to be there, also by the phenotype that is the same.
-
-    What a table leaves out of a patient's phenotypes was not asked for, and is not among them.
-    """
     absent = [each for each in case.findings if each.status is Status.ABSENT]
     codes = [each.id for each in absent if each.id.startswith(VOCABULARIES)]
     said = (each for each in absent if each.method == "asked" or each.span is not None)

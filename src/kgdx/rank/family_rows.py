@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.families import Families
 from kgdx.rank.fusion import leading
 from kgdx.rank.term_scorers import dense
-from kgdx.results.ranked import Candidate, FamilyMember, Separation
+from kgdx.results.ranked import FamilyMember, Separation
 
 if TYPE_CHECKING:
     from kgdx.rank.ranking import CandidateNames
@@ -38,14 +38,7 @@ class ListRow:
 
 
 def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[ListRow]:
-    """Return the best families, each by its best member; equal scores are in the order of the candidates.
-
-    Example:
-        >>> from kgdx.arrays.sparse import Sparse
-        >>> pair = Families(np.array([0, 1, 0]), Sparse(np.array([0, 2, 3]), np.array([0, 2, 1]), np.ones(3)))
-        >>> [(row.candidate, row.rank, row.others.tolist()) for row in rows(np.array([1.0, 2.0, 3.0]), pair, top=2)]
-        [(2, 1, [0]), (1, 2, [])]
-    """
+    """Return the best families, each by its best member; equal scores are in the order of the candidates."""
     members = families.members
     best = np.maximum.reduceat(total[members.index], members.start[:-1])
     found = []
@@ -63,12 +56,7 @@ def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) 
 
 
 def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
-    """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates.
-
-    Example:
-        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [ListRow(3, 1, np.array([0])), ListRow(1, 2, np.array([], int))])
-        {3: 2, 0: 4, 1: 1}
-    """
+    """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates."""
     numbers = np.concatenate([[row.candidate, *row.others[:SHOWN]] for row in shown]).astype(np.int64)
     ordered, value = np.sort(total), total[numbers]
     upper = np.searchsorted(ordered, value, side="right")
@@ -78,23 +66,22 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
     return dict(zip(numbers.tolist(), ranks.tolist(), strict=True))
 
 
-def with_family(
-    candidate: Candidate, row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
-) -> Candidate:
-    """Return the candidate of a row with what is known of its family."""
+def family_fields(
+    row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
+) -> dict[str, Any]:
+    """Return what a candidate that stands for a row says of its family."""
     if not len(row.others):
-        return replace(candidate, family_rank=row.rank)
+        return {"family_rank": row.rank}
     members = []
     for number in row.others[:SHOWN].tolist():
         told = names.candidate(number)
         members.append(FamilyMember(ranks[number], told.id, told.name, float(total[number]), told.name_zh))
-    return replace(
-        candidate,
-        family_rank=row.rank,
-        family_size=len(row.others) + 1,
-        in_family=tuple(members),
-        separated_by=_separation(row.candidate, int(row.others[0]), model, names),
-    )
+    return {
+        "family_rank": row.rank,
+        "family_size": len(row.others) + 1,
+        "in_family": tuple(members),
+        "separated_by": _separation(row.candidate, int(row.others[0]), model, names),
+    }
 
 
 def _ordered(total: Floats, members: Ints) -> Ints:

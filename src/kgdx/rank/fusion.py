@@ -133,12 +133,7 @@ class Weights(_Part):
         return self.scorers[name].weight
 
     def of_method(self, name: str) -> Weights:
-        """Return the weights of a retrieval method.
-
-        Example:
-            >>> sorted(Weights.read().of_method("bm25").scorers)
-            ['words']
-        """
+        """Return the weights of a retrieval method."""
         if name not in self.methods:
             others = ", ".join(sorted(self.methods)) or "none"
             raise UsageError(f"the retrieval method {name[:40]} has no weights", hint=f"weighed are {others}")
@@ -269,10 +264,6 @@ def shares(total: Floats, temperature: float) -> Floats:
 
     Returns:
         Shape (candidates,); sums to 1.
-
-    Example:
-        >>> shares(np.array([0.0, 2 * np.log(3)]), temperature=2.0).round(4).tolist()
-        [0.25, 0.75]
     """
     weight = np.exp((total - total.max()) / temperature)
     share: Floats = weight / weight.sum(dtype=np.float64)
@@ -287,10 +278,6 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
 
     Returns:
         Shape (candidates,); sums to at most 1, and is ordered as the scores.
-
-    Example:
-        >>> believed(np.array([0.0, 2 * np.log(3), -99.0]), 2.0, plausible=2, most=0.8).round(4).tolist()
-        [0.2, 0.6, 0.0]
     """
     weight = np.exp((total.astype(np.float64) - float(total.max())) / temperature)
     if len(weight) <= plausible:
@@ -306,12 +293,7 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
 
 
 def leading(total: Floats, count: int) -> Ints:
-    """Return the best candidates, best first; equal scores are in the order of the candidates.
-
-    Example:
-        >>> leading(np.array([1.0, 3.0, 2.0, 3.0]), 3).tolist()
-        [1, 3, 2]
-    """
+    """Return the best candidates, best first; equal scores are in the order of the candidates."""
     near = _above(total, count)
     if count < len(near):
         among = total[near]
@@ -321,10 +303,6 @@ def leading(total: Floats, count: int) -> Ints:
 
 
 def _above(total: Floats, count: int) -> Ints:
-    """Return candidates among which the best are, by a bound from every sixteenth; all where it bounds too closely.
-
-    Equal scores at the bound are in the order of the candidates, so that of many zeros only the first are looked at.
-    """
     some = total[::16]
     place = count // 8 + 4
     if place < len(some):

@@ -50,7 +50,6 @@ class MedKGI(Selector):
         return np.maximum(value, 0) * situation.mass(self.candidates)
 
     def _posterior(self, situation: Situation, numbers: Ints, size: Ints) -> Floats:
-        """P(D | S) ∝ P(D) Π P(s | D) over the findings that are known, in logarithms."""
         query = situation.scored.query
         known = query.observed if situation.pool.kind == "phenotype" else np.array(query.symptoms, np.int64)
         logs = np.log(prior(situation.pool, numbers, known))

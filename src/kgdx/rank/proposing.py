@@ -310,7 +310,6 @@ class Proposer:
         return [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
 
     def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
-        """Return how much more or less than what it tells each question to a person is worth; shape (items,)."""
         kind, pool, common = at.pool.kind, at.pool, self._common(at)
         worth = np.where(self._worded[kind], 1.0, self._lay[kind] * (1 - common))
         if kind == "history":
@@ -448,7 +447,6 @@ def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
 
 
 def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
-    """Return the first questions, without those that ask what one before them asks."""
     kept: list[_Valued] = []
     taken: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
     below: dict[str, dict[int, list[float]]] = {kind: {} for kind in KINDS}
@@ -499,12 +497,7 @@ def _values(id: str) -> tuple[Option, ...]:
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:
-    """Return a price for each way of answering.
-
-    Example:
-        >>> checked({"imaging": 20})["imaging"], checked({})["ask"]
-        (20.0, 1.0)
-    """
+    """Return a price for each way of answering."""
     for way, price in costs.items():
         if way not in WAYS:
             raise UsageError(f"no way of answering {way[:40]!r}", hint=f"one of {', '.join(WAYS)}")

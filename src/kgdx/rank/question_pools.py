@@ -230,10 +230,6 @@ def _likelier(pool: QuestionPool, evidences: Evidences) -> QuestionPool:
 
 
 def _kin(ids: list[str], asked_after: list[str]) -> tuple[Sparse, Sparse, Ints]:
-    """Evidence → the one that has to be present for it to be asked, and itself; the other way about; that one alone.
-
-    Snapshots that were compiled before they carried it have it from the release.
-    """
     rows = {id: row for row, id in enumerate(ids)}
     released = {each.id: f"{PREFIX}{each.parent}" for each in evidences().values()}
     parents = [

@@ -130,7 +130,6 @@ class Settled:
 
     @cached_property
     def _same(self) -> list[_Same]:
-        """What has a term of HPO."""
         if "phenotype" not in self._pools:
             return []
         terms = self._pools["phenotype"].rows
