@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from kgdx.actions.narrowing import forms_of
 from kgdx.errors import UsageError
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
@@ -72,9 +76,27 @@ def _found(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
     found = understood(graph.graph.names.resolve(name, kinds))
     if found.ids or kinds != ("Disease",):
         return found
-    from kgdx.actions.narrowing import named_or_forms
-
     return named_or_forms(graph, name)
+
+
+_FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
+FORMS_SCORE = 0.9
+"""Score of the forms of a disease that is named without saying which."""
+
+
+def named_or_forms(graph: Operations, name: str) -> Resolved:
+    """Return the disease that a name means; where no entry is called so, its numbered or named forms."""
+    index = graph.graph.names
+    read = understood(index.resolve(name))
+    if read.ids:
+        return read
+    finding = index.resolve(name, ("Phenotype",))
+    forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
+    kept = [pair for each in forms for pair in zip(each.ids, each.names, strict=True) if _FORM.search(pair[1])]
+    if not kept:
+        return read
+    ids, names = zip(*kept, strict=True)
+    return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
 
 
 def understood(decision: NameDecision) -> Resolved:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kgdx.actions.entities import understood
 from kgdx.answer.stated_things import family_of
 from kgdx.answer.term_tables import chinese_of
 from kgdx.episode.operations import Operations
 from kgdx.graph.protocol import Row
-from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Resolved
 from kgdx.terms.normalise import has_chinese
 
@@ -42,26 +39,6 @@ def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ..
         if new:
             made.append(replace(each, ids=tuple(new), names=tuple(new.values()), via=(), sources=()))
     return tuple(made)
-
-
-_FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
-FORMS_SCORE = 0.9
-"""Score of the forms of a disease that is named without saying which."""
-
-
-def named_or_forms(graph: Operations, name: str) -> Resolved:
-    """Return the disease that a name means; where no entry is called so, its numbered or named forms."""
-    index = graph.graph.names
-    read = understood(index.resolve(name))
-    if read.ids:
-        return read
-    finding = index.resolve(name, ("Phenotype",))
-    forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
-    kept = [pair for each in forms for pair in zip(each.ids, each.names, strict=True) if _FORM.search(pair[1])]
-    if not kept:
-        return read
-    ids, names = zip(*kept, strict=True)
-    return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
 
 
 def within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.entities import NameList
-from kgdx.actions.narrowing import named_or_forms
+from kgdx.actions.entities import NameList, named_or_forms
 from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood, mentions_of
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
 from kgdx.episode.operations import Operations
