@@ -101,10 +101,6 @@ def finished(state: State) -> State:
 def log_of(transcript: Transcript) -> tuple[Segment, ...]:
     """Return the log of what can be gone on with.
 
-    Raises:
-        UsageError: It is no transcript.
-        CaseError: The file cannot be read.
-
     Example:
         >>> log_of({"transcript": []})
         Traceback (most recent call last):

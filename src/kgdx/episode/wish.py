@@ -32,7 +32,7 @@ Effect = Literal["graph", "patient", "model", "note", "end"]
 class Wish(BaseModel, ABC):
     """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: ClassVar[str]
     effect: ClassVar[Effect]
@@ -100,7 +100,7 @@ class Reply(BaseModel):
         <Status.PRESENT: 'present'>
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     status: Literal[Status.PRESENT, Status.ABSENT, Status.UNKNOWN] | None = None
     """Of the finding that was asked for; ``None`` where words alone were said."""

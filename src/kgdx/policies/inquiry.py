@@ -100,7 +100,7 @@ class InquiryPolicy(Policy):
 
     def close(self, state: State) -> Wish | None:
         """Return what ends the consultation: the last shares, rank, explain, declare."""
-        if not state.case.observed:
+        if not (state.case.observed or state.case.phrases):
             return None
         if state.get(Shares) is None and not state.tried(Believe()):
             return Believe()

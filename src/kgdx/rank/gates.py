@@ -32,6 +32,8 @@ NEWBORNS = (
     r"(?i)\bneonatal\b|\bnewborn|\bprematurity\b|\binfant(ile)? botulism|necroti[sz]ing enterocolitis|\bmeconium\b"
 )
 PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS)
+STATED = ("female", "male")
+"""What the table of common conditions says of conditions that only one sex has."""
 FERTILE = 10.0, 60.0
 """Ages in years between which a woman may be pregnant."""
 EARLIER, LATER = 0.6, 1.5
@@ -56,11 +58,11 @@ class Gates:
             return {}
         age, found = None if case.age is None else years_of(case.age), dict[str, Ints]()
         if case.sex == "MALE":
-            found["of women or pregnancy"] = self._named(WOMEN) | self._of_sex(1) | self._stated("female")
+            found["of women or pregnancy"] = self._found(WOMEN, "female") | self._of_sex(1)
         elif case.sex == "FEMALE":
-            found["of men"] = self._named(MEN) | self._of_sex(0) | self._stated("male")
+            found["of men"] = self._found(MEN, "male") | self._of_sex(0)
         if age is not None and case.sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
-            found["of pregnancy"] = self._named(PREGNANCY)
+            found["of pregnancy"] = self._found(PREGNANCY)
         if age is not None and age >= NO_NEWBORN:
             found["of newborns"] = self._newborns
         if age is not None:
@@ -84,17 +86,17 @@ class Gates:
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
 
-    def _stated(self, sex: str) -> Ints:
-        return self._candidates(np.flatnonzero(self._snapshot.column("disease", "patient_sex") == sex))
-
     @cached_property
-    def _names(self) -> Ints:
-        return names_found(self._snapshot)
+    def _rows(self) -> Ints:
+        return diseases_found(self._snapshot)
 
-    def _named(self, pattern: str) -> Ints:
-        if pattern not in self._masks:
-            self._masks[pattern] = self._candidates(np.flatnonzero(self._names[PATTERNS.index(pattern)]))
-        return self._masks[pattern]
+    def _found(self, *marks: str) -> Ints:
+        """Candidates that have any of some marks: a pattern in their names, or a stated sex."""
+        key = "|".join(marks)
+        if key not in self._masks:
+            rows = self._rows[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
+            self._masks[key] = self._candidates(np.flatnonzero(rows))
+        return self._masks[key]
 
     def _candidates(self, rows: Ints) -> Ints:
         mask = np.zeros(self._model.columns.size, bool)
@@ -107,11 +109,11 @@ class Gates:
         hereditary = self._candidates(self._snapshot.column("associated_gene", "disease"))
         if self._sex is not None:
             hereditary |= np.asarray(self._sex.arrays["modes"]).any(axis=1)
-        return self._named(NEWBORNS) & ~hereditary
+        return self._found(NEWBORNS) & ~hereditary
 
 
-def names_found(snapshot: Snapshot) -> Ints:
-    """Return which diseases each of the patterns finds by their names; looked for once a graph."""
+def diseases_found(snapshot: Snapshot) -> Ints:
+    """Return which diseases each pattern finds by name, and which are stated for one sex; looked for once a graph."""
 
     def compute(folder: Path) -> None:
         import pyarrow as pa
@@ -119,12 +121,13 @@ def names_found(snapshot: Snapshot) -> Ints:
 
         names = pa.array(snapshot.stated_names(), pa.string())
         masks = [pc.fill_null(pc.match_substring_regex(names, each), False).to_pylist() for each in PATTERNS]
-        np.save(folder / "named.npy", np.array(masks, bool).reshape(len(PATTERNS), -1))
+        sexes = snapshot.column("disease", "patient_sex")
+        np.save(folder / "found.npy", np.array([*masks, *(sexes == each for each in STATED)], bool))
 
-    digest = hashlib.sha256("\n".join(PATTERNS).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\n".join((*PATTERNS, *STATED)).encode()).hexdigest()[:8]
     folder = snapshot.derived("gates", digest, compute)
     try:
-        return mapped(folder / "named.npy")
+        return mapped(folder / "found.npy")
     except (OSError, EOFError, ValueError) as error:
         hint = "build the graph again with `kgdx build`"
         raise StoreError(f"what was compiled in {folder} cannot be read ({error})", hint=hint) from error
