@@ -50,6 +50,7 @@ _OF = lazy_pattern(
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
+_HEAD = re.compile(r"\s?综合[征症]")
 _FURTHER = re.compile(
     r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?![\w'’])"
 )
@@ -227,6 +228,8 @@ def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
             said = said.rpartition(" ")[0]
         start = question.find(said)
         end = start + len(said)
+        if head := _HEAD.match(question, end):  # the Chinese word for a syndrome behind a Latin name
+            end = head.end()
         taken = [one for one in (*mentions, *made) if one.kind == "Disease"]
         within = [one for one in taken if one.start < end and start < one.end]
         if (
