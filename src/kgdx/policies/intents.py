@@ -464,7 +464,7 @@ def runs(rest: str) -> list[str]:
 
     Example:
         >>> runs("what would I notice if I had Cushing's?"), runs("Can Fabry patients sweat normally?")
-        (["notice", "Cushing's"], ['Fabry', 'sweat normally'])
+        (["Cushing's"], ['Fabry', 'sweat normally'])
     """
     for pattern in (*_PATTERNS.values(), _FILLER):
         rest = pattern.sub("|", rest)
