@@ -210,13 +210,11 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny() -> Path:
-    """The folder with the hand-drawn ontology and its annotations."""
     return TINY
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers of a parallel run share."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -229,7 +227,6 @@ def default_graph(run_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_graph(run_folder: Path) -> Path:
-    """The graph of the hand-drawn ontology and its annotations, likewise."""
     return _built_once(run_folder / "tiny-graph", {name: str(TINY / file) for name, file in TINY_FILES.items()})
 
 

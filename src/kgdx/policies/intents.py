@@ -126,11 +126,12 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bmutat\w+
         """,
         Want.RECURRENCE: rf"""
-            {_KIN_ZH}(?=[^。！？!?]{{0,24}}(?:{_ODDS_ZH}|会不会|会有|会得|遗传给))
+            {_KIN_ZH}(?=[^。！？!?]{{0,24}}(?:{_ODDS_ZH}|会不会|会有|会得|遗传给|(?<!染)传给))
             | 携带者?(?=[^。！？!?]{{0,12}}{_ODDS_ZH})
             | \b(?:my|his|her|our|their|both)\s+{_KIN}\b(?=.{{0,120}}?\b(?:{_ODDS}|have\s+it|get\s+it|inherit))
             | \b{_ODDS}\b(?=.{{0,60}}?\b(?:child\w*|sons?|daughters?|siblings?|carriers?)\b)
             | \bcarriers?\b(?=.{{0,60}}?\b{_ODDS}\b) | \bskips?\s+(?:a\s+)?generations?\b
+            | \b(?:pass|transmit)\w*\b(?=.{{0,80}}?\bto\s+(?:\w+\s+)?{_KIN}\b)
             | \b(?:passed\s+on|inherited|comes?|runs?)\s+(?:by|from|through)\s+(?:the\s+)?(?:{_KIN}|carriers?)\b
         """,
         Want.INHERITANCE: r"""
@@ -232,8 +233,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | (?:^|[,.;〇])\s*(?:can|may|should|could)\s+(?:i|we|he|she|they|you|one|someone)\s+(?:still\s+)?
               (?:(?:take|give|use|eat)\b | 〇\s+(?:with|while|during)\b)
             | \b(?:ok|okay|alright|allowed)\s+(?:in|during|while|when|for|to|with)\b
-            | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feeding|nursing)\b
-            | \b(?:pregnant|breast-?\s?feeding|nursing)\b.{0,40}?\b(?:take|taking|on|use|eat|drink)\b
+            | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feed\w*|nursing)\b
+            | \b(?:pregnant|breast-?\s?feed\w*|nursing)\b.{0,40}?\b(?:take|taking|on|use|eat|drink)\b
         """,
         Want.URGENCY: r"""
             (?:要不要|需不需要|用不用|该不该|需要|必须|马上|立即|赶紧).{0,6}(?:去|到|上|送)?(?:医院|急诊|看医生|看病|就医)
