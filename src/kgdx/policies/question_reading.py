@@ -196,8 +196,9 @@ def names_to_try(state: State) -> tuple[str, ...]:
     ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
     listed = [f"{each} {end}" for each in found for end in ends if " " not in each]
     diseases = {each.text for each in mentions if each.kind == "Disease"}
-    findings = [each.text for each in mentions if each.kind in (*FINDINGS, "Gene") and each.text not in diseases]
     asked = set(wants(rest))
+    kinds = FINDINGS if Want.DISEASE in asked else (*FINDINGS, "Gene")  # "which diseases … TRPS1" means the gene
+    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases]
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
