@@ -232,14 +232,12 @@ def tiny_graph(run_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def chinese_graph(run_folder: Path, shared_data: Path) -> Path:
-    """The graph of a real source in Chinese and of the hand-drawn ontology, likewise."""
     kg = shared_data / "chinese-disease-kg.jsonl.gz"
     return _built_once(run_folder / "chinese-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(kg)})
 
 
 @pytest.fixture(scope="session")
 def zh_graph(run_folder: Path) -> Path:
-    """The graph of two invented diseases with symptoms, tests and drugs in Chinese, likewise."""
     return _built_once(run_folder / "zh-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(TINY / "medical.json")})
 
 
@@ -253,7 +251,6 @@ def graph(tiny_graph: Path) -> Iterator[Graph]:
 
 
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:
-    """Build a graph, or wait for the worker that does."""
     import kgdx
     from kgdx.files.locks import take
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -358,5 +355,4 @@ def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def browser_page(browser_context: BrowserContext) -> Page:
-    """An empty tab, 1280 × 900, in a fresh profile."""
     return browser_context.new_page()

@@ -111,12 +111,7 @@ class Recognise(Action):
 
 
 class Understand(Action):
-    """Look up what of the question may be the name of a disease, misspelt or shortened.
-
-    Example:
-        >>> Understand(names=("Duchenne",)).words()
-        {'names': ['Duchenne']}
-    """
+    """Look up what of the question may be the name of a disease, misspelt or shortened."""
 
     name: ClassVar[str] = "understand"
     planned: ClassVar[bool] = False
@@ -152,7 +147,8 @@ def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[R
     for size in range(len(words) - 1, 0, -1):
         for at in range(len(words) - size + 1):
             places = set(range(at, at + size))
-            part = None if taken & places else named_or_forms(graph, " ".join(words[at : at + size]))
+            numbered = _NUMBER.match(" ".join(words[at + size :]))  # another form is another disease
+            part = None if taken & places or numbered else named_or_forms(graph, " ".join(words[at : at + size]))
             if part is not None and part.ids and _surely(part):
                 taken |= places
                 yield part
@@ -170,6 +166,7 @@ def _surely(part: Resolved) -> bool:
     return part.method in ("exact", "normalised", "same", "forms") or (part.method == "edit" and " " in part.given)
 
 
+_NUMBER = lazy_pattern(r"(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b")
 _HEADED = lazy_pattern(r"\S(?:\s(?:disease|syndrome|disorder|complex|an(?:a)?emia|dystrophy)|[病症征])$", re.IGNORECASE)
 _BY_DRUG = lazy_pattern(r"poisoning|toxicity|embryopathy|f[eo]*tal|intoxication|overdose", re.IGNORECASE)
 """Words of diseases that are named after what brings them about."""
