@@ -70,7 +70,6 @@ def require(available: object, what: str) -> None:
 
 
 def require_program(name: str, hint: str) -> str:
-    """Return the path of a program, or skip (fail in continuous integration) with ``hint``."""
     path = shutil.which(name)
     require(path, f"the program {name}: {hint}")
     assert path is not None
