@@ -16,8 +16,9 @@ import pyarrow as pa
 from kgdx.case.case_rows import TRUTH
 from kgdx.errors import SourceError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.tables import title
 from kgdx.ingest.column_mapping import StagedTable
-from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked, part_of
+from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked
 from kgdx.ingest.records import LINE
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.schema.model import FREQUENCIES
@@ -73,9 +74,7 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
     keys = ("id",) if table.ends is None else ("start", "end")
     if table.role != "implied":
         tally.of(table.source).read += table.rows.height
-    rows = marked(table).with_columns(
-        pl.col(pl.Categorical).cast(pl.String)
-    )  # as a reader keeps few words of many rows
+    rows = marked(table).with_columns(pl.col(pl.Categorical).cast(pl.String))  # few words of many rows
     names = [name for name in rows.columns if not name.startswith("_") and name not in keys]
     properties = [_property(table, kind, name) for name in names]
     empty = [each for each in properties if rows.schema[each.name] == pl.Null]
@@ -94,7 +93,7 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
     reasons += [_long(key, pl.col(key), LONGEST_ID) for key in keys]
     classes = (table.name,) if table.ends is None else table.ends
     reasons += [_foreign(rows, key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
-    rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
+    rows = tally.split(rows, pl.coalesce(reasons), title(table))
     rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
     if "share" in kind.properties and "share" not in rows.columns:
         rows = rows.with_columns(*_share(rows.columns))
@@ -135,7 +134,7 @@ def _without(table: StagedTable, first: pl.DataFrame, schema: Schema, tally: Rec
     rows = marked(table).join(first, on="id", how="left", maintain_order="left")
     said = pl.format("{} is a {}, and nothing is that and a {}", "id", "_first", pl.lit(table.name))
     reason = pl.when(pl.col("_first").is_in(list(schema.node(table.name).disjoint))).then(said)
-    return replace(table, rows=tally.split(rows, reason, part_of(table)).drop("_first", SOURCE, ROLE))
+    return replace(table, rows=tally.split(rows, reason, title(table)).drop("_first", SOURCE, ROLE))
 
 
 def _property(table: StagedTable, kind: NodeClass | Relation, name: str) -> Property:
@@ -366,7 +365,7 @@ def checked_relations(
     tally: RecordTally,
 ) -> pl.DataFrame:
     """Check the ends of one source's relations of one type, bring them up to date, and merge duplicates."""
-    type, ends, part = tables[0].name, tables[0].ends, part_of(tables[0])
+    type, ends, part = tables[0].name, tables[0].ends, title(tables[0])
     assert ends is not None
     rows = pl.concat([marked(table) for table in tables], how="diagonal") if len(tables) > 1 else marked(tables[0])
     for end, label in zip(("start", "end"), ends, strict=True):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
@@ -58,22 +57,18 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
 
 
 def saved_in(store: Store, schema: Schema, *, expected: bool) -> SavedRows:
-    now = tables_now(store, schema, expected=expected)
+    now = list(_tables(store, schema, expected=expected))
     return SavedRows(list(_staged(now)), now)
 
 
-def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
-    """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
+def _tables(store: Store, schema: Schema, *, expected: bool) -> Iterator[GraphTable]:
+    """Yield the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
 
     They are ``expected`` where the graph's build had such rows already: then they are read though none may be left.
     """
     wanted = expected or store.run("user_cases", source=USER, limit=1)  # every run belongs to a case
     if not wanted and not store.run("predictions", limit=1):
-        return []
-    return list(_tables(store, schema))
-
-
-def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
+        return
     there, none = store.counts(), pa.table({})
     for label in NODES:
         names = list(schema.node(label).properties)
@@ -83,26 +78,20 @@ def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
             if start in _STARTS or type == PREDICTED:
                 known = type in there and {start, end} <= there.keys()
                 names = list(relation.properties)
-                yield RelationTable(
-                    type, start, end, store.export_relations(type, start, end, names) if known else none
-                )
+                rows = store.export_relations(type, start, end, names) if known else none
+                yield RelationTable(type, start, end, rows)
 
 
 def _staged(tables: Sequence[GraphTable]) -> Iterator[StagedTable]:
     for table in tables:
-        rows = _of_user(table.rows)
-        if isinstance(table, NodeTable) and table.label == "Diagnosis" and rows.height:  # ontology 1 gave runs no name
+        if not table.rows.num_rows or table.name == PREDICTED:
+            continue
+        rows = pl.DataFrame(pl.from_arrow(table.rows)).filter(pl.col("source") == USER)
+        rows = rows.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+        if table.name == "Diagnosis":  # ontology 1 gave runs no name
             rows = rows.with_columns(pl.coalesce("name", pl.concat_str(pl.lit("Diagnosis of "), "created")))
-        if rows.height and isinstance(table, NodeTable):
-            yield StagedTable(USER, table.label, None, NODES[table.label], rows)
-        elif rows.height and isinstance(table, RelationTable) and table.type != PREDICTED:
-            yield StagedTable(USER, table.type, (table.start_label, table.end_label), "record", rows)
-
-
-def _of_user(rows: pa.Table) -> pl.DataFrame:
-    kept = rows.filter(pc.equal(rows.column("source"), USER)) if rows.num_rows else rows
-    frame = pl.DataFrame(pl.from_arrow(kept))
-    return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+        if rows.height:
+            yield StagedTable(USER, table.name, table.ends, NODES.get(table.name, "record"), rows)
 
 
 def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
@@ -111,4 +100,5 @@ def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None
     if graph is None:
         return None
     expected = any(USER in table.parts for table in graph.tables)
-    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), expected=expected))
+    now = list(_tables(store, load_schema(), expected=expected))
+    return Kept(merged(load_tables(graph.tables, stages)), now)
