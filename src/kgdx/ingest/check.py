@@ -174,11 +174,8 @@ def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
         lost = column.is_not_null() & _read(each, given).is_null()
         reasons.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
     if each.values:
-        unknown = (
-            ~column.is_in(list(each.values))
-            if not each.is_list
-            else ~column.list.eval(pl.element().is_in(list(each.values))).list.all()
-        )
+        known = (pl.element() if each.is_list else column).is_in(list(each.values))
+        unknown = ~(column.list.eval(known).list.all() if each.is_list else known)
         shown = column.list.join(", ") if each.is_list else column
         reason = pl.format(f"{each.name} is '{{}}', not one of {', '.join(each.values)}", shown)
         reasons.append(pl.when(column.is_not_null() & unknown).then(reason))
@@ -235,11 +232,7 @@ _NAMED_BY = {
 
 
 def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame:
-    """Give diseases that no source names the name of their equals, or else one made of their neighbours'.
-
-    Args:
-        matches: Relation (:data:`kgdx.schema.model.MATCHES`) → tables of ``start`` and ``end``.
-    """
+    """Give diseases that no source names the name of their equals, or else one made of their neighbours'."""
     nameless = (pl.col("name_source") == ID_NAMED).fill_null(False)
     if not {"name", "name_source"} <= set(nodes.columns) or not nodes.select(nameless.any()).item():
         return nodes
@@ -260,11 +253,7 @@ def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.Data
 
 
 def merged_nodes(tables: Sequence[StagedTable], tally: RecordTally) -> pl.DataFrame:
-    """Merge the nodes of one class by id, then apply the patches.
-
-    Returns:
-        One row for each node, sorted by id.
-    """
+    """Merge the nodes of one class by id and sort them, then apply the patches."""
     parts = [marked(table) for table in tables if table.role != "patch"]
     rows = pl.concat(parts, how="diagonal") if parts else marked(tables[0]).clear()
     first = pl.col("id").is_first_distinct()
@@ -282,14 +271,10 @@ def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
     if repeated.is_empty():
         return rows
     repeated = _named(repeated)
-    values = [
-        (
-            pl.col(name).filter(pl.col(name).list.len() > 0) if isinstance(kind, pl.List) else pl.col(name).drop_nulls()
-        ).first()
-        for name, kind in repeated.schema.items()
-        if name != "id"
-    ]
-    merged = repeated.group_by("id", maintain_order=True).agg(values)
+    lists = [name for name, kind in repeated.schema.items() if isinstance(kind, pl.List)]
+    others = [name for name in repeated.columns if name not in (*lists, "id")]
+    values = [pl.col(name).filter(pl.col(name).list.len() > 0).first() for name in lists]
+    merged = repeated.group_by("id", maintain_order=True).agg(*values, pl.col(others).drop_nulls().first())
     return pl.concat([rows.filter(pl.col("id").is_unique()), merged.select(rows.columns)])
 
 
@@ -327,25 +312,18 @@ def current_ids(phenotypes: pl.DataFrame | None) -> pl.DataFrame:
     schema = {"old": pl.String, "new": pl.String, "why": pl.String}
     if phenotypes is None or not {"alt_ids", "obsolete", "replaced_by", "consider"} <= set(phenotypes.columns):
         return pl.DataFrame(schema=schema)
-    obsolete = phenotypes.filter(pl.col("obsolete").fill_null(False))
-    consider = (
-        pl.when(pl.col("consider").list.len() > 0).then(pl.col("consider").list.join(", ")).otherwise(pl.lit("nothing"))
+    obsolete = pl.col("obsolete").fill_null(False)
+    current = phenotypes.filter(~obsolete)
+    consider = pl.when(pl.col("consider").list.len() > 0).then(pl.col("consider").list.join(", "))
+    gone = pl.format(
+        "{} is obsolete without a replacement (to consider: {})", "id", consider.fill_null(pl.lit("nothing"))
     )
-    replaced = obsolete.select(
-        pl.col("id").alias("old"),
-        pl.col("replaced_by").alias("new"),
-        pl.when(pl.col("replaced_by").is_null())
-        .then(pl.format("{} is obsolete without a replacement (to consider: {})", "id", consider))
-        .alias("why"),
+    replaced = phenotypes.filter(obsolete).select(
+        old="id", new="replaced_by", why=pl.when(pl.col("replaced_by").is_null()).then(gone)
     )
-    alternative = phenotypes.filter(~pl.col("obsolete").fill_null(False)).explode(
-        "alt_ids", empty_as_null=True, keep_nulls=True
-    )
-    alternative = alternative.select(
-        pl.col("alt_ids").alias("old"), pl.col("id").alias("new"), pl.lit(None, pl.String).alias("why")
-    )
-    current = phenotypes.filter(~pl.col("obsolete").fill_null(False))
-    alternative = alternative.drop_nulls("old").join(current, left_on="old", right_on="id", how="anti")
+    alternative = current.explode("alt_ids", empty_as_null=True, keep_nulls=True).drop_nulls("alt_ids")
+    alternative = alternative.select(old="alt_ids", new="id", why=pl.lit(None, pl.String))
+    alternative = alternative.join(current, left_on="old", right_on="id", how="anti")
     table = pl.concat([alternative, replaced]).unique("old", keep="first", maintain_order=True)
     for _ in range(4):  # a replacement may have been replaced itself
         table = table.join(table.select(new="old", _next="new"), on="new", how="left", maintain_order="left")

@@ -31,11 +31,7 @@ class StagedTable:
 
 
 def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.DataFrame]:
-    """Map a source's records to the ontology.
-
-    Returns:
-        Tables to check, and the records refused so far (by the reader, or for a value that cannot be translated).
-    """
+    """Map a source's records to the ontology: tables to check, and the records that were refused so far."""
     tables, rejects = [], [records.rejects]
     for column, allowed in manifest.only.items():
         rejects += _keep_only(records, manifest, column, allowed)

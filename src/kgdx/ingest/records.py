@@ -125,8 +125,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Frame:
-    """One frame in the making."""
-
     def __init__(self, columns: Iterable[str], kinds: Mapping[str, Any]) -> None:
         self.kinds = {LINE: pl.Int64(), **{name: kinds.get(name, TEXT) for name in columns}}
         self.parts: list[pl.DataFrame] = []

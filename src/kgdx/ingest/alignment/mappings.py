@@ -96,11 +96,7 @@ def align(
     meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Alignment]:
-    """Align all classes that can be mapped, whether or not what is found may be stated.
-
-    Returns:
-        One result for each pair of classes of which the graph has nodes.
-    """
+    """Align all classes that can be mapped, whether or not what is found may be stated."""
     tell = progress or (lambda _: None)
     given = _given(tables, decisions)
     everything = diseases(tables).without(label_frame(tables)["id"])  # labels of cases are folded, and bridge nothing

@@ -29,7 +29,6 @@ def source_reports(
     sources: Mapping[str, BuiltSource],
     counts: Mapping[str, RecordCounts],
 ) -> dict[str, SourceReport]:
-    """Report the sources that were read, and what users saved."""
     reports = {}
     for each in parsed:
         numbers = counts[each.source]
@@ -67,7 +66,6 @@ def source_nodes(reports: Mapping[str, SourceReport], *, counted: bool = True) -
 
 
 def content(tables: Iterable[BuiltTable]) -> dict[str, dict[str, int]]:
-    """Count nodes by class and source, and relations by type and source."""
     found: dict[str, dict[str, int]] = {}
     for table in tables:
         of_it = found.setdefault(table.name, {})

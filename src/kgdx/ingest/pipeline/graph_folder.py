@@ -146,9 +146,7 @@ class GraphFolder:
     def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
         """Make a new build: an empty folder that becomes current when the block ends, or goes when it fails.
 
-        Args:
-            wait_s: How long to wait for another process that builds or writes, in seconds.
-            first: Whether the build is wanted only where there is no graph yet.
+        ``first`` refuses it where there is a graph already.
         """
         try:
             if not self.path.exists():

@@ -43,8 +43,6 @@ class ParsedTable:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSource:
-    """A source that was read, or found as it was read before."""
-
     source: str
     stage: Stage
     seconds: float = 0.0

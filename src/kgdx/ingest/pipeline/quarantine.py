@@ -59,7 +59,6 @@ class RefusalGroup(RefusalCount):
 
 
 def summary(table: pl.DataFrame) -> tuple[RefusalGroup, ...]:
-    """Group refused records by source and reason, most frequent first."""
     return tuple(RefusalGroup(*row) for row in by_reason(table))
 
 

@@ -41,8 +41,6 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class MeshFileKind:
-    """A kind of MeSH file."""
-
     root: str
     record: str
     stem: str

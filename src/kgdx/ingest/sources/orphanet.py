@@ -81,8 +81,6 @@ _COMMON = ("orpha", "name", "disease_type")
 
 
 class OrphanetFile:
-    """One product's file."""
-
     def __init__(self, path: Path, title: str, building: RecordBuilder) -> None:
         self.path = path
         self.title = f"{title} from https://www.orphadata.com"
@@ -161,12 +159,7 @@ def read_ages(path: Path, manifest: Manifest) -> Records:
 
 
 def publications(source: str | None) -> list[str]:
-    """Return the PMIDs in Orphanet's note of sources.
-
-    Example:
-        >>> publications("11389160[PMID]_ORPHANET_9689990[PMID]")
-        ['PMID:11389160', 'PMID:9689990']
-    """
+    """Return the PMIDs in Orphanet's note of sources."""
     return list(dict.fromkeys(f"PMID:{found}" for found in _PMID.findall(source or "")))
 
 

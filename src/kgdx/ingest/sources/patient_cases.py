@@ -94,8 +94,6 @@ read_ddxplus = partial(read, form="a patient of DDXPlus", wanted=lambda case: ca
 
 
 class _CaseRows:
-    """The rows of one case."""
-
     def __init__(self, number: int, case: Case, source: str, building: RecordBuilder, path: str) -> None:
         self.number, self.case, self.source, self.building, self.path = number, case, source, building, path
         own = source == "phenopackets" or case.source == "phenopacket" or case.id.startswith((f"{source}:", MINTED))

@@ -163,12 +163,7 @@ def curie(name: str) -> str:
 
 
 def release(text: str | None) -> str | None:
-    """Return the date in the IRI of a release.
-
-    Example:
-        >>> release("http://purl.obolibrary.org/obo/mondo/releases/2025-01-07/mondo.owl")
-        '2025-01-07'
-    """
+    """Return the date in the IRI of a release."""
     found = _DATE.search(text or "")
     return found[1] if found else None
 
@@ -192,11 +187,7 @@ class OntologyFrames:
 def finished(
     path: Path, found: OntologyFrames, own: Collection[str]
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, tuple[str, ...]]:
-    """Make the frames of an ontology from what its reader found.
-
-    Returns:
-        The frames (:data:`FRAMES`), refused edges, and what the build report should say of axioms that are not loaded.
-    """
+    """Make an ontology's frames from what its reader found, refused edges, and warnings of axioms that are left out."""
     terms, edges = found.terms, found.edges
     known = terms["id"].implode()
     foreign = ~pl.col("parent").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(False)
@@ -386,10 +377,4 @@ class Ontology:
 
 
 def text_of(value: object) -> str | None:
-    """Return a text without blanks around it; ``None`` for an empty one.
-
-    Example:
-        >>> text_of(" a "), text_of(" ")
-        ('a', None)
-    """
     return (str(value).strip() or None) if value is not None else None
