@@ -73,6 +73,7 @@ def text(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
+RELATIONS = [entry.frame for entry in manifest("primekg").relations if entry.role != "implied"]
 COLUMNS = [
     "relation",
     "display_relation",
@@ -82,9 +83,6 @@ COLUMNS = [
 
 def kg(edges: Sequence[Edge]) -> str:
     return text([cells(edge) for edge in edges], COLUMNS)
-
-
-RELATIONS = [entry.frame for entry in manifest("primekg").relations if entry.role != "implied"]
 
 
 def edges_of(records: Records, relation: str) -> list[tuple[str, str, str]]:
@@ -359,8 +357,7 @@ def test_blocks_give_what_the_whole_gives(parse: Parse, write: Write, monkeypatc
 
 
 def test_every_relation_of_primekg_is_mapped_to_its_own_name() -> None:
-    entries = [entry for entry in manifest("primekg").relations if entry.role != "implied"]
-    mapped = {entry.frame: entry.type for entry in entries}
+    mapped = {each.frame: each.type for each in manifest("primekg").relations if each.role != "implied"}
     assert len(mapped) == 30 and mapped == {name: name.upper().replace("-", "_").replace(" ", "_") for name in mapped}
     for type in mapped.values():
         assert "display_relation" in load_schema().relation(type).properties
