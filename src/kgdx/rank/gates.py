@@ -18,6 +18,7 @@ from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.case.patient import Case
 from kgdx.case.person import years_of
 from kgdx.errors import StoreError
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.inheritance import Sex
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ NEWBORNS = (
     r"(?i)\bneonatal\b|\bnewborn|\bprematurity\b|\binfant(ile)? botulism|necroti[sz]ing enterocolitis|\bmeconium\b"
 )
 PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS)
+TELLS_MALE = lazy_pattern(r"(?i)\b(?:scrot(?:um|al)|testi[sc]\w*|penis|penile|prostate|foreskin|erections?)\b|阴囊|睾丸|阴茎|前列腺|包皮")
+TELLS_FEMALE = lazy_pattern(
+    r"(?i)\b(?:LMP|G\dP\d|pregnan\w+|antenatal|vagina\w*|uter(?:us|ine)|ovar(?:y|ies|ian)|menopaus\w+|menstrua\w+|breast-?feeding)\b"
+    r"|末次月经|月经|怀孕|孕\d+周|妊娠|产后|阴道|子宫|卵巢|白带|绝经|哺乳期"
+)
+"""Words by which a text that states no sex tells it, where it does not tell both."""
 FERTILE = 10.0, 60.0
 """Ages in years between which a woman may be pregnant."""
 EARLIER, LATER = 0.6, 1.5
@@ -54,12 +61,12 @@ class Gates:
         """Return what is ruled out, in words that follow a number of diseases, with its candidates."""
         if case is None:
             return {}
-        age, found = None if case.age is None else years_of(case.age), dict[str, Ints]()
-        if case.sex == "MALE":
+        age, found, sex = None if case.age is None else years_of(case.age), dict[str, Ints](), sex_told(case)
+        if sex == "MALE":
             found["of women or pregnancy"] = self._named(WOMEN) | self._of_sex(1) | self._stated("female")
-        elif case.sex == "FEMALE":
+        elif sex == "FEMALE":
             found["of men"] = self._named(MEN) | self._of_sex(0) | self._stated("male")
-        if age is not None and case.sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
+        if age is not None and sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
             found["of pregnancy"] = self._named(PREGNANCY)
         if age is not None and age >= NO_NEWBORN:
             found["of newborns"] = self._newborns
@@ -111,6 +118,19 @@ class Gates:
         if self._sex is not None:
             hereditary |= np.asarray(self._sex.arrays["modes"]).any(axis=1)
         return self._named(NEWBORNS) & ~hereditary
+
+
+def sex_told(case: Case) -> str:
+    """Return a patient's sex as stated, else as organs, periods or a pregnancy that the text speaks of tell it.
+
+    Example:
+        >>> sex_told(Case("p", text="LMP 7/52 ago")), sex_told(Case("p", text="Cough"))
+        ('FEMALE', 'UNKNOWN')
+    """
+    if case.sex != "UNKNOWN" or not case.text:
+        return case.sex
+    told = [sex for sex, words in (("MALE", TELLS_MALE), ("FEMALE", TELLS_FEMALE)) if words.search(case.text)]
+    return told[0] if len(told) == 1 else case.sex
 
 
 def names_found(snapshot: Snapshot) -> Ints:

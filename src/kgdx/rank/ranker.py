@@ -31,7 +31,7 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
-from kgdx.rank.gates import Gates
+from kgdx.rank.gates import Gates, sex_told
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
@@ -41,6 +41,7 @@ from kgdx.rank.sufficiency import Dangerous, judged, too_little
 from kgdx.results.ranked import Candidate, DangerousDisease, lazy_contributions
 from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
+from kgdx.terms.encoder import chosen
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -114,9 +115,9 @@ class Ranker:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what decides a score beside the snapshot and the case: scorers, their versions, all weights."""
+        """SHA-256 of what decides a score beside the snapshot and the case: scorers, their versions, all weights, the encoder."""
         versions = {name: scorer.version for name, scorer in self.scorers.items()}
-        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json")], sort_keys=True)
+        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json"), chosen()], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def rank(
@@ -146,7 +147,7 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, case, query)
+            little = too_little(self.model, self.names, case, query, self._everyday)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
@@ -163,7 +164,7 @@ class Ranker:
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self.key(query), by_family, gates, top, *others), find) if short else find()
+        found = self._results.get(("rank", self.key(query), by_family, *out, top, *others), find) if short else find()
         candidates, share, dangerous = found
         judgement = replace(
             judged(share),
@@ -341,9 +342,9 @@ class Ranker:
 
     def _possible(self, scored: Scored) -> Floats:
         case = scored.query.case
-        if case is None or (case.age is None and case.sex not in ("MALE", "FEMALE")):
+        if case is None or (case.age is None and sex_told(case) not in ("MALE", "FEMALE")):
             return scored.total
-        out = self._results.get(("out", case.sex, case.age), lambda: self._gates.out(case))
+        out = self._results.get(("out", sex_told(case), case.age), lambda: self._gates.out(case))
         if not out:
             return scored.total
         least: Floats = np.where(np.any(list(out.values()), axis=0), scored.total.min(), scored.total)
@@ -355,6 +356,13 @@ class Ranker:
         if query.symptoms and not len(query.observed):
             return fitted.of_evidences
         return temperature(len(query.observed), fitted.temperature)
+
+    @cached_property
+    def _everyday(self) -> Floats:
+        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
+        prior = self.scorers.get("prior")
+        none: Floats = np.zeros(len(self.model.basis.ic), np.float32)
+        return none if prior is None else np.asarray(prior.arrays["ratio"])
 
     @cached_property
     def _dangerous(self) -> Dangerous:
