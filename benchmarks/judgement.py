@@ -3,7 +3,8 @@
 Diagnoses the notes of benchmarks/notes on a graph (by default the default graph) and prints in Markdown: how many
 healthy people and single unspecific findings were left without a ranking, where the diagnosis of each patient stands,
 rows that count an opposite or an absence for a disease, candidates that sex or age rules out, and viral haemorrhagic
-fevers in notes of other patients. `--lists` prints each list, too; `--curve` prints
+fevers in notes of other patients. `--lists` prints each list, too; `--person` gives
+sex and age where the text does not tell them; `--curve` prints
 instead how the patients fare in each setting.
 """
 
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", nargs="?")
     parser.add_argument("--setting")
-    for name in ("lists", "curve"):
+    for name in ("lists", "curve", "person"):
         parser.add_argument(f"--{name}", action="store_true")
     for name in ("healthy", "patients"):
         parser.add_argument(f"--{name}", type=Path, default=NOTES / f"{name}.jsonl", help="other notes of such people")
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("\n".join(curve(graph, called(graph, notes(options.patients)))))
             return 0
         healthy = [(note, diagnosed(graph, note, **how)) for note in notes(options.healthy)]
-        patients = [(note, diagnosed(graph, note, **how)) for note in called(graph, notes(options.patients))]
+        told = ("sex", "age") if options.person else ()
+        patients = [(note, diagnosed(graph, note, *told, **how)) for note in called(graph, notes(options.patients))]
     print("\n".join(figures(healthy, patients)))
     if options.lists:
         for note, found in (*healthy, *patients):
@@ -57,8 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def diagnosed(graph: Graph, note: dict[str, Any], **how: Any) -> Diagnosis:
-    """Return a note's diagnosis; one without candidates where it cannot be ranked."""
+def diagnosed(graph: Graph, note: dict[str, Any], *told: str, **how: Any) -> Diagnosis:
+    """Return a note's diagnosis, with what of the person is told beside it; none where it cannot be ranked."""
+    read = graph.case(note["text"])
+    unread = {"sex": read.sex == "UNKNOWN", "age": read.age is None}
+    how |= {what: f"P{int(note[what])}Y" if what == "age" else note[what] for what in told if unread[what]}
     try:
         return graph.diagnose(note["text"], explain=TEN, **how)
     except CaseError:

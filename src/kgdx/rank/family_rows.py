@@ -87,7 +87,8 @@ def with_family(
     members = []
     for number in row.others[:SHOWN].tolist():
         told = names.candidate(number)
-        members.append(FamilyMember(ranks[number], told.id, told.name, float(total[number]), told.name_zh))
+        score, genes = float(total[number]), names.genes(number)
+        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, genes))
     return replace(
         candidate,
         family_rank=row.rank,

@@ -31,14 +31,15 @@ from kgdx.rank.fusion import (
 )
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
-from kgdx.rank.gates import Gates, sex_told
+from kgdx.rank.gates import Gates
+from kgdx.rank.next_tests import NextTests
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import Dangerous, judged, too_little
-from kgdx.results.ranked import Candidate, DangerousDisease, lazy_contributions
+from kgdx.results.ranked import Candidate, DangerousDisease, NextTest, lazy_contributions
 from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
 from kgdx.terms.encoder import chosen
@@ -115,7 +116,7 @@ class Ranker:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what decides a score beside the snapshot and the case: scorers, their versions, all weights, the encoder."""
+        """SHA-256 of what decides a score beside snapshot and case: scorers, versions, weights, encoder."""
         versions = {name: scorer.version for name, scorer in self.scorers.items()}
         content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json"), chosen()], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
@@ -154,7 +155,7 @@ class Ranker:
         out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
-        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
                 matched = None if bank is None else bank.match(self.score_query(query), left_out)
@@ -165,13 +166,14 @@ class Ranker:
 
         short = bank is None and not explain and top + len(others) <= KEPT
         found = self._results.get(("rank", self.key(query), by_family, *out, top, *others), find) if short else find()
-        candidates, share, dangerous = found
+        candidates, share, dangerous, tests = found
         judgement = replace(
             judged(share),
             left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
             setting=setting(query.case)[0],
             setting_rule=setting(query.case)[1],
             dangerous=dangerous,
+            tests=tests,
         )
         return Ranking(candidates, self.model.columns.size, issues, judgement)
 
@@ -185,7 +187,7 @@ class Ranker:
         *,
         explain: bool,
         by_family: bool,
-    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
         scored = self.score_query(query)
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
@@ -205,7 +207,8 @@ class Ranker:
         for place, row in enumerate(rows):
             candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
         best = self._explained(scored, candidates, numbers) if explain else candidates
-        return tuple(best), float(self.posterior(scored, total).max()), self._lane(scored, total)
+        share, tests = float(self.posterior(scored, total).max()), self._tests.of(best, numbers, query)
+        return tuple(best), share, self._lane(scored, total), tests
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
         explained = self._explains(scored, None, self._dangerous.numbers)
@@ -215,7 +218,8 @@ class Ranker:
         return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
 
     def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
-        described, family = self.names.candidate(number)._asdict(), self._family(number)
+        described = self.names.candidate(number)._asdict() | self.names.hereditary(number)
+        family = self._family(number)
         return Candidate(
             rank=rank, **described, score=sum(parts.values()), parts=parts, family=family, explained=explained
         )
@@ -342,9 +346,9 @@ class Ranker:
 
     def _possible(self, scored: Scored) -> Floats:
         case = scored.query.case
-        if case is None or (case.age is None and sex_told(case) not in ("MALE", "FEMALE")):
+        if case is None:
             return scored.total
-        out = self._results.get(("out", sex_told(case), case.age), lambda: self._gates.out(case))
+        out = self._results.get(("out", self.key(scored.query)), lambda: self._gates.out(case))
         if not out:
             return scored.total
         least: Floats = np.where(np.any(list(out.values()), axis=0), scored.total.min(), scored.total)
@@ -367,6 +371,10 @@ class Ranker:
     @cached_property
     def _dangerous(self) -> Dangerous:
         return Dangerous(self.names.snapshot, self.model, self.names)
+
+    @cached_property
+    def _tests(self) -> NextTests:
+        return NextTests(self.model, self.names)
 
     @cached_property
     def _gates(self) -> Gates:

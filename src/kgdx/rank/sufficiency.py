@@ -35,9 +35,7 @@ ALONE = "Too little to go on: {complaint} alone. No disease is ranked."
 LITTLE = "Too little to go on: {finding} alone is seen in {diseases} of the diseases. No disease is ranked."
 
 
-def too_little(
-    model: RankModel, names: CandidateNames, case: Case, query: Query, everyday: Floats
-) -> Judgement | None:
+def too_little(model: RankModel, names: CandidateNames, case: Case, query: Query, everyday: Floats) -> Judgement | None:
     """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone.
 
     A finding, a complaint in other words and a symptom of the graph count alike; what is only history or a risk does
