@@ -5,9 +5,9 @@ environment, consultations; and beside it ranking on one core and every read tem
 names one that holds the same graph (`kgdx push`). `--only` runs some of them; processor time is what to compare, since
 the clock depends on other work.
 
-`--gate` compares twelve operations with the state that this one branched off from: each is run by both states in turns,
-and the median of the ratios of their processor times decides. 5 % worse fails, unless a commit in between has a line
-that begins with `Slower:` and says why.
+`--gate` compares twelve operations with the state that this one branched off from, or on the branch itself with that of
+a day before: each is run by both in turns, and the median of the ratios of their processor times decides. 5 % worse
+fails, unless a commit in between has a line that begins with `Slower:` and says why.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--graph", type=Path, help="folder of the default graph; built where it is not given")
     parser.add_argument("--all", type=Path, help="folder of a graph of all sources")
     parser.add_argument("--only", nargs="+", choices=(*PARTS, "templates"), default=[*PARTS, "templates"])
-    parser.add_argument("--gate", action="store_true", help="compare with the state that this one branched off from")
+    parser.add_argument("--gate", action="store_true", help="compare with a state before this one")
     parser.add_argument("--base", default="main", help="branch that it branched off from")
     parser.add_argument("--operations", type=int, default=12, help="the first so many of the gate's operations")
     options = parser.parse_args(arguments)
@@ -215,22 +215,26 @@ def texts(place: Place) -> list[Row]:
 
 
 def gate(place: Place, base: str, operations: int) -> int:
-    """Compare the processor time of operations with that of the state that this one branched off from."""
-    git = ["git", "-C", str(ROOT)]
-    found = subprocess.run([*git, "merge-base", "HEAD", base], capture_output=True, text=True, check=False)
-    begin = found.stdout.strip()
-    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    if begin in ("", head.stdout.strip()):
+    """Compare the processor time of operations with the state branched off from; on it, with that of a day before."""
+
+    def git(*words: str) -> str:
+        run = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+        return run.stdout.strip()
+
+    head, begin = git("rev-parse", "HEAD"), git("merge-base", "HEAD", base)
+    if begin == head:
+        day_before = int(git("show", "--no-patch", "--format=%ct", "HEAD")) - 86_400
+        begin = git("rev-list", "--max-count=1", f"--before={day_before}", "HEAD")
+    if not begin:
         print(f"{base} has no state before this one to compare with")
         return 0
     other = place.scratch / "base"
-    subprocess.run([*git, "worktree", "add", "--quiet", "--detach", str(other), begin], check=True)
+    git("worktree", "add", "--quiet", "--detach", str(other), begin)
     try:
         slower = [name for name, words in list(OPERATIONS.items())[:operations] if compared(place, other, name, words)]
     finally:
-        subprocess.run([*git, "worktree", "remove", "--force", str(other)], check=True)
-    said = subprocess.run([*git, "log", "--format=%B", f"{begin}..HEAD"], capture_output=True, text=True, check=True)
-    reasons = [line for line in said.stdout.splitlines() if line.startswith("Slower:")]
+        git("worktree", "remove", "--force", str(other))
+    reasons = [line for line in git("log", "--format=%B", f"{begin}..HEAD").splitlines() if line.startswith("Slower:")]
     print(*reasons, sep="\n", end="\n" if reasons else "")
     return 1 if slower and not reasons else 0
 

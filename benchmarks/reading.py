@@ -35,6 +35,7 @@ from typing import Any
 import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Finding, Status
+from kgdx.case.cleaning import inner_spans
 from kgdx.case.demographics import described
 from kgdx.case.person import years_of
 from kgdx.errors import CaseError
@@ -234,13 +235,16 @@ def met(
         for each in said
     ):
         return True
-    ids = (
-        {wanted}
-        if wanted.startswith(("HP:", "DDXPLUS:", "KGDX:"))
-        else {each.id for each in graph.extract(wanted).findings}
-    )
+    ids = {wanted} if wanted.startswith(("HP:", "DDXPLUS:", "KGDX:")) else _named(graph, wanted, exactly)
     near = ids if exactly else {one for each in ids for one in judge.near(each)}
     return any(finding.id in near for finding in read)
+
+
+def _named(graph: Graph, wanted: str, exactly: bool) -> set[str]:
+    """What words name; of a general term inside a more exact one only the latter where just that is meant."""
+    found = graph.extract(wanted).findings
+    within = inner_spans(each.span for each in found if each.span) if exactly else frozenset()
+    return {each.id for each in found if each.span not in within}
 
 
 _SAID = (

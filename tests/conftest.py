@@ -100,16 +100,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
             noted.write(f"{sum(os.times()[:4]) - before:.2f}\t{item.nodeid}\n")
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember a test that was skipped."""
+def pytest_runtest_logreport(report: pytest.TestReport | pytest.CollectReport) -> None:
     if report.skipped and not hasattr(report, "wasxfail"):
         SKIPPED.append(report.nodeid)
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Remember a module that was skipped."""
-    if report.skipped:
-        SKIPPED.append(report.nodeid)
+pytest_collectreport = pytest_runtest_logreport
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -121,7 +117,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def leave_over(config: pytest.Config, items: list[pytest.Item], noted: str) -> None:
     """Keep heavy tests and those that a file notes, by themselves or by their module."""
-    names = set(Path(noted).read_text("utf-8").splitlines())
+    lines = Path(noted).read_text("utf-8").splitlines()
+    names = {line[: line.rfind("@")] if line.rfind("@") > line.rfind("]") else line for line in lines}  # less its group
     kept = [
         item
         for item in items
@@ -200,7 +197,6 @@ def small_builds() -> Iterator[Callable[..., str | None]]:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The top of the checkout."""
     return ROOT
 
 
@@ -331,7 +327,6 @@ def _empty(store: Neo4jStore) -> None:
 
 
 def _held(store: Neo4jStore) -> str:
-    """How many nodes of which labels a database holds, of ours or of anybody's."""
     rows = store._driver.execute_query("MATCH (n) RETURN labels(n) AS labels, count(n) AS n ORDER BY n DESC").records
     return ", ".join(f"{row['n']} {':'.join(row['labels']) or 'without a label'}" for row in rows[:8]) or "no node"
 
@@ -359,7 +354,6 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile of a desktop browser; ``new_page()`` opens a tab, ``request`` speaks HTTP."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     yield context
     context.close()

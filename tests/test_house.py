@@ -238,6 +238,10 @@ def test_continuous_integration_runs_the_readmes_two_commands() -> None:
     assert "/full/" not in steps, "where nothing else is"
 
 
+def test_tests_of_one_module_stay_on_one_worker(request: pytest.FixtureRequest, worker_id: str) -> None:
+    assert worker_id == "master" or request.node.nodeid.endswith("@" + str(request.path))
+
+
 def test_the_architecture_page_lists_the_rooms_in_the_order_that_the_linter_holds() -> None:
     import tomllib
 

@@ -1,4 +1,5 @@
 // What a publication is cited for
 WITH 'PMID:20301510' AS publication
-MATCH path = (:Disease)-[stated]->() WHERE publication IN stated.references
+CALL db.index.fulltext.queryRelationships('kgdx_references', '"' + publication + '"') YIELD relationship
+MATCH path = (:Disease)-[stated]->() WHERE elementId(stated) = elementId(relationship)
 RETURN path LIMIT 80

@@ -9,6 +9,9 @@ MATCH (c:PatientCase)-[:HAS_RUN]->(:Diagnosis {id: $run})
 MATCH path = (c)-[:OBSERVED|EXCLUDED]->()
 RETURN path
 UNION
+MATCH path = (:Diagnosis {id: $run})-[:WEIGHED]->()
+RETURN path
+UNION
 MATCH (c:PatientCase)-[:HAS_RUN]->(r:Diagnosis {id: $run})-[considered:CONSIDERED]->(d:Disease)
 WHERE considered.rank IN $ranks
 MATCH same = (d)-[:SAME_AS*0..2]-(e:Disease)

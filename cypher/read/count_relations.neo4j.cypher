@@ -61,6 +61,8 @@ CALL {
   UNION ALL
   MATCH ()-[r:CONSIDERED]->() WITH count(r) AS n RETURN 'CONSIDERED' AS name, n
   UNION ALL
+  MATCH ()-[r:WEIGHED]->() WITH count(r) AS n RETURN 'WEIGHED' AS name, n
+  UNION ALL
   MATCH ()-[r:ASKED]->() WITH count(r) AS n RETURN 'ASKED' AS name, n
   UNION ALL
   MATCH ()-[r:ORDERED]->() WITH count(r) AS n RETURN 'ORDERED' AS name, n

@@ -135,7 +135,7 @@ def test_line_ends_and_marks_of_order_make_no_difference(measure: Measure, end: 
         (b"", "cases.jsonl", "it is empty"),
         (b" \n\n", "cases.csv", "it is empty"),
         (
-            gzip.compress(b'{"id": "a", "observed": ["HP:0001250"]}\n' * 999)[:-20],
+            gzip.compress(b'{"id": "a", "observed": ["HP:0001250"]}\n' * 999, mtime=0)[:-20],
             "cases.jsonl.gz",
             "truncated or damaged",
         ),

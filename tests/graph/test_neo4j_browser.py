@@ -131,7 +131,6 @@ def test_a_link_keeps_its_query_through_the_login_and_draws_the_paths(
     login(page, found.url, password_of(here))
     assert found.run in editor(page) and "What speaks for and against" in editor(page)
     page.screenshot(path=screenshots / "neo4j-browser-query.png")
-    drop(page, resource("browser", "kgdx.grass"))
     page.get_by_text("node.PatientCase").first.wait_for(timeout=SECONDS)
     nodes = run(page)
     drawn = captions(nodes)
@@ -140,6 +139,9 @@ def test_a_link_keeps_its_query_through_the_login_and_draws_the_paths(
     assert {"#1f4e79", "#5aa9a2", "#17212b", "#66737c"} == fills(nodes)
     relations = page.locator('[data-testid="frame"] svg g.relationship').count()
     assert relations >= nodes.count()
+    added = {f"{each.score:.2f}".rstrip("0") for each in diagnosis[0].contributions if each.finding and each.score > 0}
+    drawn = page.locator('[data-testid="frame"] svg g.relationship text').all_text_contents()
+    assert added & set(drawn), (added, drawn)
     spread(page)
     assert nodes.first.is_visible()
     page.screenshot(path=screenshots / "neo4j-browser-evidence.png")

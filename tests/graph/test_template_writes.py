@@ -94,6 +94,10 @@ CANDIDATES: list[Row] = [
     {"id": "OMIM:0000001", "rank": 1, "score": -2.5, "contributions": ["HP:0000001 +2.38"]},
     {"id": "OMIM:0000002", "rank": 2},
 ]
+WEIGHED: list[Row] = [
+    {"id": "HP:0000001", "contribution": 2.38, "contributions": ["OMIM:0000001 +2.38", "OMIM:0000002 -0.10"]},
+    {"id": "HP:unknown", "contributions": ["OMIM:0000002 +0.00"]},
+]
 ASKED: list[tuple[str, str, str, list[Row]]] = [
     ("put_asked", "ASKED", "Phenotype", [{"id": "HP:0000001", "turn": 1, "answer": "absent", "gain": 0.5}]),
     ("put_asked_symptoms", "ASKED", "Symptom", [{"id": "KGDX:s0000001", "turn": 2}, {"id": "KGDX:unknown", "turn": 3}]),
@@ -149,13 +153,15 @@ def case_writes() -> Iterator[Write]:
     yield Write("put_case_diseases", case | {"rows": DISEASES}, findings("DIAGNOSED", TO_DISEASE, DISEASES))
     yield Write("put_case_publications", case | {"rows": PUBLICATIONS}, put_publications)
     yield Write("put_run", case | run | THE_RUN | {"created": "2026-02-01"}, put_run)
-    yield Write("clear_run", run, cleared(("CONSIDERED",), RUN))
+    yield Write("clear_run", run, cleared(("CONSIDERED", "WEIGHED"), RUN))
     yield Write("clear_asked", run, cleared(("ASKED", "ORDERED"), RUN))
     for template, relation, label, rows in ASKED:
         change = findings(relation, ("Diagnosis", label), rows)
         yield Write(template, run | {"source": "user", "rows": rows}, change)
     considered = findings("CONSIDERED", ("Diagnosis", "Disease"), CANDIDATES)
     yield Write("put_candidates", run | {"source": "user", "rows": CANDIDATES}, considered)
+    weighed = findings("WEIGHED", ("Diagnosis", "Phenotype"), WEIGHED)
+    yield Write("put_weighed", run | {"source": "user", "rows": WEIGHED}, weighed)
 
 
 def predicted(disease: str, model: str, relation: str, label: str, rows: list[Row]) -> Write:

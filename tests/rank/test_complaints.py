@@ -10,13 +10,16 @@ import pytest
 
 import kgdx
 from kgdx.case.patient import Case, Finding, Span, Status
-from kgdx.rank.complaints import FIRST, LONGEST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
 from kgdx.rank.evidence_odds import EvidenceOdds
 from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.proposing import OPTIONS, WAYS, _moves
+from kgdx.rank.selectors import Situation
 from kgdx.terms.normalise import has_chinese
 
+LONGEST = 11
+"""Questions with which a consultation may begin."""
 COUGH, FEVER, CHEST, MISSED = "HP:0012735", "HP:0001945", "HP:0100749", "HP:0000141"
 PAIN, PLACE, KIND = "DDXPLUS:E_53", "DDXPLUS:E_55", "DDXPLUS:E_54"
 
@@ -40,6 +43,7 @@ def test_history_is_asked_before_examination_and_laboratory() -> None:
     for each in complaints():
         assert all(wordings()[id].way in ("laboratory", "imaging") for id in each.stages["test"]), each.name
         assert each.due <= set(each.stages["test"])
+        assert len({id for stage in FIRST for id in each.stages[stage]}) <= LONGEST, each.name
         ways = Counter(wordings()[id].way for id in each.stages["history"])
         assert ways["ask"] >= max(ways.values()), each.name
 
@@ -60,7 +64,6 @@ def test_the_complaint_that_was_said_first_leads_and_answers_are_none() -> None:
 def test_nobody_is_asked_what_only_others_are(sex: str, asked: bool) -> None:
     pain = Case("p", (Finding("HP:0002027"),), sex=sex, age="P27Y")
     first, rest, _ = asked_first(pain, complaints_of(pain, alone))
-    assert (MISSED in {**first, **rest} or not any(MISSED in ids for ids in first)) and len(first) <= LONGEST
     assert all(stage in FIRST for stage in first.values())
     assert ("HP:0000141" in {**first, **rest}) is asked
 
@@ -68,10 +71,10 @@ def test_nobody_is_asked_what_only_others_are(sex: str, asked: bool) -> None:
 def test_a_grown_up_is_not_asked_what_children_are() -> None:
     child = Case("p", (Finding(FEVER),), age="P4Y")
     irritable = "HP:0000737"
-    assert irritable in asked_first(child, complaints_of(child, alone))[0]
+    assert irritable in asked_first(child, complaints_of(child, alone))[1]
     for age in ("P40Y", None):
         grown = Case("p", (Finding(FEVER),), age=age)
-        assert irritable not in {**asked_first(grown, complaints_of(grown, alone))[0]}
+        assert irritable not in asked_first(grown, complaints_of(grown, alone))[1]
 
 
 def odds(patients: int = 0) -> EvidenceOdds:
@@ -145,8 +148,9 @@ def test_everybody_with_a_complaint_gets_its_tests_once_history_has_narrowed(
                 assert has_chinese(question.text)
             talk.answer(False)
     ways = [wordings()[id].way if id in wordings() else "" for id in asked]
-    early = [way for way in ways[: NARROWED - 1] if way in ("laboratory", "imaging")]
-    assert tests <= set(asked) and not early and (HCG in tests or HCG not in asked)
+    at_once = {id for each in complaints() for stage in FIRST for id in each.stages[stage]}
+    early = [id for id, way in zip(asked[: NARROWED - 1], ways, strict=False) if way in ("laboratory", "imaging")]
+    assert tests <= set(asked) and set(early) <= at_once and (HCG in tests or HCG not in asked)
     assert len(set(asked)) == len(asked) and not any(id and not wordings()[id].key for id in asked if id in wordings())
 
 
@@ -155,3 +159,92 @@ def test_a_question_that_changes_nothing_likely_moves_nothing() -> None:
     assert _moves(np.array([0.5, 0.4, 0.05, 0.05]), np.arange(4), likelihood).tolist() == [True, False]
     sure = np.array([[0.6], [0.5], [0.5], [0.6]])
     assert _moves(np.array([0.9, 0.02, 0.02, 0.019]), np.arange(4), sure).tolist() == [False]
+
+
+# --- what was said, the family, and what settles it
+
+PARENT, RELATED, FACIAL = "FAMILY:PARENT", "FAMILY:RELATED", "HP:0010628"
+
+
+def free(graph: kgdx.Graph, *present: str, absent: tuple[str, ...] = (), kind: str = "phenotype") -> set[str]:
+    proposer = graph.ranker.proposer
+    findings = (*map(Finding, present), *(Finding(id, Status.ABSENT) for id in absent))
+    found = proposer.settled.free(Case("p", findings), (), [kind], person=True)[kind]
+    return {proposer.pools[kind].ids[row] for row in np.flatnonzero(found).tolist()}
+
+
+@pytest.mark.parametrize(
+    ("present", "absent", "settled"),
+    [
+        ("HP:0002875", "", "HP:0002094"),  # above it
+        ("HP:0002094", "", "HP:0002875"),  # a row of the table
+        ("HP:0002919", "", "HP:0001946"),
+        ("HP:0002591", "", "HP:0002039"),  # an appetite that is great is not poor
+        ("HP:0000098", "", "HP:0004322"),  # the opposite
+        ("DDXPLUS:E_201", "", COUGH),  # another vocabulary
+        ("HP:0000988", FEVER, "HP:0025143"),  # nobody without a fever is asked for shaking chills
+    ],
+)
+def test_what_was_said_under_any_name_is_not_asked(
+    default_graph: Path, present: str, absent: str, settled: str
+) -> None:
+    with kgdx.open(default_graph) as graph:
+        assert settled in free(graph)
+        assert settled not in free(graph, present, absent=(absent,) if absent else ())
+
+
+def test_an_evidence_that_is_a_phenotype_is_asked_about_once(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        proposer, cough = graph.ranker.proposer, "DDXPLUS:E_201"
+        row = proposer.pools["evidence"].rows[cough]
+        alone_, both = (
+            proposer.settled.free(Case("p"), (), kinds, person=True)["evidence"][row]
+            for kinds in (["evidence"], ["evidence", "phenotype"])
+        )
+    assert alone_ and not both
+
+
+def test_the_family_is_asked_about_where_modes_tell_the_leaders_apart(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        ranker, case = graph.ranker, Case("p", (Finding("HP:0002072"), Finding("HP:0001268")), age="P45Y")
+        asked = {each.id: each for each in ranker.proposer.propose(case, kinds=("history",), complaints=())}
+        assert asked[PARENT].gain > 0
+        talk = graph.consult(case.with_finding(Finding("HP:0000716")), certain=1.0)
+        while (question := talk.question) is not None and question.term != PARENT:
+            talk.answer(None)
+        assert question is not None and question.text == "Has a parent the same illness?"
+        before = talk.differential
+        talk.answer(True)
+        assert talk.differential != before and PARENT not in {each.id for each in talk.record.findings if not each.turn}
+        assert PARENT not in free(graph, kind="history") or RELATED in free(graph, kind="history")
+        packet = talk.to_phenopacket()
+    assert PARENT not in str(packet)
+
+
+def test_nothing_is_certain_without_what_settles_it(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        ranker = graph.ranker
+        numbers = {ranker.names.candidate(number).name: number for number in range(len(ranker.ids))}
+        embolism, palsy = numbers["Pulmonary embolism"], numbers["Bell palsy"]
+        case = Case("p", (Finding("HP:0002094"), Finding("HP:0002105")))
+        settled, left = ranker.proposer.settling(case, embolism)
+        assert not settled and "HP:0033106" in dict(left)
+        assert ranker.proposer.settling(case.with_finding(Finding("HP:0033106")), embolism) == (True, [])
+        assert not ranker.proposer.settling(case.with_finding(Finding("HP:0033106", Status.ABSENT)), embolism)[0]
+        assert FACIAL in dict(ranker.proposer.settling(Case("p", (Finding("HP:0001260"),)), palsy)[1])
+
+
+def test_types_of_one_disease_are_not_told_apart_by_questions(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        ranker = graph.ranker
+        case = Case("p", (Finding("HP:0000421"), Finding("HP:0001009"), Finding("HP:0000214")))
+        scored = ranker.score_query(ranker.query(case)[0])
+        pool = ranker.proposer.pools["phenotype"]
+        family = ranker.model.families.members.columns(int(ranker.model.families.of[int(scored.total.argmax())]))
+        shares = np.zeros(len(scored.total))
+        shares[family] = 1 / len(family)
+        gains = [
+            Situation(shares, pool, np.ones(len(pool.ids), bool), scored, person=True, families=families).gain.max()
+            for families in (None, ranker.model.families.of)
+        ]
+    assert len(family) > 1 and gains[0] > 0.1 and gains[1] < 1e-9

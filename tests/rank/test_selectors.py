@@ -13,9 +13,8 @@ from conftest import examples
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import UsageError
 from kgdx.rank import Ranker
-from kgdx.rank.named_answers import TOLD, named_information
 from kgdx.rank.proposing import WAYS, Question, checked
-from kgdx.rank.selectors import DEFAULT, SELECTORS, make_selector, mutual_information
+from kgdx.rank.selectors import DEFAULT, SELECTORS, TOLD, make_selector, mutual_information, named_information
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})

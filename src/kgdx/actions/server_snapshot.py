@@ -283,7 +283,7 @@ def _content(snapshot: Path) -> str | None:
 
 def _counts(store: Neo4jStore) -> dict[str, int]:
     saved = {"PatientCase", "Diagnosis", "Publication", "OBSERVED", "EXCLUDED", "HAS_RUN", "CONSIDERED", "DIAGNOSED"}
-    saved |= {"ASKED", "ORDERED", "REPORTED_IN", "PREDICTED", "Build"}
+    saved |= {"WEIGHED", "ASKED", "ORDERED", "REPORTED_IN", "PREDICTED", "Build"}
     return {name: n for name, n in store.counts().items() if name not in saved}
 
 

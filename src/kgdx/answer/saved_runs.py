@@ -141,11 +141,23 @@ def _put_run(running: Transaction, result: Diagnosis | Answer, key: str, *, text
         for each in result.candidates
     ]
     _put(running, "put_candidates", "candidate", run_id=result.id, rows=ranked)
+    running.run("put_weighed", run_id=result.id, source=SOURCE, rows=_weighed(ranked))
 
 
 def _added(contributions: Iterable[Contribution]) -> list[str]:
     stated = sorted((each for each in contributions if each.finding), key=lambda each: -each.score)
     return [f"{each.finding} {each.score:+.2f}" for each in stated]
+
+
+def _weighed(ranked: Sequence[Row]) -> list[Row]:
+    found: dict[str, list[str]] = {}
+    first: dict[str, float] = {}
+    for row in sorted(ranked, key=itemgetter("rank")):
+        for finding, added in (each.split() for each in row["contributions"]):
+            found.setdefault(finding, []).append(f"{row['id']} {added}")
+            if row["rank"] == 1:
+                first[finding] = float(added)
+    return [{"id": id, "contribution": first.get(id), "contributions": found[id]} for id in sorted(found)]
 
 
 def _record(result: Diagnosis | Answer) -> Iterator[Segment]:
@@ -215,6 +227,7 @@ def carry_run(run: str, source: Store, target: Store) -> None:
         _carry_case(key, source, running)
         running.run("put_run", case_id=key, run_id=run, source="user", **{name: found[name] for name in kept})
         _put(running, "put_candidates", "candidate", rows=ranked, hint=_PUSH, run_id=run)
+        running.run("put_weighed", run_id=run, source=SOURCE, rows=_weighed(ranked))
         for template, rows in _asked(trace):
             _put(running, template, "finding", rows=rows, hint=_PUSH, run_id=run)
 

@@ -33,7 +33,7 @@ FOR_PEOPLE = {
     "narrow": 8,
     "unchanged": 5,
     "complaints": True,
-    "kinds": ("phenotype", "evidence", "symptom"),
+    "kinds": ("phenotype", "evidence", "symptom", "history"),
 }
 """Settings with which people are asked: at all; after a yes, which kind; openly after five that changed nothing."""
 

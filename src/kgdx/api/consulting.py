@@ -126,7 +126,7 @@ class Consultation:
             term=asked.term,
             label=asked.label,
             name=name,
-            text=asked.spoken or self._worded(asked) or say(key, self.language, name=name),
+            text=asked.spoken or self._worded(asked) or say(self._put(asked, key), self.language, name=name),
             why=self._why(asked),
             gain=asked.gain,
             options=self._options(asked),
@@ -150,19 +150,22 @@ class Consultation:
         if self.waiting:
             return None
         leaders, asked = self.differential, number_of(turns(self.log))
-        ended: Literal["certain", "settled", "limit", "finished", "nothing"] = "settled"
+        case, ranker = self._episode.state.case, self._graph.ranker
+        proposer, unproven = ranker.proposer, list[tuple[str, str]]()
+        ended: Literal["certain", "likely", "settled", "limit", "finished", "nothing"] = "settled"
         if not self.known:
             ended = "nothing"
         elif any(each.author is Author.USER and each.name == "finished" for each in self.log):
             ended = "finished"
         elif leaders and leaders[0].share >= getattr(self._policy, "certain", 1.0):
-            ended = "certain"
+            sure, unproven = proposer.settling(case, ranker.number_of(leaders[0].id))
+            ended = "certain" if sure else "likely"
         elif asked >= getattr(self._policy, "questions", asked + 1):
             ended = "limit"
         first = leaders[0] if leaders else Lead(id="", name="", share=0.0)
-        said = {"name": first.name, "share": percent(first.share), "count": asked}
-        case, ranker = self._episode.state.case, self._graph.ranker
-        examined = ranker.proposer.left_to_examine(case, said_complaints(case.text))[:EXAMINED] if self.known else ()
+        tests = ", ".join(self._name(id, label) for id, label in unproven) or "–"
+        said = {"name": first.name, "share": percent(first.share), "count": asked, "tests": tests}
+        examined = proposer.left_to_examine(case, said_complaints(case.text))[:EXAMINED] if self.known else ()
         return ConsultationClosing(
             ended=ended,
             text=say(f"end_{ended}", self.language, **said),
@@ -340,6 +343,10 @@ class Consultation:
             Choice(id=id, label=label, name=f"{name} ({label})" if names.count(name) > 1 else name)
             for (id, label), name in zip(asked.options, names, strict=True)
         )
+
+    def _put(self, asked: AskPatient, key: str) -> str:
+        way = self._graph.ranker.proposer.way(asked.term) if key == "finding" and asked.term else ""
+        return f"finding_{way}" if way else key
 
     def _worded(self, asked: AskPatient) -> str:
         if asked.which or asked.order or asked.term is None:

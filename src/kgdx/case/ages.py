@@ -159,12 +159,7 @@ class PersonStatement:
 
 
 def duration(number: float, unit: str) -> str | None:
-    """Return an age as an ISO 8601 duration; a fraction of a year is given in months.
-
-    Example:
-        >>> duration(2.5, "y"), duration(9, "mo"), duration(140, "y")
-        ('P2Y6M', 'P9M', None)
-    """
+    """Return an age as an ISO 8601 duration; a fraction of a year is given in months."""
     kind = unit.strip()[:1].upper() or "Y"
     if kind == "H":
         return "P0D" if number < 24 else f"P{int(number // 24)}D"

@@ -62,12 +62,7 @@ class Failure:
 
 
 def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Failure]:
-    """Read every case of a file or folder, in order; a bad one is a :class:`Failure`.
-
-    Args:
-        path: The file or folder.
-        known: What is taken of a patient of DDXPlus: ``all`` evidences, or the ``first`` complaint alone.
-    """
+    """Read every case of a file or folder, in order; a bad one is a :class:`Failure`."""
     place = possible(path)
     if not place.exists():
         raise CaseError(f"no such file or folder: {place}", hint="check the path")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from kgdx.case.demographics import described
-from kgdx.case.patient import SEXES, Case, Finding, Issue, Status, valid
+from kgdx.case.patient import QUALIFIERS, SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import (
     RELATIVES,
     SEX_WORDS,
@@ -18,15 +19,17 @@ from kgdx.case.person import (
     gene_evidence_json,
 )
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
 
 KEYS = frozenset(
     {
         *("id", "observed", "excluded", "phrases", "diseases", "sex", "age", "text"),
         *("publications", "genes", "causal_genes", "language", "source", "synthetic"),
-        *("onset", "inheritance", "consanguineous", "affected_relatives"),
+        *("onset", "inheritance", "consanguineous", "affected_relatives", "qualifiers"),
     }
 )
 """Keys that the plain form knows; others are kept in ``Case.extra``."""
+_SINCE = lazy_pattern(r"(?:P(?:T\d{1,4}[HM]|\d{1,4}[YMWD]))?")
 
 
 def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
@@ -44,6 +47,7 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
     said = string(document, "sex", where)
     sex = said.upper() if said.upper() in SEXES else SEX_WORDS.get(said.lower())
     issues: list[Issue] = []
+    findings = [_qualified(each, document.get("qualifiers"), where, issues) for each in findings]
     if sex is None:
         message = f"{said[:40]!r} is not one of {', '.join(SEXES)}"
         issues.append(Issue("warning", f"{where}: sex", message, "read as unknown"))
@@ -82,6 +86,9 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
         "source": case.source,
         **_person(case),
     }
+    qualified = {each.id: _qualifiers(each) for each in case.findings if _qualifiers(each)}
+    if qualified:
+        document["qualifiers"] = qualified
     if case.language:
         document["language"] = case.language
     if case.synthetic:
@@ -91,6 +98,27 @@ def case_to_json(case: Case, *, text: bool = False) -> dict[str, Any]:
         if case.phrases:
             document["phrases"] = list(case.phrases)
     return document
+
+
+def _qualifiers(finding: Finding) -> dict[str, Any]:
+    said = {"severity": finding.severity, "modifiers": list(finding.modifiers), "since": finding.since}
+    return {key: value for key, value in said.items() if value} if finding.status is Status.PRESENT else {}
+
+
+def _qualified(finding: Finding, stated: object, where: str, issues: list[Issue]) -> Finding:
+    """Return a finding with the severity, side, course and duration that are stated by its id."""
+    said = stated.get(finding.id) if isinstance(stated, Mapping) else None
+    if finding.status is not Status.PRESENT or said is None:
+        return finding
+    try:
+        severity, modifiers, since = said.get("severity", ""), said.get("modifiers", ()), said.get("since", "")
+        if not {*modifiers, *filter(None, [severity])} <= QUALIFIERS.keys() or not _SINCE.fullmatch(since):
+            raise ValueError
+    except (AttributeError, TypeError, ValueError):
+        message = f"{str(said)[:60]!r} are no qualifiers"
+        issues.append(Issue("warning", f"{where}: qualifiers: {finding.id}", message, "ignored"))
+        return finding
+    return replace(finding, severity=severity, modifiers=tuple(modifiers), since=since)
 
 
 def _person(case: Case) -> dict[str, Any]:

@@ -260,10 +260,6 @@ def table_rows(lines: Sequence[str], columns: Sequence[str] = ()) -> Iterator[tu
     r"""Split a table; yield each row with the line it begins on, cells by their folded column names.
 
     A quote that is not closed spoils its own line alone.
-
-    Args:
-        lines: The table, its line ends kept: a quoted cell may go over several.
-        columns: Names of which the header must have at least one.
     """
     first = next((at for at, text in enumerate(lines) if text.strip("\ufeff \t\r\n")), None)
     if first is None:

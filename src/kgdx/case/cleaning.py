@@ -40,13 +40,7 @@ class Ancestry(Protocol):
 
 
 def sanitise(case: Case, reader: FindingReader | None = None, ancestry: Ancestry | None = None) -> Case:
-    """Return the case with current ids, no duplicates and no contradictions; each change is an issue.
-
-    Args:
-        case: Any case.
-        reader: Resolves ids; without one they are taken as they are.
-        ancestry: Knows the is-a hierarchy; without one only equal ids can contradict each other.
-    """
+    """Return the case with current ids, no duplicates and no contradictions; each change is an issue."""
     found: list[Issue] = []
     if case.measurements and isinstance(reader, ValueJudge):
         judged = reader.judge(case.measurements, case)

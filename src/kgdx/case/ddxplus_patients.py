@@ -60,12 +60,6 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
     differential in ``extra["differential"]`` as pairs of an id and a probability, the condition's names in
     ``extra["diagnosis"]``. What the release does not know (an evidence, a
     value, a condition) is left out, each with an issue.
-
-    Args:
-        row: Cells by folded column name.
-        number: The row's line, of which the id is made: the release gives none.
-        where: Names the row in messages.
-        known: Whether all evidences are taken, or the first one alone.
     """
     reading = _Reading(where)
     first = row.get("initial_evidence", "")

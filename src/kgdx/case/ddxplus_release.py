@@ -67,12 +67,7 @@ class ReleasedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A disease of DDXPlus.
-
-    Attributes:
-        icd10: Codes of ICD-10.
-        severity: 1 (most severe) to 5.
-    """
+    """A disease of DDXPlus."""
 
     name: str
     name_fr: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kgdx.case.ages import (
     FEMALE,
@@ -97,6 +98,7 @@ _AFFECTED = lazy_pattern(
 _PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
 
 
+@lru_cache(maxsize=4)
 def mentions(text: str) -> tuple[PersonMention, ...]:
     """Return what a text says of who the patient is, in its order."""
     text = masked_runs(text[:LONGEST])
@@ -112,10 +114,6 @@ def described(case: Case, found: tuple[PersonMention, ...] | None = None) -> Cas
     """Return the case with what its text says of the patient, where the case itself does not say it.
 
     What contradicts the case, or itself, is an issue: what was given counts, and of two statements neither.
-
-    Args:
-        case: The case.
-        found: What :func:`mentions` read from its text, if that was asked already.
     """
     if not case.text:
         return case

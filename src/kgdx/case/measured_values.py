@@ -39,11 +39,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measured value that a source gives in fields, before it is judged.
-
-    Attributes:
-        value: The number, or a word such as ``positive``.
-    """
+    """A measured value that a source gives in fields, before it is judged."""
 
     label: str
     value: float | str

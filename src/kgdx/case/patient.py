@@ -148,15 +148,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A part of the case's text in which nothing was read, or a measured value that no finding takes up.
-
-    Attributes:
-        start: Where it begins in the text.
-        end: Where it ends.
-        note: Why it is named here.
-        value: The number that was measured.
-        unit: Its unit, as it is written.
-    """
+    """A part of the case's text in which nothing was read, or a measured value that no finding takes up."""
 
     start: int
     end: int
@@ -167,14 +159,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something in the input that was repaired, ignored or doubtful, and what to do about it.
-
-    Attributes:
-        level: ``info``, ``warning`` or ``error``.
-        where: The part of the input it concerns (a term, a span, a JSON path).
-        message: What was found.
-        remedy: What was done, or what the user can do.
-    """
+    """Something in the input that was repaired, ignored or doubtful, and what to do about it."""
 
     level: str
     where: str
@@ -328,12 +313,7 @@ class Case:
         return tuple(dict.fromkeys(f.id for f in self.findings if f.status is status))
 
     def with_finding(self, finding: Finding) -> Case:
-        """Return a case with ``finding`` added; it replaces one of the same id.
-
-        Example:
-            >>> Case("p").with_finding(Finding("HP:0001250")).observed
-            ('HP:0001250',)
-        """
+        """Return a case with ``finding`` added; it replaces one of the same id."""
         kept = tuple(f for f in self.findings if f.id != finding.id)
         return replace(self, findings=(*kept, finding))
 
@@ -400,22 +380,12 @@ class Case:
         return hashlib.sha256(valid(json.dumps(content, ensure_ascii=False)).encode()).hexdigest()
 
     def identified(self) -> Case:
-        """Return the case with an id: its own, or one minted from its content.
-
-        Example:
-            >>> Case("", text="fits").identified().id == Case("", text="fits").identified().id
-            True
-        """
+        """Return the case with an id: its own, or one minted from its content."""
         return self if self.id else replace(self, id=f"case:{self.digest[:16]}")
 
     @classmethod
     def from_text(cls, text: str, graph: FindingReader | None = None, *, id: str = "", source: str = "text") -> Case:
-        """Make a case from free text; with a graph, its findings are read and cleaned at once.
-
-        Example:
-            >>> Case.from_text("She has seizures.").text
-            'She has seizures.'
-        """
+        """Make a case from free text; with a graph, its findings are read and cleaned at once."""
         return _CONSTRUCTORS["case_from_text"](text, graph, id=id, source=source)
 
     @classmethod
@@ -427,10 +397,5 @@ class Case:
 
     @classmethod
     def from_phenopacket(cls, packet: str | Path | dict[str, Any], graph: FindingReader | None = None) -> Case:
-        """Read a GA4GH phenopacket v2, from a file or from parsed JSON; with a graph, its ids are brought up to date.
-
-        Example:
-            >>> Case.from_phenopacket({"id": "p", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}).observed
-            ('HP:0001250',)
-        """
+        """Read a GA4GH phenopacket v2, from a file or from parsed JSON; a graph brings its ids up to date."""
         return _CONSTRUCTORS["one_phenopacket"](packet, graph)

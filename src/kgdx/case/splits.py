@@ -42,11 +42,6 @@ class Split:
         Publications are drawn in a random order and held out where they fit, so that the share of cases is met as
         nearly as they allow. Those that have a case in common are drawn together, and so are cases with one id.
 
-        Args:
-            cases: The cases; what could not be read is on no side.
-            share: Share of the cases to hold out.
-            seed: Of the order.
-
         Example:
             >>> cases = [Case(str(n), publications=(f"PMID:{n // 2}",)) for n in range(8)]
             >>> split = Split.of(cases, 0.25, seed=1)

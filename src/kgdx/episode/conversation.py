@@ -26,7 +26,6 @@ class Exchange(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What the model wrote; what had arrived of it where it was cut off."""
         return "" if self.result is None else str(self.result.words.get("text", ""))
 
     @property

@@ -53,7 +53,6 @@ class Episode:
 
     @property
     def waiting(self) -> bool:
-        """Whether it waits for somebody who is absent; :attr:`State.pending` says for what."""
         return self.reason == "waiting"
 
 
@@ -230,7 +229,6 @@ def step(graph: GraphLike, state: State, action: Action) -> State:
 
 
 def _here(world: World, state: State, wish: Wish) -> State | None:
-    """Do what can be done at once: an action, or a question to a patient who is there; ``None`` where one waits."""
     if isinstance(wish, Action) and (world.graph is not None or wish.pure):
         started = time.perf_counter()
         done = act(world, state, wish)
@@ -274,7 +272,6 @@ def _shown(state: State, seen: int, watch: Watch | None) -> int:
 
 
 def perform(world: World, state: State, wish: Wish) -> State | None:
-    """Do the pending wish, and return the state that records what came of it; ``None`` where it has to wait."""
     return _asked(world, state, wish) if isinstance(wish, AskModel) else _here(world, state, wish)
 
 
@@ -287,7 +284,6 @@ def forbidden(state: State, wish: Wish) -> str | None:
 
 
 def _asked(world: World, state: State, wish: AskModel) -> State | None:
-    """Ask a model and wait for it."""
     started, name = time.perf_counter(), wish.model
     answer: list[Completion] | KgdxError
     try:

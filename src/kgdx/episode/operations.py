@@ -30,9 +30,7 @@ class Compiled(Queries, Protocol):
 
     def has(self, template: str, /) -> bool: ...
 
-    def answered(self, template: str, /, **parameters: Any) -> Any:
-        """Return the rows with their digest (:class:`kgdx.graph.compiled_templates.CompiledRows`)."""
-        ...
+    def answered(self, template: str, /, **parameters: Any) -> Any: ...
 
 
 class GraphLike(Queries, Protocol):
@@ -78,9 +76,7 @@ class GraphLike(Queries, Protocol):
     def texts(self) -> Any: ...
 
     @property
-    def literature(self) -> Literature | None:
-        """Finds publications; ``None`` where it is not set up."""
-        ...
+    def literature(self) -> Literature | None: ...
 
     @property
     def headings(self) -> Headings: ...
@@ -127,5 +123,4 @@ class Operations:
         return result
 
     def problem(self, name: str, error: KgdxError | str, kind: str = "") -> None:
-        """Record that a part of the action failed, which the rest does without."""
         self.problems.append({"name": name, "error": kind or type(error).__name__, "message": str(error)})

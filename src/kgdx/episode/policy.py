@@ -61,11 +61,9 @@ class Policy(BaseModel, ABC):
 
     @property
     def trained_by(self) -> str:
-        """Digest of the split of cases that it was trained by; empty where it was not trained on cases."""
         return ""
 
     def suited(self, graph: GraphLike) -> Policy:
-        """Return the policy without what would be done in vain on a graph; by default itself."""
         return self
 
     @abstractmethod

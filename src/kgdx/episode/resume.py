@@ -80,7 +80,6 @@ def _fold(world: World, state: State, segment: Segment) -> State:
 
 
 def _made_again(world: World, state: State) -> State:
-    """Run again what is fresh and of which the log has the digest alone, each after what it reads."""
     if world.graph is None:
         return state
     artifacts = dict(state.artifacts)

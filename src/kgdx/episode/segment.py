@@ -166,7 +166,6 @@ _VERSION_1 = {"action": Kind.WISH, "prompt": Kind.WISH, "answer": Kind.RESULT, "
 
 
 def _of_version_1(old: Mapping[str, Any]) -> Segment:
-    """Read a segment of version 1, in which each query of an action stood alone."""
     kind = old["kind"]
     author = {"tool": Author.LOOP, "policy": Author.POLICY, "graph": Author.GRAPH}.get(old["author"], Author.USER)
     told = {key: value for key, value in old["parameters"].items() if key not in ("read", "written")}
@@ -196,7 +195,6 @@ def dump(log: Iterable[Segment], *, private: bool = True) -> str:
 
 
 def load(text: str) -> tuple[Segment, ...]:
-    """Read a log from JSON lines; a last line that was cut off is left out."""
     return tuple(_read(text))
 
 

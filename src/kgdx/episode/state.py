@@ -42,24 +42,19 @@ class Artifact:
     """Whether there is one for each different wish, rather than the latest alone."""
 
     def digest(self) -> str:
-        """Return a digest of the content, equal for equal artifacts; floats count to nine digits."""
         return digest_of(self)
 
     def summary(self) -> dict[str, Any]:
-        """Return the little that the log tells its readers although the graph can make it again; without words."""
         return {}
 
     def to_data(self) -> dict[str, Any]:
-        """Return plain JSON values without words, for the log of a :attr:`kept` artifact."""
         return {}
 
     def to_words(self) -> dict[str, Any]:
-        """Return plain JSON values that may be private, for the log of a :attr:`kept` artifact."""
         return {}
 
     @classmethod
     def from_log(cls: type[A], data: Mapping[str, Any], words: Mapping[str, Any]) -> A:
-        """Make a :attr:`kept` artifact from what the log carries of it."""
         return cls(**data, **words)
 
 
@@ -289,7 +284,6 @@ class State:
         return cast("T", before[1])
 
     def random(self, stream: str = "") -> random.Random:
-        """Return the generator of this step's random choices: equal seed and step, equal choices."""
         return random.Random(f"{self.seed}:{self.counts.steps}:{stream}")
 
     def _latest(self, kind: type[Artifact]) -> ArtifactEntry | None:

@@ -71,11 +71,9 @@ class ProtocolRules:
     sources: tuple[str, ...] = ()
 
     def most(self, act: str) -> int:
-        """Return how often an act may be done."""
         return {"lookup": self.lookups, "match": self.matches, "search": self.searches}.get(act, 1)
 
     def width(self, act: str) -> int:
-        """Return how many names or queries an act may have; 0 for any number."""
         return {"lookup": self.names, "search": self.queries, "diagnose": self.declared}.get(act, 0)
 
 
@@ -173,7 +171,6 @@ def left_open(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """Return text of the graph in which no tag of the protocol stands."""
     return _TAG.sub(lambda found: f"‹{found[0][1:-1]}›", text)
 
 
@@ -205,7 +202,6 @@ class _Reader:
         self.violations.append(Violation(code, place, message))
 
     def _given(self, text: str) -> None:
-        """The environment's text is one block; whatever stands in it is text."""
         found = _TAG.search(text)
         if found is not None and not found[1] and found[2] in GIVEN:
             inner = text[found.end() :].rstrip().removesuffix(f"</{found[2]}>")
@@ -269,10 +265,6 @@ class _Reader:
         self.blocks.append(Block(name, inner, True, place, end, items, call, refused))
 
     def _judged(self, act: str, items: tuple[Item, ...], place: int) -> str:
-        """Note what is wrong with an act, and return why it is not done; empty where it is.
-
-        Of a diagnosis with too many diseases the first ones count.
-        """
         rules, earlier = self.rules, self._done.get(act, [])
         if not items and act != "match":
             self._violated("empty", place, f"<{act}> names nothing")

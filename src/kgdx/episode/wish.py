@@ -41,7 +41,6 @@ class Wish(BaseModel, ABC):
     """Fields that may hold somebody's words: the log keeps them apart, and shows them only when asked to."""
 
     def refused(self, state: State) -> str | None:
-        """Return why it cannot be done now, or ``None``; the same function masks the actions of an environment."""
         return None
 
     def parameters(self) -> dict[str, Any]:
@@ -56,12 +55,7 @@ class Wish(BaseModel, ABC):
 
 
 class Remark(Wish):
-    """Say something in the log: a decision of the policy that a reader has to know of, such as a fallback.
-
-    Example:
-        >>> Remark(code="unplanned", text="no plan could be used").effect
-        'note'
-    """
+    """Say something in the log: a decision of the policy that a reader has to know of, such as a fallback."""
 
     name: ClassVar[str] = "remark"
     effect: ClassVar[Effect] = "note"
@@ -73,12 +67,7 @@ class Remark(Wish):
 
 
 class AskPatient(Wish):
-    """Ask the patient whether a finding is present, which narrower one it is, or openly; or order an examination.
-
-    Example:
-        >>> AskPatient(term="HP:0001250", label="Seizure").effect
-        'patient'
-    """
+    """Ask the patient whether a finding is present, which narrower one it is, or openly; or order an examination."""
 
     name: ClassVar[str] = "ask_patient"
     effect: ClassVar[Effect] = "patient"
@@ -135,7 +124,11 @@ class Reply(BaseModel):
             ('HP:0001250',)
         """
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
-        if asked.which and not self.term:
+        if asked.kind == "history" and term is not None:
+            if self.status in (Status.PRESENT, Status.ABSENT):
+                case = replace(case, family=case.family.told(term, self.status is Status.PRESENT))
+            term = None
+        elif asked.which and not self.term:
             term = None  # which one it is remains open
         elif asked.which:  # the narrower finding says all of it
             case = replace(case, findings=tuple(each for each in case.findings if each.id != asked.term))
@@ -151,7 +144,6 @@ _CONTRARY = {Status.PRESENT: Status.ABSENT, Status.ABSENT: Status.PRESENT}
 
 
 def _stated(case: Case, finding: Finding) -> Case:
-    """Return the case with what was said last; an issue says so where the opposite was said before."""
     before = next((each for each in case.findings if each.id == finding.id), None)
     case = case.with_finding(finding)
     if before is None or before.status is not _CONTRARY.get(finding.status):
@@ -244,12 +236,10 @@ class Action(Wish, ABC):
 
     @property
     def sees(self) -> tuple[Reads, ...]:
-        """What it looks at beside, of an artifact that is kept: it is not bound to that."""
         return ()
 
     @property
     def reads(self) -> tuple[Reads, ...]:
-        """What of the state it reads; its artifact goes stale when any of that changes."""
         return self.makes.depends
 
     @abstractmethod
@@ -326,7 +316,6 @@ _OTHERS: Mapping[str, type[Wish]] = {kind.name: kind for kind in (Remark, AskPat
 
 
 def wish_of(name: str, fields: Mapping[str, Any]) -> Wish:
-    """Return the wish that a log records."""
     return parsed(_OTHERS.get(name) or ACTIONS.get(name), name, fields)
 
 

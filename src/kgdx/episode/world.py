@@ -21,18 +21,14 @@ MEMO = 512
 class Patient(Protocol):
     """Whoever can be asked at once, such as a simulated patient; a person is absent, and waited for."""
 
-    def reply(self, asked: AskPatient, state: State) -> Reply:
-        """Answer a question; equal questions in equal states get equal answers."""
-        ...
+    def reply(self, asked: AskPatient, state: State) -> Reply: ...
 
 
 @runtime_checkable
 class AwaitedPatient(Patient, Protocol):
     """A patient who takes long to answer, as one that a model plays; concurrent episodes go on meanwhile."""
 
-    async def awaited(self, asked: AskPatient, state: State) -> Reply:
-        """Answer a question as :meth:`reply` does."""
-        ...
+    async def awaited(self, asked: AskPatient, state: State) -> Reply: ...
 
 
 @dataclass(frozen=True, slots=True)

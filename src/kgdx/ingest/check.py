@@ -224,9 +224,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-# Merging and checking of rows: one row for each node, current ids of phenotypes, checked ends of relations.
-
-
 ID_NAMED, MATCH_NAMED = "id", "match"
 """What ``name_source`` says of a disease that no source names: its name is only its id, or that of another entry."""
 _NAMED_BY = {

@@ -8,7 +8,7 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
 from pydantic import (
@@ -24,7 +24,7 @@ from pydantic import (
 
 from kgdx.config import Settings
 from kgdx.errors import SourceError
-from kgdx.ingest.installed import installed_manifests
+from kgdx.registry import Registry
 from kgdx.resources import resource
 
 
@@ -220,6 +220,20 @@ class Manifest(_Model):
         return self._path is None or self._path.parent == resource("loaders")
 
 
+class Source:
+    """A source of another package, named in its entry points of the group ``kgdx.sources``."""
+
+    manifest: ClassVar[Path]
+    """The manifest's file."""
+    read: ClassVar[Any] = None
+    """A static method that reads a file as the manifest says (:data:`kgdx.ingest.sources.Reader`), where the manifest's
+    format is the entry point's name; ``None`` where kgdx has a reader of the format."""
+
+
+SOURCES: Registry[Source] = Registry("source", "kgdx.sources", {})
+"""Name → source of an installed package; those that ship with kgdx are manifests in the folder ``loaders``."""
+
+
 def is_manifest(word: str) -> bool:
     return Path(word).suffix.lower() in (".yaml", ".yml")
 
@@ -275,7 +289,7 @@ def manifests(more: Sequence[Path] = ()) -> Mapping[str, Manifest]:
     They are those that ship with kgdx, those of installed packages, and the user's own: in the folder ``loaders``
     beside the configuration, and ``more``, which win over that folder. None may have the name of one that ships.
     """
-    own = [*installed_manifests(), *sorted(own_folder().glob("*.y*ml")), *more]
+    own = [*(Path(kind.manifest) for kind in SOURCES.values()), *sorted(own_folder().glob("*.y*ml")), *more]
     return _catalogue(tuple((path.absolute(), path.stat().st_mtime_ns if path.exists() else 0) for path in own))
 
 
@@ -322,9 +336,6 @@ def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] =
     for needed in found[name].needs:
         yield from with_needs(needed, found, (*path, name))
     yield name
-
-
-# Words for what is wrong with a manifest: the line on which it stands, and what may have been meant.
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -38,7 +38,7 @@ _WORDS = {
 }
 _NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "ORPHA": ("orpha",), "PMID": ("pmid",)}
 """Words in the name of a column of bare numbers that tell whose they are."""
-_OF_RUNS = ("HAS_RUN", "CONSIDERED", "ASKED", "ORDERED", "PREDICTED")
+_OF_RUNS = ("HAS_RUN", "CONSIDERED", "WEIGHED", "ASKED", "ORDERED", "PREDICTED")
 _AVOIDED = frozenset({"MAPPED_TO", *MATCHES.values(), "MENTIONS", *_OF_RUNS, *ANNOTATIONS[1:]})
 _NEVER = frozenset(
     {
@@ -103,9 +103,6 @@ def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) 
     return "\n".join([*parts, *_left(found, keys)]) + "\n"
 
 
-# --- the file -------------------------------------------------------------------------------------------------------
-
-
 def _encoding(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
@@ -159,9 +156,6 @@ def _delimited(path: Path, text: str, encoding: str) -> FileSample:
             ignore_errors=True,
         )
     return FileSample("csv", rows.to_dict(as_series=False), encoding, header.separator)
-
-
-# --- what the columns mean ------------------------------------------------------------------------------------------
 
 
 def _keys(found: FileSample, schema: Schema) -> Iterator[IdColumn]:
@@ -230,9 +224,6 @@ def _plain(text: str) -> str:
     if re.fullmatch(r"[A-Za-z][\w.-]*", text) and yaml.safe_load(text) == text:
         return text
     return json.dumps(text, ensure_ascii=False)
-
-
-# --- the manifest ---------------------------------------------------------------------------------------------------
 
 
 def _head(name: str, path: Path, default: str, found: FileSample, keys: Sequence[IdColumn]) -> Iterator[str]:

@@ -161,9 +161,6 @@ def _assumed(tables: list[StagedTable], schema: Schema) -> list[StagedTable]:
     return assumed
 
 
-# Whether a manifest agrees with the ontology and the formats; if not, on which line and what may stand there.
-
-
 Place = tuple[str | int, ...]
 
 

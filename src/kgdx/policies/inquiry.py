@@ -29,6 +29,10 @@ from kgdx.rank.selectors import DEFAULT, make_selector
 
 OPENLY = 3
 """Open questions in a row, with nothing found in the answers, after which no more is asked."""
+LITTLE = 2
+"""Findings up to which a patient is first asked openly, where none is a complaint of the table."""
+LEAST = 5
+"""Questions before a consultation ends with a likely disease: one or two findings fit too much."""
 ASKED = 2
 """How often a question is asked to which words are said that answer something else."""
 
@@ -133,6 +137,8 @@ class InquiryPolicy(Policy):
         if proposed is None:
             return propose
         left = list(_open(state, proposed, passed))
+        if self.complaints and not before and _little(state, left):
+            return AskPatient()
         if self.complaints and (early := next((each for each in left if each.stage in FIRST), None)) is not None:
             return self._asked(early)
         if self.unchanged and _unchanged(before) >= self.unchanged and not _asked_openly(before):
@@ -141,12 +147,15 @@ class InquiryPolicy(Policy):
             return self._asked(left[0])
         shares = state.get(Shares)
         due = [each for each in left if each.due]
-        if shares is not None and shares.shares[0].share >= self.certain:
+        if shares is not None and shares.shares[0].share >= self.certain and (due or len(before) >= LEAST or not left):
             return self._asked(due[0]) if due else self.close(state)
         if left:
-            later = len(before) < NARROWED
-            first = next((each for each in left if not (later and each.due)), left[0])
-            return self._asked(first) if due or any(each.moves for each in left) else self.close(state)
+            soon = len(before) < NARROWED
+            able = [each for each in left if each.due or each.moves or each.stage]
+            first = next((each for each in able if not (soon and each.due)), None)
+            if any(each.due or each.moves for each in able):
+                return self._asked(first or able[0])
+            return self.close(state)
         return self.close(state) if state.tried(propose) else propose
 
     def _asked(self, question: Question) -> AskPatient:
@@ -165,10 +174,17 @@ def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Quest
     yield from (each for each in proposed.questions if each.id not in {*answers, *passed, *below})
 
 
+def _little(state: State, left: Sequence[Question]) -> bool:
+    """Whether little was read of what was said, and no complaint of the table: to be asked openly first."""
+    few = bool(state.case.text) and len(state.case.observed) <= LITTLE
+    return few and not any(each.stage in FIRST for each in left)
+
+
 def _passed(before: Sequence[Turn]) -> set[str]:
     asked = [(term, each.reply) for each in before if (term := each.asked.term) and each.reply and not each.asked.which]
     in_vain = [term for term, reply in asked if not reply.skipped and reply.status is None]
-    skipped = {term for term, reply in asked if reply.skipped}
+    skipped = {each.asked.term for each in before if each.asked.term and each.reply and each.asked.kind == "history"}
+    skipped |= {term for term, reply in asked if reply.skipped}
     return skipped | {term for term in in_vain if in_vain.count(term) >= ASKED}
 
 

@@ -31,7 +31,6 @@ class Scorers:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the parts that are kept."""
         self._parts: Recent[tuple[int, ScorerScale], tuple[Floats, Floats]] = Recent(PARTS)
 
     def score(self, query: Query, before: Scored | None = None) -> Scored:
@@ -74,7 +73,6 @@ class Scorers:
         return Scored(query, values, scales, total, combined)
 
     def _part(self, value: Floats, scale: ScorerScale, *, steady: bool) -> Floats:
-        """Return a part of the fused score; that of an array which comes again and again is kept."""
         if not steady:
             return scale.part(value)
         # the array is kept beside its part, so that no other one can have its id

@@ -99,7 +99,6 @@ def _shared(rows: Rows, sources: Floats) -> Rows:
 
 
 def _sources(snapshot: Snapshot, table: str) -> Floats:
-    """How many sources state a row's disease and term from the row's reference; shape (rows,)."""
     import pyarrow.compute as pc
 
     rows = snapshot.table(table)

@@ -224,7 +224,6 @@ class BeliefTracker:
         return Telling(np.maximum(asked, 0), asked >= 0, gain, chance, had, typically, diseases, share)
 
     def _valued(self, belief: Belief) -> tuple[Ints, Floats, Floats, Floats]:
-        """The questions about typical terms of the leaders: terms, gain, chance of a yes, and the first leader's."""
         (often, bits, named), terms = self._askable, self._terms
         counted = max(int((belief.share >= LEAST).sum()), 1)
         leaders, share = belief.leaders[:counted], belief.share[:counted]
@@ -251,7 +250,6 @@ class BeliefTracker:
 
     @cached_property
     def _askable(self) -> tuple[Sparse, Floats, Ints]:
-        """Of each candidate by places in ``_terms``: how often its patients have it, its bits; and its typical ones."""
         by, size = self.model.propagated, len(self.model.basis.ic)
         place = np.full(size + 1, -1)
         place[self._terms] = np.arange(len(self._terms))

@@ -62,7 +62,6 @@ class Calibration:
         return cls(*_fitted(links, others, prior), calibration_error(bins), bins)
 
     def probability(self, scores: Floats) -> Floats:
-        """Return the probability of each score; of the same shape."""
         return _sigmoid(np.interp(scores, self.scores, self.log_odds))
 
 
@@ -73,10 +72,6 @@ def reliability(probabilities: Floats, truth: Floats, weights: Floats) -> tuple[
         probabilities: In [0, 1]; shape (n,).
         truth: 1 for what is true; shape (n,).
         weights: What each counts; shape (n,).
-
-    Example:
-        >>> reliability(np.array([0.1, 0.9]), np.array([0.0, 1.0]), np.ones(2))
-        ((0.1, 0.0, 1.0), (0.9, 1.0, 1.0))
     """
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     total = np.bincount(place, weights, BINS)
@@ -88,12 +83,7 @@ def reliability(probabilities: Floats, truth: Floats, weights: Floats) -> tuple[
 
 
 def calibration_error(bins: tuple[tuple[float, float, float], ...]) -> float:
-    """Return the expected calibration error: Σ_b w_b/w |mean probability − share that is true|.
-
-    Example:
-        >>> calibration_error(((0.25, 0.5, 3.0), (0.75, 0.75, 1.0)))
-        0.1875
-    """
+    """Return the expected calibration error: Σ_b w_b/w |mean probability − share that is true|."""
     total = sum(weight for _, _, weight in bins)
     return sum(weight * abs(mean - share) for mean, share, weight in bins) / total if total else 0.0
 
@@ -107,7 +97,6 @@ def _crossed(links: Floats, others: Floats, half: int) -> tuple[Floats, Floats, 
 
 
 def _fitted(links: Floats, others: Floats, prior: float) -> tuple[Floats, Floats]:
-    """Return the scores of the bins and their log-odds; half a pair more in each keeps them finite."""
     from scipy.optimize import isotonic_regression
 
     even = float(np.log(prior) - np.log1p(-prior))

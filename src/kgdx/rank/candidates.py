@@ -106,12 +106,10 @@ _WORD = lazy_pattern(r"[^\W\d_]{3,}")
 
 
 def annotation_features(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, int]) -> Any:
-    """Return IC-weighted, propagated annotations as unit rows, a sparse array (candidates × terms)."""
     return _unit(_features(candidate, term, value, shape))
 
 
 def by_annotation(features: Any) -> Sparse:
-    """Return each candidate's most similar ones by the cosine of their :func:`annotation_features`."""
     return _nearest(features, ANNOTATION_SHARE)
 
 
@@ -134,11 +132,6 @@ def by_name(names: Sequence[str], candidate: Ints, size: int) -> Sparse:
     """Return each candidate's most similar ones by the cosine of the words of their names.
 
     Words weigh log(candidates / candidates with the word); each merged entry's name counts.
-
-    Example:
-        >>> near = by_name(["Retinitis pigmentosa 1", "Retinitis pigmentosa 2", "Gout"], np.array([0, 1, 2]), 3)
-        >>> near.columns(0).tolist(), near.columns(2).tolist()
-        ([1], [])
     """
     vocabulary: dict[str, int] = {}
     owner: list[int] = []
@@ -180,7 +173,6 @@ def _unit(features: Any) -> Any:
 
 
 def _nearest(features: Any, share: float) -> Sparse:
-    """The COUNT most similar rows of each row by dot product; weights sum to ``share`` in each row that has any."""
     size = features.shape[0]
     other = features.T.tocsr()
     starts, found, weights = [0], [], []

@@ -107,7 +107,6 @@ class Matched:
         return found
 
     def _nearest(self, candidate: int) -> Ints:
-        """Return the patients of a candidate that share a finding with the query, the most similar first."""
         patients = self.bank.of(candidate)
         patients = patients[np.isfinite(self.value[patients])]
         nearest: Ints = patients[np.argsort(-self.value[patients], kind="stable")]
@@ -136,8 +135,12 @@ class CaseBank:
         self.basis, self._names, self._snapshot = ranker.model.basis, ranker.names, snapshot
         self._frequency, self._size = ranker.model.columns.frequency, ranker.model.columns.size
         folder = compile_bank(ranker, snapshot, synthetic=synthetic)
-        self.candidate, self._rows = (mapped(folder / f"{name}.npy") for name in ("candidate", "rows"))
-        self._columns: Columns = read_part(Columns, folder, "")
+        try:
+            self.candidate, self._rows = (mapped(folder / f"{name}.npy") for name in ("candidate", "rows"))
+            self._columns: Columns = read_part(Columns, folder, "")
+        except (OSError, EOFError, ValueError) as error:
+            hint = "build the graph again with `kgdx build`"
+            raise StoreError(f"the arrays of patients in {folder} cannot be read ({error})", hint=hint) from error
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")
@@ -172,7 +175,6 @@ class CaseBank:
         return found
 
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
-        """Return whether the bank has a patient of the candidate that nothing in ``leave_out`` names."""
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:

@@ -35,10 +35,6 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
 
     They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
     are absent, of a relative, or uncertain.
-
-    Example:
-        >>> said(Case("p", text="Burning when passing urine, no fever. 咳嗽痰多，无发热"))
-        ('Burning when passing urine', '咳嗽痰多')
     """
     given = (*case.phrases, *(clauses(case.text) if own_words or not case.phrases else ()))
     seen: dict[tuple[str, ...], str] = {}
@@ -53,10 +49,6 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
     """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words.
 
     A clause with words that were corrected to a finding that is not present is none.
-
-    Example:
-        >>> with_phrases(Case("p", text="Chest pain. No fever.")).phrases
-        ('Chest pain',)
     """
     if case.phrases and begin == 0:
         return case
@@ -67,12 +59,7 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
 
 
 def clauses(text: str) -> Iterator[str]:
-    """Yield the clauses of a text, in order, that it states of the patient.
-
-    Example:
-        >>> list(clauses("Chest pain and cough. Her mother has asthma."))
-        ['Chest pain', 'cough']
-    """
+    """Yield the clauses of a text, in order, that it states of the patient."""
     spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
@@ -111,12 +98,7 @@ def mild(text: str) -> bool:
 
 
 def unread_clauses(case: Case) -> Iterator[str]:
-    """Yield the clauses of a case's text that hold no finding, of whatever status.
-
-    Example:
-        >>> list(unread_clauses(Case("p", text="Burning when passing urine. I feel fine.")))
-        ['Burning when passing urine']
-    """
+    """Yield the clauses of a case's text that hold no finding, of whatever status."""
     spans = [each.span for each in case.findings if each.span is not None]
     begin = 0
     for clause in clauses(case.text):

@@ -116,7 +116,6 @@ class Commonness(Scorer):
         return "prior" in self.arrays
 
     def speaks(self, query: Query) -> bool:
-        """Return whether it has anything to add: evidences alone bring their own odds."""
         return not query.symptoms or len(query.observed) > 0
 
     def gate(self, query: Query) -> float:
@@ -127,7 +126,6 @@ class Commonness(Scorer):
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 
     def score(self, query: Query) -> Floats:
-        """Return what commonness adds to each candidate; shape (candidates,)."""
         return self.opened(query, self.gate(query))
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
@@ -196,12 +194,7 @@ class Prior(Commonness):
 
 
 def setting(case: Case | None) -> tuple[str, str]:
-    """Return where a patient is seen, and why that is assumed.
-
-    Example:
-        >>> setting(Case("p", setting="emergency")), setting(None)[0]
-        (('emergency', 'as stated'), 'general')
-    """
+    """Return where a patient is seen, and why that is assumed."""
     if case is not None and case.setting:
         return case.setting, "as stated"
     if case is not None and (case.gene_evidence or case.family.inheritance):
@@ -245,11 +238,9 @@ class Mentions(Scorer):
         return "counts" in self.arrays
 
     def knows(self, query: Query) -> bool:
-        """Return true: it says the same of every patient."""
         return True
 
     def score(self, query: Query) -> Floats:
-        """Return the prior; shape (candidates,)."""
         return np.log1p(self.arrays["counts"]).astype(np.float32)
 
 
@@ -273,13 +264,7 @@ def _sources(snapshot: Snapshot, model: RankModel) -> Floats:
 
 
 def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Iterable[str]], size: int) -> Ints:
-    """Return in how many other candidates' texts a name of each candidate stands.
-
-    Example:
-        >>> texts = {0: ["Asthma is common."], 1: ["Worse than asthma and asthma."]}
-        >>> mention_counts({0: ["Asthma"], 1: ["Croup"]}, texts, size=2).tolist()
-        [1, 0]
-    """
+    """Return in how many other candidates' texts a name of each candidate stands."""
     english: dict[tuple[str, ...], set[int]] = defaultdict(set)
     chinese: dict[str, set[int]] = defaultdict(set)
     for number, own in names.items():

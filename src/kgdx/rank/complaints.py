@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from kgdx.case.patient import Case, Status
@@ -21,9 +20,7 @@ FIRST = STAGES[:2]
 """Stages whose questions are asked before any other."""
 GROWN = 20.0
 """Age in years that nobody reaches who is asked what children are asked."""
-LONGEST = 12
-"""Questions that are asked first."""
-NARROWED = 10
+NARROWED = 7
 """Answers after which tests are offered: history and examination come before them."""
 COMPLAINTS = 2
 """Complaints of a patient whose questions count, the one that is said first before the other."""
@@ -32,8 +29,9 @@ COMPLAINTS = 2
 class QuestionWording(NamedTuple):
     """How a person is asked about a finding.
 
-    Rows without ``key`` ask about a whole system; ages are in years; ``said_by`` are findings that say it already, and
-    ``tests`` words in the names of the tests of which it is a result, in small letters.
+    Rows without ``key`` ask about a whole system; ages are in years; ``said_by`` are findings that say it already,
+    ``moot_by`` those without which nobody asks (``!`` in the same column), and ``tests`` words in the names of the
+    tests of which it is a result, in small letters.
     """
 
     id: str
@@ -43,6 +41,7 @@ class QuestionWording(NamedTuple):
     oldest: float
     sex: str
     said_by: tuple[str, ...]
+    moot_by: tuple[str, ...]
     tests: tuple[str, ...]
     en: str
     zh: str
@@ -73,12 +72,7 @@ def _rows(name: str) -> Iterator[list[str]]:
 
 @cache
 def wordings() -> Mapping[str, QuestionWording]:
-    """Return how people are asked, by the finding; of several rows of one finding the first.
-
-    Example:
-        >>> wordings()["HP:0000975"].en
-        'Are you sweating, or in a cold sweat?'
-    """
+    """Return how people are asked, by the finding; of several rows of one finding the first."""
     return {each.id: each for each in reversed(list(_wordings()))}
 
 
@@ -87,17 +81,15 @@ def _wordings() -> Iterator[QuestionWording]:
     for key, id, way, ages, sex, said_by, tests, en, zh in _rows("questions.tsv"):
         youngest, _, oldest = ages.partition("-")
         said, of = (tuple(filter(None, each)) for each in (said_by.split(","), tests.casefold().split(";")))
-        yield QuestionWording(id, key, way, float(youngest or 0), float(oldest or 150), sexes[sex], said, of, en, zh)
+        moot = tuple(each[1:] for each in said if each[0] == "!")
+        said = tuple(each for each in said if each[0] != "!")
+        ages_of = float(youngest or 0), float(oldest or 150)
+        yield QuestionWording(id, key, way, *ages_of, sexes[sex], said, moot, of, en, zh)
 
 
 @cache
 def complaints() -> tuple[Complaint, ...]:
-    """Return the complaints.
-
-    Example:
-        >>> len(complaints()) >= 40, complaints()[0].name
-        (True, 'chest pain')
-    """
+    """Return the complaints."""
     ids = {each.key: each.id for each in _wordings()}
     found = []
     for name, zh, sex, terms, words, *stages in _rows("complaints.tsv"):
@@ -151,21 +143,22 @@ def asked_first(
 ) -> tuple[dict[str, Stage], dict[str, tuple[Stage, int]], list[str]]:
     """Return what is asked first, in order, what else belongs to the complaints, and which tests everybody gets.
 
-    First comes what decides about the first complaint, then the red flags of all by turns; the rest has its stage and
-    its place in it.
+    First comes what decides about the first complaint, and its red flags; the rest has its stage and its place in it.
     """
     known = list(of)
-    flags = zip_longest(*(each.stages["red flag"] for each in known))
-    decides: list[tuple[str, Stage]] = [(id, "decides") for each in known[:1] for id in each.stages["decides"]]
-    danger: list[tuple[str, Stage]] = [(id, "red flag") for some in flags for id in some if id is not None]
     first: dict[str, Stage] = {}
-    for id, stage in (*decides, *danger):
-        if len(first) < LONGEST and wordings()[id].fits(case):
-            first.setdefault(id, stage)
+    for stage in FIRST:
+        for id in known[0].stages[stage] if known else ():
+            if wordings()[id].fits(case):
+                first.setdefault(id, stage)
     rest: dict[str, tuple[Stage, int]] = {}
     for each in known:
         for at, ids in each.stages.items():
             for place, id in enumerate(ids):
                 if id not in first and wordings()[id].fits(case):
                     rest.setdefault(id, (at, place))
-    return first, rest, [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known)]
+    return (
+        first,
+        rest,
+        [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known[:1])],
+    )

@@ -120,7 +120,6 @@ def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints)
 
 
 def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[int, list[int]]:
-    """The phenotypes that each symptom names, by row: as its vocabulary maps them, else as its words are read."""
     mapped, vocabularies = _mapped(snapshot, inside)
     ids = snapshot.values("symptom", "id").values()
     found = {symptom: mapped[symptom] for symptom in texts if symptom in mapped}

@@ -78,7 +78,6 @@ class Embeddings:
         return read
 
     def _check(self) -> None:
-        """Refuse a card that says too little, and arrays that do not fit it."""
         for name in ("name", "graph", "sentence_encoder"):
             self.card[name]
         self.card["training"]["encoder"]
@@ -106,24 +105,19 @@ class Embeddings:
 
     @property
     def kinds(self) -> Sequence[str]:
-        """The kinds of nodes."""
         return list(self.card["nodes"])
 
     @property
     def relations(self) -> Sequence[str]:
-        """The relations that they were learned on."""
         return list(self.card["links"])
 
     def rows(self, kind: str) -> Ints:
-        """Return the row of each node in the snapshot's table of its kind, ascending; shape (n,)."""
         return self._of(kind, "row")
 
     def nodes(self, kind: str) -> Floats:
-        """Return the mean latents of a kind's nodes; shape (n, d)."""
         return self._of(kind, "latent")
 
     def inputs(self, kind: str) -> Floats:
-        """Return the vectors that a kind's nodes had at first: those of their names; shape (n, width)."""
         return self._of(kind, "input")
 
     def links(self, relation: str) -> Ints:

@@ -43,12 +43,7 @@ class ConditionCounts(BaseModel):
 
 
 class EvidenceTable(BaseModel):
-    """Counts of patients, by condition.
-
-    Example:
-        >>> EvidenceTable.learned([]).conditions
-        {}
-    """
+    """Counts of patients, by condition."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 

@@ -95,12 +95,10 @@ class Evidences(Scorer):
 
     @cached_property
     def numbers(self) -> Ints:
-        """The candidates with lists; shape (conditions,)."""
         return np.flatnonzero(self._length > 0)
 
     @cached_property
     def rows(self) -> Ints:
-        """Rows of the symptoms of the vocabulary; shape (evidences,)."""
         return np.flatnonzero(self.arrays["codes"] != "")
 
     @cached_property
@@ -114,7 +112,6 @@ class Evidences(Scorer):
         return EvidenceOdds(ids, self.arrays["codes"][self.rows].tolist(), self._marked(), table, whole)
 
     def _marked(self) -> Floats:
-        """The share of each condition's patients with each evidence, 1 where it is listed; (conditions, evidences)."""
         found = np.zeros((len(self.numbers), len(self.rows)), np.float32)
         place = np.full(len(self._length), -1)
         place[self.numbers] = np.arange(len(self.numbers))
@@ -173,10 +170,6 @@ def _denials() -> Mapping[str, tuple[str, ...]]:
 
 
 def _denied(case: Case) -> tuple[str, ...]:
-    """The evidences that somebody said not to be there, also by the phenotype that is the same.
-
-    What a table leaves out of a patient's phenotypes was not asked for, and is not among them.
-    """
     absent = [each for each in case.findings if each.status is Status.ABSENT]
     codes = [each.id for each in absent if each.id.startswith(VOCABULARIES)]
     said = (each for each in absent if each.method == "asked" or each.span is not None)

@@ -126,7 +126,6 @@ class Explanation:
 
     @cached_property
     def _rows(self) -> dict[Status, list[list[Contribution]]]:
-        """For each candidate a row for each finding that a scorer reads: how they meet, and no score yet."""
         model, query, best, reads, found = self._model, self._query, self._best, {*self._reads.values()}, {}
         for status, terms, meet in (
             (Status.PRESENT, query.observed, matches),
@@ -249,7 +248,6 @@ class _Meeting:
         return AnnotationMatch("opposite", int(annotated[-most[1]]))
 
     def _neighbour(self, candidate: int) -> int:
-        """The similar candidate that lends most to this one for the finding, -1 for none."""
         if self._lent is None:
             having, frequency = self._model.columns.frequency.row(self._term)
             self._lent = np.zeros(self._model.columns.size, np.float32)

@@ -70,16 +70,7 @@ class Stem(NamedTuple):
 
 
 def stem(name: str) -> Stem:
-    """Return the stem of a disease's name.
-
-    Example:
-        >>> stem("Spastic paraplegia 3, autosomal dominant")
-        Stem(words=('paraplegia', 'spastic'), numbered=True, inheritance=('autosomal', 'dominant'))
-        >>> stem("Noonan syndrome 1").words == stem("Noonan syndrome").words
-        True
-        >>> stem("Chromosome 18p deletion syndrome").numbered
-        False
-    """
+    """Return the stem of a disease's name."""
     words = _words()
     tokens = _TOKEN.findall(name.lower().replace("'s ", " "))
     if not words["places"].isdisjoint(tokens):
@@ -174,7 +165,6 @@ def _by_gene(snapshot: Snapshot, candidates: Candidates, stems: Sequence[Stem]) 
 
 
 def _by_group(candidates: Candidates, broad: Ints, narrow: Ints) -> list[list[int]]:
-    """Candidates under one group, with the group where it is one itself; small groups first."""
     found: dict[int, set[int]] = defaultdict(set)
     size = len(candidates.disease)
     for group, member in zip(candidates.entry[broad].tolist(), candidates.entry[narrow].tolist(), strict=True):

@@ -38,14 +38,7 @@ class ListRow:
 
 
 def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[ListRow]:
-    """Return the best families, each by its best member; equal scores are in the order of the candidates.
-
-    Example:
-        >>> from kgdx.arrays.sparse import Sparse
-        >>> pair = Families(np.array([0, 1, 0]), Sparse(np.array([0, 2, 3]), np.array([0, 2, 1]), np.ones(3)))
-        >>> [(row.candidate, row.rank, row.others.tolist()) for row in rows(np.array([1.0, 2.0, 3.0]), pair, top=2)]
-        [(2, 1, [0]), (1, 2, [])]
-    """
+    """Return the best families, each by its best member; equal scores are in the order of the candidates."""
     members = families.members
     best = np.maximum.reduceat(total[members.index], members.start[:-1])
     found = []
@@ -63,12 +56,7 @@ def rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) 
 
 
 def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
-    """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates.
-
-    Example:
-        >>> ranks_of(np.array([1.0, 3.0, 2.0, 3.0]), [ListRow(3, 1, np.array([0])), ListRow(1, 2, np.array([], int))])
-        {3: 2, 0: 4, 1: 1}
-    """
+    """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates."""
     numbers = np.concatenate([[row.candidate, *row.others[:SHOWN]] for row in shown]).astype(np.int64)
     ordered, value = np.sort(total), total[numbers]
     upper = np.searchsorted(ordered, value, side="right")

@@ -191,11 +191,6 @@ def _ratio(frequency: Sparse, basis: Basis, smoothing: Any, narrow: type) -> Spa
 
 
 def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse, basis: Basis, narrow: type) -> Sparse:
-    """What is taken from findings whose opposite a candidate has, or that it is annotated not to have.
-
-    It is ln(1 − RELIABILITY f) of the opposite's frequency f, and ln of the share of the odds that is left of what is
-    annotated as absent, each with what is below it; not where the candidate has the finding after all.
-    """
     terms, size = len(basis.ic), len(frequency.start) - 1
     position, owner = gather(basis.opposite.start, annotations.term)
     candidate = np.concatenate([annotations.candidate[owner], lacking.candidate]).astype(np.int64)
@@ -216,7 +211,6 @@ def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse,
 
 
 def _among(values: Ints, some: Ints) -> Ints:
-    """Return which values are among some; of millions in a third of the time that numpy takes."""
     if not len(some):
         return np.zeros(len(values), bool)
     ordered = np.sort(some)

@@ -133,12 +133,7 @@ class Weights(_Part):
         return self.scorers[name].weight
 
     def of_method(self, name: str) -> Weights:
-        """Return the weights of a retrieval method.
-
-        Example:
-            >>> sorted(Weights.read().of_method("bm25").scorers)
-            ['words']
-        """
+        """Return the weights of a retrieval method."""
         if name not in self.methods:
             others = ", ".join(sorted(self.methods)) or "none"
             raise UsageError(f"the retrieval method {name[:40]} has no weights", hint=f"weighed are {others}")
@@ -179,14 +174,20 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
     if values.shape != (size,):
         what = f"the scorer {scorer.name} gives scores of shape {values.shape}, not {(size,)}"
         raise UsageError(what, hint="mend its method `score`")
-    compared = values if field is None else values[field.numbers[0]]
+    if not scorer.standardised:
+        if not isfinite(float(values.sum())):
+            raise _unfinite(scorer)
+        return ScorerScale(0.0, 1.0, weight)
+    compared = values if field is None else values[field.compared]
     mean = float(compared.mean()) if len(compared) else 0.0
     if not isfinite(mean):
-        raise UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
-    if not scorer.standardised:
-        return ScorerScale(0.0, 1.0, weight)
+        raise _unfinite(scorer)
     deviation = sqrt(float(np.square(compared - np.float32(mean)).mean())) if len(compared) else 0.0
     return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
+
+
+def _unfinite(scorer: Scorer) -> UsageError:
+    return UsageError(f"the scorer {scorer.name} gives scores that are not finite", hint="mend its method `score`")
 
 
 def fused(values: Mapping[str, Floats], scales: Mapping[str, ScorerScale]) -> Floats:
@@ -263,10 +264,6 @@ def shares(total: Floats, temperature: float) -> Floats:
 
     Returns:
         Shape (candidates,); sums to 1.
-
-    Example:
-        >>> shares(np.array([0.0, 2 * np.log(3)]), temperature=2.0).round(4).tolist()
-        [0.25, 0.75]
     """
     weight = np.exp((total - total.max()) / temperature)
     share: Floats = weight / weight.sum(dtype=np.float64)
@@ -281,10 +278,6 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
 
     Returns:
         Shape (candidates,); sums to at most 1, and is ordered as the scores.
-
-    Example:
-        >>> believed(np.array([0.0, 2 * np.log(3), -99.0]), 2.0, plausible=2, most=0.8).round(4).tolist()
-        [0.2, 0.6, 0.0]
     """
     weight = np.exp((total.astype(np.float64) - float(total.max())) / temperature)
     if len(weight) <= plausible:
@@ -300,12 +293,7 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
 
 
 def leading(total: Floats, count: int) -> Ints:
-    """Return the best candidates, best first; equal scores are in the order of the candidates.
-
-    Example:
-        >>> leading(np.array([1.0, 3.0, 2.0, 3.0]), 3).tolist()
-        [1, 3, 2]
-    """
+    """Return the best candidates, best first; equal scores are in the order of the candidates."""
     near = _above(total, count)
     if count < len(near):
         among = total[near]
@@ -315,10 +303,6 @@ def leading(total: Floats, count: int) -> Ints:
 
 
 def _above(total: Floats, count: int) -> Ints:
-    """Return candidates among which the best are, by a bound from every sixteenth; all where it bounds too closely.
-
-    Equal scores at the bound are in the order of the candidates, so that of many zeros only the first are looked at.
-    """
     some = total[::16]
     place = count // 8 + 4
     if place < len(some):

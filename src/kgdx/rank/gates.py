@@ -90,7 +90,6 @@ class Gates:
 
     @cached_property
     def _ages(self) -> tuple[Floats, Floats]:
-        """Ages in years from which and up to which each candidate is seen, as the table of common conditions says."""
         size, of = self._model.columns.size, self._model.candidates.of
         young, old = np.zeros(size), np.full(size, np.inf)
         for ages, column in ((young, "youngest"), (old, "oldest")):
@@ -100,14 +99,12 @@ class Gates:
         return young, old
 
     def _of_sex(self, sex: int) -> Ints:
-        """Candidates whose annotations are mostly of organs of one sex: 0 male, 1 female."""
         if self._sex is None:
             return np.zeros(self._model.columns.size, bool)
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
 
     def _stated(self, sex: str) -> Ints:
-        """Candidates that only one sex has, as the table of common conditions says."""
         return self._candidates(np.flatnonzero(self._snapshot.column("disease", "patient_sex") == sex))
 
     @cached_property

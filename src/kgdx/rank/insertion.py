@@ -40,12 +40,7 @@ def adjacency(head: Ints, tail: Ints, size: int) -> csr_array:
 
 
 def normalised(matrix: csr_array) -> csr_array:
-    """Return Ã = D^(−1/2) (A + I) D^(−1/2) of A + I.
-
-    Example:
-        >>> normalised(adjacency(np.array([0]), np.array([1]), 2)).toarray().round(3).tolist()
-        [[0.5, 0.5], [0.5, 0.5]]
-    """
+    """Return Ã = D^(−1/2) (A + I) D^(−1/2) of A + I."""
     root = 1 / np.sqrt(matrix.sum(axis=1))
     matrix = matrix.copy()
     matrix.data *= np.repeat(root, np.diff(matrix.indptr)) * root[matrix.indices]
@@ -116,7 +111,6 @@ class Insertion:
         return latent
 
     def _gathered(self, name: str, rows: Ints) -> Floats:
-        """Ã X of some symptoms; of the relation that the new node takes part in with its link counted."""
         matrix = self._matrices[name]
         part = matrix[rows]
         counts = np.diff(matrix.indptr).astype(np.float64)

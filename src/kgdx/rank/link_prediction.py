@@ -121,7 +121,6 @@ class LinkPredictor:
         ]
 
     def _why(self, at: int, place: int, side: int, stated: Ints) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
-        """What is known and nearest to a predicted link: at its other end, and at its own."""
         own, other = self.kinds[side], self.kinds[1 - side]
         holders = self.known(place, 1 - side)
         similar = nearest(self.embeddings.nodes(other), place, stated[stated != place], SHOWN)
@@ -156,12 +155,7 @@ def calibrate(
 def nearest(
     vectors: Floats, at: int, among: Ints | None = None, top: int = 10, besides: Sequence[Floats] = ()
 ) -> tuple[Neighbour, ...]:
-    """Return the rows whose cosine to a row is greatest, that row left out; ``besides`` order too, standardised.
-
-    Example:
-        >>> nearest(np.array([[1.0, 0], [0, 1], [2, 0]]), 0, top=1)
-        (Neighbour(at=2, cosine=1.0),)
-    """
+    """Return the rows whose cosine to a row is greatest, that row left out; ``besides`` order too, standardised."""
     rows = np.arange(len(vectors)) if among is None else among
     rows = rows[rows != at]
     lengths = np.linalg.norm(vectors[rows], axis=1) * np.linalg.norm(vectors[at])

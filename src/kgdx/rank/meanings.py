@@ -89,10 +89,6 @@ class Encoded(ListScorer):
 
     @cached_property
     def _layers(self) -> tuple[Ints, list[Ints]]:
-        """The candidates with texts, those with most first, and the rows of their first texts, second ones, and so on.
-
-        A greatest value over lists of unequal length is then one over a few long arrays.
-        """
         first, row = (np.asarray(self.arrays[name]).astype(np.intp) for name in ("first", "row"))
         count = np.diff(first)
         owners = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
@@ -109,14 +105,12 @@ class Encoded(ListScorer):
 
     @cached_property
     def _spelt_out(self) -> Ints:
-        """Rows of the texts that have a small letter; all where there are no texts."""
         if "text" not in self.arrays:
             return np.arange(len(self.arrays["vectors"]))
         rows = [row for at, row in enumerate(self.arrays["row"]) if any(map(str.islower, self.texts[at]))]
         return np.unique(np.array(rows, np.intp))
 
     def scaled(self, cosines: Floats) -> Floats:
-        """Return a phrase's best cosines as its row has them: as they are."""
         return cosines
 
     def nearest(self, at: int, query: Query, number: int) -> str:
@@ -223,7 +217,6 @@ class MeanMeaning(Encoded):
         return score
 
     def nearest(self, at: int, query: Query, number: int) -> str:
-        """Return nothing: a phrase meets all symptoms at once."""
         return ""
 
 
@@ -248,7 +241,6 @@ class Gist(Encoded):
 
     @classmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        """Return the symptoms in words; the names are those of the other scorer."""
         return MeaningScorer.texts_of(snapshot, model)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
@@ -277,7 +269,6 @@ def _together(query: Query) -> Query:
 
 @lru_cache(maxsize=16)
 def vectors_of(phrases: tuple[str, ...]) -> Floats:
-    """Return the vectors of phrases; several scorers ask for the same ones, and the explanation again."""
     return _encoder().encode(phrases)
 
 

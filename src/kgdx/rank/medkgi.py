@@ -27,10 +27,6 @@ class MedKGI(Selector):
     The vectors of findings and diseases are those of the graph: a disease's vector is its likelihoods, a finding's its
     unit vector carried up the ontology. Any vectors do; the paper's are a language model's. Questions of several kinds
     are valued by the share of the candidates that their kind knows, as by all selectors.
-
-    Example:
-        >>> MedKGI().candidates
-        5
     """
 
     name: ClassVar[str] = "medkgi"
@@ -54,7 +50,6 @@ class MedKGI(Selector):
         return np.maximum(value, 0) * situation.mass(self.candidates)
 
     def _posterior(self, situation: Situation, numbers: Ints, size: Ints) -> Floats:
-        """P(D | S) ∝ P(D) Π P(s | D) over the findings that are known, in logarithms."""
         query = situation.scored.query
         known = query.observed if situation.pool.kind == "phenotype" else np.array(query.symptoms, np.int64)
         logs = np.log(prior(situation.pool, numbers, known))

@@ -34,7 +34,6 @@ class NearFindings:
         self._kept: OrderedDict[str, SimilarCases] = OrderedDict()
 
     def by_ontology(self, findings: Sequence[str]) -> list[SimilarCases]:
-        """Return what is similar to each finding; a finding that ranking does not know has nothing."""
         return [self._known(id) or self._keep(self._of(id)) for id in findings]
 
     def by_meaning(self, phrases: Sequence[str]) -> list[SimilarCases]:

@@ -72,7 +72,6 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
 
 
 def _through(number: Ints, of: Ints) -> Ints:
-    """Return the new number of each disease row's candidate, -1 where it has none."""
     if not len(number):
         return of
     found: Ints = np.where(of >= 0, number[np.maximum(of, 0)], -1).astype(np.int32)

@@ -253,12 +253,7 @@ def _span(days: float) -> str:
 
 
 def stage_at(age: float) -> int:
-    """Return the stage of life of an age in years.
-
-    Example:
-        >>> [STAGES[stage_at(age)] for age in (0, 0.25, 45)]
-        ['at birth', 'in infancy', 'in middle age']
-    """
+    """Return the stage of life of an age in years."""
     return 1 if age <= 0 else 2 + int(np.searchsorted(ENDS, age, side="right"))
 
 

@@ -13,12 +13,7 @@ from kgdx.resources import resource
 
 
 def named_opposites(ids: Sequence[str], names: Sequence[str | None]) -> list[tuple[int, int]]:
-    """Return pairs of rows whose names differ by a pair of ``ranking/opposites.yaml``, and those that it names by id.
-
-    Example:
-        >>> named_opposites(["HP:1", "HP:2", "HP:3"], ["Hypertension", "Hypotension", "Fever"])
-        [(0, 1)]
-    """
+    """Return pairs of rows whose names differ by a pair of ``ranking/opposites.yaml``, or that it names by id."""
     table = read_yaml(resource("ranking", "opposites.yaml"))
     row = {id: at for at, id in enumerate(ids)}
     of_name = {name.lower(): at for at, name in enumerate(names) if name}

@@ -166,7 +166,6 @@ class WordedScorer(Scorer):
         return found
 
     def nearest(self, at: int, query: Query, number: int) -> str:
-        """Return the words of a candidate that a phrase of the query meets best; empty where none does."""
         return ""
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property
-from itertools import pairwise
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, gather
-from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_of, evidence_terms, evidences
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
@@ -20,6 +18,7 @@ from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
 from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
+from kgdx.rank.settled import ALIKE, Settled
 from kgdx.resources import resource
 
 if TYPE_CHECKING:
@@ -39,31 +38,24 @@ MOVED = 5
 """Leaders of which an explanation tells how an answer moves them."""
 LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
-TELLING = 1000
-"""Findings of most gain among which narrower ones are looked for."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
-ALIKE = 1.25
-"""A finding that is at most so much more frequent than one below it is the same question."""
-IN_A_ROW = 2
-"""Questions about findings of one kind ("a positive antibody") after which the next of them is worth half."""
-KIN = 60
-"""Findings below one that are taken for one kind."""
-OF_COMPLAINT, LATER, REVIEW = 4.0, 0.93, 0.4
-"""How much more a question of the complaint's table is worth than another that tells as much, what part of that each
-place further back in a stage of the table has, and how much less a whole system where there is a table, or what nobody
-has put into everyday words: of a rare disease, for where common conditions lead neither is asked. Set by hand."""
-SETTLING = 5
-"""Leaders of which the recommended tests are offered beside those of the complaint's table."""
+OF_COMPLAINT, LATER, REVIEW, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.5, 0.6, 2.0, 3.0
+"""How much more a question of the complaint's table is worth than another that tells as much, as far as common
+conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
+what has no everyday words, and what is of another system than all that is known; and how much more a test of a rare
+disease once history has narrowed, and its family. Where common conditions lead neither of the middle two is asked.
+Set by hand."""
+SETTLING, LIKELY = 5, 0.4
+"""Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it."""
+OFTEN, ALWAYS, RATIO = 0.4, 0.65, 2.0
+"""How often patients have what a test that settles finds, or a finding that does, and how much it tells at least."""
+TELLS = 0.03
+"""Bits that a question to a person tells at least that the complaint's table does not have."""
 UNLIKELY = 0.03
 """Share of an answer that nobody waits for."""
 LEADING, LEAST_LEAD = 3, 0.05
 """Leaders that a question has to be able to change, and the share from which one counts that comes among them."""
-SEXED: Mapping[str, tuple[str, ...]] = {
-    "MALE": ("HP:0010460", "HP:0000140", "HP:0002686", "HP:0030012"),
-    "FEMALE": ("HP:0010461", "HP:0008669"),
-}
-"""Findings that nobody of a sex is asked about, nor what is below them: organs of the other, menses, pregnancy."""
 
 
 class Moved(NamedTuple):
@@ -128,9 +120,7 @@ class Believer(Protocol):
 
     def posterior(self, scored: Scored) -> Floats: ...
 
-    def number_of(self, disease: str) -> int:
-        """Return the number of the candidate that a disease is, or -1."""
-        ...
+    def number_of(self, disease: str) -> int: ...
 
 
 class _Valued(NamedTuple):
@@ -147,15 +137,22 @@ class Proposer:
 
     def __init__(self, ranker: Believer) -> None:
         self._ranker = ranker
-        self._unfitting: dict[tuple[str, str, str | None], Ints] = {}
+        self._deciding: dict[int, list[int]] = {}
 
     @cached_property
     def pools(self) -> dict[str, QuestionPool]:
         """What can be asked, by kind."""
-        found = self._ranker.scorers.get("evidences")
-        reviewed = [id for id, each in wordings().items() if not each.key]
-        evidences = found if isinstance(found, Evidences) else None
-        return pools(self._ranker.model, self._ranker.names, evidences, reviewed)
+        scorers = self._ranker.scorers
+        evidences, inheritance = scorers.get("evidences"), scorers.get("inheritance")
+        keys = {id: each.key for id, each in wordings().items()}
+        return pools(
+            *(self._ranker.model, self._ranker.names, evidences if isinstance(evidences, Evidences) else None, keys),
+            None if inheritance is None else inheritance.arrays["modes"],
+        )
+
+    @cached_property
+    def settled(self) -> Settled:
+        return Settled(self._ranker.model, self._ranker.names, self.pools)
 
     def propose(
         self,
@@ -189,47 +186,53 @@ class Proposer:
             seed: Of random choices.
             scored: The case as it was scored, where it was scored otherwise than by the ranker.
             evenly: See ``among``.
-            complaints: Names of those that are said in words; what is asked about all complaints comes first unless it
-                is ``None``.
+            complaints: Names of those that are said in words. A person is asked unless it is ``None``: first about the
+                complaints, then what tells the leaders apart near what is known, then tests that settle which it is.
             narrow: How many narrower findings a question offers after a yes.
         """
-        chosen = make_selector(selector)
-        prices = checked(costs)
+        if unheard := [kind for kind in kinds if kind not in KINDS]:
+            raise UsageError(f"no kind of question {unheard[0][:40]!r}", hint=f"one of {', '.join(KINDS)}")
+        chosen, prices, person = make_selector(selector), checked(costs), complaints is not None
         if scored is None:
             scored = self._ranker.score_query(self._ranker.query(case)[0])
         asked = [*unknown, *(each.id for each in case.findings if each.status is Status.UNKNOWN)]
         belief = _among(self._ranker.posterior(scored), [self._ranker.number_of(each) for each in among], evenly)
-        of = () if complaints is None else complaints_of(case, self._above, complaints)
+        of = () if complaints is None else complaints_of(case, self.settled.above, complaints)
         first, rest, due = asked_first(case, of)
         heard = len({*asked, *(each.id for each in case.findings if each.method == "asked")})
-        narrowed = not rest or heard >= NARROWED
-        present, others = self._elsewhere(set(case.observed), {*case.excluded, *asked})
+        narrowed = not person or heard >= (NARROWED if rest else NARROWED // 2)
+        if person and narrowed and belief.max() >= LIKELY:
+            due = list(dict.fromkeys((*due, *(id for id, _ in self.settling(case, int(belief.argmax()))[1]))))
+        here = [kind for kind in kinds if kind in self.pools]
+        free = self.settled.free(case, asked, here, person=person)
         found: list[_Valued] = []
-        for kind in kinds:
-            if kind not in KINDS:
-                raise UsageError(f"no kind of question {kind[:40]!r}", hint=f"one of {', '.join(KINDS)}")
-            if kind in self.pools:
-                pool = self.pools[kind]
-                free = pool.free(present, others) & ~self._unfit(kind, case)
-                if kind == "evidence" and "phenotype" in kinds:
-                    free &= ~self._twins
-                if complaints is not None:
-                    free &= ~self._unasked[kind]
-                if not narrowed:
-                    soon = self._ways[kind] < WAYS.index("laboratory")
-                    soon[[pool.rows[id] for id in due if id in pool.rows]] = True
-                    free &= soon
-                at = Situation(belief, pool, free, scored, named, seed)
-                found += self._first(at, (*first, *due), prices) + self._valued(at, chosen, count, prices, rest, asked)
+        for kind in here:
+            pool, open_ = self.pools[kind], free[kind]
+            if not narrowed:
+                soon = self._ways[kind] < WAYS.index("laboratory")
+                soon[[pool.rows[id] for id in (*first, *due) if id in pool.rows]] = True
+                open_ = open_ & soon
+            at = Situation(belief, pool, open_, scored, named, seed, person, self._ranker.model.families.of)
+            price = np.array([prices[way] for way in WAYS])[self._ways[kind]]
+            value = np.where(open_, chosen.value(at) / price, 0.0)
+            if person:
+                value *= self._worth(at, rest, narrowed=narrowed)
+            if kind == "phenotype":
+                said = [each.id for each in case.findings] if person else ()
+                self.settled.without_alike(value, at, asked, said)
+            if np.count_nonzero(belief) > 1:
+                found += self._first(at, (*first, *due), price)
+            best = leading(value, 2 * count)
+            found += [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
         order = {id: place for place, id in enumerate((*first, *due))}
         found.sort(key=lambda each: (order.get(each.at.pool.ids[each.row], len(order)), -each.value))
-        best = _unlike(found, count, order)
+        best_found = _unlike(found, count, order)
         told = {
-            id(at): self._told(at, [each for each in best if each.at is at], narrow)
-            for at in {id(e.at): e.at for e in best}.values()
+            id(at): self._told(at, [each for each in best_found if each.at is at], narrow)
+            for at in {id(e.at): e.at for e in best_found}.values()
         }
         stages = {**{id: stage for id, (stage, _) in rest.items()}, **first}
-        questions = (told[id(each.at)][each.row] for each in best)
+        questions = (told[id(each.at)][each.row] for each in best_found)
         staged = [each._replace(stage=stages.get(each.id, ""), due=each.id in due) for each in questions]
         return _with_below(staged, self.pools)
 
@@ -245,78 +248,85 @@ class Proposer:
         return self._why(leaders, at.told[leaders].astype(np.float64), likelihood)[0]
 
     def left_to_examine(self, case: Case, said: Sequence[str] = ()) -> list[tuple[str, str]]:
-        """Return what the table of complaints examines and tests, and nobody has said yet: ids and names, in order."""
-        of = complaints_of(case, self._above, said)
-        present, others = self._elsewhere(set(case.observed), {each.id for each in case.findings} - set(case.observed))
-        free = {kind: pool.free(present, others) for kind, pool in self.pools.items()}
-        found = []
+        """Return what is to be examined and tested and nobody has said yet: ids and names, in order.
+
+        First what settles the leaders and the genes of a rare one, then what the table of complaints has.
+        """
+        scored = self._ranker.score_query(self._ranker.query(case)[0])
+        belief = self._ranker.posterior(scored)
+        leaders = [number for number in leading(belief, LEADING).tolist() if belief[number] >= LEAST_LEAD]
+        settling = dict(each for number in leaders for each in self.settling(case, number)[1])
+        settling = {id: label for id, label in settling.items() if self.way(id) not in ("ask", "look")}
+        if leaders and not self._described_in_words[leaders[0]]:
+            settling |= self._genes(leaders[0])
+        of = complaints_of(case, self.settled.above, said)
+        free = self.settled.free(case, (), self.pools, person=True)
         for id in dict.fromkeys(id for stage in STAGES[-2:] for each in of for id in each.stages[stage]):
             at = ((kind, pool.rows.get(id, -1)) for kind, pool in self.pools.items())
             kind, row = next(((kind, row) for kind, row in at if row >= 0 and free[kind][row]), ("", -1))
             if kind and wordings()[id].fits(case):
-                found.append((id, self.pools[kind].labels(row)))
-        return found
+                settling.setdefault(id, self.pools[kind].labels(row))
+        return list(settling.items())
 
-    def _first(self, at: Situation, first: Iterable[str], prices: Mapping[str, float]) -> list[_Valued]:
-        """Return what is asked first of one kind, whatever it tells, as long as more than one disease is possible."""
-        if np.count_nonzero(at.shares) < 2:
-            return []
+    def settling(self, case: Case, number: int) -> tuple[bool, list[tuple[str, str]]]:
+        """Return whether it is settled that a patient has a disease, and ids and names of results that still can do it.
+
+        They are of the tests that are recommended for it, or what laboratory and imaging show in it and in few others,
+        or what nearly all patients have. A disease that has none of these is settled by its share.
+        """
+        if "phenotype" not in self.pools or number < 0:
+            return True, []
+        pool = self.pools["phenotype"]
+        if (rows := self._deciding.get(number)) is None:
+            rows = self._deciding[number] = self._decides(pool, number)
+        implied = {each for id in case.observed for each in self.settled.above(id)}
+        name, known = self._ranker.names.candidate(number).name.casefold(), {each.id for each in case.findings}
+        telling = [row for row in rows if pool.labels(row).casefold() not in name]  # no other name of the disease
+        if not telling or any(pool.ids[row] in implied for row in rows):
+            return True, []
+        return False, [(pool.ids[row], pool.labels(row)) for row in telling if pool.ids[row] not in known][:2]
+
+    def _decides(self, pool: QuestionPool, number: int) -> list[int]:
+        recommended = [row for id in self._results_of.get(number, ()) if (row := pool.rows.get(id, -1)) >= 0]
+        own, often = pool.likelihood.row(number)
+        chance = dict(zip(own.tolist(), often.tolist(), strict=True))
+        if found := [row for row in recommended if chance.get(row, 0) >= OFTEN / 2]:
+            return sorted(found, key=lambda row: -chance[row])
+        telling = often * self._ranker.model.basis.ic[own] * ~self.settled.unasked("phenotype")[own]
+        tested = (often >= OFTEN) & (self._ways["phenotype"][own] >= WAYS.index("laboratory"))
+        worth = np.where(tested if (telling * tested > RATIO).any() else often >= ALWAYS, telling, 0)
+        best = np.argsort(-worth, kind="stable")[:2]
+        return [int(own[place]) for place in best.tolist() if worth[place] > RATIO]
+
+    def _genes(self, number: int) -> dict[str, str]:
+        snapshot = self._ranker.names.snapshot
+        disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
+        rows = gene[self._ranker.model.candidates.of[disease] == number][:2].tolist()
+        ids, names = snapshot.values("gene", "id"), snapshot.values("gene", "name")
+        return {str(ids[row]): f"gene {names[row]}" for row in rows}
+
+    def _first(self, at: Situation, first: Iterable[str], price: Floats) -> list[_Valued]:
         rows = (at.pool.rows.get(id, -1) for id in first)
-        ways = self._ways[at.pool.kind]
-        return [_Valued(0.0, row, prices[WAYS[ways[row]]], at) for row in rows if row >= 0 and at.free[row]]
+        return [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
 
-    def _valued(
-        self,
-        at: Situation,
-        selector: Selector,
-        count: int,
-        prices: Mapping[str, float],
-        rest: Mapping[str, tuple[Stage, int]],
-        asked: Sequence[str],
-    ) -> list[_Valued]:
-        price = np.array([prices[way] for way in WAYS])[self._ways[at.pool.kind]]
-        value = np.where(at.free, selector.value(at) / price, 0.0)
-        if rest:
-            worth = np.where(self._worded[at.pool.kind], 1.0, REVIEW * (1 - self._common(at)))
-            if at.pool.reviewed is not None:
-                worth[at.pool.reviewed] = REVIEW * (1 - self._common(at))
-            settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
-            for id, (_, place) in {**{id: ("test", 0) for id in settling}, **rest}.items():
-                if (row := at.pool.rows.get(id, -1)) >= 0:
-                    worth[row] = max(OF_COMPLAINT * LATER**place, 1.0)
-            value *= worth
-        if at.pool.kind == "phenotype":
-            self._weigh_asked(at, value, asked)
-        best = leading(value, 2 * count)
-        return [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
-
-    def _weigh_asked(self, at: Situation, value: Floats, asked: Iterable[str]) -> None:
-        pool, up = at.pool, self._ranker.model.basis.up
-        rows = [row for id in asked if (row := pool.rows.get(id, -1)) >= 0]
-        kinds: Counter[int] = Counter()
-        for row in rows:
-            kind = self._kind(row)
-            if kind >= 0:
-                kinds[kind] += 1
-        for kind, times in kinds.items():
-            if times >= IN_A_ROW and pool.down is not None:
-                value[pool.down.columns(kind)] *= 0.5 ** (times - IN_A_ROW + 1)
-        if rows:
-            leaders = at.leaders(COMPARED)
-            above = np.unique(np.concatenate([up.columns(row) for row in rows]))
-            chance = at.told[leaders] @ pool.of(leaders, above)
-            often = dict(zip(above.tolist(), chance.tolist(), strict=True))
-            for row in rows:
-                same = [other for other in up.columns(row).tolist() if often[other] <= ALIKE * often[row]]
-                value[same] = 0
-
-    def _kind(self, row: int) -> int:
-        """The narrowest term above a phenotype, where it is narrow enough to be a kind of finding; or -1."""
-        basis = self._ranker.model.basis
-        above = basis.up.columns(row)
-        below = np.diff(basis.down.start)[above]
-        below[above == row] = KIN + 1
-        return int(above[below.argmin()]) if len(above) and below.min() <= KIN else -1
+    def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
+        kind, pool, common = at.pool.kind, at.pool, self._common(at)
+        worth = np.where(self._worded[kind], 1.0, self._lay[kind] * (1 - common))
+        if kind == "history":
+            worth[pool.rows["FAMILY:PARENT"]] = FAMILY
+        if pool.reviewed is not None:
+            worth[pool.reviewed] = REVIEW * (1 - common)
+        if kind == "phenotype":
+            systems = self.settled.systems
+            known = np.bitwise_or.reduce(systems[at.scored.query.observed], initial=0)
+            worth *= np.where(systems & known, 1.0, FAR) if known else 1.0
+        if narrowed:
+            worth *= np.where(self._ways[kind] >= WAYS.index("laboratory"), 1 + (TESTED - 1) * (1 - common), 1.0)
+        settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
+        for id, (_, place) in {**{id: ("test", 0) for id in settling}, **rest}.items():
+            if (row := pool.rows.get(id, -1)) >= 0:
+                worth[row] *= 1 + (OF_COMPLAINT * LATER**place) * common
+        return worth
 
     def _told(self, at: Situation, chosen: Sequence[_Valued], narrow: int) -> dict[int, Question]:
         pool, gain = at.pool, at.gain
@@ -326,32 +336,30 @@ class Proposer:
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
         still = np.where(at.free, gain, 0)
-        telling = leading(still, TELLING) if narrow else rows[:0]
-        options = _options(pool, rows, telling[still[telling] > 0], narrow)
+        options = [_options(pool, row, still, narrow) for row in rows.tolist()]
         moves = _moves(at.shares, leaders, likelihood)
         return {
             each.row: Question(
                 *(pool.kind, pool.ids[each.row], pool.labels(each.row), float(gain[each.row]), each.value),
                 *(WAYS[self._ways[pool.kind][each.row]], each.price, float(chance[place]), (), options[place]),
-                moves=bool(moves[place]),
+                moves=bool(moves[place]) and (not at.person or gain[each.row] >= TELLS),
             )
             for place, each in enumerate(chosen)
         }
 
     def _common(self, at: Situation) -> float:
-        """Return which part of belief is in conditions of which symptoms or tests are listed: the common ones."""
         return float(at.shares[self._described_in_words].sum() / max(float(at.shares.sum()), 1e-30))
 
     @cached_property
     def _described_in_words(self) -> Ints:
         found = np.zeros(len(self._ranker.model.curated), bool)
         for kind, pool in self.pools.items():
-            found |= pool.described & (kind != "phenotype")
+            if kind not in ("phenotype", "history"):
+                found |= pool.described
         return found
 
     @cached_property
     def _results_of(self) -> dict[int, tuple[str, ...]]:
-        """Candidate → the findings that are results of the tests which are recommended for it."""
         if (tests := self.pools.get("test")) is None:
             return {}
         of = [(each.tests, id) for id, each in wordings().items() if each.tests]
@@ -364,85 +372,16 @@ class Proposer:
 
     @cached_property
     def _worded(self) -> dict[str, Ints]:
-        """By kind: which questions have everyday words, beside those that are asked about a whole system."""
         ids = {id for id, each in wordings().items() if each.key}
         return {kind: np.array([id in ids for id in pool.ids], bool) for kind, pool in self.pools.items()}
 
     @cached_property
-    def _unasked(self) -> dict[str, Ints]:
-        """By kind: what no person is asked: a detail with a long list of values, and a mere heading of HPO."""
-        found = {kind: np.zeros(len(pool.ids), bool) for kind, pool in self.pools.items()}
-        for kind, pool in self.pools.items():
-            for id, row in pool.rows.items():
-                if kind == "evidence":
-                    one = evidences().get(id.removeprefix(PREFIX))
-                    found[kind][row] = one is not None and one.parent != one.code and len(one.values) > OPTIONS
-                elif kind == "phenotype" and id not in wordings():
-                    found[kind][row] = pool.labels(row).startswith("Abnormal")
+    def _lay(self) -> dict[str, Floats]:
+        found = {kind: np.ones(len(pool.ids)) for kind, pool in self.pools.items()}
+        lay = self._ranker.names.snapshot.column("phenotype", "lay_synonyms").tolist()
+        told = self._ways["phenotype"] < WAYS.index("examine")
+        found["phenotype"][told & ~np.array([bool(each) for each in lay])] = JARGON
         return found
-
-    def _above(self, id: str) -> Iterable[str]:
-        pool = self.pools.get("phenotype")
-        row = -1 if pool is None else pool.rows.get(id, -1)
-        if pool is None or pool.up is None or row < 0:
-            return (id,)
-        return (pool.ids[each] for each in pool.up.columns(row).tolist())
-
-    @cached_property
-    def _same(self) -> list[tuple[str, str, str, str]]:
-        """Evidences that have a term of HPO: with a value or without, without it, the term, and how they relate."""
-        terms = self.pools["phenotype"].rows if "phenotype" in self.pools and "evidence" in self.pools else {}
-        coded = ((f"{PREFIX}{code}", each) for code, related in evidence_terms().items() for each in related)
-        return [(code, evidence_of(code), each.id, each.relation) for code, each in coded if each.id in terms]
-
-    @cached_property
-    def _settled_by(self) -> dict[str, set[str]]:
-        """Term → evidences that nobody is asked about who lacks it."""
-        found: dict[str, set[str]] = {}
-        for code, evidence, term, relation in self._same:
-            if relation != "broader" and code == evidence:
-                for upper in self._above(term):
-                    found.setdefault(upper, set()).add(evidence)
-        return found
-
-    @cached_property
-    def _twins(self) -> Ints:
-        pool = self.pools["evidence"]
-        mask = np.zeros(len(pool.ids), bool)
-        mask[np.array([pool.rows.get(code, -1) for code, _, _, how in self._same if how == "exact"], np.int64)] = True
-        mask[-1] = False
-        return mask
-
-    def _elsewhere(self, present: set[str], others: set[str]) -> tuple[set[str], set[str]]:
-        """Return what is present and what is settled otherwise, also under the names of another vocabulary."""
-        implied = {each for id in present for each in self._above(id)}
-        others = others | {id for id, said_by in _said_by() if not implied.isdisjoint(said_by)}
-        given = {evidence_of(id) for id in present}
-        more, settled = set[str](), set[str]()
-        for code, evidence, term, relation in self._same:
-            if term in implied:
-                (settled if relation == "narrower" or code != evidence else more).add(evidence)
-            if relation != "broader" and (code in present or (code == evidence and code in given)):
-                more.add(term)
-            elif relation != "narrower" and code in others:
-                settled.add(term)
-        for id in others:
-            settled |= self._settled_by.get(id, set())
-        return present | more, others | (settled - more)
-
-    def _unfit(self, kind: str, case: Case) -> Ints:
-        if (known := self._unfitting.get((kind, case.sex, case.age))) is not None:
-            return known
-        pool = self.pools[kind]
-        mask = np.zeros(len(pool.ids), bool)
-        for id in SEXED.get(case.sex, ()):
-            if (row := pool.rows.get(id, -1)) >= 0:
-                mask[row if pool.down is None else pool.down.columns(row)] = True
-        for id, each in wordings().items():
-            if (row := pool.rows.get(id, -1)) >= 0 and not each.fits(case):
-                mask[row] = True
-        self._unfitting[kind, case.sex, case.age] = mask
-        return mask
 
     def _why(self, leaders: Ints, share: Floats, likelihood: Floats) -> list[tuple[Moved, ...]]:
         yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
@@ -454,6 +393,11 @@ class Proposer:
             tuple(Moved(described[at].id, described[at].name, *each) for at, each in zip(which, moved, strict=True))
             for which, moved in zip(first.T.tolist(), numbers.transpose(2, 1, 0).tolist(), strict=True)
         ]
+
+    def way(self, id: str) -> Way:
+        """Return how a finding is found out."""
+        found = ((kind, pool.rows[id]) for kind, pool in self.pools.items() if id in pool.rows)
+        return next((WAYS[self._ways[kind][row]] for kind, row in found), "ask")
 
     @cached_property
     def _ways(self) -> dict[str, Ints]:
@@ -471,13 +415,7 @@ class Proposer:
         return found
 
 
-@cache
-def _said_by() -> list[tuple[str, tuple[str, ...]]]:
-    return [(id, each.said_by) for id, each in wordings().items() if each.said_by]
-
-
 def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
-    """Return the shares of some candidates among themselves; those of all where none of them is one."""
     kept = [number for number in numbers if number >= 0]
     if not kept:
         return belief
@@ -488,7 +426,6 @@ def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
 
 
 def _moved(share: Floats, likelihood: Floats) -> Floats:
-    """Shares after an answer, which leaves their sum as it is; shape (leaders, questions)."""
     joint = share[:, None] * likelihood
     total = joint.sum(axis=0)
     moved: Floats = joint * np.divide(share.sum(), total, out=np.zeros_like(total), where=total > 0)
@@ -496,7 +433,6 @@ def _moved(share: Floats, likelihood: Floats) -> Floats:
 
 
 def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
-    """Whether an answer to each question can change which candidates lead; shape (questions,)."""
     share = shares[leaders].astype(np.float64)
     now = np.argsort(-share, kind="stable")[:LEADING]
     changed = np.zeros(likelihood.shape[1], bool)
@@ -511,7 +447,6 @@ def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
 
 
 def _unlike(found: Sequence[_Valued], count: int, first: Mapping[str, int]) -> list[_Valued]:
-    """Return the first questions, without those that ask what one before them asks."""
     kept: list[_Valued] = []
     taken: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
     below: dict[str, dict[int, list[float]]] = {kind: {} for kind in KINDS}
@@ -545,21 +480,14 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: QuestionPool, rows: Ints, telling: Ints, narrow: int) -> list[tuple[Option, ...]]:
-    """What a yes to each item may be narrowed to: values of an evidence, or the narrower findings that tell most."""
+def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
     if pool.kind == "evidence":
-        return [_values(pool.ids[row]) for row in rows.tolist()]
-    if pool.up is None or not narrow:
-        return [()] * len(rows)
-    place = np.full(len(pool.ids), -1)
-    place[rows] = np.arange(len(rows))
-    position, owner = gather(pool.up.start, telling)
-    of, narrower = place[pool.up.index[position]], telling[owner]
-    below = np.flatnonzero((of >= 0) & (narrower != pool.up.index[position]))
-    below = below[np.argsort(of[below], kind="stable")]
-    ends = np.searchsorted(of[below], np.arange(len(rows) + 1))
-    kept = [narrower[below[begin : min(end, begin + narrow)]].tolist() for begin, end in pairwise(ends.tolist())]
-    return [tuple(Option(pool.ids[row], pool.labels(row)) for row in each) for each in kept]
+        return _values(pool.ids[row])
+    if pool.down is None or not narrow:
+        return ()
+    below = pool.down.columns(row)
+    below = below[(telling[below] > 0) & (below != row)]
+    return tuple(Option(pool.ids[each], pool.labels(each)) for each in below[leading(telling[below], narrow)].tolist())
 
 
 def _values(id: str) -> tuple[Option, ...]:
@@ -569,12 +497,7 @@ def _values(id: str) -> tuple[Option, ...]:
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:
-    """Return a price for each way of answering.
-
-    Example:
-        >>> checked({"imaging": 20})["imaging"], checked({})["ask"]
-        (20.0, 1.0)
-    """
+    """Return a price for each way of answering."""
     for way, price in costs.items():
         if way not in WAYS:
             raise UsageError(f"no way of answering {way[:40]!r}", hint=f"one of {', '.join(WAYS)}")
@@ -584,7 +507,6 @@ def checked(costs: Mapping[str, float]) -> dict[str, float]:
 
 
 def _read_ways() -> list[tuple[Way, str]]:
-    """Ways of answering with the finding that each is for, and all below it; later ones win."""
     path = resource("ranking", "question-ways.yaml")
     rows = [str(each).split(" ", 2) for each in read_yaml(path)]
     if any(len(row) < 3 or row[0] not in WAYS for row in rows):

@@ -44,7 +44,6 @@ class Query:
         return sum(each.method == "asked" and each.status is Status.PRESENT for each in self.case.findings)
 
     def terms(self, status: Status) -> Ints:
-        """Return the terms that are present, or those that are absent; none for another status."""
         return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
 
 
@@ -62,7 +61,6 @@ class Field:
 
     @cached_property
     def numbers(self) -> tuple[Ints, Ints]:
-        """Numbers of the candidates that are compared, and of those that are silent: faster to take than masks."""
         return np.flatnonzero(self.compared), np.flatnonzero(self.silent)
 
 
@@ -82,13 +80,7 @@ class Told:
 
 
 class Recent(Generic[K, V]):
-    """The values last used, at most ``size``; safe to share between threads.
-
-    Example:
-        >>> squares: Recent[int, int] = Recent(2)
-        >>> [squares.get(number, lambda: number**2) for number in (1, 2, 3)], squares.peek(1), squares.peek(3)
-        ([1, 4, 9], None, 9)
-    """
+    """The values last used, at most ``size``; safe to share between threads."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -5,9 +5,10 @@ A pool is one kind of question as a matrix of likelihoods P(yes | disease), so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.ddxplus_release import phrase as evidence_phrase
+from kgdx.case.patient import Case
 from kgdx.rank.descriptions import stated
 from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds, information
 from kgdx.rank.fusion import entropy
@@ -25,8 +27,15 @@ if TYPE_CHECKING:
     from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
 
-KINDS = ("phenotype", "evidence", "symptom", "test")
-"""Kinds of questions: a term of HPO, a question of DDXPlus, a symptom in the words of a source, a test."""
+KINDS = ("phenotype", "evidence", "symptom", "test", "history")
+"""Kinds of questions: a term of HPO, a question of DDXPlus, a symptom in the words of a source, a test, the family."""
+FAMILY = {"FAMILY:PARENT": "affected parent", "FAMILY:SIBLING": "affected sibling", "FAMILY:RELATED": "related parents"}
+"""What is asked of the family, with its name."""
+BY_MODE = np.array([(0.5, 0.05, 0.03), (0.02, 0.3, 0.25), (0.1, 0.25, 0.03), (0.45, 0.1, 0.03), (0.2, 0.2, 0.03),
+                    (0.5, 0.1, 0.03), (0.4, 0.3, 0.03)], np.float32)  # fmt: skip
+"""How often that is so, by mode of inheritance (:data:`kgdx.rank.inheritance.NAMES`): by hand, from Mendel's rules."""
+SPORADIC = 0.02
+"""How often it is so of a disease that is not inherited."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,12 @@ class QuestionPool:
     rows: dict[str, int] = field(default_factory=dict)
     after: Ints | None = None
     reviewed: Ints | None = None
+    worded: Ints | None = None
     odds: EvidenceOdds | None = None
     numbers: Ints | None = None
 
     @cached_property
     def above_base(self) -> Any:
-        """Items × candidates: P(yes) less the base, a SciPy array."""
         return self._by_item(self.likelihood.values.astype(np.float32) - np.float32(self.base))
 
     @cached_property
@@ -88,7 +97,6 @@ class QuestionPool:
 
     @cached_property
     def evidence_rows(self) -> Ints:
-        """Items that are evidences, in the order of :attr:`odds`."""
         return np.array(sorted(self.rows.values()), np.int64)
 
     def of(self, candidates: Ints, items: Ints) -> Floats:
@@ -121,23 +129,33 @@ class QuestionPool:
         return free
 
     def row(self, id: str) -> int:
-        """Return the number of an item, also of one that is given with a value; -1 where there is none."""
         return self.rows.get(id, self.rows.get(evidence_of(id), -1))
 
 
 def pools(
-    model: RankModel, names: CandidateNames, evidences: Evidences | None = None, reviewed: Iterable[str] = ()
+    model: RankModel,
+    names: CandidateNames,
+    evidences: Evidences | None = None,
+    asked_in: Mapping[str, str] = MappingProxyType({}),
+    modes: Floats | None = None,
 ) -> dict[str, QuestionPool]:
-    """Return the pools of a graph by kind, without those of which it knows nothing; a whole system is ``reviewed``."""
+    """Return the pools of a graph by kind, without those of which it knows nothing.
+
+    ``asked_in`` are the keys of what has everyday words, none for whole systems; ``modes`` the shares of modes of
+    inheritance, of shape (candidates, modes).
+    """
     made: dict[str, QuestionPool | None] = {"phenotype": _phenotypes(model, names)}
-    made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:]}
+    made |= {kind: _listed(kind, model, names.snapshot) for kind in KINDS[1:4]}
+    made["history"] = None if modes is None else _family(modes)
     pool = made["evidence"]
     if pool is not None and evidences is not None and evidences.applies:
         made["evidence"] = _likelier(pool, evidences)
     if (terms := made["phenotype"]) is not None:
-        mask = np.zeros(len(terms.ids), bool)
-        mask[[terms.rows[id] for id in reviewed if id in terms.rows]] = True
-        made["phenotype"] = replace(terms, reviewed=mask)
+        masks = np.zeros((2, len(terms.ids)), bool)
+        for id, each in asked_in.items():
+            if id in terms.rows:
+                masks[int(bool(each)), terms.rows[id]] = True
+        made["phenotype"] = replace(terms, reviewed=masks[0], worded=masks[1])
     return {kind: pool for kind, pool in made.items() if pool is not None and len(pool.likelihood.index)}
 
 
@@ -149,6 +167,27 @@ def _phenotypes(model: RankModel, names: CandidateNames) -> QuestionPool:
         *("phenotype", terms, lambda row: names.label(terms[row]), model.propagated, 0.0, described),
         *(model.columns.annotated, basis.up, basis.down, names.terms),
     )
+
+
+def _family(modes: Floats) -> QuestionPool:
+    inherited, ids = np.asarray(modes.any(axis=1)), list(FAMILY)
+    row, column = (each.ravel() for each in np.meshgrid(np.flatnonzero(inherited), np.arange(len(ids)), indexing="ij"))
+    chance = (modes[inherited] @ BY_MODE).astype(np.float32).ravel()
+    likely = compressed(row, column.astype(np.int32), chance, len(modes))
+    rows = {id: place for place, id in enumerate(ids)}
+    return QuestionPool("history", ids, lambda row: FAMILY[ids[row]], likely, SPORADIC, inherited, likely, rows=rows)
+
+
+def asked_of_families(case: Case) -> set[str]:
+    """Return what need not be asked of the family any more.
+
+    Example:
+        >>> from kgdx.case.person import Family
+        >>> asked_of_families(Case("p", family=Family(consanguineous=False)))
+        {'FAMILY:RELATED'}
+    """
+    known = {f"FAMILY:{each}" for each in case.family.affected}
+    return known | ({"FAMILY:RELATED"} if case.family.consanguineous is not None else set())
 
 
 def _listed(kind: str, model: RankModel, snapshot: Snapshot) -> QuestionPool | None:
@@ -191,10 +230,6 @@ def _likelier(pool: QuestionPool, evidences: Evidences) -> QuestionPool:
 
 
 def _kin(ids: list[str], asked_after: list[str]) -> tuple[Sparse, Sparse, Ints]:
-    """Evidence → the one that has to be present for it to be asked, and itself; the other way about; that one alone.
-
-    Snapshots that were compiled before they carried it have it from the release.
-    """
     rows = {id: row for row, id in enumerate(ids)}
     released = {each.id: f"{PREFIX}{each.parent}" for each in evidences().values()}
     parents = [

@@ -225,7 +225,6 @@ class Ranker:
         )
 
     def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> Floats | None:
-        """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
             return None
@@ -293,7 +292,6 @@ class Ranker:
 
     @cached_property
     def hears(self) -> bool:
-        """Whether the graph has symptoms in words, so that a patient's words alone can be ranked by."""
         return any(scorer.hears for scorer in self.scorers.values())
 
     def key(self, query: Query) -> Key:
@@ -313,7 +311,6 @@ class Ranker:
         return self._scored.peek(self.key(less[0])) or self._scored.peek(self.key(less[1]))
 
     def score_anew(self, query: Query, before: Scored | None = None) -> Scored:
-        """Score every candidate, whether the query is among those scored last or not; otherwise as :meth:`score`."""
         return self.scoring.score(query, before)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
@@ -412,7 +409,6 @@ class Ranker:
 
     @cached_property
     def gaps(self) -> tuple[Issue, ...]:
-        """What kind of disease the graph does not describe: the truth may be among those."""
         return gaps_of(self.model, self.scorers)
 
     @cached_property
@@ -486,12 +482,7 @@ def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
 
 
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
-    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates.
-
-    Example:
-        >>> placed(np.array([1.0, 3.0, 2.0, 3.0]), top=2, also=[0])
-        {1: 1, 3: 2, 0: 4}
-    """
+    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
     ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
     for number in also:
         ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])

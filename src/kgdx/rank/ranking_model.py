@@ -115,7 +115,6 @@ def open_model(snapshot: Snapshot) -> RankModel:
 
 
 def compile_model(snapshot: Snapshot) -> Path:
-    """Compile the ranking model of a snapshot, once; return its folder."""
     return snapshot.derived("rank", VERSION, lambda folder: write_part(build_model(snapshot), folder, ""))
 
 
@@ -157,7 +156,6 @@ def build_model(snapshot: Snapshot) -> RankModel:
 
 
 def _ontology(snapshot: Snapshot) -> Sparse:
-    """Ancestors of the terms that take part; none of a graph that describes diseases in words alone."""
     ids = snapshot.column("phenotype", "id")
     found = np.flatnonzero(ids == ROOT)
     if not len(found) and snapshot.rows("has_symptom"):
@@ -191,7 +189,6 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 
 
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
-    """Name of each candidate: the first of its entries' that is more than an id; only catalogues number series."""
     ids, names = snapshot.column("disease", "id"), snapshot.stated_names()
     named = np.array(
         [id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)]

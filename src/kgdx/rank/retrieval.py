@@ -63,7 +63,6 @@ class Retrieval:
         return self.ranker.query(case)[0]
 
     def scores(self, query: Query) -> Floats:
-        """Return the score of each candidate, higher is better; shape (candidates,)."""
         return self.ranker.score_query(query).total
 
 
@@ -74,7 +73,6 @@ class Fused(Retrieval):
 
     @classmethod
     def weights(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Weights:
-        """Return the weights of `kgdx diagnose`."""
         return Weights.read(given)
 
 

@@ -55,12 +55,10 @@ class Scorer(ABC):
         self.model, self.arrays = model, arrays
 
     def field(self, query: Query) -> Field | None:
-        """Return among which candidates the scores of a query are compared; ``None`` for all of them."""
         return None
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the scorer's own arrays, once for each snapshot; none by default."""
         return {}
 
     @abstractmethod
@@ -68,23 +66,18 @@ class Scorer(ABC):
         """Return the score of each candidate; shape (candidates,), higher is better, all finite."""
 
     def gate(self, query: Query) -> float:
-        """Return how everyday the findings are, 0 to 1, as far as the scorer can tell; by default 1."""
         return 1.0
 
     def heeded(self, gate: float) -> float:
-        """Return how much of the scorer's weight counts where the findings are as everyday as ``gate``; all of it."""
         return 1.0
 
     def reading(self, case: Case) -> Hashable:
-        """Return what of a case, beside its findings, decides the scores: kept scores are those of equal ones."""
         return case.background if self.whole else None
 
     def speaks(self, query: Query) -> bool:
-        """Return whether the case says anything that the scorer reads; where it does not, it takes no part."""
         return True
 
     def tells(self, query: Query) -> bool:
-        """Return whether any score can be other than 0; where none can, they are not computed."""
         return True
 
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
@@ -107,7 +100,6 @@ class Scorer(ABC):
 
     @property
     def applies(self) -> bool:
-        """Whether the graph holds what the scorer reads; one that does not apply takes no part."""
         return True
 
     @property

@@ -14,10 +14,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.errors import UsageError
 from kgdx.rank.fusion import Scored, entropy, leading
-from kgdx.rank.named_answers import named_information
 from kgdx.rank.question_pools import QuestionPool
 from kgdx.registry import Registry
 
@@ -28,11 +27,16 @@ COMPARED = 40
 """Leaders among which the gain of a named answer is computed."""
 
 
+TOLD = 0.4
+"""Share of a patient's findings that come up when they are asked for: more than that is not recorded of anybody."""
+
+
 @dataclass(frozen=True)
 class Situation:
     """What a selector may read: shares of shape (candidates,), what may be asked in ``free`` of shape (items,).
 
-    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for.
+    Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for. A
+    ``person`` answers yes or no first, of what tells the leaders apart; ``families`` are the candidates' families.
     """
 
     shares: Floats
@@ -41,19 +45,47 @@ class Situation:
     scored: Scored
     named: bool = False
     seed: int = 0
+    person: bool = False
+    families: Ints | None = None
 
     @cached_property
     def told(self) -> Floats:
-        """Shares of the candidates that an answer can move, 0 for the others; shape (candidates,)."""
         return np.where(self.pool.described, self.shares, 0).astype(np.float32)
 
     @cached_property
     def gain(self) -> Floats:
         """What the answer to each question is expected to tell, in bits; shape (items,)."""
+        if self.person and self.pool.kind == "phenotype":
+            return self._plain_gain()
         if self.named and self.pool.kind == "phenotype":
             return named_information(self.pool, self.told, self.leaders(COMPARED), self.free)
         gain = mutual_information(self.pool, self.told)
         return gain + self.pool.value_information(self.told, self.free) if self.named else gain
+
+    @cached_property
+    def often(self) -> Floats:
+        """How often the leaders have each item; shape (items,)."""
+        item, _, likely, _ = self._leading
+        return np.bincount(item, likely, len(self.pool.ids))
+
+    @cached_property
+    def _leading(self) -> tuple[Ints, Ints, Floats, Floats]:
+        leaders, by = self.leaders(COMPARED), self.pool.likelihood
+        share = self.told[leaders].astype(np.float64)
+        share /= max(float(share.sum()), 1e-30)
+        place, owner = gather(by.start, leaders)
+        return by.index[place], owner, share[owner] * by.values[place], share
+
+    def _plain_gain(self) -> Floats:
+        leaders, items = self.leaders(COMPARED), len(self.pool.ids)
+        item, owner, likely, share = self._leading
+        _, family = np.unique(leaders if self.families is None else self.families[leaders], return_inverse=True)
+        cells, cell = numbered(family[owner] * items + item, len(leaders) * items)
+        weight = np.bincount(family, share)[cells // items]
+        chance = np.minimum(np.bincount(cell, likely, len(cells)) / weight, 1)
+        known = np.bincount(cells % items, weight * entropy(chance), items)
+        gain: Floats = np.maximum(entropy(np.minimum(self.often, 1)) - known, 0) * self.told[leaders].sum()
+        return gain
 
     def leaders(self, count: int) -> Ints:
         """Return those of the leading candidates, best first, that an answer can move; all kinds have the same."""
@@ -83,12 +115,8 @@ class InfoGain(Selector):
     """Mutual information of answer and disease, in bits: IG(q) = H(answer) − Σ_d p(d) H(answer | d).
 
     Where a yes names the finding, the answer is one of all findings below the one that is asked for, and the sum is
-    over the leaders (:func:`~kgdx.rank.named_answers.named_information`): a wide question may tell more than a narrow
+    over the leaders (:func:`named_information`): a wide question may tell more than a narrow
     one. Where the answer is yes or no, it is over the full posterior, by two sparse products.
-
-    Example:
-        >>> InfoGain().widest
-        25
     """
 
     name: ClassVar[str] = "infogain"
@@ -106,7 +134,11 @@ class InfoGain(Selector):
         if pool.down is None:
             return gain
         asked = np.diff(pool.down.start) <= self.widest
-        return np.where(asked if pool.reviewed is None else asked | pool.reviewed, gain, 0)
+        if pool.reviewed is not None:
+            asked |= pool.reviewed
+        if situation.person and pool.worded is not None:
+            asked |= pool.worded
+        return np.where(asked, gain, 0)
 
 
 def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
@@ -126,13 +158,67 @@ def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
     return gain
 
 
-class SplitSelector(Selector):
-    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move.
+def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: Ints) -> Floats:
+    """Return the mutual information of each question's named answer and the disease, in bits; shape (items,).
 
-    Example:
-        >>> SplitSelector(leaders=5).leaders
-        5
+    A patient with d has the findings below q that can still be named at the rates λ(t,d) = TOLD · f(t,d), and names the
+    first of them, as of a Poisson process: P(none | d) = exp(−Λ) and P(t | d) = (1 − exp(−Λ)) λ(t,d) / Λ with Λ their
+    sum. The gain is H(answer) − Σ_d p(d) H(answer | d) over the leaders, times their share.
+
+    Args:
+        pool: The questions; one item may lie below another.
+        shares: Share of each candidate; shape (candidates,).
+        leaders: Those that are compared.
+        free: Which items may still be named; shape (items,).
     """
+    items = len(pool.ids)
+    gain = np.zeros(items)
+    share = shares[leaders].astype(np.float64)
+    mass = float(share.sum())
+    if pool.up is None or mass <= 0:
+        return gain
+    share /= mass
+    place, owner = gather(pool.neighbours.start, leaders)
+    finding = pool.neighbours.index[place]
+    use = free[finding]
+    finding, owner, place = finding[use], owner[use], place[use]
+    pair, entry = gather(pool.up.start, finding)  # a pair is a finding and an item above it
+    each = TOLD * pool.neighbours.values[place].astype(np.float64)
+    rate, bits = each[entry], (each * np.log2(each))[entry]
+    above, column = numbered(pool.up.index[pair], items)
+    cells, cell = numbered(owner[entry] * len(above) + column, len(leaders) * len(above))
+    candidate, asked = cells // max(len(above), 1), above[cells % max(len(above), 1)]
+    total = np.bincount(cell, rate, len(cells))
+    which = np.log2(total) - np.bincount(cell, bits, len(cells)) / total
+    yes = -np.expm1(-total)
+    weight = share[candidate]
+    known = np.bincount(asked, weight * (_terms(yes) + _terms(1 - yes) + yes * which), items)
+    chance = np.bincount(asked, weight * yes, items)
+    pairs, named = numbered(pair, len(pool.up.index))
+    told = np.bincount(named, (weight * yes / total)[cell] * rate, len(pairs))
+    heard = np.bincount(pool.up.index[pairs], _terms(told), items)
+    possible = np.flatnonzero(chance > 0)
+    gain[possible] = np.maximum(heard[possible] + _terms(1 - chance[possible]) - known[possible], 0) * mass
+    return gain
+
+
+def numbered(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """Return distinct values below ``size``, ascending, and the place of each value among them: without sorting."""
+    there = np.zeros(size, bool)
+    there[values] = True
+    distinct = np.flatnonzero(there)
+    place = np.empty(size, np.int32)
+    place[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, place[values]
+
+
+def _terms(chance: Floats) -> Floats:
+    found: Floats = -chance * np.log2(np.where(chance > 0, chance, 1.0))
+    return found
+
+
+class SplitSelector(Selector):
+    """Variance, under the posterior, of how often the leaders have a finding, times the share that it can move."""
 
     name: ClassVar[str] = "split"
 
@@ -154,12 +240,7 @@ class SplitSelector(Selector):
 
 
 class Degree(Selector):
-    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation.
-
-    Example:
-        >>> Degree().leaders
-        5
-    """
+    """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation."""
 
     name: ClassVar[str] = "degree"
 
@@ -171,12 +252,7 @@ class Degree(Selector):
 
 
 class Common(Selector):
-    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help.
-
-    Example:
-        >>> Common().name
-        'common'
-    """
+    """How common a finding is over all diseases, whatever is known of the patient: asking without the graph's help."""
 
     name: ClassVar[str] = "common"
 
@@ -187,12 +263,7 @@ class Common(Selector):
 
 
 class Random(Selector):
-    """Any finding of the leaders, by the seed and what is known.
-
-    Example:
-        >>> Random().leaders
-        5
-    """
+    """Any finding of the leaders, by the seed and what is known."""
 
     name: ClassVar[str] = "random"
 
@@ -215,7 +286,6 @@ def subgraph(situation: Situation, count: int) -> Ints:
 
 
 def degrees(pool: QuestionPool) -> Ints:
-    """Return how many candidates are annotated with each item; shape (items,)."""
     return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
 
@@ -229,12 +299,7 @@ SELECTORS: Registry[Selector] = Registry(
 
 
 def make_selector(given: str | Selector) -> Selector:
-    """Return a selector by its name, with settings behind a colon.
-
-    Example:
-        >>> make_selector("split:leaders=5")
-        SplitSelector(leaders=5)
-    """
+    """Return a selector by its name, with settings behind a colon."""
     if isinstance(given, Selector):
         return given
     name, _, settings = given.partition(":")

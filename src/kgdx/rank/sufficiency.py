@@ -68,12 +68,7 @@ def _antecedent(symptom: str) -> bool:
 
 
 def judged(share: float) -> Judgement:
-    """Return how likely the first candidate is right.
-
-    Example:
-        >>> judged(0.2).level
-        'fair'
-    """
+    """Return how likely the first candidate is right."""
     level = "good" if share >= GOOD else "fair" if share >= FAIR else "low"
     return Judgement(level, CHANCES[level])
 

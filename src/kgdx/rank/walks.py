@@ -40,7 +40,6 @@ class Walk(Scorer):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer, with the symptoms and vectors of :class:`~kgdx.rank.meanings.MeaningScorer`."""
         return cls(model, MeaningScorer.open(snapshot, model, version).arrays)
 
     @property
@@ -62,7 +61,6 @@ class Walk(Scorer):
 
     @cached_property
     def _ways(self) -> tuple[Any, Any]:
-        """From what diseases have to diseases, and back; each column sums to 1."""
         from scipy import sparse
 
         has = sparse.csr_array(self.model.propagated.array(self._terms), dtype=np.float32)
@@ -88,7 +86,6 @@ class Walk(Scorer):
 
 
 def _by_column(matrix: Any) -> Any:
-    """The matrix with columns that sum to 1, or 0."""
     from scipy import sparse
 
     total = np.asarray(matrix.sum(axis=0)).ravel()

@@ -24,12 +24,7 @@ _RUN = lazy_pattern(f"[{CJK}]+")
 
 
 def units(text: str) -> list[str]:
-    """Return what is counted of a text, in order.
-
-    Example:
-        >>> units("Burning when passing urine"), units("发热3天，咳嗽痰多")
-        (['burning', 'when', 'passing', 'urine'], ['发热', '天', '咳嗽', '嗽痰', '痰多'])
-    """
+    """Return what is counted of a text, in order."""
     found = [inflection(word) for word in scan(text)[0] if not word.isdigit()]
     if has_chinese(text):
         for run in _RUN.findall(simplify(text)):
@@ -83,7 +78,6 @@ class CandidateWords:
 
     @classmethod
     def read(cls, arrays: Mapping[str, Floats], size: int) -> CandidateWords:
-        """Return the index of the arrays that :meth:`arrays` gave."""
         return cls(arrays["words"], arrays["start"], arrays["index"], arrays["weight"], size)
 
     def arrays(self) -> dict[str, Floats]:

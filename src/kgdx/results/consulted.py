@@ -164,7 +164,7 @@ class ToSettle(ConsultationPart):
 class ConsultationClosing(ConsultationPart):
     """How a consultation ended, and what is to be done at the bedside."""
 
-    ended: Literal["certain", "settled", "limit", "finished", "nothing"]
+    ended: Literal["certain", "likely", "settled", "limit", "finished", "nothing"]
     text: str = Field(description="The same in a sentence.")
     not_to_miss: tuple[ToSettle, ...] = ()
     to_examine: tuple[Choice, ...] = Field(default=(), description="What to examine and to test.")

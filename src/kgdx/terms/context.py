@@ -43,7 +43,7 @@ _AFTER = ("backward", "behind", "later")
 """Kinds of phrases that stand after the finding."""
 
 _MORE = lazy_pattern(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
-_GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|也|均|因|死于|确诊|诊断|表现)")
+_GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|[^，,。]{0,3}也|均|因|死于|确诊|诊断|表现)")
 """How a clause begins that goes on to tell of the relative of the clause before it."""
 _FEW_WORDS = lazy_pattern(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = lazy_pattern(f"[{CJK}]")

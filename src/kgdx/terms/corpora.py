@@ -74,16 +74,7 @@ class RefusedLine(Exception):
 
 
 def chunk(line: bytes, source: str) -> tuple[TextPiece, ...]:
-    """Return the pieces of a line: one, unless the chunk is longer than any of a corpus should be.
-
-    Args:
-        line: An object with ``id`` and ``content``, or ``contents`` as Pyserini has it, and perhaps ``title``.
-        source: Tag of the corpus.
-
-    Example:
-        >>> chunk(b'{"id": "a_0", "title": "Gout", "content": "It hurts."}', "book")
-        (TextPiece(id='a_0', title='Gout', text='It hurts.', source='book'),)
-    """
+    """Return the pieces of a line: one, unless the chunk is longer than any of a corpus should be."""
     row = _object(line)
     id = row.get("id")
     if isinstance(id, int) and not isinstance(id, bool):
@@ -134,11 +125,7 @@ def kind_of(row: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder of texts, or one file.
-
-    Attributes:
-        files: Those that are read, in order.
-    """
+    """A folder of texts, or one file."""
 
     folder: Path
     tag: str

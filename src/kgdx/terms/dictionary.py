@@ -83,15 +83,7 @@ def sum_hashes(hashes: Iterable[int]) -> int:
 
 
 class Name(NamedTuple):
-    """A name as the dictionary's compiler reads it.
-
-    Attributes:
-        term: Row of the ``phenotype`` table.
-        number: 0 for the term's name, n for its n-th synonym, -n for the n-th wording
-            of :func:`kgdx.terms.everyday.english_wordings`.
-        rank: How good it is; see :class:`Entries`.
-        hashes: Hash of each word's class.
-    """
+    """A name as the dictionary's compiler reads it."""
 
     term: int
     number: int
@@ -163,21 +155,24 @@ class Entries:
         return range(position, end)
 
 
-def substring_keys(text: str, size: int) -> npt.NDArray[np.int64]:
-    """Return the key of every substring of a length: a polynomial hash of its code points, modulo 2**64.
+def substring_keys(text: str, sizes: Iterable[int]) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Yield each of some lengths, shortest first, with the key of every substring of it.
+
+    A key is a polynomial hash of the code points, modulo 2**64.
 
     Example:
-        >>> keys = substring_keys("发热发热", 2)
+        >>> ((size, keys),) = substring_keys("发热发热", [2])
         >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
         (True, False)
     """
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     mixed = (points + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(31)
-    total = np.zeros(len(text) - size + 1, np.uint64)
-    for place in range(size):
-        total = total * np.uint64(0x94D049BB133111EB) + mixed[place : place + len(total)]
-    return total.view(np.int64)
+    total, wanted = np.zeros(len(text) + 1, np.uint64), {size for size in sizes if size <= len(text)}
+    for size in range(1, max(wanted, default=0) + 1):
+        total = total[:-1] * np.uint64(0x94D049BB133111EB) + mixed[size - 1 :]
+        if size in wanted:
+            yield size, total.view(np.int64)
 
 
 @cache
@@ -232,7 +227,7 @@ def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name
 
 
 def _key(name: str) -> int:
-    return int(substring_keys(name, len(name))[0])
+    return next(int(keys[0]) for _, keys in substring_keys(name, [len(name)]))
 
 
 def _spelling(snapshot: Snapshot, vocabulary: set[str], everyday: set[str]) -> Spelling:

@@ -32,12 +32,7 @@ class Unreadable(Exception):
 
 
 def clean(text: str) -> str:
-    r"""Return a text that every file can hold: no NUL, no half of a character.
-
-    Example:
-        >>> clean("a\0b \ud800")
-        'a b �'
-    """
+    r"""Return a text that every file can hold: no NUL, no half of a character."""
     return _SURROGATE.sub("\ufffd", text.replace("\0", " "))
 
 

@@ -133,11 +133,7 @@ class OnnxEncoder:
 
 
 class MiniLM(OnnxEncoder):
-    """The sentence encoder all-MiniLM-L6-v2 (English), with 8-bit weights.
-
-    Args:
-        model: Empty: there is one.
-    """
+    """The sentence encoder all-MiniLM-L6-v2 (English), with 8-bit weights."""
 
     name = "minilm-l6-v2-int8"
 
@@ -326,15 +322,7 @@ def name_vectors(
     names: Callable[[], dict[int, str]],
     tell: Tell | None = None,
 ) -> tuple[Vectors, Rows]:
-    """Return the vectors of names of a graph, kept beside its snapshot, and the row that each belongs to.
-
-    Args:
-        snapshot: The graph's.
-        part: Which names they are, and their version.
-        encoder: What encodes them, once.
-        names: Gives the names by row.
-        tell: Told in words how far the encoding is, if it is needed.
-    """
+    """Return the vectors of names of a graph, kept beside its snapshot, and the row that each belongs to."""
     if not re.fullmatch(r"[\w.-]+", encoder.name):
         raise UsageError(f"an encoder cannot be called {encoder.name!r}", hint="use letters, digits, '.' and '-'")
 
@@ -357,11 +345,6 @@ def name_vectors(
 
 def nearest_names(asked: Vectors, names: Vectors, count: int) -> tuple[Rows, Vectors]:
     """Return the rows of the names nearest to each one asked for, the nearest first, and their cosines.
-
-    Args:
-        asked: One row of length 1 for each; shape (asked, width).
-        names: The same; shape (names, width).
-        count: Most names for each.
 
     Returns:
         Shape (asked, count), or fewer columns where there are fewer names.

@@ -124,13 +124,7 @@ class Extractor:
         return replace(reader, meaning=PhraseVectors.open(snapshot, encoder, progress))
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
-        """Read all findings of a text, in its order.
-
-        Args:
-            text: English, Chinese, both mixed, or a list of HPO ids; spans index it as it is.
-            language: ``en`` or ``zh`` to read only that one; ``None`` reads what there is.
-            patient: Whose age and sex decide which values are usual; by default they are read from the text.
-        """
+        """Read all findings of a text, in its order."""
         with limited():
             return self._read(masked_runs(text), language, patient)
 
@@ -182,14 +176,14 @@ class Extractor:
         found = [] if language == "zh" else self._english(text)
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
-        said = list(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
-        said.sort(key=_start)
+        said = _meant(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
         kept.sort(key=_start)
         return [*kept, *(e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept)))]
 
     def _beside(self, text: str) -> list[Finding]:
-        said = list(spoken(text, self.symptoms.__contains__))
+        said = _meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))
+        said = [each for each in said if each.id != FIGURE]
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
         told = [_habit(text, each, status) for each, status in zip(said, told, strict=True)]
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
@@ -298,6 +292,13 @@ def _symptoms(snapshot: Snapshot) -> Iterator[str]:
     return (id for id in ids if id.startswith((PREFIX, "KGDX:common.")))
 
 
+def _meant(said: list[Finding]) -> list[Finding]:
+    """Leave out what is said within a figure of speech, in the order of the text."""
+    said.sort(key=_start)
+    figures = [each for each in said if each.id == FIGURE]
+    return [e for e in said if e.id == FIGURE or not any(_starts_in(e, other) for other in _beside(e, figures))]
+
+
 def _habit(text: str, finding: Finding, told: Status) -> Status:
     """A person's habit or state behind a comma is none of what is denied before it: "no fever, smoker"."""
     behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
@@ -321,6 +322,11 @@ def _inside(finding: Finding, other: Finding) -> bool:
     if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
         return False
     return whole != at or other.id == FIGURE
+
+
+def _starts_in(finding: Finding, other: Finding) -> bool:
+    at, whole = finding.span, other.span
+    return at is not None and whole is not None and whole.start <= at.start < whole.end
 
 
 def _says(finding: Finding, other: Finding) -> bool:

@@ -91,13 +91,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def parts(text: str) -> list[NotePart]:
-    """Return the parts of a text that stand under headings, in its order; what stands before the first is none.
-
-    Example:
-        >>> text = "PMH: asthma. FHx: deafness in father"
-        >>> [(part.kind, text[part.body : part.end].strip()) for part in parts(text)]
-        [('patient', 'asthma.'), ('family', 'deafness in father')]
-    """
+    """Return the parts of a text that stand under headings, in its order; what stands before the first is none."""
     plain = simplify(text)
     found = [(match.start(), match.end(), _kind(match)) for match in _pattern().finditer(plain)]
     found += [(start, end, kind) for start, end, kind, _ in _patients(plain)]

@@ -70,6 +70,23 @@ _TELLING = lazy_pattern(
 )
 _STARTING = lazy_pattern(rf"^\W*(?:{OWNER}\s+)*(?:{PLAIN_KIN})\b{_SPEAKS}{_WELL}(?=\s+[\w\x00])", re.IGNORECASE)
 """A relative whom a sentence of notes begins with: "Brother epilepsy"."""
+_OTHER = (
+    r"(?:neighbou?rs?|colleagues?|co-?workers?|workmates?|(?:flat|room|house|class|school|team)-?mates?|friends?|boss"
+    r"|teachers?|(?:girl|boy)friend|fianc[eé]e?|landlord|lodger|in-law|(?:mother|father|brother|sister)-in-law|dog|cat)"
+)
+"""People near the patient who are no relatives."""
+_HAS = (
+    r"(?:has|had|have|got|gets|(?:is|are|was|were) off|with|caught|came down|went down|suffers|died|diagnosed"
+    r"|is being treated)\b"
+)
+_ACQUAINTED = lazy_pattern(
+    rf"\b(?:(?:{OWNER}|{_MINE}|some)\s+){{1,2}}(?:{_OTHER})(?:\s+(?:at|from|next)\s+\w+)?"
+    rf"(?=,?\s+(?:who\s+)?(?:(?:also|all|both)\s+)?{_HAS})|\bunlike\s+(?:{OWNER}|{_MINE})\s+\w+"
+    r"|(?:同事|邻居|同学|室友|舍友|朋友|对象|[男女]友|[男女]朋友|领导|老板|同桌|工友|闺蜜|我[妈爸爹娘姥奶爷哥姐弟妹])"
+    r"[也都们前最近刚是]*(?=有|得了?|患|确诊|感染|出现|发烧|查出|因)",
+    re.IGNORECASE,
+)
+"""Where a clause begins to tell of one of them, or of somebody whom the patient is unlike."""
 _BEHIND = lazy_pattern(
     rf"\b(?:in|on|affecting)\s+(?:(?:{OWNER}|{_MINE})\s+)*(?:{PLAIN_KIN}|mother|father)\b(?:['’]s (?:side|family))?"
     rf"|\b(?:{OWNER}\s+)*(?:{PLAIN_KIN}|mother|father)['’]s side\b"
@@ -102,7 +119,7 @@ _HISTORY_ZH = lazy_pattern(r"(?:的)?家族(?:病|遗传)?史")
 
 _NAMED = lazy_pattern(
     rf"\b(?:{PLAIN_KIN}|sons?|daughters?|maternal|paternal|family|{_MINE} (?:other|{_BORN}) {_CHILD})\b"
-    rf"|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族",
+    rf"|\bunlike\b|\b{_OTHER}\b|{_KIN_ZH}|[父母兄姐弟妹爸妈]|家族|同|邻居|友|对象|领导|老板|闺蜜",
     re.IGNORECASE,
 )
 
@@ -123,27 +140,17 @@ class Kin:
 
 
 def named(text: str) -> bool:
-    """Return whether a text names a relative.
-
-    Example:
-        >>> named("Brother: epilepsy."), named("Murmur on auscultation.")
-        (True, False)
-    """
+    """Return whether a text names a relative."""
     return bool(_NAMED.search(text))
 
 
 def relatives(text: str, whose: str = "") -> Iterator[Kin]:
-    """Yield the relatives of a sentence of whom it tells something.
-
-    Args:
-        text: A sentence, its findings masked.
-        whose: A relative who is the patient; see :func:`kgdx.case.ages.subject`.
-    """
+    """Yield the relatives of a sentence of whom it tells something."""
     if not named(text):
         return
     lower = text.lower()
     starts: set[int] = set()
-    for pattern in (_OWNED, _TELLING, _STARTING):
+    for pattern in (_OWNED, _TELLING, _STARTING, _ACQUAINTED):
         for match in pattern.finditer(text):
             if match.start() in starts:
                 continue

@@ -114,15 +114,7 @@ def find_modified(found: ContentWords, hashes: npt.NDArray[np.int64], entries: E
 def find_coordinated(
     found: ContentWords, hashes: npt.NDArray[np.int64], entries: Entries, whole: list[TermMatch]
 ) -> list[TermMatch]:
-    """Return names of which conjuncts part the words.
-
-    Args:
-        found: The text's words.
-        hashes: Those of the words.
-        entries: The dictionary.
-        whole: Names found as windows: a coordinated one may not cut one of these or bridge one, and what the
-            conjunct has of its own may not be one.
-    """
+    """Return names of which conjuncts part the words."""
     parting = found.parting.tolist()
     sums = [0, *np.cumsum(hashes).tolist()]
     candidates = [gap for place in np.flatnonzero(found.parting == SOFT).tolist() for gap in _gaps(parting, place)]
@@ -201,15 +193,7 @@ def _cuts(whole: list[TermMatch], start: int, gap_start: int, gap_end: int, end:
 
 @dataclass(frozen=True, slots=True)
 class TermChoice:
-    """A name in a text and the term it was taken for.
-
-    Attributes:
-        start: First character.
-        end: One past the last character.
-        term: Row of the ``phenotype`` table.
-        exact: The text has the label's own words in their order.
-        rank: The entry's rank; see :class:`kgdx.terms.dictionary.Entries`.
-    """
+    """A name in a text and the term it was taken for."""
 
     start: int
     end: int
@@ -223,11 +207,7 @@ class TermChoice:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Data that :func:`choose` needs.
-
-    Attributes:
-        above: Whether one term (a row) is an ancestor of another.
-    """
+    """Data that :func:`choose` needs."""
 
     entries: Entries
     label: Callable[[int], str]
@@ -352,19 +332,15 @@ def _runs_on(found: ContentWords, match: TermMatch, parts: list[str]) -> bool:
 
 
 def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one.
-
-    Args:
-        text: Folded by :func:`kgdx.terms.normalise.fold_chinese`.
-        entries: Chinese names.
-        lengths: The lengths that names have, in characters.
-    """
+    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one."""
+    keys = dict(substring_keys(text, lengths))
+    if not keys:
+        return []
+    places = np.cumsum([len(part) for part in keys.values()])[:-1]
+    by_size = zip(keys, np.split(entries.find(np.concatenate([*keys.values()])), places), strict=True)
     found: list[tuple[int, int, int]] = []
     taken = np.zeros(len(text), bool)
-    for size in sorted(lengths, reverse=True):
-        if size > len(text):
-            continue
-        at = entries.find(substring_keys(text, size))
+    for size, at in reversed(list(by_size)):
         for start in np.flatnonzero(at >= 0).tolist():
             if not taken[start : start + size].any():
                 taken[start : start + size] = True

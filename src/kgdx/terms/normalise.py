@@ -202,14 +202,7 @@ def lettered(word: str) -> tuple[str, ...]:
 
 
 class Form(NamedTuple):
-    """The forms of one name.
-
-    Attributes:
-        folded: Without case, accents, punctuation and traditional characters.
-        bag: The key's words in alphabetical order; ``None`` where their order tells.
-        turned: Whether the name is of a kind whose words come in several orders.
-        han: Whether it holds Han characters.
-    """
+    """The forms of one name."""
 
     folded: str
     key: str

@@ -23,11 +23,7 @@ _SPACED = lazy_pattern(r"([\u3400-\u9fff])")
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Where most of a text stands word for word.
-
-    Attributes:
-        share: Of the text's words, how many are in that run; from 0 to 1.
-    """
+    """Where most of a text stands word for word."""
 
     piece: str
     source: str
@@ -39,12 +35,6 @@ def contained_in(
     ranking: SegmentRanking, texts: Mapping[str, str], words: int = WORDS, sources: Sequence[str] = ()
 ) -> dict[str, Overlap]:
     """Return which texts stand in the indexed ones, wholly or in part.
-
-    Args:
-        ranking: The indexed texts, as :meth:`kgdx.terms.text_search.SearchableTexts.ranking` returns them.
-        texts: Id of a text → the text, as questions by their ids.
-        words: Words that must follow each other in both.
-        sources: Tags of the sources to look in; all without any.
 
     Returns:
         Id of each text that overlaps → the piece that shares the longest run with it, the first of equal ones.

@@ -172,11 +172,6 @@ class Terms:
 class Hierarchy:
     """Which terms stand above a term.
 
-    Args:
-        ids: Term ids, sorted; an edge's ends are rows of it.
-        child: Row of the lower term of each edge.
-        parent: Row of the upper term of each edge.
-
     Example:
         >>> import numpy as np
         >>> hierarchy = Hierarchy(["HP:1", "HP:2", "HP:3"], np.array([1, 2], np.int32), np.array([0, 1], np.int32))

@@ -37,12 +37,7 @@ _OPPOSED = tuple(zip(_CONTRARY[::2], _CONTRARY[1::2], strict=True))
 
 @dataclass(frozen=True, slots=True)
 class PhraseVectors:
-    """The terms' names as vectors; synonyms bring more wrong matches than right ones.
-
-    Attributes:
-        vectors: float32, memory-mapped; one row of length 1 a name.
-        terms: int64, row of the snapshot's ``phenotype`` table.
-    """
+    """The terms' names as vectors; synonyms bring more wrong matches than right ones."""
 
     encoder: Encoder
     vectors: Vectors

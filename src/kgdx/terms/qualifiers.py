@@ -85,12 +85,7 @@ def _number(said: str) -> float:
 
 
 def duration(said: str) -> str:
-    """Return how long ago or how long something has been as an ISO 8601 duration, empty where that is not said.
-
-    Example:
-        >>> [duration(each) for each in ("for three days", "5/7", "since yesterday", "三天前", "两个月", "for 2 hours")]
-        ['P3D', 'P5D', 'P1D', 'P3D', 'P2M', 'PT2H']
-    """
+    """Return how long ago or how long something has been as an ISO 8601 duration, empty where that is not said."""
     found = _LASTING.search(said)
     return _duration(found) if found else ""
 
@@ -111,12 +106,7 @@ def _duration(found: re.Match[str]) -> str:
 
 
 def days_of(since: str) -> float | None:
-    """Return an ISO 8601 duration in days.
-
-    Example:
-        >>> days_of("PT12H"), days_of("P2W"), days_of("")
-        (0.5, 14.0, None)
-    """
+    """Return an ISO 8601 duration in days."""
     found = re.fullmatch(r"P(T?)(\d+)([YMWDH])", since)
     if not found:
         return None
@@ -125,14 +115,7 @@ def days_of(since: str) -> float | None:
 
 
 def qualified(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings, those that are present each with severity, modifiers and since when it has been.
-
-    Example:
-        >>> from kgdx.case.patient import Span
-        >>> found = qualified("Severe headache since yesterday.", [Finding("HP:0002315", span=Span(7, 15))])
-        >>> found[0].severity, found[0].since
-        ('HP:0012828', 'P1D')
-    """
+    """Return findings, those that are present each with severity, modifiers and since when it has been."""
     plain = simplify(text)
     stops = [0, *(match.end() for match in _STOP.finditer(plain)), len(text)]
     times = [(match.start(), match.end(), _duration(match), match.group()) for match in _LASTING.finditer(plain)]

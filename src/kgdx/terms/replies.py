@@ -22,12 +22,7 @@ _HAN = lazy_pattern(f"[{CJK}]")
 
 
 class ReplyMeaning(NamedTuple):
-    """What an answer says.
-
-    Attributes:
-        meaning: One of :data:`STATUSES` or :data:`COMMANDS`; empty where the words say something else.
-        dated: Whether the words say since when, or for how long: of what is there.
-    """
+    """What an answer says."""
 
     meaning: str
     rest: str = ""

@@ -25,19 +25,23 @@ SCORE = 0.9
 """How sure such a reading is, as that of other wordings."""
 _KEY = 4
 """Letters by which words are looked up."""
-_SPACE = r"(?:[ \t-]|\n(?=(?-i:[a-z])))+"
+_SPACE = r"(?:[ \t-]|\n(?=[a-z]))+"
 """What parts words; a new line only where the sentence goes on."""
-_BLANK = (
-    rf"(?:{_SPACE}(?:the|an?|my|his|her|their|our|its|is|are|was|were|has|have|had|been|be|being|of|in|into|on|at|to|with"
-    r"|very|quite|so|really|all|both|left|right|up|gone|went|goes|got|gets?|getting|feels?|looks?|looking|a bit|just"
-    rf"|too|now|he|she|it|and)\b){{0,3}}{_SPACE}"
+_FILLERS = (
+    "the|an?|my|his|her|their|our|its|is|are|was|were|has|have|had|been|be|being|of|in|into|on|at|to|with|very|quite|so"
+    "|really|all|both|left|right|up|gone|went|goes|got|gets?|getting|feels?|looks?|looking|bit|just|too|now|he|she|it|and"
 )
+_MARK, _MARKS = 0xE000, "\ue000-\ue0ff"
+"""Words that may stand between others are written in letters of their own while phrases are looked for."""
+_MARKED = {code: code + _MARK for code in range(128)}
+_BLANK = rf"{_SPACE}(?:[{_MARKS}]+{_SPACE}){{0,3}}"
 _NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|except|neg\w*|nil|\w+n['’]t)\b)"
 _GAP, _GAP_ZH = (
     rf"{_SPACE}(?:{_NEGATED}[^\s,.;:!?()+]+{_SPACE}){{0,5}}?",
     r"(?:(?![不无没未否])[^，。；;,.！？\s]){0,8}?",
 )
 _SIGN = {"(": "(?:", ")": ")", "|": "|", "*": r"\w*", "#": r"\d+"}
+_FILLER = lazy_pattern(rf"\b(?:{_FILLERS})\b")
 _TOKEN = lazy_pattern(r" ~ | |[()|*~#]|[^ ()|*~#]+")
 _LITERAL = lazy_pattern(r"[(~*#]")
 _CHOICES = lazy_pattern(r"\|(?![^(]*\))")
@@ -49,11 +53,7 @@ _CHINESE = lazy_pattern(f"[{CJK}]")
 
 
 class SpokenPattern(NamedTuple):
-    """A row of a table.
-
-    Attributes:
-        id: The finding; :data:`FIGURE` where there is none.
-    """
+    """A row of a table."""
 
     id: str
     name: str
@@ -134,12 +134,7 @@ def _word_keys(word: str) -> tuple[str, ...]:
 
 
 def phrase_pattern(phrase: str) -> str:
-    """Return a phrase as a regular expression.
-
-    Example:
-        >>> bool(re.search(phrase_pattern("(sheet*|pillow) ~ (wet|soak*)"), "sheets were wringing wet"))
-        True
-    """
+    """Return a phrase as a regular expression."""
     chinese = bool(_CHINESE.search(phrase))
     parts = []
     for token in _TOKEN.findall(phrase):
@@ -147,41 +142,48 @@ def phrase_pattern(phrase: str) -> str:
             parts.append(_GAP_ZH if chinese else _GAP)
         elif token == " ":
             parts.append("" if chinese else _BLANK)
+        elif token == "*" and parts[-1][-1:] >= chr(_MARK):  # "look*": a word that may stand between, or a longer one
+            parts[-1] = rf"(?:{parts[-1]}|{_plain(parts[-1])}\w*)"
         else:
-            parts.append(_SIGN.get(token) or re.escape(token).replace("'", "['’]?"))
+            parts.append(_SIGN.get(token) or marked(re.escape(token.lower()).replace("'", "['’]?")))
     said = "".join(parts)
-    return said if chinese else rf"(?<!\w){said}(?!\w)"
+    return said if chinese else rf"(?<![\w{_MARKS}]){said}(?![\w{_MARKS}])"
+
+
+def marked(text: str) -> str:
+    """Write the words that may stand between others, in small letters, in letters of their own at the same places."""
+    return _FILLER.sub(lambda found: found[0].translate(_MARKED), text)
+
+
+def _plain(said: str) -> str:
+    return said.translate({code: at for at, code in _MARKED.items()})
 
 
 @cache
 def _compiled(pattern: str, phrase: bool) -> re.Pattern[str]:
-    return re.compile(phrase_pattern(pattern) if phrase else pattern, re.IGNORECASE)
+    return re.compile(phrase_pattern(pattern)) if phrase else re.compile(pattern, re.IGNORECASE)
 
 
 def spoken(text: str, known: Callable[[str], bool]) -> list[Finding]:
-    """Return what a text says, all as present; of one thing in one place the longest.
-
-    Example:
-        >>> [(each.id, each.text) for each in spoken("He is clammy; CRT 4 s.", lambda id: id.startswith("HP:"))]
-        [('HP:0000975', 'clammy')]
-    """
+    """Return what a text says, all as present; of one thing in one place the longest."""
     return [each for each in _spoken(text) if known(each.id)]
 
 
 @lru_cache(maxsize=2)
 def _spoken(text: str) -> tuple[Finding, ...]:
     simple = simplify(text)
-    plain = simple.lower()
+    plain = simple.lower() if len(simple.lower()) == len(simple) else simple
     found: dict[str, list[tuple[int, int, str]]] = {}
     for row in spoken_patterns():
         if any(each in plain for each in row.needs):
             for match in _compiled(row.pattern, False).finditer(simple):
                 place = match.span("at" if "at" in match.re.groupindex else 0)
                 found.setdefault(row.id, []).append((*place, row.name))
+    written = marked(plain)
     stops = [0, *(match.end() for match in _STOP.finditer(simple)), len(simple)]
     for start, end in pairwise(stops):
         for row in _near(plain[start:end]):
-            for match in _compiled(row.pattern, True).finditer(simple, start, end):
+            for match in _compiled(row.pattern, True).finditer(written, start, end):
                 found.setdefault(row.id, []).append((*match.span(), row.name))
     kept = []
     for id, places in sorted(found.items()):

@@ -98,16 +98,7 @@ def build(
     parameters: Parameters | None = None,
     sizes: Sizes = Sizes(),
 ) -> Path:
-    """Make an index where there is none of the fingerprint yet; of two processes the second waits for the first.
-
-    Args:
-        folder: The index; beside it lies the work that is not finished.
-        fingerprint: Of what the records are from; equal fingerprints give equal records in equal order.
-        records: Reads them; those of finished shards are not read again.
-        tell: Told in words how far it is.
-        parameters: Of BM25; those that it has, or the defaults, without them. Other ones change its card alone.
-        sizes: How it is divided.
-    """
+    """Make an index where there is none of the fingerprint yet; of two processes the second waits for the first."""
     if parameters is not None and not (0 <= parameters.k1 <= 1000 and 0 <= parameters.b <= 1):
         raise UsageError(f"k1 {parameters.k1:g} and b {parameters.b:g} cannot be used", hint="k1 ≥ 0 and 0 ≤ b ≤ 1")
     try:
@@ -131,12 +122,7 @@ def build(
 
 
 def stale(folder: Path, fingerprint: str | None = None) -> str | None:
-    """Return what is wrong with an index, or ``None`` where it can be used.
-
-    Args:
-        folder: The index.
-        fingerprint: That of what it must be made from; any without it.
-    """
+    """Return what is wrong with an index, or ``None`` where it can be used."""
     try:
         card = json.loads((folder / CARD).read_bytes())
         if card["schema"] != SCHEMA or card["words"] != VERSION:

@@ -134,15 +134,7 @@ def index_fetched(cache: Path, home: Path, tell: Tell | None = None, parameters:
 
 
 class SearchableTexts:
-    """All texts that can be searched.
-
-    Args:
-        graph: Opens those of the graph, when first needed; ``None`` for a database that others built.
-        home: Where the indexes of the user's folders are.
-        made: Where the index of the graph's texts lies, once it is made.
-        encoder: Compares by meaning; ``None`` without one.
-        vectors: Folder in which the vectors of pieces are kept, never those of questions; ``None`` keeps none.
-    """
+    """All texts that can be searched."""
 
     def __init__(
         self,
@@ -171,14 +163,7 @@ class SearchableTexts:
         return made and any(source != DEFINITIONS for source in self.sources)
 
     def search(self, query: str, sources: Sequence[str] = (), limit: int = 5, *, dense: bool = False) -> list[Found]:
-        """Return the best pieces, best first.
-
-        Args:
-            query: What is searched for.
-            sources: Tags of the sources to search; all without any.
-            limit: Most pieces.
-            dense: Whether the best by words are put in order by meaning.
-        """
+        """Return the best pieces, best first."""
         return list(self._remembered(query.strip(), tuple(sources), limit, dense))
 
     def unlike(self, query: str, sources: Sequence[str], count: int, seed: int) -> list[Found]:

@@ -54,14 +54,7 @@ the end of a clause, a bracket, a new item."""
 
 @dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The content words of a text: function words are left out, conjunctions only part their neighbours.
-
-    Attributes:
-        text: As it was given; places index it.
-        starts: int32, first character of each word.
-        ends: int32, one past its last character.
-        parting: int8, how the word is parted from the one before (NONE to HARD); the first word's is HARD.
-    """
+    """The content words of a text: function words are left out, conjunctions only part their neighbours."""
 
     text: str
     folded: list[str]
@@ -74,13 +67,7 @@ class ContentWords:
 
 
 def words(text: str) -> ContentWords:
-    """Split a text into its content words.
-
-    Example:
-        >>> found = words("Seizures, and loss of the hearing")
-        >>> found.folded, found.parting.tolist()
-        (['seizures', 'loss', 'hearing'], [4, 3, 1])
-    """
+    """Split a text into its content words."""
     folded, starts, ends, partings = scan(text)
     return ContentWords(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
 
@@ -156,11 +143,7 @@ def stable_hash(word: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The words of names, and the words that need no correction.
-
-    Attributes:
-        known: int64, sorted hashes of all words of names and definitions.
-    """
+    """The words of names, and the words that need no correction."""
 
     known: npt.NDArray[np.int64]
     words: Mapping[tuple[str, int], Sequence[str]]

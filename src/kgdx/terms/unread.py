@@ -39,11 +39,6 @@ def unread(text: str, findings: Sequence[Finding], unjudged: Sequence[Measure] =
     """Return the parts of a text in which nothing was read, in order.
 
     They are clauses without any finding, and measured values that no finding takes up, each with its value.
-
-    Args:
-        text: The text.
-        findings: What was read from it, with their places and values.
-        unjudged: Values of known analytes that came to no finding, each with the reason.
     """
     spans = sorted((each.span.start, each.span.end) for each in findings if each.span)
     valued = {(each.span.start, each.value, each.unit) for each in findings if each.span and each.unit}

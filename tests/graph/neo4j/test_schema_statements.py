@@ -18,11 +18,12 @@ def test_each_class_has_a_key_before_all_indexes_are_waited_for() -> None:
     assert all("IF NOT EXISTS" in text for text in STATEMENTS[:-1])
 
 
-def test_names_of_classes_are_indexed_and_lists_of_references_are_not() -> None:
+def test_names_of_classes_are_indexed_and_references_are_by_their_elements() -> None:
     text = "\n".join(STATEMENTS)
     for label, name in (("Disease", "name"), ("Disease", "name_zh"), ("Phenotype", "name_zh"), ("Gene", "name")):
         assert f"FOR (n:{label}) ON (n.{name})" in text
-    assert "references" not in text, "an index of a range finds no element of a list"
+    assert "ON (r.references)" not in text, "an index of a range finds no element of a list"
+    assert "LACKS_PHENOTYPE" in text and "ON EACH [r.references]" in text and "'keyword'" in text
     assert "FOR (n:Symptom) ON (n.name)" not in text, "phrases can be longer than an entry of an index"
 
 

@@ -18,17 +18,19 @@ from kgdx.ingest.alignment.same_names import (
     LABEL,
     ONE_ROW,
     ONE_TERM,
+    SAME_ID,
     SAME_MEANING,
     SAME_NAME,
     SAME_WORDS,
     _stated_names,
-    entries_called,
     infer,
+    judged,
 )
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import Components, vocabulary
 
 ZH, EN = "KGDX:chinese_kg.", "KGDX:encyclopedia."
+PATIENTS = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
 Node = dict[str, Any]
 
 
@@ -47,7 +49,8 @@ def term(id: str, name: str, name_zh: str | None = None, synonyms: Sequence[str]
 
 def table(label: str, rows: Sequence[Node]) -> NodeTable:
     names = dict.fromkeys(name for row in rows for name in row)
-    kinds = {name: pa.list_(pa.string()) for name in ("synonyms", "synonym_scopes")} | {"obsolete": pa.bool_()}
+    lists = ("synonyms", "synonym_scopes", "xrefs", "inheritance")
+    kinds = dict.fromkeys(lists, pa.list_(pa.string())) | {"obsolete": pa.bool_()}
     columns = {name: pa.array([row.get(name) for row in rows], kinds.get(name, pa.string())) for name in names}
     return NodeTable(label, pa.table(columns))
 
@@ -71,6 +74,58 @@ def joined(diseases: Sequence[Node], terms: Sequence[Node] = (), *more: GraphTab
 def test_a_translation_joins_two_vocabularies() -> None:
     nodes = [chinese("1", "肝豆状核变性"), disease("ORPHA:905", "Wilson disease", "肝豆状核变性")]
     assert joined(nodes) == {frozenset((f"{ZH}1", "ORPHA:905")): SAME_NAME}
+
+
+def test_an_id_that_two_sources_give_joins_what_their_names_may_say() -> None:
+    nodes = [
+        disease("DDXPLUS:1", "Boerhaave rupture", xrefs=["ICD10:K22.3"]),
+        disease("KGDX:common.1", "Spontaneous esophageal rupture", xrefs=["ICD10:K22.3"]),
+        disease("DDXPLUS:2", "Panic attack", xrefs=["ICD10:F41"]),
+        disease("KGDX:common.2", "Anxiety disorder", xrefs=["ICD10:F41"]),
+    ]
+    assert joined(nodes) == {frozenset(("DDXPLUS:1", "KGDX:common.1")): SAME_ID}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ({"patient_sex": "male"}, {"patient_sex": "female"}, "different sex: female, male"),
+        ({"oldest": "2"}, {"youngest": "18"}, "different age: adult and old, infant"),
+        (
+            {"inheritance": ["Autosomal dominant"]},
+            {"inheritance": ["X-linked"]},
+            "different inheritance: X-linked, dominant",
+        ),
+        ({"synonyms": ["wandering node"]}, {"name": "Kidney node", "synonyms": ["wandering node"]}, ""),
+    ],
+)
+def test_what_is_known_of_both_and_differs_keeps_them_apart(one: Node, other: Node, reason: str) -> None:
+    nodes = [disease("ORPHA:1", "Wandering node") | one, disease(f"{EN}1", "wandering node") | other]
+    found = list(judged([table("Disease", nodes)]))
+    assert [each.refused.startswith(reason) and bool(each.refused) == bool(reason) for each in found] == [True]
+
+
+def test_different_genes_and_organs_keep_apart_what_a_synonym_joins() -> None:
+    nodes = [
+        disease("MONDO:1", "Wandering lung node"),
+        disease(f"{EN}1", "kidney node", synonyms=["wandering lung node"]),
+    ]
+    assert [each.refused for each in judged([table("Disease", nodes)])] == ["different organ: kidney, lung"]
+    genes = pa.table({"start": ["MONDO:1", f"{EN}1"], "end": ["NCBIGene:1", "NCBIGene:2"]})
+    related = RelationTable("ASSOCIATED_GENE", "Disease", "Gene", genes)
+    nodes = [disease("MONDO:1", "Wandering node"), disease(f"{EN}1", "wandering node")]
+    assert [each.refused for each in judged([table("Disease", nodes), related])] == [
+        "different genes: NCBIGene:2, NCBIGene:1"
+    ]
+
+
+def test_a_definition_that_names_a_rare_disease_is_not_another_one() -> None:
+    nodes = [
+        chinese("1", "疣状肢端角化病", english=["acrokeratosis"], definition="疣状肢端角化病(acrokeratosis)是一种"),
+        disease("ORPHA:1", "Van den Bosch syndrome", "疣状肢端角化病"),
+        disease("ORPHA:2", "Acrokeratosis"),
+    ]
+    assert joined(nodes) == {frozenset((f"{ZH}1", "ORPHA:2")): SAME_NAME}
 
 
 def test_labels_of_a_term_join_two_languages() -> None:
@@ -227,9 +282,8 @@ def test_entries_that_a_table_joins_take_one_partner_together() -> None:
 def test_labels_of_patients_are_no_bridge() -> None:
     label = disease("KGDX:cases.1", "Alpha disease", "甲病症", source="cases")
     nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alpha disease"), label]
-    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
     assert len(joined(nodes)) == 2
-    assert joined(nodes, (), patients) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
+    assert joined(nodes, (), PATIENTS) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
 
 
 def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
@@ -238,14 +292,12 @@ def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
         disease(f"{EN}1", "alpha disease"),
         disease("OMIM:1", "Alpha disease, familial", synonyms=["Alpha disease"]),
     ]
-    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
-    assert LABEL not in joined([*nodes, label], (), patients).values()
+    assert LABEL not in joined([*nodes, label], (), PATIENTS).values()
 
 
 def test_a_name_that_only_patients_give_is_a_label_too() -> None:
-    patients = NodeTable("PatientCase", pa.table({"id": ["p"], "source": ["cases"]}))
     nodes = [disease("OMIM:100001", "Alpha disease", name_source="cases"), disease(f"{EN}1", "alpha disease")]
-    assert joined(nodes) and not joined(nodes, (), patients)
+    assert joined(nodes) and not joined(nodes, (), PATIENTS)
 
 
 def test_an_entry_that_is_named_by_its_id_has_no_name() -> None:
@@ -307,14 +359,11 @@ def test_names_with_equal_forms_have_equal_signatures(words: list[str], chance: 
         assert signatures([one]) == signatures([other])
 
 
-def test_a_label_means_the_entries_of_its_name_or_of_one_that_is_the_same() -> None:
+def test_a_label_means_the_entry_of_its_name_or_of_one_that_is_the_same() -> None:
     nodes = [chinese("1", "肩周炎"), chinese("2", "子宫内膜炎"), disease(f"{EN}1", "gout")]
-    tables = [table("Disease", nodes), table("Phenotype", [term("HP:1", "Endometritis", "子宫内膜炎")])]
-    found = entries_called(tables, ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"])
-    assert found == {
-        "小儿肩周炎": (f"{ZH}1",),
-        "Gout": (f"{EN}1",),
-        "Adhesive capsulitis": (f"{ZH}1",),
-        "Endometritis": (f"{ZH}2",),
-        "Endometriosis": (),
-    }
+    said = ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"]
+    labels = [disease(f"KGDX:cases.{at}", name, source="cases") for at, name in enumerate(said)]
+    found = joined([*nodes, *labels], [term("HP:1", "Endometritis", "子宫内膜炎")], PATIENTS)
+    meant = zip(said, (f"{EN}1", f"{ZH}1", f"{ZH}2", None, f"{ZH}1"), strict=True)
+    wanted = {frozenset((f"KGDX:cases.{at}", id)) for at, (_, id) in enumerate(meant) if id}
+    assert {pair for pair, method in found.items() if method == LABEL} == wanted

@@ -10,7 +10,7 @@ import polars as pl
 from kgdx.actions import Diagnose, Rank
 from kgdx.answer.artifacts import Ranked
 from kgdx.episode import Action, Artifact, Policy
-from kgdx.ingest.installed import Source
+from kgdx.ingest.manifest import Source
 from kgdx.ingest.records import LINE, Records
 from kgdx.rank.scorers import Scorer
 

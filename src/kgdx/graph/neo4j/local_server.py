@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -27,6 +28,7 @@ from kgdx.files.locks import take
 from kgdx.graph.neo4j import local_runtime
 from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, Progress, Runtime, find_runtime
 from kgdx.graph.templates import statement
+from kgdx.resources import resource
 
 DEFAULT_HTTP_PORT = 7474
 USER = "neo4j"
@@ -51,6 +53,7 @@ dbms.usage_report.enabled=false
 # the setting.
 internal.dbms.bolt.netty_server_shutdown_quiet_period=0
 server.config.strict_validation.enabled=false
+browser.post_connect_cmd=style {style}
 """
 
 
@@ -259,7 +262,7 @@ def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
         home.chmod(0o700)
         for folder in _FOLDERS:
             (home / folder).mkdir(exist_ok=True)
-        (home / "conf" / "neo4j.conf").write_text(_CONFIG.format(bolt=ports[0], http=ports[1]), "utf-8")
+        (home / "conf" / "neo4j.conf").write_text(_CONFIG.format(bolt=ports[0], http=ports[1], style=_style()), "utf-8")
         password = settings.local_login(_bolt(ports))[1]
         if new and password:
             (home / "password").unlink(missing_ok=True)
@@ -270,6 +273,14 @@ def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
     except OSError as error:
         raise StoreError(f"cannot prepare the server's folder {home}: {error.strerror or error}") from error
     return new
+
+
+def _style() -> str:
+    """Browser's style as JSON: it separates the commands that it runs by semicolons, as its own form does rules."""
+    rules = re.findall(
+        r"^(\S+) \{\n(.*?)^\}", resource("browser", "kgdx.grass").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    return json.dumps({which: dict(re.findall(r'([\w-]+): "?(.*?)"?;', rule)) for which, rule in rules})
 
 
 def _set_password(home: Path, runtime: Runtime) -> None:

@@ -38,6 +38,8 @@ def schema_statements(schema: Schema) -> Iterator[str]:
     yield statement("index_words")
     yield statement("index_english", schema, labels=named)
     yield statement("index_chinese", schema, labels=named)
+    cited = "|".join(type for type, each in schema.relations.items() if "references" in each.properties)
+    yield statement("index_references", schema, types=cited)
     yield statement("await_indexes")
 
 

@@ -23,8 +23,9 @@ from kgdx.terms.normalise import PHRASES, bare, form, has_chinese, read_table, w
 if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable
 
-NAME, TRANSLATION, SYNONYM, ALIAS = 1.0, 0.995, 0.99, 0.985
-"""How much a match of each kind of name says; an alias is what a Chinese definition says a disease is also called."""
+NAME, TRANSLATION, GLOSS, SYNONYM, ALIAS = 1.0, 0.995, 0.991, 0.99, 0.985
+"""How much a match of each kind of name says: a gloss is the English name with which a Chinese definition begins, an
+alias is what it says a disease is also called."""
 
 _APART = "MONDO_GROUPED:"
 """Groups of entries are none of their members."""
@@ -60,7 +61,7 @@ def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
 
     Diseases that only a file of patients names are left out: their names are labels, which nothing may rest on.
     """
-    columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete")
+    columns = ("id", "name", "name_zh", "name_source", "synonyms", "source", "definition", "obsolete", "xrefs")
     patients = node_frame(tables, "PatientCase", ("source",))["source"].unique().implode()
     kept = node_frame(tables, "Disease", columns).filter(
         ~pl.col("obsolete").fill_null(False),
@@ -103,7 +104,7 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         foreign = has_chinese(each) != has_chinese(name)
         pair = (name, each) if has_chinese(each) else (each, name)
         if not foreign or (explained and same_limits(*pair)):
-            yield each, SYNONYM
+            yield each, GLOSS if foreign and has_chinese(name) else SYNONYM
     if has_chinese(name):
         for each in _aliases(name, row["definition"] or ""):
             yield each, ALIAS
@@ -193,9 +194,6 @@ def _limits() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple((re.compile(english), re.compile(chinese)) for english, chinese in read_table(_LIMITS))
 
 
-# Which names can have an equal form at all, told for whole columns at once.
-
-
 _SMALL = rf"\b(?:{'|'.join(sorted({*word_list('unordered'), 'a', 'an', 'the', 'type'}))}|[ivx]+[a-h]?)\b"
 _CHANGED = {"ae": "e", "oe": "e", "'s": "", "’s": "", **dict(PHRASES)}
 
@@ -209,23 +207,23 @@ def signatures(texts: Iterable[str]) -> set[str]:
 
 
 def near(nodes: pl.DataFrame, wanted: Set[str]) -> pl.DataFrame:
-    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
-    names.append(nodes.select("id", text="synonyms").explode("text"))
-    long = pl.concat(names).drop_nulls("text")
-    chosen = long.filter(_signature("text").is_in(pl.Series(sorted(wanted), dtype=pl.String).implode()))
+    chosen = _texts(nodes).filter(_signature("text").is_in(pl.Series(sorted(wanted), dtype=pl.String).implode()))
     return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
 
 
 def like(nodes: pl.DataFrame, meant: Set[str]) -> pl.DataFrame:
     """Return the nodes of which a name may say one of these things: its words begin as theirs do, or are Chinese."""
     begins = pl.Series(sorted(beginnings(meant)), dtype=pl.String).implode()
-    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
-    names.append(nodes.select("id", text="synonyms").explode("text"))
-    long = pl.concat(names).drop_nulls("text").filter(pl.col("text").str.len_chars() > 1)
+    long = _texts(nodes).filter(pl.col("text").str.len_chars() > 1)
     words = pl.col("text").str.to_lowercase().str.extract_all(r"[a-z]{4,}")
     known = words.list.eval(pl.element().str.head(4).is_in(begins)).list.all()
     chosen = long.filter(pl.col("text").str.contains(r"\p{Han}") | known)
     return nodes.filter(pl.col("id").is_in(chosen["id"].unique().implode()))
+
+
+def _texts(nodes: pl.DataFrame) -> pl.DataFrame:
+    names = [nodes.select("id", text=column) for column in ("name", "name_zh")]
+    return pl.concat([*names, nodes.select("id", text="synonyms").explode("text")]).drop_nulls("text")
 
 
 def _signature(column: str) -> pl.Expr:

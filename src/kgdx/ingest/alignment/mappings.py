@@ -14,7 +14,7 @@ import polars as pl
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.ingest.alignment import symptom_names
+from kgdx.ingest.alignment import differences, symptom_names
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.ingest.alignment.disease_names import label_frame
 from kgdx.schema import load_schema
@@ -30,10 +30,11 @@ from kgdx.terms.names.sssom import MappingStatement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
-VERSION = 5
+VERSION = 6
 """Changes with what is aligned or recorded."""
 
-READS = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "IS_A", "SAME_AS", "MAPPED_TO")
+_NODES = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "PatientCase")
+READS = (*_NODES, "IS_A", "SAME_AS", "MAPPED_TO", *differences.READS)
 
 DISEASE_BRANCHES = ("C", "F03")
 """Branches of the MeSH tree that hold diseases and mental disorders."""
@@ -117,7 +118,7 @@ def align(
     decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
     known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
     words = _known_words((everything, findings, mesh, symptoms(tables)))
-    same = align_diseases(everything, known, given, meaning, words)
+    same = _without_different(align_diseases(everything, known, given, meaning, words), tables)
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(tables, decisions)
     pairs = (
@@ -135,6 +136,20 @@ def align(
                 found = _with_said(found, left, objects, tables, given)
             add("MAPPED_TO", ends, rules, (subjects, objects), found)
     return results
+
+
+def _without_different(found: pl.DataFrame, tables: Sequence[GraphTable]) -> pl.DataFrame:
+    """Keep apart what else is known of both as different; the reason follows the matched name."""
+    stated = found.with_row_index("row").filter(pl.col("outcome") == "stated").select("row", "subject", "object").rows()
+    facts = differences.known(tables, (id for _, *ends in stated for id in ends))
+    reasons = {row: why for row, one, other in stated if (why := differences.apart(facts, [one], [other]))}
+    rows = pl.DataFrame({"row": list(reasons), "why": list(reasons.values())}, {"row": pl.UInt32, "why": pl.String})
+    told = found.with_row_index("row").join(rows, on="row", how="left", maintain_order="left")
+    differs = pl.col("why").is_not_null()
+    return told.with_columns(
+        matched=pl.when(differs).then(pl.col("matched") + "; " + pl.col("why")).otherwise("matched"),
+        outcome=pl.when(differs).then(pl.lit("apart")).otherwise("outcome"),
+    ).drop("row", "why")
 
 
 def _with_said(
@@ -215,10 +230,10 @@ def vocabulary_tables(store: Store) -> list[GraphTable]:
 
     schema, counts = load_schema(), store.counts()
     tables: list[GraphTable] = []
-    for label in (*CLASSES, "Source"):
+    for label in _NODES:
         if counts.get(label):
             tables.append(NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))))
-    for type_ in (*MATCHES.values(), "MAPPED_TO", "IS_A"):
+    for type_ in (*MATCHES.values(), "MAPPED_TO", "IS_A", *differences.READS):
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
             if type_ == "IS_A" and start != "Phenotype":
                 continue

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
+import pyarrow.compute as pc
 
 from kgdx.errors import UsageError
 from kgdx.graph.protocol import GraphTable, RelationTable, Store
 from kgdx.ingest.alignment.decisions import Decisions, oriented
 from kgdx.ingest.alignment.mappings import Alignment
 from kgdx.ingest.alignment.same_names import SOURCE as JOINED
+from kgdx.ingest.alignment.same_names import judged
 from kgdx.schema import load_schema
 from kgdx.schema.model import MATCHES
 from kgdx.terms.names.same_diseases import vocabulary
@@ -41,7 +43,7 @@ WORDS = {"accepted": "accept", "yes": "accept", "rejected": "reject", "no": "rej
 WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
 """Words that the column ``decision`` may hold, and their meaning."""
 
-_OPEN = ("stated", "ambiguous", "below", "taken", "conflict")
+_OPEN = ("stated", "ambiguous", "below", "taken", "conflict", "apart")
 _SHOWN = 5
 
 
@@ -72,23 +74,26 @@ def review_rows(
 
 
 def _joined_rows(tables: Iterable[GraphTable], names: Mapping[str, str]) -> Iterator[ReviewRow]:
-    relations = {type: relation for relation, type in MATCHES.items()}
+    """Yield what the step before joined by names, and what it kept apart with the reason, found again."""
+    others = []
     for table in tables:
-        if not isinstance(table, RelationTable) or table.type not in relations:
-            continue
-        for row in table.rows.to_pylist():
-            if row.get("source") == JOINED:
-                statement = MappingStatement(
-                    row["start"],
-                    relations[table.type],
-                    row["end"],
-                    subject_name=names.get(row["start"], ""),
-                    object_name=names.get(row["end"], ""),
-                    justification=OTHER,
-                    confidence=row["score"],
-                    matched="; ".join(row["evidence"] or ()),
-                )
-                yield ReviewRow(statement, row["method"], "automatic")
+        if isinstance(table, RelationTable) and table.type in MATCHES.values():
+            source = table.rows.column("source")
+            table = replace(table, rows=table.rows.filter(pc.not_equal(source.cast("string"), JOINED)))
+        others.append(table)
+    for pair in judged(others):
+        statement = MappingStatement(
+            pair.left,
+            pair.relation,
+            pair.right,
+            subject_name=names.get(pair.left, ""),
+            object_name=names.get(pair.right, ""),
+            justification=OTHER,
+            confidence=-pair.rank,
+            matched=pair.evidence,
+            comment=pair.refused,
+        )
+        yield ReviewRow(statement, pair.method, "apart" if pair.refused else "automatic")
 
 
 def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:

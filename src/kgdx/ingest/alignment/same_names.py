@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from kgdx.ingest.alignment import differences
 from kgdx.ingest.alignment.disease_names import (
     ALIAS,
+    GLOSS,
     NAME,
     TRANSLATION,
     EntryName,
@@ -35,7 +38,7 @@ from kgdx.ingest.alignment.disease_names import (
 )
 from kgdx.terms.names.entity_names import node_frame
 from kgdx.terms.names.morphemes import adds, meaning, without_population
-from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, vocabulary
+from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, kind
 from kgdx.terms.normalise import bare, has_chinese, read_table
 
 if TYPE_CHECKING:
@@ -44,25 +47,28 @@ if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable, RelationTable
 
 SOURCE = "kgdx:names"
-VERSION = "2"
-READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS")
+VERSION = "3"
+READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS", *differences.READS)
 
+SAME_ID = "same id"
 SAME_NAME, SAME_WORDS, SAME_MEANING = "same name", "same words", "same meaning"
 ONE_TERM, ONE_ROW = "names of one term", "names checked by hand"
 LABEL, FOR_SOME = "label of a case", "the same for some patients"
 """Methods: what two entries have in common. Of the same words are two names in one source, of the same meaning names in
 two (:mod:`kgdx.terms.names.morphemes`)."""
-_WORTH = {SAME_WORDS: 1.05, SAME_NAME: 1.0, SAME_MEANING: 0.992, ONE_ROW: 0.985, ONE_TERM: 0.98}
+_WORTH = {SAME_ID: 1.1, SAME_WORDS: 1.05, SAME_NAME: 1.0, SAME_MEANING: 0.992, ONE_ROW: 0.985, ONE_TERM: 0.98}
 _WORTH |= {FOR_SOME: 0.95, LABEL: 0.9}
 """How much each says beside the others: the surest pair is joined first."""
 _STEP = 0.0005
 """By how much a name of a row says less than the one before it."""
 _MINTED = "KGDX:"
+_SHARED = "^(?:ICD10|ICD-10|UMLS|MESH|MSH|MeSH|GARD|MEDGEN|SCTID|NCIT|DOID|EFO|ICD11):"
+"""Vocabularies whose ids several sources give."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class NamePair:
-    """Two entries that have a name in common; ``rank`` sorts the surest first."""
+    """Two entries with a name in common; ``rank`` sorts the surest first, ``refused`` says why they stay apart."""
 
     rank: float
     left: str
@@ -70,6 +76,7 @@ class NamePair:
     method: str
     evidence: str
     relation: str = "exact"
+    refused: str = ""
 
 
 def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> RelationTable:
@@ -80,42 +87,40 @@ def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) 
     """
     from kgdx.graph.protocol import RelationTable
 
+    return RelationTable("SAME_AS", "Disease", "Disease", _rows([e for e in judged(tables, denied) if not e.refused]))
+
+
+def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> Iterator[NamePair]:
+    """Yield the pairs that are joined, and those that stay apart by what is known of both (:mod:`.differences`)."""
     joined = Components()
     for one, other in exact_pairs(tables):
         joined.join(one, other)
-    apart = {frozenset(pair) for pair in denied}
-    stated: list[NamePair] = []
+    denials = {frozenset(pair) for pair in denied}
+    told: set[tuple[str, str]] = set()
     for stage in _stages(tables, joined):
-        for pair in sorted(stage):
+        pairs = sorted(stage)
+        ends = {end for pair in pairs for end in (pair.left, pair.right)}
+        facts = differences.known(tables, {id for end in ends for id in joined.of(end)})
+        for pair in pairs:
             mine, yours = joined.of(pair.left), joined.of(pair.right)
-            if apart and any(frozenset((one, other)) in apart for one in mine for other in yours):
+            if denials and any(frozenset((one, other)) in denials for one in mine for other in yours):
                 continue
             if pair.method in (FOR_SOME, LABEL):
-                stated.append(pair)
-            elif joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):
-                joined.join(pair.left, pair.right)
-                stated.append(pair)
-    return RelationTable("SAME_AS", "Disease", "Disease", _rows(stated))
-
-
-def entries_called(tables: Sequence[GraphTable], labels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the entries that each label means: by their own names, a row of the table, a term, or what they say.
-
-    For labels of patients, which have names only. The names of diseases that patients' files brought do not count. A
-    label for some patients (小儿手足口病) means the disease itself where no entry is called like it.
-
-    Returns:
-        For each label the ids, sorted; none where no entry has the name.
-    """
-    asked = list(labels)
-    wanted = {key for label in asked for key in label_keys(label)}
-    terms = term_names(node_frame(tables, "Phenotype", _TERM), wanted)
-    return _called(asked, list(entry_names(entry_frame(tables))), terms)
+                yield pair
+            elif mine is not yours and joined.find(pair.left) != joined.find(pair.right) and _fits(pair, joined):
+                if reason := pair.refused or differences.apart(facts, mine, yours):
+                    if (pair.left, pair.right) not in told:
+                        told.add((pair.left, pair.right))
+                        yield replace(pair, refused=reason)
+                else:
+                    joined.join(pair.left, pair.right)
+                    yield pair
 
 
 def _called(
     labels: Iterable[str], entries: Iterable[EntryName], terms: Iterable[EntryName]
 ) -> dict[str, tuple[str, ...]]:
+    """Return the entries that each label means: by their own names, a row of the table, a term, or what they say."""
     asked = {label: label_keys(label) for label in labels}
     said = {meaning(label) for label in asked}
     by_key: dict[str, set[str]] = defaultdict(set)
@@ -147,6 +152,7 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     rare = entries.filter(pl.col("id").str.extract("^([^:]*)").is_in(list(RARE)))
     found = list(entry_names(entries.join(rare, on="id", how="anti")))
     own = [each for each in found if each.entry.startswith(_MINTED) and each.weight in (NAME, ALIAS)]
+    yield _shared_ids(entries)
     yield _inside(own)
     rows = list(_stated_names())
     wanted = signatures(text for each in (found, rows) for text in (name.text for name in each))
@@ -166,9 +172,10 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
         *_bridged(found, terms, joined, ONE_TERM),
         *_bridged(found, rows, joined, ONE_ROW),
     }
+    meant_by_gloss = _glossed(found, joined)
     yield (
-        pair  # a synonym may be too wide
-        for pair in pairs
+        _unless_glossed(pair, meant_by_gloss, joined)
+        for pair in pairs  # a synonym may be too wide
         if pair.method == ONE_ROW or not adds(preferred[pair.left], preferred[pair.right])
     )
     yield _for_some(own, joined)
@@ -176,10 +183,26 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     yield _labels(labels.iter_rows(), called, joined)
 
 
+def _shared_ids(entries: pl.DataFrame) -> Iterator[NamePair]:
+    """Yield pairs of which the sources give the same id of a third vocabulary, each to one entry only.
+
+    An id may be of a class with many members (those of ICD-10 are): names must share a word, and none say more.
+    """
+    listed = entries.select("id", "name", "xrefs").explode("xrefs").drop_nulls("xrefs")
+    by_id: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for entry, name, xref in listed.filter(pl.col("xrefs").str.contains(_SHARED)).iter_rows():
+        by_id[xref][kind(entry)][entry] = meaning(bare(name or ""))
+    for xref, kinds in by_id.items():
+        alone = sorted(next(iter(each.items())) for each in kinds.values() if len(each) == 1)
+        for (one, mine), (other, yours) in combinations(alone, 2):
+            if set(mine.split()) & set(yours.split()) and not adds(mine, yours):
+                yield NamePair(-_WORTH[SAME_ID], one, other, SAME_ID, f"both are {xref}")
+
+
 def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
     by_key: dict[tuple[str, str], dict[str, EntryName]] = defaultdict(dict)
     for each in sorted(own, key=lambda each: -each.weight):
-        by_key[_kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
+        by_key[kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
     for group in by_key.values():
         first, *others = group.values()
         for other in others if first.weight == NAME else ():
@@ -188,12 +211,26 @@ def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
             yield NamePair(rank, left.entry, right.entry, SAME_WORDS, f"{left.text} = {right.text}")
 
 
+def _glossed(found: Iterable[EntryName], joined: Components) -> Mapping[str, str]:
+    """Return the rare disease that a Chinese definition itself names in English, for each entry that has such a one."""
+    named = {each.key: each.entry for each in found if each.weight == NAME and kind(each.entry) == RARE[0]}
+    glossed = (each for each in found if each.weight == GLOSS and each.key in named)
+    return {each.entry: joined.find(named[each.key]) for each in glossed}
+
+
+def _unless_glossed(pair: NamePair, glossed: Mapping[str, str], joined: Components) -> NamePair:
+    for one, other in ((pair.left, pair.right), (pair.right, pair.left)):
+        if one in glossed and kind(other) == RARE[0] and joined.find(other) != glossed[one]:
+            return replace(pair, refused=f"the definition of {one} names {glossed[one]}")
+    return pair
+
+
 def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
     names = [each for each in own if each.weight == NAME]
-    by_key = {(_kind(each.entry), meaning(each.text)): each for each in names}
+    by_key = {(kind(each.entry), meaning(each.text)): each for each in names}
     for each in names:
         plain = without_population(meaning(each.text))
-        other = plain and by_key.get((_kind(each.entry), plain))
+        other = plain and by_key.get((kind(each.entry), plain))
         if other and joined.find(other.entry) != joined.find(each.entry):
             evidence = f"{each.text} is {other.text} of some patients"
             yield NamePair(-_WORTH[FOR_SOME], each.entry, other.entry, FOR_SOME, evidence, "narrower")
@@ -226,13 +263,8 @@ def _fits(pair: NamePair, joined: Components) -> bool:
     if pair.method not in (ONE_ROW, SAME_WORDS):
         return joined.fits(pair.left, pair.right)
     mine, yours = ({id for id in joined.of(end)} for end in (pair.left, pair.right))
-    curated = [{_kind(id) for id in side if not id.startswith(_MINTED)} for side in (mine, yours)]
+    curated = [{kind(id) for id in side if not id.startswith(_MINTED)} for side in (mine, yours)]
     return not curated[0] & curated[1]
-
-
-def _kind(id: str) -> str:
-    found = vocabulary(id)
-    return RARE[0] if found in RARE else found
 
 
 def _equal(found: Iterable[EntryName], joined: Components, method: str) -> Iterator[NamePair]:
@@ -282,7 +314,7 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
         return
     by_kind: dict[str, list[EntryName]] = defaultdict(list)
     for each in group:
-        by_kind[_kind(each.entry)].append(each)
+        by_kind[kind(each.entry)].append(each)
     chosen: list[EntryName] = []
     for _, members in sorted(by_kind.items()):
         if method == ONE_ROW and members[0].entry.startswith(_MINTED):

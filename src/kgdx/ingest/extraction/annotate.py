@@ -29,27 +29,18 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.terms.dictionary import version as dictionary_version
 from kgdx.terms.extractor import Extractor
-
-_ABOUT = ("Signs and symptoms", "Symptoms", "Symptoms and signs", "Clinical features", "Presentation", "Overview")
-_ABOUT_ZH = ("临床表现", "症状体征", "症状", "概述")
-_OTHER = (
-    *("Causes", "Cause", "Etiology", "Risk factors", "Complications", "Prevention", "Diagnosis"),
-    *("Differential diagnosis", "Treatment", "Treatments", "Emergency care", "More Information", "References"),
-    *("When to see a doctor", "When to see your doctor", "When to see a health care provider"),
-    *("When to see your health care provider", "When to see a health care professional"),
-    *("When to get emergency help", "When to get medical help", "When to seek emergency care"),
-    *("Request an Appointment", "From Mayo Clinic to your inbox"),
-)
-_OTHER_ZH = ("病因", "发病原因", "并发症", "预防", "鉴别诊断", "诊断", "治疗", "参考文献")
+from kgdx.terms.normalise import read_table
 
 
-def _heading(names: tuple[str, ...], names_zh: tuple[str, ...]) -> str:
-    return rf"(?:{'|'.join(names)})(?=[ \t]*(?:$|\n|:|[ \t][A-Z0-9]))|(?:{'|'.join(names_zh)})(?=[ \t]*(?:$|\n|[:：]))"
+def _headings(kind: str) -> str:
+    names = [heading for of, heading in read_table(Path(__file__).with_name("headings.tsv")) if of == kind]
+    english = "|".join(name for name in names if name.isascii())
+    chinese = "|".join(name for name in names if not name.isascii())
+    return rf"(?:{english})(?=[ \t]*(?:$|\n|:|[ \t][A-Z0-9]))|(?:{chinese})(?=[ \t]*(?:$|\n|[:：]))"
 
 
 _HEADING = re.compile(
-    rf"(?:^|(?<=[.!?。\n]))[ \t]*(?:(?P<about>{_heading(_ABOUT, _ABOUT_ZH)})|(?P<other>{_heading(_OTHER, _OTHER_ZH)}))",
-    re.MULTILINE,
+    rf"(?:^|(?<=[.!?。\n]))[ \t]*(?:(?P<about>{_headings('about')})|(?P<other>{_headings('other')}))", re.MULTILINE
 )
 _LITERATURE = re.compile(r"https?://|\bdoi:|\bAccessed [A-Z][a-z]+\.? \d")
 
@@ -166,9 +157,6 @@ def annotate(tables: Iterable[GraphTable], reader: DocumentReader | None = None)
     return found
 
 
-# --- what there is to read ------------------------------------------------------------------------------------------
-
-
 def _is_term(table: GraphTable) -> bool:
     return isinstance(table, NodeTable) and table.label == "Phenotype"
 
@@ -220,9 +208,6 @@ def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
 
 def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
     return {pair for type in ("OBSERVED", "EXCLUDED") for pair in _edges(tables, type, "Phenotype")}
-
-
-# --- reading --------------------------------------------------------------------------------------------------------
 
 
 def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:

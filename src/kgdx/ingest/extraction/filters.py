@@ -113,9 +113,6 @@ def known_classes(entities: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {text: next(iter(classes)) for text, classes in said.items() if len(classes) == 1 and classes <= CLASSES}
 
 
-# Statements read from text, and the five relations they may be; the ends come from the ontology.
-
-
 TYPES = ("HAS_SYMPTOM", "RECOMMEND_TEST", "RECOMMEND_DRUG", "RECOMMEND_CURE", "HAS_COMORBIDITY")
 """The relations that are read from text."""
 

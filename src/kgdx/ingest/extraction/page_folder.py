@@ -161,9 +161,6 @@ def _rows(outcome: PageOutcome, model: str, prompt: str | None) -> list[dict[str
     return [{**asdict(row), **told} for row in outcome.rows]
 
 
-# The source ``huatuo``
-
-
 VERSION = f"1 rules {RULES}"
 
 COLUMNS = ("disease", "name", "page", "record", "model", "prompt", "span", "support")

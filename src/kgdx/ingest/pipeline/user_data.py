@@ -91,6 +91,8 @@ def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
 def _staged(tables: Sequence[GraphTable]) -> Iterator[StagedTable]:
     for table in tables:
         rows = _of_user(table.rows)
+        if isinstance(table, NodeTable) and table.label == "Diagnosis" and rows.height:  # ontology 1 gave runs no name
+            rows = rows.with_columns(pl.coalesce("name", pl.concat_str(pl.lit("Diagnosis of "), "created")))
         if rows.height and isinstance(table, NodeTable):
             yield StagedTable(USER, table.label, None, NODES[table.label], rows)
         elif rows.height and isinstance(table, RelationTable) and table.type != PREDICTED:

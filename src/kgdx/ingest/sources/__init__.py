@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import cast
 
 from kgdx.errors import SourceError
-from kgdx.ingest.installed import installed_reader
-from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.manifest import SOURCES, Manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.unpack import PACKED
 
@@ -59,7 +58,7 @@ def reader(path: Path, manifest: Manifest, readers: Mapping[str, Reader] = Mappi
     if name in readers:
         return readers[name]
     if name not in FORMATS:
-        if (installed := installed_reader(name)) is not None:
+        if name in SOURCES and (installed := SOURCES.get(name).read) is not None:
             return cast("Reader", installed)
         message = f"the manifest of {manifest.name} names the format {name!r}"
         raise SourceError(message, hint=f"one of {', '.join((*FORMATS, *readers))}")

@@ -19,7 +19,7 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, Records, join_rejects, no_rejects, refuse, scratch_file
+from kgdx.ingest.records import LINE, Records, join_rejects, refuse, scratch_file
 from kgdx.ingest.sources.table_files import read_blocks, read_header
 
 VERSION = "1"
@@ -78,26 +78,39 @@ class _Edges:
     words: dict[tuple[str, str], int] = field(default_factory=dict)
     files: dict[str, IO[bytes]] = field(default_factory=dict)
 
-    def add(self, rows: pl.DataFrame) -> None:
-        pairs = rows.select("relation", "display_relation").unique().sort("relation", "display_relation").rows()
-        for pair in pairs:
-            self.words.setdefault(pair, len(self.words))
+    def add(self, rows: pl.DataFrame, ends: np.ndarray, kinds: np.ndarray) -> pl.Series:
+        """Keep the rows that can be used, whose ends are nodes of these types (-1 for none); return which those are."""
+        prints = rows.select("relation", "display_relation").hash_rows()
+        pairs = rows.select("relation", "display_relation").filter(prints.is_first_distinct()).rows()
+        local = prints.replace_strict(prints.unique(maintain_order=True), range(len(pairs))).to_numpy()
+        types = list(CLASSES)
+        ways = np.full((len(pairs), len(types) + 1, len(types) + 1), -1, np.int8)
+        for number, (relation, display) in enumerate(pairs):
+            if relation in self.ends and display is not None:
+                first, second = (types.index(end) for end in self.ends[relation])
+                ways[number, second, first] = 1
+                ways[number, first, second] = 0
+        turned = ways[local, kinds[0], kinds[1]]
+        good = pl.Series((turned >= 0) & (ends[0] != ends[1]))
+        at = np.flatnonzero(good)
+        words, places = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.uint8)
+        for number in sorted(np.unique(local[at]).tolist(), key=pairs.__getitem__):
+            words[number] = self.words.setdefault(pairs[number], len(self.words))
+            places[number] = RELATIONS.index(pairs[number][0])
         if len(self.words) > _WORDS:
             raise SourceError("display_relation has too many different words", hint="check that it is PrimeKG's file")
-        known = pl.DataFrame(
-            [(*pair, self.words[pair]) for pair in pairs],
-            schema={"relation": pl.String, "display_relation": pl.String, "_word": pl.UInt16},
-            orient="row",
-        )
-        rows = rows.join(known, on=["relation", "display_relation"], how="left", maintain_order="left")
-        packed = np.empty(rows.height, _ROW)
-        for name, column in (("line", LINE), ("x", "_x"), ("y", "_y"), ("word", "_word"), ("turned", "_turned")):
-            packed[name] = rows[column].to_numpy()
-        for relation in dict.fromkeys(relation for relation, _ in pairs):
-            numbers = [self.words[pair] for pair in pairs if pair[0] == relation]
-            if relation not in self.files:
-                self.files[relation] = scratch_file()
-            self.files[relation].write(packed[np.isin(packed["word"], numbers)].tobytes())
+        place = places[local[at]]
+        at = at[np.argsort(place, kind="stable")]
+        packed = np.empty(len(at), _ROW)
+        packed["line"], packed["x"], packed["y"] = rows[LINE].to_numpy()[at], ends[0][at], ends[1][at]
+        packed["word"], packed["turned"] = words[local[at]], turned[at]
+        bounds = np.cumsum(np.bincount(place, minlength=len(RELATIONS)))[:-1]
+        for relation, part in zip(RELATIONS, np.split(packed, bounds), strict=True):
+            if len(part):
+                if relation not in self.files:
+                    self.files[relation] = scratch_file()
+                self.files[relation].write(part.tobytes())
+        return good
 
     def of(self, relation: str) -> np.ndarray:
         if relation not in self.files:
@@ -120,10 +133,11 @@ def read(path: Path, manifest: Manifest) -> Records:
     edges = _Edges(_ends(manifest))
     for rows, refused in read_blocks(path, header):
         rejects.append(refused)
-        if described:
-            nodes.meet(sides(rows))
-        rows = _described(rows, nodes) if described else _named(rows, nodes)
-        rejects.append(_take(rows, edges))
+        ends = nodes.ends(rows, described=described)
+        good = edges.add(rows, ends, nodes.kinds[ends])
+        if not good.all():
+            bad = rows.filter(~good)
+            rejects.append(_refused(_described(bad, nodes) if described else _named(bad, nodes), edges))
     found = _unite(edges, nodes)
     rejects.append(join_rejects(found.loops).sort("line", maintain_order=True))
     frames = found.frames | node_frames(nodes)
@@ -152,7 +166,7 @@ def _described(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
 
 
 def _named(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
-    known = nodes.sound().select("_n", "type")
+    known = nodes.first.select("_n", "type")
     for side in "xy":
         rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}"))
         types = known.rename({"_n": f"_{side}", "type": f"{side}_type"})
@@ -168,26 +182,15 @@ def _named(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
     )
 
 
-def _take(rows: pl.DataFrame, edges: _Edges) -> pl.DataFrame:
-    ways = [
-        (name, first, second, turned)
-        for name, (x, y) in edges.ends.items()
-        for first, second, turned in {(x, y, False), (y, x, x != y)}
-    ]
-    schema = {"relation": pl.String, "x_type": pl.String, "y_type": pl.String, "_turned": pl.Boolean}
-    ends = pl.DataFrame(ways, schema=schema, orient="row")
+def _refused(rows: pl.DataFrame, edges: _Edges) -> pl.DataFrame:
+    ways = {way for name, (x, y) in edges.ends.items() for way in ((name, x, y), (name, y, x))}
+    schema = {"relation": pl.String, "x_type": pl.String, "y_type": pl.String}
+    ends = pl.DataFrame(sorted(ways), schema=schema, orient="row").with_columns(_joined=True)
     rows = rows.join(ends, on=["relation", "x_type", "y_type"], how="left", maintain_order="left")
-    good = pl.all_horizontal(pl.col("_turned", "display_relation").is_not_null(), pl.col("_why").is_null())
-    usable = rows.select((good & (pl.col("_x") != pl.col("_y"))).fill_null(False)).to_series()
-    if usable.all():
-        edges.add(rows)
-        return no_rejects()
-    edges.add(rows.filter(usable))
-    bad = rows.filter(~usable)
     given = [name for name in (*_EDGE, *COLUMNS) if name in rows.columns and (name in _EDGE or "x_id" in rows.columns)]
-    reasons = bad.select(_problems(edges)).to_series()
-    frames = bad.select(pl.concat_str(pl.lit("frame:"), "relation")).to_series()
-    return refuse(bad.select(LINE, *dict.fromkeys(given)), pl.lit(reasons)).with_columns(frames.alias("part"))
+    reasons = rows.select(_problems(edges)).to_series()
+    frames = rows.select(pl.concat_str(pl.lit("frame:"), "relation")).to_series()
+    return refuse(rows.select(LINE, *dict.fromkeys(given)), pl.lit(reasons)).with_columns(frames.alias("part"))
 
 
 def _problems(edges: _Edges) -> pl.Expr:
@@ -199,7 +202,7 @@ def _problems(edges: _Edges) -> pl.Expr:
         ),
         pl.when(unknown).then(pl.format("'{}' is no relation of PrimeKG", pl.col("relation").str.slice(0, 60))),
         "_why",
-        pl.when(pl.col("_turned").is_null()).then(pl.format("{} joins no {} and {}", "relation", "x_type", "y_type")),
+        pl.when(pl.col("_joined").is_null()).then(pl.format("{} joins no {} and {}", "relation", "x_type", "y_type")),
         pl.lit("it refers to itself"),
     )
 
@@ -248,7 +251,7 @@ def _unite_relation(
     low, high = np.minimum(x, y).astype(np.uint64), np.maximum(x, y).astype(np.uint64)
     key = (rows["word"].astype(np.uint64) << 48) | (low << 24) | high
     del low, high
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(key)
     key = key[order]
     begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.empty(0, np.int64)
     forward = (x < y)[order]
@@ -257,7 +260,7 @@ def _unite_relation(
     if relation in _OPPOSITE:
         united.pairs[relation] = key[begins] & np.uint64((1 << 48) - 1)
     united.merged += len(key) - len(begins)
-    first = np.sort(order[begins])
+    first = np.sort(np.minimum.reduceat(order, begins)) if len(key) else order
     turned = rows["turned"][first]
     united.frames[relation] = pl.DataFrame(
         {
@@ -299,6 +302,7 @@ LONGEST_NAME = 4_000
 """Characters beyond which a name is taken for damage; the longest in PrimeKG has 700."""
 
 _CELLS = ("index", "id", "type", "name", "source")
+_KNOWN = {**dict.fromkeys(_CELLS, pl.String), LINE: pl.Int64, "_n": pl.Int64, "curie": pl.String, "why": pl.String}
 
 
 class _Namespace(NamedTuple):
@@ -336,61 +340,73 @@ class PrimeNodes:
             the line it was first met on, and ``why`` it cannot be used.
     """
 
-    known: pl.DataFrame = field(
-        default_factory=lambda: pl.DataFrame(
-            schema={
-                **dict.fromkeys(_CELLS, pl.String),
-                LINE: pl.Int64,
-                "_n": pl.Int64,
-                "curie": pl.String,
-                "why": pl.String,
-            }
-        )
-    )
-    _first: pl.DataFrame = field(default_factory=pl.DataFrame)
-    _place: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint32))
+    known: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_KNOWN))
+    first: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_KNOWN))
+    """The node of each index that can be used, as it was met first."""
+    kinds: np.ndarray = field(default_factory=lambda: np.full(1, -1, np.int8))
+    """By index, which of :data:`CLASSES` the node has; -1 for none, as at the end."""
+    _prints: np.ndarray = field(default_factory=lambda: np.zeros(1, np.uint64))
+
+    def ends(self, rows: pl.DataFrame, *, described: bool) -> np.ndarray:
+        """Return the indices of both nodes of each row, meeting what is described there; -1 for no such node.
+
+        A description that its index has already had is known by its fingerprint of 64 bits.
+        """
+        ends = np.stack([rows[f"{s}_index"].cast(pl.Int64, strict=False).fill_null(-1).to_numpy() for s in "xy"])
+        if not described:
+            ends = self._within(ends)
+            return np.where(self.kinds[ends] >= 0, ends, -1)
+        sides = [pl.DataFrame({name: rows[f"{side}_{name}"] for name in _CELLS} | {LINE: rows[LINE]}) for side in "xy"]
+        prints = np.stack([side.select(_CELLS).hash_rows().to_numpy() for side in sides])
+        strange = self._prints[self._within(ends)] != prints
+        if not strange.any():
+            return ends
+        new = [pl.Series(prints[at]).is_first_distinct() & pl.Series(strange[at]) for at in (0, 1)]
+        self.meet(pl.concat(side.filter(each) for side, each in zip(sides, new, strict=True)))
+        ends = self._within(ends)
+        known = self.known.select(*_CELLS, pl.when(pl.col("why").is_null()).then("_n").fill_null(-1))
+        for at, side in enumerate(sides):
+            strange = self._prints[ends[at]] != prints[at]
+            if strange.any():
+                others = side.filter(pl.Series(strange))
+                others = others.join(known, on=_CELLS, how="left", nulls_equal=True, maintain_order="left")
+                ends[at, strange] = others["_n"].to_numpy()
+        return ends
+
+    def _within(self, number: np.ndarray) -> np.ndarray:
+        return np.where((number >= 0) & (number < len(self.kinds) - 1), number, -1)
 
     def meet(self, described: pl.DataFrame) -> None:
         """Take descriptions (:data:`_CELLS` and the line): the first of an index stands, one of another node not."""
-        described = self._unfamiliar(described) if self._first.height else described
         met = described.group_by(_CELLS).agg(pl.col(LINE).min())
         fresh = met.join(self.known, on=_CELLS, how="anti", nulls_equal=True)
         if fresh.is_empty():
             return
         fresh = _judged(fresh).sort(LINE, *_CELLS)
-        every = pl.concat([self.known, fresh])
+        last = fresh["_n"].filter(fresh["why"].is_null()).max()
+        if isinstance(last, int) and (more := last + 2 - len(self.kinds)) > 0:
+            self.kinds = np.append(self.kinds, np.full(more, -1, np.int8))
+            self._prints = np.append(self._prints, np.zeros(more, np.uint64))
+        first = fresh.filter(pl.col("why").is_null()).unique("_n", keep="first", maintain_order=True)
+        first = first.filter(pl.Series(self.kinds[first["_n"].to_numpy()] < 0))
+        self.first = pl.concat([self.first, first])
+        numbers = first["_n"].to_numpy()
+        self._prints[numbers] = first.select(_CELLS).hash_rows().to_numpy()
+        self.kinds[numbers] = first["type"].replace_strict(list(CLASSES), range(len(CLASSES))).to_numpy()
         identity = ("id", "type", "source")
-        sound = every.filter(pl.col("why").is_null())
-        first = sound.unique("_n", keep="first", maintain_order=True).select("_n", *(f"{c}" for c in identity))
-        first = first.rename({name: f"_{name}" for name in identity})
-        every = every.join(first, on="_n", how="left", maintain_order="left")
+        known = self.first.select("_n", *(pl.col(name).alias(f"_{name}") for name in identity))
+        fresh = fresh.join(known, on="_n", how="left", maintain_order="left")
         other = pl.any_horizontal(pl.col(name) != pl.col(f"_{name}") for name in identity)
         reason = pl.format("the index {} stands for {} {} elsewhere", "index", "_source", "_id")
         why = pl.coalesce("why", pl.when(other).then(reason)).alias("why")
-        self.known = every.with_columns(why).select(self.known.columns)
-        self._first = self.sound()
-        numbers = self._first["_n"].to_numpy()
-        self._place = np.zeros(numbers.max(initial=0) + 2, np.uint32)
-        self._place[numbers] = np.arange(len(numbers))
-
-    def _unfamiliar(self, described: pl.DataFrame) -> pl.DataFrame:
-        number = described["index"].cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
-        place = self._place[np.where((number >= 0) & (number < len(self._place) - 1), number, -1)]
-        first = self._first[place]
-        again = np.logical_and.reduce([(described[name] == first[name]).fill_null(False) for name in _CELLS])
-        return described.filter(~again)
+        self.known = pl.concat([self.known, fresh.with_columns(why).select(self.known.columns)])
 
     def bad(self) -> pl.DataFrame:
         return self.known.filter(pl.col("why").is_not_null()).select(*_CELLS, "why")
 
-    def sound(self) -> pl.DataFrame:
-        """Return the node of each index that can be used, with the name that was met first."""
-        good = self.known.filter(pl.col("why").is_null())
-        return good.unique("_n", keep="first", maintain_order=True)
-
     def united(self) -> np.ndarray:
         """By index, the first index under which the same node stands; -1 where there is none."""
-        sound = self.sound().with_columns(first=pl.col("_n").first().over("curie"))
+        sound = self.first.with_columns(first=pl.col("_n").first().over("curie"))
         numbers = sound["_n"].to_numpy()
         same = np.full(numbers.max(initial=0) + 1, -1, np.int32)
         same[numbers] = sound["first"].to_numpy()
@@ -398,9 +414,8 @@ class PrimeNodes:
 
     def curies(self) -> pl.Series:
         """CURIEs by index."""
-        sound = self.sound()
-        at = pl.DataFrame({"_n": np.arange(sound["_n"].to_numpy().max(initial=0) + 1)})
-        return at.join(sound.select("_n", "curie"), on="_n", how="left", maintain_order="left")["curie"]
+        at = pl.DataFrame({"_n": np.arange(self.first["_n"].to_numpy().max(initial=0) + 1)})
+        return at.join(self.first.select("_n", "curie"), on="_n", how="left", maintain_order="left")["curie"]
 
     def warnings(self) -> Iterator[str]:
         """Yield what is odd about the nodes that can be used."""
@@ -410,14 +425,10 @@ class PrimeNodes:
         if several.height:
             names = " and ".join(repr(name) for name in several["name"][0].to_list()[:2])
             yield f"{several.height:,} nodes stand under several names, such as {names}; the first is kept"
-        again = self.sound().filter(pl.col("curie").is_duplicated())
+        again = self.first.filter(pl.col("curie").is_duplicated())
         if again.height:
             number, example = again["curie"].n_unique(), again["curie"][0]
             yield f"{number:,} nodes stand under several indices, such as {example}; each is one node"
-
-
-def sides(rows: pl.DataFrame) -> pl.DataFrame:
-    return pl.concat([rows.select(*(pl.col(f"{side}_{c}").alias(c) for c in _CELLS), LINE) for side in "xy"])
 
 
 def read_nodes(path: Path, nodes: PrimeNodes) -> pl.DataFrame:
@@ -444,7 +455,7 @@ def beside(path: Path) -> Path:
 
 def node_frames(nodes: PrimeNodes) -> dict[str, pl.DataFrame]:
     """Return nodes by type, each once, and the members of groups."""
-    sound = nodes.sound().unique("curie", keep="first", maintain_order=True).rename({"id": "_id"})
+    sound = nodes.first.unique("curie", keep="first", maintain_order=True).rename({"id": "_id"})
     sound = sound.select(LINE, "type", "_id", id="curie", name="name")
     frames = {
         name: sound.filter(pl.col("type") == name).select(LINE, "id", "name")

@@ -106,7 +106,7 @@ def read_drugs(path: Path, manifest: Manifest) -> Records:
     rejects.insert(0, refused)
     distinct = rows.unique(["node_index", *DRUG_TEXTS], keep="first", maintain_order=True)
     merged = rows.height - distinct.height
-    known = nodes.sound().select("type", "name", _n="_n", id="curie")
+    known = nodes.first.select("type", "name", _n="_n", id="curie")
     rows = distinct.with_columns(pl.col("node_index").str.strip_suffix(".0").cast(pl.Int64, strict=False).alias("_n"))
     rows = rows.join(known, on="_n", how="left", maintain_order="left")
     shown = pl.col("node_index").fill_null("").str.slice(0, 60)

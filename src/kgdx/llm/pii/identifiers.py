@@ -135,7 +135,19 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "ID",
         re.compile(
             r"(?:" + _OF_RECORD_ZH + r")" + QUOTE + r"\s*(?:[:：为是=])?\s*" + QUOTE + r""
-            r"(?P<it>(?=[\w\-]{0,24}\d)[A-Za-z]{0,4}[\-_]?\d[\w\-]{1,30}|[a-zA-Z][\w\-]{5,19})"
+            r"(?P<it>(?=[A-Za-z\d_-]{0,24}\d)[A-Za-z]{0,4}[\-_]?\d[A-Za-z\d_-]{1,30}|[a-zA-Z][A-Za-z\d_-]{5,19})"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?i:\b(?:insurance|policy|licen[cs]e|medicare|medicaid|lab(?:oratory)?|incident|voucher|hosp|scheme|visa|permit"
+            r"|file|donor|batch|lot|passport|certificate|docket|warrant|requisition|barcode|our|your)\b\.?"
+            r"(?:[ ](?:no|number|ref|policy|id|claim|card)\b)?\.?[ :#]*)"
+            r"(?P<it>(?=(?:[A-Z/ -]{0,8}\d){3})(?=[\w/ -]*\d[\w/-]*(?:[/-]|\d{2}))(?:[A-Z]{1,6}[ /-]?)?\d[\dA-Z]*"
+            r"(?:[/-][\dA-Z]+|[ ][\dA-Z]*\d[\dA-Z]*){0,4})(?![\w/%]|[.,]\d)"
+            r"(?![ ]?(?:mg|mmol|g/|umol|U/|IU|L\b|m[lL]|years|weeks|days))"
+            r"|\b(?P<that>CAD[ ]\d{4,})\b"
         ),
     ),
     ("ID", re.compile(r"(?:证|证书|文书|批准)[号件]?[:：为是]?\s*(?P<it>[\u4e00-\u9fff]{1,2}字第?\d{4,12}号?)")),
@@ -159,7 +171,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "ID",
         re.compile(
             r"(?i:(?<![a-z])(?:user ?name|user ?id|login|nickname|screen ?name|handle|user)(?:[ ]?(?:is\b|"
-            r"[:=])[ ]*|[ ]+(?=[\w.-]*\d)))" + QUOTE + r"(?P<it>(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{2,30}\w)"
+            r"[:=])[ ]*|[ ]+(?=[\w.-]*[\d._]\w)))" + QUOTE + r"(?P<it>(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{2,30}\w)"
         ),
     ),
     (
@@ -332,7 +344,9 @@ _ADDRESS = re.compile(
     rf"(?:,[ \t]*\d{{4,6}}[ \t]+{_WORD}(?:[ \t-]{_WORD}){{0,2}})?"
     rf"|\b{_WORD}(?:stra(?:ß|ss)e|weg|platz|gasse|allee|straat|laan)[ \t]+\d{{1,4}}\w?"
     rf"(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
-    r"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+"
+    rf"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+(?:,[ \t]+{_WORD}(?:[ \t]+{_WORD})?)?"
+    rf"|\b(?:{_NO_DIGIT}[ \t]+){{1,3}}(?:Road|Rd|Street|Lane|Avenue|Ave|Crescent|Terrace|Boulevard)\b\.?"
+    rf"|\b(?:Ro?o?m|Bed|Bay)[ \t]+\d{{1,3}},?[ \t]+(?:{_NO_DIGIT}[ \t]+){{1,2}}Ward\b"
     rf"|(?:\b{_WORD},?[ \t]+){{0,3}}\b(?:[A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[A-Z]{{2}}|[A-Z]\d[A-Z][ ]\d[A-Z]\d)\b"
     rf"|\b(?:Flat|Apt|Apartment|Unit|Suite|Room|House|Block|Plot|"
     rf"Door)\.?(?:[ ]No\.?)?[ ]?#?\d{{1,5}}[A-Za-z]?,[ \t]*(?=\d|[A-Z])"
@@ -363,6 +377,18 @@ _SMALL_STREET = re.compile(
     r"(?:street|st|road|rd|avenue|ave|lane|drive|close|crescent|terrace|boulevard|gardens|grove|square)\b)"
 )
 """Streets in small letters."""
+_AT_THE = re.compile(rf"\b[Aa]t[ \t]+(?P<it>the[ \t]+{_NO_DIGIT}(?:[ \t]+{_NO_DIGIT}){{0,2}})(?![\w&'’-])")
+
+_SMALL_PLACE = re.compile(
+    r"\b(?P<cue>(?i:liv(?:es|ing|ed|e)|resid(?:es|ing|ent)|born|raised|grew[ ]up|moved|based|from|work(?:s|ed|ing)?"
+    r"|employed|shifts?|nights|job|welder|driver|cashier|teach(?:es|er)|nurse|student|stud(?:ies|ying)|goes|pupil)"
+    r"(?:[ ]+(?!in|at|for|from|near|to|outside)[\w’']+){0,4}?)[ ]+(?P<link>in|at|for|from|near|to|outside)[ ]+"
+    r"(?P<it>[a-z][a-z'’-]{2,20}(?:[ ](?:(?:on|upon|under|and|&|le|by)[ ])?[a-z][a-z'’-]{2,20}){0,2})(?![\w'’-])"
+    r"|\bi['’]?m[ ]+[a-z]+[ ]+from[ ]+(?P<home>[a-z][a-z'’-]{2,20})"
+)
+"""Towns and employers in small letters; of the words those count that are no usual ones."""
+_THEN = re.compile(r"[ ]+(?:in|near|and|&|,)[ ]+(?P<it>[a-z][a-z'’-]{2,20})(?![\w'’-])")
+_LINKS = frozenset({"on", "upon", "under", "and", "&", "le", "by"})
 _SCHOOL = re.compile(
     rf"\b(?P<it>(?:(?:St\.?[ \t]+)?{_WORD}[ \t]+){{1,4}}?(?:(?:Primary|Secondary|Elementary|Middle|High|Grammar|Junior|"
     r"Senior|Infant|Nursery|Preparatory|Prep|Public|International|Catholic|Community|Boarding)[ \t]+){0,2}"
@@ -371,14 +397,19 @@ _SCHOOL = re.compile(
     rf"|\b(?P<church>(?:St\.?[ \t]+)?{_WORD}(?:[ \t]+{_WORD}){{0,2}}[ \t]+(?:Church[ \t]+of[ \t]+England|RC|"
     rf"C[ ]?of[ ]?E)[ \t]+(?:(?:Primary|Junior|"
     r"Infant|Secondary)[ \t]+)?School)\b"
+    rf"|\b(?P<short>(?:St\.?[ \t]+)?{_NO_DIGIT}(?:[ \t]+{_NO_DIGIT})?[ \t]+"
+    r"(?:Primary|Infants|Juniors|Grammar|Comprehensive))"
+    r"(?=[;,.)]|$|[ ](?:and|with|since|where|but|in|after)\b)"
+    rf"|\b(?P<institute>(?:Institute|Ministry|Academy|Faculty)[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD}){{0,2}})"
     rf"|\b(?P<that>University[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
 )
 _ORGANISATION = re.compile(
-    rf"\b(?P<it>(?:{_WORD}[ \t]+(?:(?:and|of|&)[ \t]+)?){{1,4}}?(?:Ltd|Limited|Inc|LLC|plc|PLC|GmbH|"
+    r"\b(?P<it>(?:\d{1,3}(?:st|nd|rd|th)[ \t]+)?"
+    rf"(?:{_WORD}[ \t]+(?:(?:and|of|&)[ \t]+)?){{1,4}}?(?:Ltd|Limited|Inc|LLC|plc|PLC|GmbH|"
     rf"Corp(?:oration)?|Company|Co\.|Holdings|Bank|"
     r"A?FC|RFC|Athletics|Rovers|Rangers|Wanderers|Care[ ]Home|Gym|Gymnastics|Leisure[ ]Centre|Club|Church|"
     r"Mosque|Temple|Synagogue|Library|"
-    r"Barracks|Hotel|Pharmacy|Farm|Factory|Mills?|Nursery|Montessori|Logistics|Supermarket|Bakery|Brewery|"
+    r"Barracks|Battalion|Regiment|Brigade|Squadron|Platoon|Hotel|Pharmacy|Farm|Factory|Mills?|Nursery|Montessori|Logistics|Supermarket|Bakery|Brewery|"
     r"Foundry|Estate)(?:[ ]FC)?)\b(?![ \t]+(?:of|cell|syndrome))"
 )
 """Employers, clubs and other houses that have a name."""
@@ -389,9 +420,11 @@ _WORK_ZH = re.compile(
 )
 _PLACE_ZH = re.compile(
     rf"在(?P<works>[{_HAN}A-Za-z]{{2,12}}?(?:厂|公司|集团|工地|超市|酒店|饭店|餐馆|煤矿|银行|车间|"
-    rf"工厂))(?=上班|工作|打工|当|做)"
-    rf"|(?:[在到去往住于自回是]|来自|老家)(?P<village>(?!我们|农|本|同|全|外|其他|城中)[{_HAN}]{{2,4}}(?:村|镇|"
-    rf"乡|屯|寨|社区))(?![{_HAN}]{{0,2}}[医卫])"
+    rf"工厂))(?=上班|工作|打工|当|做|干)"
+    rf"|在(?P<firm>(?!家|工地|外地|外面|外|单位|公司|工厂|学校|医院|农村|城里|办公室|电脑前|[南北]方|本地|厂里|室[内外]|这|那|某)"
+    rf"[{_HAN}A-Za-z]{{2,8}}?)(?=上班|打工|任职|做工|干活|供职)"
+    rf"|(?:[在到去往住于自回是]|来自|老家|住)(?P<village>(?!我们|农|本|同|全|外|其他|城中)(?:[{_HAN}]{{2,4}}(?:镇|乡|街道))?[{_HAN}]{{2,4}}(?:村|镇|"
+    rf"乡|屯|寨|社区)(?:[一二三四五六七八九十\d]{{1,3}}[组队社])?)(?![{_HAN}]{{0,2}}[医卫])"
     rf"|(?:(?<![{_HAN}])|[在到去往住于])(?P<estate>(?!我们|本|这个|那个)[{_HAN}]{{2,6}}(?:小区|花园|公寓|家园|"
     rf"新村|大厦|苑)"
     r"(?:[\dA-Z一二三四五六七八九十]{1,5}(?:栋|幢|座|号楼|号|单元|室|楼|层|-)?){0,5})"
@@ -489,11 +522,36 @@ def _addresses(text: str) -> Iterator[Found]:
     for match in _SMALL_STREET.finditer(text):
         if match["it"] or not set(match["road"].split()) <= words("plain_words"):
             yield *match.span("it" if match["it"] else 0), "ADDRESS"
+    for match in _AT_THE.finditer(text):
+        named = [each.lower() for each in re.findall(r"[^\s]+", match["it"])[1:]]
+        strange = len(named) > 1 or named[0] not in words("plain_words")
+        if (
+            strange
+            and words("no_houses").isdisjoint(named)
+            and not words("medical_words") & {each.title() for each in named}
+        ):
+            yield *match.span("it"), "ADDRESS"
+    for match in _SMALL_PLACE.finditer(text):
+        group = "home" if match["home"] else "it"
+        named = match[group].split()
+        while named and (named[-1] in words("plain_words") or named[-1] in words("medical_words")):
+            named.pop()
+        common = words("plain_words") | words("medical_words")
+        if named and not any(each in common for each in named if each not in _LINKS):
+            end = match.start(group) + len(" ".join(named))
+            yield match.start(group), end, "ADDRESS"
+            if (town := _THEN.match(text, end)) and town["it"] not in common:
+                yield *town.span("it"), "ADDRESS"
     for match in _SCHOOL.finditer(text):
         start, end = match.span(match.lastgroup or 0)
         named = [each for each in re.finditer(r"[^\s]+", text[start:end])]
         proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
-        if not match["it"]:
+        if match["short"] and not re.search(r"['’]s\b|^St\b", match["short"]):
+            known = words("plain_words") | {each.lower() for each in words("medical_words")}
+            proper = [each for each in named[:-1] if each[0].lower() not in known]
+            if len(proper) == len(named) - 1:
+                yield start, end, "ADDRESS"
+        elif not match["it"]:
             yield start, end, "ADDRESS"
         elif proper:
             yield start + proper[0].start(), end, "ADDRESS"

@@ -119,6 +119,7 @@ _PERSON = (
     r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
     r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
 )
+_KIN_BEFORE = "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece"
 _ANNOUNCED = re.compile(
     rf"(?i:\b{_PERSON}(?:[’']s)?(?:[ ]name)?(?:[ ](?:is|was))?[ \t]*[:,(=]?[ \t]*"
     r"|\b(?:dear|hi|hello|hey|re:|i[’']m|i am|this is|called|named|nam(?:e|ed) is|names? are|says|from:|to:|cc:|attn:?|"
@@ -161,6 +162,7 @@ _SMALL = re.compile(
     rf"(?P<name>(?P<given>[{_LOW}]{{2,15}})(?:[ \t]+[{_LOW}][{_LOW}'’-]{{1,15}})?)(?![\w'’-])"
 )
 """Words in small letters where a person is named."""
+_TITLE = re.compile(r"(?i:mrs?|ms|miss|dr)\b")
 _SMALL_PAIR = re.compile(
     rf"(?<![\w@./'’-])(?P<name>(?P<given>[{_LOW}]{{3,15}})[ \t]+(?P<last>[{_LOW}][{_LOW}'’-]{{2,15}}))(?![\w@'’-])"
 )
@@ -180,12 +182,24 @@ _TOLD = re.compile(
     r"phoned|admitted)\b"
     r"|(?:[ \t]*,)?[ \t]+(?:dob|mrn|born|yo|y/o|\d{1,3}[ \t]?(?:yo|y/o|yrs?|years?|[mf]\b))"
 )
+_FAMILIAR = re.compile(
+    rf"\b(?P<name>M(?:r|rs|s|iss|x)\.?[ \t]*(?:&|and)[ \t]+M(?:r|rs|s|iss|x)\.?[ \t]+{_NAMES})"
+    rf"|\b(?P<alias>(?i:a\.?k\.?a\.?|alias|n[ée]e|nicknamed)[ \t:]+[\"'“‘]?{_NAMES}[\"'”’]?(?:[ \t]+{_NAMES})?)"
+    rf"|\b(?P<called>(?:Baby|Little|Old|Auntie|Aunty|Uncle|Granny|Grandad|Nana|Big)[ \t]+(?P<it>{_WORD}))"
+    rf"|(?<![\w'’-])(?P<turned>(?P<last>{_WORD}),[ \t]+(?:[{_UP}]\.[ ]?){{1,3}})(?![\w(])"
+    rf"|(?:^|\n)[ \t]*(?P<first>(?P<family>{_WORD}),[ \t]+(?P<given>{_WORD}))(?=[ \t]*(?:[-–—(:;]|\n))"
+    rf"|\b(?P<kin>{_KIN_BEFORE})[ \t]+(?P<own>{_WORD})"
+    r"(?=[ \t]+(?:says|said|reports|reported|thinks|noticed|has|had|is|was|tells|told|called|rang|found|brought)\b"
+    r"|[ \t]+and I\b|[ \t]*[(,])"
+)
+"""Couples, other names, children, and surnames before initials."""
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
 
 
 def english_names(text: str) -> list[Place]:
     """Return where persons are named."""
     found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
+    found += _as_known(text)
     found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
     found += _again(text, parts - words("no_names") - words("common_surnames") - words("given_words"))
@@ -249,7 +263,11 @@ def _unknown(text: str) -> Iterator[Place]:
             if (
                 (strange and (len(tokens) > 1 or announced))
                 or (len(tokens) > 1 and announced and not all(_is_known(token[0]) for token in tokens))
-                or (strange and _DOES.match(text, end) and not _NO_PERSON.search(tokens[0][0]))
+                or (
+                    strange
+                    and _DOES.match(text, end)
+                    and not (text[end] not in "'’" and _NO_PERSON.search(tokens[0][0]))
+                )
             ):
                 yield start, end
 
@@ -296,6 +314,8 @@ def _in_small(text: str) -> Iterator[Place]:
             yield match.start("name"), match.end("name") if whole else match.end("given")
         elif not any(known) and all(_is_strange(each) for each in named) and _TOLD.match(text, match.end()):
             yield match.span("name")
+        elif _TITLE.match(match[0]) and len(named[0]) > 3 and not known[0] and _is_strange(named[0]):
+            yield match.span("given")
 
     for match in _SMALL_PAIR.finditer(text):
         given, last = match["given"], match["last"]
@@ -308,6 +328,19 @@ def _in_small(text: str) -> Iterator[Place]:
             yield match.span("given")
     for match in _INITIALS.finditer(text):
         yield match.span("name" if match["name"] else "after")
+
+
+def _as_known(text: str) -> Iterator[Place]:
+    for match in _FAMILIAR.finditer(text):
+        group = next(each for each in ("name", "alias", "called", "turned", "first", "own") if match[each])
+        words_of = {"called": ("it",), "turned": ("last",), "first": ("family", "given")}.get(group, ())
+        known = any(
+            match[each].lower() in words("plain_words") or match[each] in words("no_names") for each in words_of
+        )
+        if group == "own":
+            known = match["own"] not in words("given_words") | words("given_names")
+        if not known and not _medical(text, *match.span(group)):
+            yield match.span(group)
 
 
 def _joined(text: str, start: int) -> re.Match[str] | None:
@@ -344,7 +377,7 @@ def _again(text: str, parts: set[str]) -> Iterator[Place]:
 
 def _medical(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - 4) : start]
-    return _MEDICAL.match(text, end) is not None or before.endswith(("St. ", "St ", "int "))
+    return _MEDICAL.match(text, end) is not None or before.endswith(("St. ", "St ", "int ", "bus "))
 
 
 def _trimmed(text: str, start: int, end: int) -> Place:

@@ -76,6 +76,12 @@ _ADDRESSED = re.compile(
     rf"经理|队长|所长|校长))"
 )
 
+_FULL = re.compile(
+    rf"(?:(?<![{_HAN}])|[由被经请找向与和跟让是])(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}(?:医生|医师|老师|护士|技师|教练|律师))"
+    rf"|(?:^|[，,。；;\n ])(?P<kin>(?![患病])[{_SURNAMES}](?![其该的病患])[{_HAN}]{{1,2}})(?=家属|家长|本人|爱人|老伴)"
+    rf"|\d{{1,3}}\s*床[，,、:： ]*(?P<bed>[{_SURNAMES}][{_HAN}]{{1,2}})(?=[，,、 。])"
+)
+"""A name before what its bearer is, and behind the number of a bed."""
 _FIRST = re.compile(
     rf"(?:^|[\n\r。；;“\"|｜:：][ 　]*)(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}})"
     r"(?=[ 　]*[，,、（(\s/|｜][ 　]*(?:男|女|性别|\d{1,3}[ ]?(?:岁|周岁|个?月|天|日龄)))"
@@ -103,7 +109,7 @@ _OPENING = re.compile(
 """A name with which a record begins, whatever follows."""
 _FAMILIAR = re.compile(
     rf"(?:(?<![{_HAN}])|"
-    rf"[叫他她友事居和跟是])(?P<name>[老小](?:[王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
+    rf"[叫他她友事居和跟是员工师机安姆])(?P<name>[老小](?:[高何王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
     r"(?=[，,。；;、\s今说的是在有也，]|$|\d)"
 )
 _CHILD = re.compile(
@@ -131,7 +137,7 @@ _PERSON = (
     "受者|捐献者|"
     "车主|户主|司机|房东|翻译|护工|保姆|同事|同学|邻居|朋友|老师|班主任|学生|家属|家长|联系人|监护人|代理人|"
     "委托人|法定代理人|"
-    "男孩|女孩|男童|女童|男婴|女婴|老人|老伴|孩子|宝宝|娃|宝贝|医生|医师|大夫|护士|主任|教授|术者|助手|麻醉师|"
+    "男孩|女孩|男童|女童|男婴|女婴|老人|老伴|孩子|宝宝|娃|宝贝|医生|医师|大夫|护士|主任|教授|术者|助手|护士长|班长|组长|队长|店长|村长|麻醉师|"
     "技师|住院医|"
     "叫|名叫|乳名|小名|学名|大名|昵称|曾用名|本名|真名|真实姓名|姓名|署名|抄送|致|"
     f"(?:其|之|我的?|他的?|她的?|您|你|家)?{_RELATIVE})"
@@ -163,7 +169,7 @@ def _cued() -> tuple[re.Pattern[str], ...]:
             rf"[{_PLAIN_SURNAMES}](?!{_TITLE})[{_HAN}](?:{follow}|[{_HAN}]{follow}))"
         ),
         re.compile(
-            rf"(?:(?<![{_HAN}])|{_PERSON})(?:叫|名叫|乳名|小名|学名|昵称)(?:做|是|"
+            rf"(?:(?<![{_HAN}])|[我他她]|{_PERSON})(?:叫(?!救护|[我你他她它人车不醒喊]|医生|护士|外卖)|名叫|乳名|小名|学名|昵称)(?:做|是|"
             rf"为)?(?!{none})(?P<name>[{_HAN}]{{2,4}}){_STOP}"
         ),
         re.compile(
@@ -221,6 +227,7 @@ def chinese_names(text: str) -> list[Place]:
 
 def _stated_chinese(text: str) -> Iterator[Place]:
     for pattern in _cued():
+        calls = pattern is _cued()[2]
         for match in pattern.finditer(text):
             start, end = match.span("name")
             before = text[max(0, start - 2) : start]
@@ -228,7 +235,7 @@ def _stated_chinese(text: str) -> Iterator[Place]:
                 not (before.endswith("子") and (text[start] == "宫" or before[0] in "鼻嗓脑个肚脖腿身膀疹样"))
                 and not _NO_PERSON.search(text, start, end)
                 and not _MEDICINE.match(text, end)
-                and not _ORDINARY.match(text, start, end)
+                and (calls or not _ORDINARY.match(text, start, end))
             ):
                 yield start, end
     for pattern in (_LITTLE, _POINTED):
@@ -237,7 +244,7 @@ def _stated_chinese(text: str) -> Iterator[Place]:
     for match in _FIRST.finditer(text):
         if not _NO_FIRST.search(match["name"]) and not _ORDINARY.match(text, *match.span("name")):
             yield match.span("name")
-    for pattern in (_OPENING, _FAMILIAR, _CHILD):
+    for pattern in (_OPENING, _FAMILIAR, _CHILD, _FULL):
         for match in pattern.finditer(text):
             kind = match.lastgroup or "name"
             name = match[kind]

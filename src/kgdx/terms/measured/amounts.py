@@ -37,12 +37,7 @@ _NAMED = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measured value in a text.
-
-    Attributes:
-        span: Its place.
-        value: Its number, none where it is a pair such as 95/60.
-    """
+    """A measured value in a text."""
 
     span: Span
     value: float | None

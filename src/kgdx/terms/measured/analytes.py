@@ -25,24 +25,14 @@ BLOOD, BODY = "", "body"
 
 
 class AnalyteTerm(NamedTuple):
-    """A finding of the ontology.
-
-    Attributes:
-        id: HPO CURIE.
-    """
+    """A finding of the ontology."""
 
     id: str
     label: str
 
 
 class Usual(NamedTuple):
-    """The usual values of people of some age and sex.
-
-    Attributes:
-        sex: ``FEMALE``, ``MALE``, or empty for both.
-        low: The lowest usual value in the analyte's own unit; ``None`` where none is too low.
-        high: The highest; ``None`` where none is too high.
-    """
+    """The usual values of people of some age and sex."""
 
     sex: str
     since: float
@@ -53,11 +43,7 @@ class Usual(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """Values that come to a more specific finding than low or high.
-
-    Attributes:
-        term: The finding; ``None`` where such a value is a usual one.
-    """
+    """Values that come to a more specific finding than low or high."""
 
     unit: str
     low: float

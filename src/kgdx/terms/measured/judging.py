@@ -20,12 +20,7 @@ CENTILES, DEVIATIONS = (3.0, 97.0), (-2.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Of whom a value is.
-
-    Attributes:
-        age: In years; ``None`` where it is not known.
-        sex: ``FEMALE``, ``MALE``, or anything else where it is not known.
-    """
+    """Of whom a value is."""
 
     age: float | None = None
     sex: str = "UNKNOWN"
@@ -146,7 +141,7 @@ def _measured(analyte: Analyte, said: MeasuredStatement, value: float, person: P
         what = f"{value:g} {unit}".strip()
         return Verdict(problem=f"{named(analyte)} of {what} cannot be", remedy="check the number and its unit")
     printed, doubt = _printed(analyte, said, unit)
-    usual = printed or _usual(analyte, person, unit)
+    usual = _whole(printed, _usual(analyte, person, unit), value)
     given = Verdict(value=value, unit="" if unit in UNNAMED else unit, range=usual, note=doubt)
     if printed is None and (grade := _grade(analyte, own, analyte.scale.unit)):
         return replace(given, present=grade.term)
@@ -189,12 +184,7 @@ def _unit(analyte: Analyte, said: MeasuredStatement, value: float) -> tuple[str,
 
 
 def named(analyte: Analyte) -> str:
-    """Return how a message calls an analyte.
-
-    Example:
-        >>> named(analytes()["creatine_kinase"])
-        'creatine kinase'
-    """
+    """Return how a message calls an analyte."""
     return analyte.key.replace("_", " ")
 
 
@@ -209,6 +199,15 @@ def _printed(analyte: Analyte, said: MeasuredStatement, unit: str) -> tuple[Rang
     if low is not None and high is not None and low > high:
         return None, f"the printed range {said.low}-{said.high} of {named(analyte)} is upside down and was not used"
     return Range(low, high, _PRINTED), ""
+
+
+def _whole(printed: Range | None, usual: Range | None, value: float) -> Range | None:
+    """A range of which one bound is printed says nothing of a value beyond the other usual one: Hb 80 (< 160)."""
+    if printed is None or usual is None:
+        return printed or usual
+    low = printed.low is None and usual.low is not None and value < usual.low
+    high = printed.high is None and usual.high is not None and value > usual.high
+    return usual if low or high else printed
 
 
 def _carried(scale: UnitScale, bound: float | None, given: str, wanted: str) -> float | None:

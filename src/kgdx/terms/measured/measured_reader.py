@@ -26,11 +26,7 @@ _OTHERS = (Status.FAMILY, Status.UNKNOWN, Status.HYPOTHETICAL)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was read of a text's values.
-
-    Attributes:
-        findings: Findings in the order of the text.
-    """
+    """What was read of a text's values."""
 
     findings: tuple[Finding, ...] = ()
     issues: tuple[Issue, ...] = ()
@@ -57,14 +53,7 @@ def read_measured(text: str, person: Person) -> Measured:
 
 
 def judged_values(text: str, said: Sequence[AnalyteReading], told: Sequence[Status], person: Person) -> Measured:
-    """Return what the values of a text come to.
-
-    Args:
-        text: The text.
-        said: Its values.
-        told: What it says of each, from :func:`kgdx.terms.context.statuses`.
-        person: Of whom it is.
-    """
+    """Return what the values of a text come to."""
     findings: list[Finding] = []
     issues: list[Issue] = []
     measures: list[Measure] = []

@@ -131,15 +131,7 @@ def _directions() -> tuple[dict[str, str], re.Pattern[str]]:
 
 
 def stated(text: str, start: int, end: int, floor: int, limit: int) -> MeasuredStatement:
-    """Return what a text says of the analyte whose name it has at ``start`` to ``end``.
-
-    Args:
-        text: The text.
-        start: Where the name begins.
-        end: Where the name ends.
-        floor: Where what came before it ends: nothing is read from further left.
-        limit: Where the next name begins: nothing is read from further right.
-    """
+    """Return what a text says of the analyte whose name it has at ``start`` to ``end``."""
     found: dict[str, str] = defaultdict(str)
     if paragraph := _PARAGRAPH.search(text, end, limit):
         limit = paragraph.start()

@@ -34,11 +34,7 @@ _PER_VOLUME = {"l": 1.0, "ml": 1e-3, "dl": 1e-1, "ul": 1e-6, "mm3": 1e-6, "cumm"
 
 
 class UnitMeaning(NamedTuple):
-    """One thing that a unit may mean.
-
-    Attributes:
-        dimension: What is measured, such as ``mol/L``.
-    """
+    """One thing that a unit may mean."""
 
     dimension: str
     factor: float
@@ -46,12 +42,7 @@ class UnitMeaning(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plain(unit: str) -> str:
-    """Return a unit as units are compared: one form of powers, micro and letter case, no blanks.
-
-    Example:
-        >>> plain("× 10⁹/L"), plain("µmol / L")
-        ('x10^9/l', 'umol/l')
-    """
+    """Return a unit as units are compared: one form of powers, micro and letter case, no blanks."""
     raised = _RAISED.sub(lambda match: "^" + match.group(), unit)
     folded = unicodedata.normalize("NFKC", raised).casefold()
     return re.sub(r"\s", "", folded).replace("μ", "u").replace("×", "x").replace("m^2", "m2").replace("m^3", "m3")
@@ -124,12 +115,7 @@ class UnitScale(NamedTuple):
         return next((value * factor + added for factor, added in self._ways(unit)), None)
 
     def other(self, value: float, unit: str) -> float | None:
-        """Return a value of the analyte's own unit in another; ``None`` where it does not fit.
-
-        Example:
-            >>> round(UnitScale("mmol/L", molar=180.16).other(5, "mg/dL"), 2)
-            90.08
-        """
+        """Return a value of the analyte's own unit in another; ``None`` where it does not fit."""
         return next(((value - added) / factor for factor, added in self._ways(unit)), None)
 
     def _ways(self, unit: str) -> list[tuple[float, float]]:

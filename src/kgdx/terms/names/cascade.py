@@ -20,7 +20,7 @@ from kgdx.terms.names.typos import look_alike, near
 from kgdx.terms.normalise import VERSION as FORMS
 from kgdx.terms.phrase_vectors import contrary
 
-VERSION = 2
+VERSION = 3
 """Changes with what any stage finds or how a decision is made."""
 VERSIONS = (VERSION, FORMS, TYPOS)
 """Versions of all that a decision about names depends on."""
@@ -67,8 +67,8 @@ class AlignmentLimits:
         stages: The stages that may state something; candidates of others are only shown.
         cosine: Least cosine of the stage ``encoder``.
         least: Least score of the other stages.
-        alone: Whether an object is stated for one subject of a vocabulary only, and for exact and close relations only:
-            what joins diseases must not join two of one source.
+        alone: Whether an object is stated for one subject of a vocabulary only (by meaning one that leads by
+            ``lead``), and for exact and close relations only: what joins diseases must not join two of one source.
     """
 
     stages: tuple[str, ...] = STAGES
@@ -105,14 +105,6 @@ def candidates(
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
     """Return the candidates of each subject by the first stage that finds any.
-
-    Args:
-        subjects: What is to be mapped.
-        objects: What it may be mapped to.
-        rules: Typos are looked for only where they may be stated.
-        given: What is known before.
-        meaning: The encoder; without one the last stage is left out.
-        words: Known words, as for :func:`kgdx.terms.names.typos.near`.
 
     Returns:
         Columns :data:`CANDIDATES`; the best pair of names of each subject and object.
@@ -221,10 +213,6 @@ def _best_names(found: pl.DataFrame) -> pl.DataFrame:
 def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
     """Decide which candidates are stated.
 
-    Args:
-        found: Candidates (:func:`candidates`) of one alignment, to objects of one vocabulary.
-        rules: What may be stated.
-
     Returns:
         The candidates, each subject's best first, with ``outcome``: ``stated``; ``ambiguous`` (another one is as
         good); ``below`` (its score or stage is not enough); ``taken`` (the object is another subject's); ``other`` (a
@@ -252,16 +240,19 @@ def decide(found: pl.DataFrame, rules: AlignmentLimits) -> pl.DataFrame:
     )
     decided = ranked.with_columns(outcome.alias("outcome"))
     if rules.alone:
-        decided = _alone(decided)
+        decided = _alone(decided, rules.lead)
     return decided.drop("stage", "best")
 
 
-def _alone(decided: pl.DataFrame) -> pl.DataFrame:
-    stated = decided.filter(pl.col("outcome") == "stated").sort("stage", "score", descending=[False, True])
+def _alone(decided: pl.DataFrame, lead: float) -> pl.DataFrame:
+    rivals = (pl.col("outcome") == "stated") | (pl.col("method") == "encoder")
+    stated = decided.filter(rivals).sort("stage", "score", descending=[False, True])
     first = pl.col("stage").first().over("object"), pl.col("score").first().over("object")
-    best = (pl.col("stage") == first[0]) & (pl.col("score") >= first[1] - 1e-9)
+    margin = pl.when(pl.col("method") == "encoder").then(lead).otherwise(0) + 1e-9
+    best = (pl.col("stage") == first[0]) & (pl.col("score") >= first[1] - margin)
     kept = stated.with_columns(best.alias("best")).with_columns(pl.col("best").sum().over("object").alias("rivals"))
-    lost = kept.filter(~pl.col("best") | (pl.col("rivals") > 1)).select("subject", "object", pl.lit(True).alias("lost"))
+    lost = kept.filter((pl.col("outcome") == "stated") & (~pl.col("best") | (pl.col("rivals") > 1)))
+    lost = lost.select("subject", "object", pl.lit(True).alias("lost"))
     joined = decided.join(lost, on=["subject", "object"], how="left", maintain_order="left")
     outcome = pl.when(pl.col("lost").fill_null(False)).then(pl.lit("taken")).otherwise("outcome")
     return joined.with_columns(outcome.alias("outcome")).drop("lost")

@@ -80,7 +80,16 @@ def node_frame(tables: Iterable[GraphTable], label: str, columns: Sequence[str])
             assert isinstance(frame, pl.DataFrame)
             frames.append(frame)
     found = pl.concat(frames, how="diagonal_relaxed")
-    lists = ("alt_ids", "synonyms", "synonym_scopes", "entry_terms", "entry_term_scopes", "tree_numbers", "xrefs")
+    lists: tuple[str, ...] = (
+        "alt_ids",
+        "synonyms",
+        "synonym_scopes",
+        "entry_terms",
+        "entry_term_scopes",
+        "tree_numbers",
+        "xrefs",
+    )
+    lists += ("onset_ages", "inheritance")
     types = {c: pl.List(pl.String) if c in lists else pl.Boolean if c == "obsolete" else pl.String for c in columns}
     return found.cast(types)  # type: ignore[arg-type]
 
@@ -153,15 +162,7 @@ def descriptors(tables: Sequence[GraphTable], branches: Sequence[str] = ()) -> S
 
 
 def side(nodes: pl.DataFrame, names: pl.DataFrame, *, diseases: bool = False, lookup: bool = False) -> Side:
-    """Return entities with the forms of their names.
-
-    Args:
-        nodes: ``id``, ``name`` and ``source`` of the entities.
-        names: ``entity``, ``text``, ``weight`` and ``relation``.
-        diseases: As for :func:`with_forms`.
-        lookup: Whether the names are for looking up, where all that a name may mean is shown: abbreviations count, and
-            phrases that sources of diseases use for the same are the same.
-    """
+    """Return entities with the forms of their names."""
     vocabulary = pl.col("id").str.extract(r"^(?:KGDX:)?([^:.]*)").alias("vocabulary")
     entities = nodes.select("id", "name", "source", vocabulary)
     usable = names.drop_nulls("text").filter(pl.lit(lookup) | ~pl.col("text").str.contains(_ABBREVIATION))

@@ -14,20 +14,7 @@ ALL_KINDS = (*KINDS, "MeshDescriptor")
 
 @dataclass(frozen=True, slots=True)
 class NameEntry:
-    """A node that a name means, or may mean.
-
-    Attributes:
-        id: CURIE.
-        kind: Node class.
-        name: Its name.
-        source: Which source states it.
-        matched: The name or synonym of it that was found.
-        method: The stage that found it (:data:`kgdx.terms.names.cascade.STAGES`); ``id``, ``same`` for what a
-            relation says to be the same as another entry, and ``words`` for one that only shares words.
-        relation: ``exact``; or that it is ``narrower`` or ``broader`` than what was asked for.
-        score: 0 to 1.
-        via: Id of the entry that it is the same as, where the method is ``same``.
-    """
+    """A node that a name means, or may mean."""
 
     id: str
     kind: str

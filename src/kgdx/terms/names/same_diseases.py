@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 
 from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.terms.encoder import NameEncoder
-from kgdx.terms.names.cascade import CANDIDATES, AlignmentLimits, Given, candidates, decide
+from kgdx.terms.names.cascade import CANDIDATES, STAGES, AlignmentLimits, Given, candidates, decide
 from kgdx.terms.names.entity_names import Side
 from kgdx.terms.names.morphemes import adds
 from kgdx.terms.names.morphemes import meaning as said
 from kgdx.terms.normalise import bare
 
-RULES = AlignmentLimits(stages=("given", "exact", "normalised", "edit"), least=0.93, alone=True)
-"""The encoder only proposes: names of two diseases are near in meaning too often."""
+RULES = AlignmentLimits(stages=STAGES, cosine=0.93, least=0.93, alone=True)
+"""What the encoder finds is a close match, which joins no candidates: of five such pairs one is wrong."""
 
 RARE = ("OMIM", "ORPHA", "DECIPHER")
 """Vocabularies that kgdx aligns by more than names (:mod:`kgdx.ingest.alignment.equivalence`), and never by names
@@ -75,7 +75,7 @@ class Components:
         mine, yours = self.of(one), self.of(other)
         if mine is yours or self.find(one) == self.find(other):
             return True
-        return not {_kind(id) for id in mine} & {_kind(id) for id in yours}
+        return not {kind(id) for id in mine} & {kind(id) for id in yours}
 
 
 def vocabulary(id: str) -> str:
@@ -91,18 +91,10 @@ def align_diseases(
     meaning: NameEncoder | None = None,
     words: Container[str] | None = None,
 ) -> pl.DataFrame:
-    """Align the diseases of each pair of vocabularies.
+    """Align the diseases of each pair of vocabularies; what pairs known to be the ``same`` imply is not stated again.
 
-    Args:
-        everything: All diseases.
-        same: Pairs that are known to be the same; they are kept to, and nothing is stated that they already imply.
-        given: What is known before.
-        meaning: The encoder, whose candidates are only shown.
-        words: Known words, as for :func:`kgdx.terms.names.typos.near`.
-
-    Returns:
-        As :func:`kgdx.terms.names.cascade.decide`; the outcome ``conflict`` is that of a statement that would have
-        joined two entries of one vocabulary, or a disease with a part or form of it.
+    The outcome ``conflict`` is that of a statement that would have joined two entries of one vocabulary, or a disease
+    with a part or form of it; other outcomes are those of :func:`kgdx.terms.names.cascade.decide`.
     """
     joined = Components()
     for one, other in same:
@@ -125,10 +117,12 @@ def align_diseases(
 def _without_forms(found: pl.DataFrame, everything: Side) -> pl.DataFrame:
     names = {id: bare(name or "") for id, name in everything.entities.select("id", "name").iter_rows()}
     minted = [id.startswith("KGDX:") for id in found["subject"]]
-    pairs = zip(minted, found.select("subject", "object", "outcome").iter_rows(), strict=True)
+    pairs = zip(minted, found.select("subject", "object", "outcome", "method").iter_rows(), strict=True)
     forms = [
-        outcome == "stated" and (mine or yours.startswith("KGDX:")) and adds(said(names[one]), said(names[yours]))
-        for mine, (one, yours, outcome) in pairs
+        outcome == "stated"
+        and (mine or yours.startswith("KGDX:") or method == "encoder")
+        and adds(said(names[one]), said(names[yours]))
+        for mine, (one, yours, outcome, method) in pairs
     ]
     form = pl.Series(forms, dtype=pl.Boolean)
     return found.with_columns(pl.when(form).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
@@ -163,7 +157,7 @@ def _without_conflicts(found: pl.DataFrame, joined: Components) -> pl.DataFrame:
     return found.with_columns(pl.when(wrong).then(pl.lit("conflict")).otherwise("outcome").alias("outcome"))
 
 
-def _kind(id: str) -> str:
+def kind(id: str) -> str:
     return RARE[0] if vocabulary(id) in RARE else vocabulary(id)
 
 

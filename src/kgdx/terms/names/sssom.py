@@ -228,14 +228,7 @@ def _bases(file: Path, metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def curie(id: str, bases: Mapping[str, str]) -> str | None:
-    """Return an id of another file as kgdx writes it, or ``None`` when it is of no vocabulary that kgdx knows.
-
-    Example:
-        >>> curie("mesh:D005334", {"mesh": "http://id.nlm.nih.gov/mesh/"}), curie("orphanet:558", {})
-        ('MESH:D005334', 'ORPHA:558')
-        >>> curie("chebi:1", {}) is None
-        True
-    """
+    """Return an id of another file as kgdx writes it, or ``None`` when it is of no vocabulary that kgdx knows."""
     prefix, colon, local = id.strip().partition(":")
     if not colon or not local:
         return None

@@ -34,6 +34,7 @@ function chip(finding, tag) {
   const item = make(tag, { class: `chip ${finding.status}${finding.doubtful ? " doubtful" : ""}`, "data-key": finding.key },
     button("flip", say("turn", { name, status }), [make("span", { class: "sign", "aria-hidden": "true" }, SIGN[finding.status]), finding.status === "present" ? "" : status], patient.flip, { class: "flip" }),
     make("span", { class: "name" }, name),
+    qualified(finding),
     confirmed || "",
     button("remove", say("remove", { name }), "×", patient.remove, { class: "remove" }));
   item.title = `${finding.id} ${finding.name}${finding.text ? ` · ${finding.text}` : ""}`;
@@ -41,6 +42,15 @@ function chip(finding, tag) {
   item.addEventListener("mouseenter", light(true));
   item.addEventListener("mouseleave", light(false));
   return item;
+}
+
+/** How severe a finding is, on which side, in what course and for how long. */
+function qualified(finding) {
+  if (finding.status !== "present") return "";
+  const said = [finding.severity, ...(finding.modifiers ?? [])].filter(Boolean).map((id) => say(`qualifier_${id.slice(3)}`));
+  const [, time, count, unit] = /^P(T?)(\d+)([YMWDH])$/.exec(finding.since ?? "") ?? [];
+  if (unit) said.push(`${count} ${say(`unit_${time && unit === "M" ? "minutes" : unit}`)}`);
+  return said.length ? make("small", { class: "quiet" }, said.join(say("comma"))) : "";
 }
 
 /** Draw what was measured with the usual range and what it was read as; also what nothing was made of. */

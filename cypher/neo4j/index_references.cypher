@@ -1,0 +1,3 @@
+// purpose: Make quick to find what a publication is cited for.
+CREATE FULLTEXT INDEX kgdx_references IF NOT EXISTS FOR ()-[r:<types>]-() ON EACH [r.references]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'keyword'}}
