@@ -416,7 +416,12 @@ class Measured:
 
 def command(*arguments: str, source: Path = ROOT) -> Measured:
     """Run ``kgdx``, the checkout's own or another one's, in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": f"{source / 'src'}{os.pathsep}{source / 'packages/kgdx-foreign/src'}"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{source / 'src'}{os.pathsep}{source / 'packages/kgdx-foreign/src'}",
+        "PYTHONDONTWRITEBYTECODE": "",  # as in an installation, whose modules are compiled once
+        "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "compiled"),
+    }
     with tempfile.TemporaryFile("w+") as output:
         begin = time.perf_counter()
         process = subprocess.Popen(

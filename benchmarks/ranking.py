@@ -4,6 +4,9 @@ Builds the default graph with and without Orphanet's cross-reference table, rank
 accuracy by what the graph had seen, cross-validated choice of the constants and of the temperature of the shares, what
 each part contributes, the worth of the table and of the inferred equivalences, and the case bank apart. CASES are
 phenopackets. `benchmarks.feet` measures time.
+
+``--graphs FOLDER FOLDER`` ranks the cases on graphs that are built, each with its own patients, and prints them side by
+side: the groups are those of the first graph, so that each line is of the same cases.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ import numpy as np
 import kgdx
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case
-from kgdx.evaluate.metrics import mean_over, mean_rank, summary
-from kgdx.evaluate.rank_accuracy import evaluate_rank
+from kgdx.evaluate.metrics import mean_over, mean_rank, ranks_of, summary
+from kgdx.evaluate.rank_accuracy import evaluate_rank, ranked_cases
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank import Ranker, annotations, candidates, fusion, ranking_model, scorers
 from kgdx.rank.case_bank import CaseBank
@@ -84,9 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("cases", nargs="?", type=Path, default=DATA / "phenopackets-dev.jsonl.gz")
     parser.add_argument("--table", type=Path, default=DATA / "orphanet-omim-xrefs.tsv.gz", help="cross-references")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections; all by default")
+    parser.add_argument("--graphs", type=Path, nargs="+", help="graphs to rank all cases on, side by side")
     options = parser.parse_args(arguments)
     wanted = set(options.only)
     cases = list(read_cases(options.cases))
+    if options.graphs:
+        side_by_side(options.graphs, cases)
+        return 0
     with tempfile.TemporaryDirectory(prefix="kgdx-ranking-") as scratch, one_core():
         folder = Path(scratch)
         sources = {"hp": None, "hpoa": None, "genes": None, "orphanet_omim": str(options.table)}
@@ -109,6 +116,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             kgdx.build(store=folder / "default")
             worth_of_the_table(folder, cases)
     return 0
+
+
+def side_by_side(graphs: Sequence[Path], cases: Sequence[Case | Failure]) -> None:
+    rows: list[tuple[str, ...]] = []
+    group: dict[str, str] = {}
+    for folder in graphs:
+        with kgdx.open(folder) as graph:
+            rank = ranked_cases(graph, case_bank=True)
+            records = [record for case in cases if (record := rank(case)).get("cluster")]
+        for record in () if group else records:
+            group[record["id"]] = {True: "seen", False: "unseen"}.get(record.get("seen"), "not in the first graph")
+        for name in ("all", *sorted(set(group.values()))):
+            chosen = [each for each in records if name in ("all", group[each["id"]])]
+            ranks, clusters = ranks_of(chosen, "rank"), [each["cluster"] for each in chosen]
+            found = summary(ranks, clusters), mean_over(ranks, [each["disease"] for each in chosen], clusters)
+            tops = [" / ".join(percent(each, f"top{k}") for k in (1, 3, 10)) for each in found]
+            rows.append((name, str(folder), str(len(chosen)), *tops))
+    show(("group", "graph", "cases", "top-1 / 3 / 10 by case", "by disease"), sorted(rows, key=lambda row: row[0]))
 
 
 def accuracy(ranker: Ranker, snapshot: Snapshot, cases: list[Case | Failure]) -> None:

@@ -313,6 +313,7 @@ def test_status_tells_build_sources_and_counts(graph: kgdx.Graph) -> None:
     assert status["nodes"]["Disease"] >= 4
     assert "Build" not in status["nodes"], "it describes the graph and is no part of it"
     assert {source["id"] for source in status["sources"]} >= {"hp", "hpoa"}
+    assert all(sum(numbers) for numbers in status["candidates"].values()) and "hpoa" in status["candidates"]
 
 
 @pytest.fixture

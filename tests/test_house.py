@@ -88,6 +88,9 @@ def test_administration_statement_uses_only_what_the_ontology_has(path: Path) ->
     if "snapshot" in path.stem:  # stored snapshots are nodes of no ontology, with names of their own
         assert set(re.findall(r":(Kgdx\w*)", text)) <= set(SNAPSHOTS)
         assert set(re.findall(r"\b[sp]\.(\w+)", text)) <= {"id", *IN_SNAPSHOTS}
+    elif "vector" in path.stem:  # so are the vectors beside a graph
+        assert set(re.findall(r":(Kgdx\w*)", text)) <= {"KgdxVector"}
+        assert set(re.findall(r"\bv\.(\w+)", text)) <= {"label", "node", "text", "embedding"}
     else:
         assert faults(text, load_schema(), frozenset({"id", "start", "end", "properties", "identity", "n"})) == []
     header = "\n".join(line for line in text.splitlines() if line.startswith("//"))

@@ -75,6 +75,14 @@ def test_the_ablations_run_by_rules_alone(graph: Graph) -> None:
     assert all(each["n"] == 3 and each["calls"] == 0 for each in found["doctors"].values())
 
 
+def test_the_house_doctor_takes_the_history_and_orders_before_the_graph_asks(graph: Graph, tmp_path: Path) -> None:
+    found = evaluation(graph, "house", questions=20).run(cases(), tmp_path / "run")
+    house = found["doctors"]["house"]
+    assert (house["ordered"], house["silent"], house["ten_of_covered"]) == (6.0, 0, 1.0)
+    logs = (tmp_path / "run" / "consultations" / "house").iterdir()
+    assert any("Spikes" in each.read_text("utf-8") for each in logs), "the result of a test that was ordered"
+
+
 def test_equal_consultations_however_many_at_once(graph: Graph) -> None:
     model = scripted_agent("right", osces())
     one, three = (

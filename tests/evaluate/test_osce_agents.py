@@ -84,6 +84,23 @@ def test_by_rules_the_first_answer_is_the_complaint_and_later_ones_what_was_aske
     assert patient.reply(ask("Is there any swelling?"), BEGUN).status is Status.UNKNOWN
 
 
+def test_a_section_of_the_history_is_told_whole_by_its_heading() -> None:
+    patient = met(osces()[0])
+    assert patient.reply(ask("What is your social history?"), BEGUN).text == "Lives with her parents. Plays the violin."
+    assert patient.reply(AskPatient(), BEGUN).text == "She has had seizures since she was a baby. She has no fever."
+
+
+def test_what_the_story_does_not_say_of_a_finding_is_answered_by_what_was_measured() -> None:
+    class Measured:
+        def reply(self, asked: AskPatient, state: State) -> Reply:
+            return Reply(status=Status.PRESENT)
+
+    asked = AskPatient(term="HP:0001252", label="Hypotonia")
+    known = encounter(osces()[0], Silent(), measured=Measured())
+    assert known.reply(asked, BEGUN).status is Status.PRESENT
+    assert met(osces()[0]).reply(asked, BEGUN).status is Status.UNKNOWN
+
+
 def test_what_is_ordered_is_reported_and_what_the_case_lacks_is_normal() -> None:
     here = met(osces()[0])
     assert "Hypotonia" in here.reply(AskPatient(order="examination", spoken="physical examination"), BEGUN).text

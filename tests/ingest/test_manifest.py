@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,12 +10,16 @@ import pytest
 
 from ingest.conftest import READERS
 from kgdx.errors import SourceError
+from kgdx.graph.templates import templates
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest, manifest, manifests, read_manifest
+from kgdx.ingest.pipeline.freshness import METHODS, parts, sources
 from kgdx.ingest.source_choice import choose
 from kgdx.ingest.sources import FORMATS, read
 from kgdx.resources import resource
+from kgdx.schema import load_schema
+from kgdx.terms.normalise import read_table
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -105,3 +110,21 @@ def test_a_mapping_of_a_missing_frame_or_column_is_refused(tiny: Path) -> None:
         stage(records, wrong)
     with pytest.raises(SourceError, match="names the format 'cvs'"):
         read(tiny / "genes_to_phenotype.txt", found.model_copy(update={"format": "cvs"}))
+
+
+def test_each_source_says_which_methods_read_what_of_it() -> None:
+    found = {each.name: {part: methods for methods, read in parts(each).items() for part in read} for each in sources()}
+    assert found["hpoa"]["HAS_PHENOTYPE"] == ("ranking", "questions", "ask")
+    assert found["hp_zh"] == {"Phenotype.name_zh": ("reading",)}
+    assert found["encyclopedia"]["Document.text"] == ("retrieval",)
+    assert "ranking" in found["primekg"]["HAS_PHENOTYPE"] and "ask" in found["primekg"]["INDICATION"]
+    assert {name for name, read in found.items() if not read} == {"mesh_supplements", "primekg_drug_features"}
+
+
+def test_what_methods_read_is_in_the_ontology() -> None:
+    schema = load_schema()
+    for method, reads, patterns in read_table(METHODS):
+        for part in reads.split():
+            label, _, name = part.partition(".")
+            assert name in schema.node(label).properties if name else schema.relation(label), (method, part)
+        assert all(fnmatch.filter(templates(), pattern) for pattern in patterns.split()), method

@@ -23,7 +23,7 @@ def test_this_machine_needs_no_token(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "token", ["", "short", "with space in it 123", "non-ascii-é-0123456789", "line\nbreak-0123456789"]
+    "token", ["", "short", "with space in it 123", "non-ascii-é-012345678", "line\nbreak-01234567"]
 )
 def test_a_token_that_is_weak_or_fits_no_header_is_refused(token: str) -> None:
     with pytest.raises(UsageError, match="token"):

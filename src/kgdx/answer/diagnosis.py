@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from kgdx.episode.segment import Segment, spent
 from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
 from kgdx.llm.budget import Spent
-from kgdx.results.document import NOTICE
+from kgdx.results.document import NOTICE, SourceVersion
 from kgdx.results.evidence_paths import EvidencePath
 from kgdx.results.ranked import (
     Candidate,
@@ -224,28 +223,27 @@ class Diagnosis:
             private: Whether the log's words are included that may repeat a patient's.
             words: Whether the patient's words are included in which nothing was read.
         """
-        shared = {
-            "id": self.id,
-            "kgdx_version": self.version,
-            "fingerprint": self.fingerprint,
-            "policy": self.policy,
-            "reason": self.reason,
-            "created": self.created,
-            "case": CaseSummary.of(self.case),
-            "findings": tuple(map(ReadFinding.of, self.case.findings)),
-            "unread": unread_texts(self.case, words=words),
-            "n_candidates": self.n_candidates,
-            "candidates": self._written(words=words),
-            "evidence": self.evidence,
-            "issues": self.issues,
-            "sources": self.sources,
-            "trace": [segment.to_dict(private=private) for segment in self.trace],
-            "links": self._links(neo4j),
-            "rollout": self.rollout,
-            "reranking": self.reranking,
-            "judgement": self.judgement,
-        }
-        return DiagnosisDocument.model_validate(shared)
+        return DiagnosisDocument.of(
+            (segment.to_dict(private=private) for segment in self.trace),
+            id=self.id,
+            kgdx_version=self.version,
+            fingerprint=self.fingerprint,
+            policy=self.policy,
+            reason=self.reason,
+            created=self.created,
+            case=CaseSummary.of(self.case),
+            findings=tuple(map(ReadFinding.of, self.case.findings)),
+            unread=tuple(unread_texts(self.case, words=words)),
+            n_candidates=self.n_candidates,
+            candidates=self._written(words=words),
+            evidence=self.evidence,
+            issues=self.issues,
+            sources=tuple(SourceVersion(**row) for row in self.sources),
+            links=self._links(neo4j),
+            rollout=self.rollout,
+            reranking=self.reranking,
+            judgement=self.judgement,
+        )
 
     def _written(self, *, words: bool) -> tuple[Candidate, ...]:
         """Candidates as documents hold them: what each finding adds only where evidence says why."""
@@ -345,6 +343,8 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         """Show the candidates in a notebook; every name is escaped."""
+        import html
+
         from kgdx.results.view import listed
 
         head = "".join(f"<th>{title}</th>" for title in ("", "disease", "id", "fit", "best supported by"))

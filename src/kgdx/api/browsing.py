@@ -70,7 +70,6 @@ def browse(
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         browser: Address of Neo4j Browser's server, where it is not that of the Neo4j.
         push: Whether the graph may be copied to a Neo4j that is empty or holds another graph of kgdx.
-        progress: Told in words what takes long.
     """
     from kgdx.graph.neo4j.browser_links import place
 

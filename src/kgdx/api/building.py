@@ -46,8 +46,6 @@ def build(
 
     Args:
         sources: Names of sources, or ``name=path-or-URL``; the default build when ``None``.
-        store: Graph folder, or address of a Neo4j.
-        progress: Called as the build goes on.
         keep_cases: Whether saved cases and runs are carried over.
         force: Whether a source may have lost half of the rows that it has in the old graph, and whether a database is
             replaced that is no graph of kgdx.
@@ -178,8 +176,6 @@ def update(
 
     Args:
         sources: Names of sources, or ``name=path-or-URL``; a name alone is read from where it was read before.
-        store: Graph folder.
-        progress: Called as it goes on.
         force: Whether a source may have lost half of its rows.
     """
     settings = _embedded(store)
@@ -195,8 +191,6 @@ def remove(
 
     Args:
         source: The source's name; ``user`` for all saved cases and runs.
-        store: Graph folder.
-        progress: Called as it goes on.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import remove as remove_source
@@ -215,8 +209,6 @@ def retry(
     Args:
         file: What ``kgdx quarantine export`` wrote and someone has mended; ``None`` to check the refused records
             against what the graph has now.
-        store: Graph folder.
-        progress: Called as it goes on.
     """
     settings = _embedded(store)
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -239,9 +231,7 @@ def decide(
 
     Args:
         statements: Mappings that are to be stated or rejected; of one pair of ids the newest counts.
-        store: Graph folder.
         now: Whether the graph takes them in at once; otherwise the next build or update does.
-        progress: Called as it goes on.
 
     Returns:
         What the update made, if there was one.
@@ -293,11 +283,9 @@ def push(
     """Copy the embedded graph into a Neo4j; counts and content are compared afterwards.
 
     Args:
-        store: Graph folder.
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         force: Whether to replace what the Neo4j holds.
         sessions: How many write at once where the copy goes over Bolt (:data:`kgdx.graph.copies.SESSIONS`).
-        progress: Told in words what is being done.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
@@ -343,12 +331,10 @@ def pull(
     What does not conform to the ontology is refused.
 
     Args:
-        store: Graph folder.
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         force: Whether to replace another graph in the folder.
         leave_out: Whether classes, relations and properties that the ontology does not have are left out, and named in
             the report.
-        progress: Told in words what is being done.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)

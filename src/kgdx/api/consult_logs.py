@@ -39,11 +39,7 @@ FOR_PEOPLE = {
 
 
 def asking_policy(name: str | None, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, by default the first that asks patients, set for people.
-
-    Raises:
-        UsageError: No such policy, or a setting that it does not have or take.
-    """
+    """Return the policy of a name, by default the first that asks patients, set for people."""
     chosen = name or next(each for each in POLICIES.builtin if POLICIES.get(each).capabilities.asks)
     return make_policy(chosen, settings, **{key: each for key, each in FOR_PEOPLE.items() if key not in settings})
 
@@ -104,10 +100,6 @@ def finished(state: State) -> State:
 
 def log_of(transcript: Transcript) -> tuple[Segment, ...]:
     """Return the log of what can be gone on with.
-
-    Raises:
-        UsageError: It is no transcript.
-        CaseError: The file cannot be read.
 
     Example:
         >>> log_of({"transcript": []})

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgdx.answer.artifacts import ranking_of
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.api.consult_logs import finished
-from kgdx.api.consult_replies import reply_to
 from kgdx.case import Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words, evidences
 from kgdx.case.patient import valid
@@ -25,6 +24,7 @@ from kgdx.episode.turns import Leader, leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.complaints import said_complaints, wordings
 from kgdx.results.consulted import (
     Choice,
@@ -41,7 +41,7 @@ from kgdx.results.consulted import (
     say,
 )
 from kgdx.terms.normalise import has_chinese
-from kgdx.terms.replies import read_reply
+from kgdx.terms.replies import STATUSES, ReplyMeaning, read_reply
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -55,6 +55,7 @@ EXAMINED = 6
 """How much to examine is named."""
 SHOWN = 3
 """Leading diseases that an explanation names."""
+_LISTED = lazy_pattern(r"[,，、;；]")
 
 
 class Consultation:
@@ -81,8 +82,6 @@ class Consultation:
         """What the last answer contradicts, in words."""
         self._episode = _sound(episode)
         self._told()
-
-    # -- what it is about
 
     @property
     def log(self) -> tuple[Segment, ...]:
@@ -218,8 +217,6 @@ class Consultation:
         whole = document.model_dump(mode="json", by_alias=True, exclude={"record"})
         return whole | {"record": record.to_dict()}
 
-    # -- what is done
-
     def answer(self, said: str | bool | Reply | None, *, number: int | None = None) -> QuestionDocument | None:
         """Answer the question that waits, and return the next one.
 
@@ -248,7 +245,7 @@ class Consultation:
         if meant.meaning == "skip":
             return self.skip()
         names = [each.name for each in self._options(asked)]
-        return self._take(reply_to(self._graph, asked, said, names))
+        return self._take(_reply_to(self._graph, asked, said, names))
 
     def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
         """Return an answer that was given by status, by chosen options, or in words."""
@@ -286,8 +283,6 @@ class Consultation:
         self._go_on(finished(self._episode.state))
         self.unread = False
         return self.question
-
-    # -- how
 
     def _pending(self, number: int | None) -> AskPatient:
         asked = self._episode.state.pending
@@ -393,3 +388,63 @@ def _sound(episode: Episode) -> Episode:
     if failed:
         raise error_of(failed[-1])
     return episode
+
+
+def _reply_to(graph: GraphContext, asked: AskPatient, words: str, names: Sequence[str]) -> Reply:
+    """Return what words answer to a question.
+
+    Whatever they are, they are kept, and read like a note: an instruction in them is a text without findings.
+    """
+    said = read_reply(words)
+    if asked.term is None:
+        return Reply(status=Status.UNKNOWN) if said.meaning in STATUSES and not said.rest else Reply(text=words)
+    if asked.which:
+        return _chosen(graph, asked, words, names, said)
+    if said.meaning == "present" and said.rest:
+        return _present(asked, _below(graph, asked, f"{asked.label} {said.rest}"), said.rest)
+    if said.meaning in STATUSES:
+        return Reply.model_validate({"status": said.meaning, "text": said.rest})
+    return _read(graph, asked, words, said)
+
+
+def _read(graph: GraphContext, asked: AskPatient, words: str, said: ReplyMeaning) -> Reply:
+    above = graph.ancestry.ancestors(asked.term or "")
+    found = graph.extract(words).findings
+    below = _below(graph, asked, words)
+    if below is not None:
+        return _present(asked, below, words)
+    if any(each.status is Status.ABSENT and each.id in {asked.term, *above} for each in found):
+        return Reply(status=Status.ABSENT, text=words)
+    if said.dated and not found:
+        return Reply(status=Status.PRESENT, text=words)
+    return Reply(text=words)
+
+
+def _below(graph: GraphContext, asked: AskPatient, words: str) -> Finding | None:
+    named = {each.id for each in graph.extract(asked.label).findings}
+    found = [each for each in graph.extract(words).findings if each.status is Status.PRESENT]
+    narrower = (each for each in found if each.id not in named and asked.term in graph.ancestry.ancestors(each.id))
+    return next(narrower, None) or next((each for each in found if each.id == asked.term), None)
+
+
+def _present(asked: AskPatient, below: Finding | None, words: str) -> Reply:
+    if below is None or below.id == asked.term:
+        return Reply(status=Status.PRESENT, text=words)
+    return Reply(status=Status.PRESENT, term=below.id, label=below.label, text=words)
+
+
+def _chosen(graph: GraphContext, asked: AskPatient, words: str, names: Sequence[str], said: ReplyMeaning) -> Reply:
+    if said.meaning in STATUSES and not said.rest:
+        return Reply(status=Status.UNKNOWN)
+    named: dict[str, tuple[str, str]] = {}
+    for number, (option, name) in enumerate(zip(asked.options, names, strict=True), 1):
+        named |= {each.casefold(): option for each in (str(number), *option, name)}
+    parts = [each.strip().casefold() for each in _LISTED.split(words) if each.strip()]
+    found = dict.fromkeys(named[part] for part in parts if part in named)
+    if found and all(part in named for part in parts):
+        first, *more = found
+        return Reply(status=Status.PRESENT, term=first[0], label=first[1], more=tuple(more))
+    below = _below(graph, asked, f"{asked.label} {words}")
+    if below is None or below.id == asked.term:
+        return Reply(status=Status.UNKNOWN, text=words)
+    return _present(asked, below, words)

@@ -27,6 +27,7 @@ from kgdx.case import (
     one_case,
     with_person,
 )
+from kgdx.config import is_neo4j
 from kgdx.episode.loop import Episode, Watch, begin, kgdx_version
 from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
@@ -35,7 +36,7 @@ from kgdx.episode.resume import replay as replay_trace
 from kgdx.episode.segment import Segment
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
-from kgdx.errors import CaseError, UsageError
+from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.results.ranked import Candidate, MoveReason, Reranking
 from kgdx.terms.names.name_decision import KINDS, NameEntry
 
@@ -89,7 +90,6 @@ class Graph(GraphContext):
                 that diagnoses, and asks a model if one is given.
             explain: For how many of them to find evidence paths, at most 1,000, which takes most of the time;
                 :meth:`explain` finds those of any one candidate.
-            limits: When to stop a policy that would go on.
             seed: Of the policy's random choices.
             case_bank: Whether to match with the graph's patients too, never with those of the case's own publications;
                 by default where it has some. For a policy given by name.
@@ -99,11 +99,6 @@ class Graph(GraphContext):
             watch: Given each segment of the log, as soon as the choice and its action are done.
             about: What is known of the patient beside the case: ``age``, ``sex``, ``onset``, ``inheritance``,
                 ``consanguineous``, ``genes`` (:class:`kgdx.case.About`).
-
-        Raises:
-            CaseError: No usable case can be made of the input.
-            UsageError: No such policy, or a setting that cannot be right.
-            StoreError: Other patients are wanted, and the graph has none with a diagnosis.
         """
         if not isinstance(top, int) or not 1 <= top <= MAX_TOP:
             raise UsageError(f"top is {str(top)[:40]}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
@@ -150,12 +145,8 @@ class Graph(GraphContext):
             model: A language model, or the name of one at the endpoint that is set.
             log: The log of an episode to go on with; case, question, limits and seed are its own, and so is the policy
                 unless one of your own is given.
-            limits: When to stop a policy that would go on.
             seed: Of all random choices.
             watch: Given each segment as it is written.
-
-        Raises:
-            UsageError: The log cannot be gone on with on this graph, or a setting cannot be right.
         """
         given = tuple(log or ())
         if isinstance(policy, Policy):
@@ -200,11 +191,6 @@ class Graph(GraphContext):
                 settings and its answers count: all else is done again, and has to come out the same.
             settings: Of the policy: ``questions``, ``certain``, ``selector``, ``speaks`` (``en`` or ``zh``),
                 ``narrow``, ``unchanged``.
-
-        Raises:
-            UsageError: The transcript cannot be gone on with on this graph, no such policy, or a setting that it does
-                not have or take.
-            CaseError: No usable case can be made of the input.
 
         Example:
             >>> import kgdx
@@ -262,13 +248,6 @@ class Graph(GraphContext):
             model: A language model, or the name of one at the endpoint that is set.
             how: See :class:`~kgdx.api.questions.Asking`: ``strict``, ``pubmed``, ``language``, ``rounds``, ``limits``,
                 ``seed``, ``on_text``, ``watch``.
-
-        Raises:
-            UsageError: The question is empty, or a setting cannot be right.
-            CaseError: No usable case can be made of the patient.
-            ConfigError: A model is wanted, and none is set.
-            LlmError: The model failed before anything was found; what was found otherwise is answered with.
-            StoreError: The graph failed before anything was found.
         """
         return answer_question(self, question, None if case is None else self.case(case), policy, model, how)
 
@@ -289,11 +268,6 @@ class Graph(GraphContext):
             disease: Id or name of a disease, or of an entry that is merged into one.
             top: How many candidates to rank beside it.
             policy: Name of a policy that can be asked for a disease.
-            case_bank: As for :meth:`diagnose`.
-            about: As for :meth:`diagnose`.
-
-        Raises:
-            UsageError: The disease is not among those that are ranked, or several are called so.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
         wanted = {"also": (self.ranked_disease(disease),), **({} if case_bank is None else {"case_bank": case_bank})}
@@ -305,12 +279,7 @@ class Graph(GraphContext):
         """Make a case of what :meth:`diagnose` accepts.
 
         Args:
-            given: A case in any form.
             about: What is known of the patient beside it (:class:`kgdx.case.About`).
-
-        Raises:
-            CaseError: It is empty, unreadable, or names an unknown term, or none of the genes is known.
-            UsageError: A statement has no such name.
         """
         case = with_person(self._case(given), about)
         return self.genes.known(case) if case.gene_evidence else case
@@ -343,9 +312,6 @@ class Graph(GraphContext):
             A row for each with ``id``, ``kind``, ``name``, ``source``, ``matched`` (the name that was found),
             ``method``, ``relation`` and ``score`` (0 to 1): what the name means first, then what begins with it or
             comes near.
-
-        Raises:
-            UsageError: The text is empty, or there is no such kind.
         """
         from kgdx.api.open_graph import search
 
@@ -358,11 +324,6 @@ class Graph(GraphContext):
             node: Id or name, of a kind of node that the relation joins; ``disease:`` or another kind may stand before.
             relation: Name of the ontology, such as ``has_symptom``.
             how: See :class:`~kgdx.api.predicting.Predicting`: ``top``, ``embeddings``, ``known``.
-
-        Raises:
-            AbsentError: There are no embeddings, or they know nothing of the node or the relation.
-            StaleSnapshotError: The embeddings are of another graph.
-            UsageError: There is no such node or relation, or a setting cannot be right.
         """
         from kgdx.api.predicting import predict
 
@@ -375,21 +336,13 @@ class Graph(GraphContext):
         return neighbours(self, node, top, embeddings)
 
     def ranked_disease(self, name: str) -> str:
-        """Return the id of the ranked disease that an id or a name stands for.
-
-        Raises:
-            UsageError: None of the ranked diseases is called so, or several are.
-        """
+        """Return the id of the ranked disease that an id or a name stands for."""
         from kgdx.api.open_graph import ranked_disease
 
         return ranked_disease(self, name)
 
     def frame(self, template: str, /, **parameters: Any) -> polars.DataFrame:
-        """Run a read template and return its rows as a polars data frame, columns in the template's order.
-
-        Raises:
-            TemplateError: No such read template, or parameters that do not fit its header.
-        """
+        """Run a read template and return its rows as a polars data frame, columns in the template's order."""
         import polars
 
         from kgdx.graph.templates import template as look_up
@@ -401,7 +354,7 @@ class Graph(GraphContext):
         return polars.DataFrame(rows, infer_schema_length=None).select(columns)
 
     def status(self) -> dict[str, Any]:
-        """Say what the graph holds: its build, its sources, nodes and relations by type."""
+        """Say what the graph holds: its build, its sources, nodes and relations by type, and what can be ranked."""
         from kgdx.graph.tables import BOOKKEEPING
         from kgdx.schema import load_schema
 
@@ -414,7 +367,27 @@ class Graph(GraphContext):
             "sources": self.run("sources"),
             "nodes": {name: counts[name] for name in sorted((schema.nodes.keys() & counts.keys()) - BOOKKEEPING)},
             "relations": {name: counts[name] for name in sorted(schema.relations.keys() & counts.keys())},
+            "candidates": self._described() if counts.get("Disease") and not is_neo4j(self.url) else {},
         }
+
+    def _described(self) -> dict[str, tuple[int, int]]:
+        """Return how many candidates of ranking each source describes alone, and with others."""
+        import polars as pl
+
+        from kgdx.rank.ranking_model import open_model
+
+        try:
+            candidate = open_model(self.snapshot).candidates.of
+        except StoreError:  # nothing in it can be ranked
+            return {}
+        parts = []
+        for table in ("has_phenotype", "has_symptom"):
+            disease, source = (self.snapshot.column(table, name) for name in ("disease", "source"))
+            parts.append(pl.DataFrame({"candidate": candidate[disease], "source": list(source)}).unique())
+        rows = pl.concat(parts).filter(pl.col("candidate") >= 0).unique()
+        rows = rows.with_columns(alone=pl.len().over("candidate") == 1)
+        found = rows.group_by("source").agg(alone=pl.col("alone").sum(), every=pl.len()).sort("source")
+        return {source: (alone, every - alone) for source, alone, every in found.iter_rows()}
 
     def keep_predictions(self, found: Predictions) -> int:
         """Write predictions into the graph as relations of their own kind, never as facts; return how many."""
@@ -439,9 +412,6 @@ class Graph(GraphContext):
 
         Args:
             run: Id of a saved run, a diagnosis, an answer, or a trace.
-
-        Raises:
-            UsageError: There is no such run.
         """
         from kgdx.answer.cited_answer import Answer
         from kgdx.answer.saved_runs import saved_trace
@@ -453,11 +423,7 @@ class Graph(GraphContext):
         return replay_trace(tuple(trace), self)
 
     def diagnosis(self, episode: Episode) -> Diagnosis:
-        """Return what an episode has found, whether it has ended or waits.
-
-        Raises:
-            KgdxError: It failed before anything was ranked.
-        """
+        """Return what an episode has found, whether it has ended or waits."""
         if episode.error is not None and ranking_of(episode.state) is None:
             raise episode.error
         if not evidence_of(episode.state):  # a ranking alone never opens the store

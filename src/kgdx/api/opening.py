@@ -49,7 +49,6 @@ def open(
             snapshot; ``KGDX_ON_STORE`` says the same. The rows are equal.
         build: Whether to build the default graph first where there is none yet, as the commands do; see
             :func:`~kgdx.api.ensure_default_graph`. A graph that ``store`` or a setting names is never built.
-        progress: Told in words what takes long.
 
     Example:
         >>> open("/nowhere")
@@ -98,7 +97,6 @@ def save(
     Args:
         result: What :meth:`Graph.diagnose` or :meth:`Graph.ask` returned.
         graph: The open graph; opened from ``store`` for this when ``None``.
-        store: As for :func:`open`.
         text: Whether the patient's own words are stored too, with question, answer, and what models said.
 
     Returns:

@@ -132,9 +132,6 @@ def ask(
 def able(policy: object, what: Literal["answers", "diagnoses"], model: object = None, patient: object = None) -> None:
     """Check that a policy can do what is wanted of it, with what it is given.
 
-    Raises:
-        UsageError: It cannot, or is none; a model is given that it does not ask; or a patient is missing whom it asks.
-
     Example:
         >>> from kgdx.policies import FixedPolicy
         >>> able(FixedPolicy(), "answers")
@@ -160,9 +157,6 @@ def able(policy: object, what: Literal["answers", "diagnoses"], model: object = 
 
 def offered(question: str, options: Mapping[str, str] | None, policy: Policy) -> Mapping[str, str]:
     """Return the options of a question, checked; none where it has none.
-
-    Raises:
-        UsageError: They are not A, B, C and so on, one is empty, two are equal; or the policy can choose none.
 
     Example:
         >>> from kgdx.policies import FixedPolicy
@@ -196,9 +190,6 @@ def _fingerprint(graph: GraphContext) -> str:
 
 def checked(question: str) -> str:
     """Return a question without the space around it.
-
-    Raises:
-        UsageError: It is empty, or too long.
 
     Example:
         >>> checked(" What is ptosis? ")
@@ -245,9 +236,6 @@ def connected(
 
 def limited(access: LlmAccess, limits: Limits) -> LlmAccess:
     """Return how a model is asked within limits: of each, the lesser of what is set and what is given counts.
-
-    Raises:
-        UsageError: A cost is limited, and no prices are set.
 
     Example:
         >>> from kgdx.config import LlmAccess

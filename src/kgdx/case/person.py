@@ -37,19 +37,6 @@ class Family:
     def known(self) -> bool:
         return bool(self.consanguineous is not None or self.affected or self.inheritance)
 
-    def told(self, asked: str, yes: bool) -> Family:
-        """Return the family after an answer: of the parents' kinship, or of a relative with the same disease.
-
-        Example:
-            >>> Family().told("FAMILY:PARENT", True).affected, Family().told("FAMILY:RELATED", False).consanguineous
-            (('PARENT',), False)
-        """
-        what = asked.removeprefix("FAMILY:")
-        if what == "RELATED":
-            return replace(self, consanguineous=yes)
-        others = tuple(each for each in self.affected if each != what)
-        return replace(self, affected=(*others, what) if yes else others)
-
 
 @dataclass(frozen=True, slots=True)
 class CandidateGene:

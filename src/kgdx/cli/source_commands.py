@@ -39,17 +39,20 @@ def register(app: typer.Typer) -> None:
 
 
 def sources(context: typer.Context, as_json: Json = False) -> None:
-    """List the sources that can be loaded: those that ship with kgdx, and your own."""
+    """List the sources that can be loaded, kgdx's and your own, and what of each takes part in which methods."""
     if context.invoked_subcommand is not None:
         return
+    from kgdx.ingest.pipeline.freshness import parts
     from kgdx.ingest.pipeline.freshness import sources as every
     from kgdx.render.terminal.sources_text import source_list
 
     found = every()
+    read = {each.name: parts(each) for each in found}
     if as_json:
-        options.write_json([each.model_dump(mode="json", by_alias=True) for each in found])
+        told = {name: [{"methods": key, "reads": part} for key, part in own.items()] for name, own in read.items()}
+        options.write_json([each.model_dump(mode="json", by_alias=True) | {"parts": told[each.name]} for each in found])
     else:
-        options.show(source_list(found))
+        options.show(source_list(found, read))
 
 
 def new(

@@ -54,7 +54,7 @@ class Policy(BaseModel, ABC):
         'extract'
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities] = Capabilities()

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgdx.case import Case, Finding, Issue, Status
+from kgdx.case.person import Family
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.errors import UsageError
@@ -31,7 +32,7 @@ Effect = Literal["graph", "patient", "model", "note", "end"]
 class Wish(BaseModel, ABC):
     """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: ClassVar[str]
     effect: ClassVar[Effect]
@@ -99,7 +100,7 @@ class Reply(BaseModel):
         <Status.PRESENT: 'present'>
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     status: Literal[Status.PRESENT, Status.ABSENT, Status.UNKNOWN] | None = None
     """Of the finding that was asked for; ``None`` where words alone were said."""
@@ -126,7 +127,7 @@ class Reply(BaseModel):
         term, label = (self.term, self.label) if self.term else (asked.term, asked.label)
         if asked.kind == "history" and term is not None:
             if self.status in (Status.PRESENT, Status.ABSENT):
-                case = replace(case, family=case.family.told(term, self.status is Status.PRESENT))
+                case = replace(case, family=_told(case.family, term, self.status is Status.PRESENT))
             term = None
         elif asked.which and not self.term:
             term = None  # which one it is remains open
@@ -138,6 +139,14 @@ class Reply(BaseModel):
         if self.text.strip():
             case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
         return case
+
+
+def _told(family: Family, asked: str, yes: bool) -> Family:
+    what = asked.removeprefix("FAMILY:")
+    if what == "RELATED":
+        return replace(family, consanguineous=yes)
+    others = tuple(each for each in family.affected if each != what)
+    return replace(family, affected=(*others, what) if yes else others)
 
 
 _CONTRARY = {Status.PRESENT: Status.ABSENT, Status.ABSENT: Status.PRESENT}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import interval
-from kgdx.evaluate.osce_agents import Encounter, Osce, encounter
+from kgdx.evaluate.osce_agents import Encounter, Osce, OsceFact, encounter
 from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
@@ -61,8 +62,8 @@ LOGS = "consultations"
 READ = frozenset({"read_record", "read_differential", "read_turn", "read_answer"})
 """Actions that read what a model wrote as a doctor."""
 
-TOP = 5
-"""Diseases of a differential that count for the second figure."""
+TOP, MOST = 5, 10
+"""Diseases of a differential that count for the second figure, and for that of the cases which the graph ranks."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,7 @@ class Doctor:
 
 
 def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
-    """Return a doctor.
-
-    Args:
-        name: One of :data:`WAYS`, with one of :data:`ABLATIONS` behind a colon.
-        model: Whether a model plays it; otherwise rules stand in.
-        questions: Most turns.
+    """Return a doctor: one of :data:`WAYS`, with one of :data:`ABLATIONS` behind a colon, by a model or by rules.
 
     Example:
         >>> doctor("medkgi:random", model=False).policy.selector
@@ -93,7 +89,8 @@ def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
     settings |= {
         "questions": questions,
         "explain": 0,
-        "examine": way in ("medkgi", "house"),
+        "examine": way == "medkgi",
+        "interview": way == "house",
         **ABLATIONS.get(without, {}),
     }
     if model:
@@ -106,14 +103,7 @@ def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
 
 @dataclass(frozen=True)
 class Cast:
-    """Who plays what.
-
-    Attributes:
-        doctor: A model; rules where ``None``.
-        patient: A model that plays patient and measurement; rules where ``None``.
-        judge: Says whether a diagnosis is the right one where the graph does not.
-        prices: Of a million tokens that the doctor reads and writes.
-    """
+    """Who plays what, rules where ``None``; what a million tokens cost that the doctor reads and writes."""
 
     doctor: ChatModel | None = None
     patient: ChatModel | None = None
@@ -123,16 +113,7 @@ class Cast:
 
 @dataclass
 class ConsultEvaluation:
-    """Lets doctors consult, and adds up how they did.
-
-    Attributes:
-        graph: The open graph.
-        doctors: Who consults; each meets every patient.
-        cast: Who plays what.
-        seed: Of all random choices.
-        jobs: Consultations at the same time.
-        progress: Called after each patient.
-    """
+    """Lets each doctor meet every patient, some at the same time, and adds up how they did."""
 
     graph: Graph
     doctors: Sequence[Doctor]
@@ -193,17 +174,18 @@ class ConsultEvaluation:
         return Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
 
     def _encounter(self, osce: Osce) -> Encounter:
-        try:
-            told = read_text(osce.told, self.graph.reader, self.graph.ancestry, words=True)
-        except CaseError:
-            told = osce.told
-        knows = SimulatedPatient(replace(told, text=""), self.graph.ancestry)
-        return encounter(osce, knows, patient=self.cast.patient)
+        def read(facts: Sequence[OsceFact]) -> SimulatedPatient:
+            case = replace(osce.opening, text="\n".join(each.text for each in facts))
+            with suppress(CaseError):
+                case = read_text(case, self.graph.reader, self.graph.ancestry, words=True)
+            return SimulatedPatient(replace(case, text=""), self.graph.ancestry)
+
+        return encounter(osce, read(osce.story), patient=self.cast.patient, measured=read(osce.results))
 
     def _row(self, who: str, osce: Osce, episode: Episode) -> Record:
         state, label = episode.state, self._labels.of(osce.case)
         named = stated(state)
-        right = [same_by_graph(each, osce.diagnosis, label, self.graph.ranker) for each in named[:TOP]]
+        right = [same_by_graph(each, osce.diagnosis, label, self.graph.ranker) for each in named[:MOST]]
         exact = bool(right and right[0])
         judged: bool | None = exact or None
         if self.cast.judge is not None and named and not exact:
@@ -214,7 +196,8 @@ class ConsultEvaluation:
             "doctor": who,
             "covered": bool(label.right),
             "exact": exact,
-            "within": any(right),
+            "within": any(right[:TOP]),
+            "ten": any(right),
             "judged": bool(judged),
             "named": bool(named),
             "rounds": len(turns(state.log)),
@@ -248,7 +231,7 @@ class ConsultEvaluation:
 
 
 _MISSED: Mapping[str, Any] = {
-    **dict.fromkeys(("covered", "exact", "within", "judged", "named"), False),
+    **dict.fromkeys(("covered", "exact", "within", "ten", "judged", "named"), False),
     **dict.fromkeys(("rounds", "ordered", "calls", "tokens", "cost"), 0),
     "faults": {},
 }
@@ -304,7 +287,8 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         about = interval([float(row[name]) for row in rows], ids)
         found[name] = {"share": about["mean"], "low": about["low"], "high": about["high"]}
     covered = [row for row in rows if row["covered"]]
-    found["exact_of_covered"] = sum(row["exact"] for row in covered) / len(covered) if covered else None
+    for name in ("exact", "ten"):
+        found[f"{name}_of_covered"] = sum(row[name] for row in covered) / len(covered) if covered else None
     for name in ("rounds", "ordered", "calls", "tokens"):
         found[name] = sum(row[name] for row in rows) / len(rows)
     found["cost"] = round(sum(row["cost"] for row in rows), 9)
@@ -317,11 +301,7 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
-    """Yield doctors, each followed by itself without what is to be left out.
-
-    Args:
-        doctors: By name.
-        ablate: ``graph``, ``record``, ``selector`` (which is a random one, and the degree).
+    """Yield doctors by name, each followed by itself without what is to be left out: graph, record, selector.
 
     Example:
         >>> list(expanded(["medkgi"], ["selector"]))

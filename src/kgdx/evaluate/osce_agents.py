@@ -38,6 +38,9 @@ SENTENCES = 3
 FACTS = 2
 """Sentences of the story that one answer tells at most, unless it was asked for openly."""
 
+HISTORY = frozenset({"histo", "medic"})
+"""Begins of words that tell no section of a history from another."""
+
 TOKENS = 400
 """Tokens of an answer at most."""
 
@@ -162,32 +165,38 @@ class Agent(Protocol):
 
 @dataclass(frozen=True)
 class RulesPatient:
-    """The patient by rules: a finding by what was read from the story, other questions by the words they share with it.
+    """The patient by rules: a finding by what was read from the case, a section of the history by its heading.
 
-    Attributes:
-        osce: The case.
-        knows: Answers for findings by their ids, such as a
-            :class:`~kgdx.episode.recorded_patient.SimulatedPatient` of the story.
+    ``knows`` answers for the findings of the story by their ids, such as a
+    :class:`~kgdx.episode.recorded_patient.SimulatedPatient`; ``measured`` for those of which the story says nothing.
     """
 
     osce: Osce
     knows: Patient
+    measured: Patient
 
     async def answer(self, asked: AskPatient, state: State) -> Reply:
-        """Answer; an open question gets what was not told yet, a sentence at a time."""
+        """Answer; an open question gets the complaint, then the rest of the history, then a sentence at a time."""
         if asked.term is not None:
-            return self.knows.reply(asked, state)
+            said = self.knows.reply(asked, state)
+            return self.measured.reply(asked, state) if said.status is Status.UNKNOWN else said
         if not state.case.text.strip():
             first = (self.osce.complaint, *(each.text for each in self.osce.story[:1]))
             return Reply(text=" ".join(dict.fromkeys(each if each[-1:] in ".!?" else f"{each}." for each in first)))
         new = [fact for fact in self.osce.story if fact.text not in state.case.text]
-        found = matching(new, asked.spoken, FACTS) if asked.spoken else new[:1]
+        wanted = _telling(asked.spoken) - HISTORY
+        found = [fact for fact in new if wanted & (_telling(fact.topic) - HISTORY)] or matching(
+            new, asked.spoken, FACTS
+        )
+        if not found and (not asked.spoken or "more" in _words(asked.spoken.casefold())):
+            begun = self.osce.story[0].topic if self.osce.story else ""
+            found = [fact for fact in new if fact.topic == begun] or new[:1]
         return Reply(text=" ".join(each.text for each in found)) if found else Reply(status=Status.UNKNOWN)
 
 
 @dataclass(frozen=True)
 class RulesMeasurement:
-    """Examinations and tests by rules: the results whose headings and words the order names."""
+    """Examinations and tests by rules: what stands under the headings that an order names, or the nearest results."""
 
     osce: Osce
 
@@ -198,9 +207,10 @@ class RulesMeasurement:
         if asked.order == "examination" and wanted <= _telling("full complete general physical examination exam"):
             found: Sequence[OsceFact] = self.osce.examination
         else:
-            found = matching(self.osce.results, ordered, 4)
-        said = [f"{each.topic}: {each.text}" if each.topic else each.text for each in found]
-        return Reply(text="\n".join(said) or NORMAL)
+            found = [fact for fact in self.osce.tests if wanted & _telling(fact.topic)] if asked.order == "test" else []
+            found = found or matching(self.osce.results, ordered, 4)
+        said = [f"{each.topic.rpartition(', ')[2]}: {each.text}" if each.topic else each.text for each in found]
+        return Reply(text="\n".join(dict.fromkeys(said)) or NORMAL)
 
 
 @dataclass(frozen=True)
@@ -256,13 +266,7 @@ def _status(text: str) -> Any:
 def checked(
     text: str, story: Sequence[OsceFact], hidden: Iterable[str], *, openly: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what a patient says as the doctor may hear it, and what was wrong with it.
-
-    Args:
-        text: As the model wrote it.
-        story: What the patient knows.
-        hidden: Names of the diagnosis.
-        openly: Whether it was asked for openly, so that it may tell more.
+    """Return what a patient says as the doctor may hear it, and what was wrong with it; more of it where asked openly.
 
     Example:
         >>> checked("I have gout. My toe hurts.", (), ("Gout",), openly=True)
@@ -323,17 +327,17 @@ class Encounter:
         return asyncio.run_coroutine_threadsafe(self.awaited(asked, state), private_loop()).result()
 
 
-def encounter(osce: Osce, knows: Patient, *, patient: ChatModel | None = None, hidden: Iterable[str] = ()) -> Encounter:
-    """Return who a doctor meets in a case.
-
-    Args:
-        osce: The case.
-        knows: Answers for findings by their ids where the patient is played by rules.
-        patient: A model that plays the patient, and reports what is examined and measured; rules where ``None``.
-        hidden: Further names of the diagnosis.
-    """
-    rules, measured = RulesPatient(osce, knows), RulesMeasurement(osce)
+def encounter(
+    osce: Osce,
+    knows: Patient,
+    *,
+    patient: ChatModel | None = None,
+    hidden: Iterable[str] = (),
+    measured: Patient | None = None,
+) -> Encounter:
+    """Return who a doctor meets in a case: a model plays both, or rules by what is known and measured of findings."""
+    rules, measuring = RulesPatient(osce, knows, measured or knows), RulesMeasurement(osce)
     if patient is None:
-        return Encounter(rules, measured)
+        return Encounter(rules, measuring)
     names = tuple(dict.fromkeys((*names_of(osce.diagnosis), *hidden)))
-    return Encounter(ModelAgent(patient, osce, rules, names), ModelAgent(patient, osce, measured))
+    return Encounter(ModelAgent(patient, osce, rules, names), ModelAgent(patient, osce, measuring))

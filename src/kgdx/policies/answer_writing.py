@@ -124,5 +124,4 @@ def _without(text: str, names: Iterator[str]) -> str:
 
 
 def quoted(question: str) -> str:
-    """Return a text with nothing in it that could end its part of a prompt."""
     return "\n".join("> " + line for line in question.splitlines()).replace("====", "=-=-")

@@ -40,7 +40,6 @@ DIAGNOSIS = "Which diseases explain this patient's findings best, and what in th
 
 @cache
 def signature(kind: type[Action]) -> str:
-    """Return an action in one line: its name, the fields that it is planned with, and what it is for."""
     return f"{kind.name}({', '.join(planned_fields(kind))}): {purpose(kind)}"
 
 

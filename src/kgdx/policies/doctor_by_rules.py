@@ -20,17 +20,29 @@ OPENING = "What brings you here today?"
 
 EXAMINATION = "physical examination"
 
-INTERVIEW = (
+ASKED = (  # the second is asked openly
     OPENING,
-    "When did it begin, and how has it changed since?",
-    "What makes it better or worse?",
-    "What other complaints do you have?",
-    "Which diseases have you had before, and which drugs do you take?",
+    "",
+    "What other symptoms do you have?",
+    "What is your past medical history, and which drugs or medications do you take?",
     "Which diseases are there in your family?",
-    "Do you smoke, drink alcohol or take other substances, and what is your work?",
-    "Have you had fever, weight loss, pain, or trouble with breathing, digestion or urination?",
+    "What is your social history: smoking, alcohol or other substances, sexual contacts, travel, work?",
+    "In a review of your systems: fever, weight loss, pain, trouble with breathing, digestion or urination?",
 )
-"""What is asked without a graph."""
+ORDERED = (
+    "blood tests: laboratory work, complete blood count, hematology, serum chemistry, metabolic panel, electrolytes, "
+    "glucose, liver, thyroid, iron, hormones, coagulation, serology, gases",
+    "urinalysis, urine, stool, toxicology, STI and other screening",
+    "imaging: X-ray, radiographs, ultrasound, CT, MRI, echocardiogram, barium swallow",
+    "biopsy, aspirate, smear, culture, puncture, scraping, cytometry, genetic testing",
+    "electrocardiogram and other recordings, studies of function, special and additional tests",
+)
+INTERVIEW = (
+    *(AskPatient(spoken=each) for each in ASKED),
+    AskPatient(order="examination", spoken=EXAMINATION),
+    *(AskPatient(order="test", spoken=each) for each in ORDERED),
+)
+"""What is asked and ordered whatever the patient has; without the orders it is all that is asked where no graph is."""
 
 
 class RulesDoctorPolicy(Policy):
@@ -55,6 +67,8 @@ class RulesDoctorPolicy(Policy):
     """How many of them are explained."""
     examine: bool = False
     """Whether the patient is examined once, after the first answer."""
+    interview: bool = False
+    """Whether the whole history is taken, and examinations and panels of tests are ordered, before the graph asks."""
     language: str | None = None
     """Language of the patient's words; found out when ``None``."""
     speaks: Literal["en", "zh"] | None = None
@@ -81,13 +95,14 @@ class RulesDoctorPolicy(Policy):
         turn = state.counts.questions
         if not self.record and turn > LAST and not state.tried(forget := Forget(turn=turn)):
             return forget
-        if self.examine and turn == 1 and self.questions > 1:
+        examined = self.examine and not self.interview
+        if examined and turn == 1 and self.questions > 1:
             return AskPatient(order="examination", spoken=EXAMINATION)
+        steps = [each for each in INTERVIEW if self.interview or not each.order]
+        if (self.interview or not self.graph) and turn < self.questions and turn - (examined and turn > 1) < len(steps):
+            return steps[turn - (examined and turn > 1)]
         if self.graph:
             return self.inquiry.choose(state)
-        asked = turn - (self.examine and turn > 1)
-        if turn < self.questions and asked < len(INTERVIEW):
-            return AskPatient(spoken=INTERVIEW[asked])
         read = Extract(language=self.language)
         if state.get(Read) is None and (state.case.text or state.case.findings) and not state.tried(read):
             return read

@@ -90,7 +90,6 @@ class EndingPolicy(Policy):
         return Respond(strict=self.strict, language=self.language or asked_in(state))
 
     def reading(self, state: State) -> Iterator[Action]:
-        """Yield what reads the case, where there is one that was not read."""
         if state.get(Read) is None and (state.case.text or state.case.findings):
             yield Extract()
 

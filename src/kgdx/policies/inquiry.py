@@ -73,7 +73,6 @@ class InquiryPolicy(Policy):
     @field_validator("selector")
     @classmethod
     def _there(cls, selector: str) -> str:
-        """Refuse a selector that does not exist before anybody is asked."""
         try:
             make_selector(selector)
         except UsageError as error:
@@ -101,7 +100,7 @@ class InquiryPolicy(Policy):
 
     def close(self, state: State) -> Wish | None:
         """Return what ends the consultation: the last shares, rank, explain, declare."""
-        if not state.case.observed:
+        if not (state.case.observed or state.case.phrases):
             return None
         if state.get(Shares) is None and not state.tried(Believe()):
             return Believe()
@@ -175,7 +174,6 @@ def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Quest
 
 
 def _little(state: State, left: Sequence[Question]) -> bool:
-    """Whether little was read of what was said, and no complaint of the table: to be asked openly first."""
     few = bool(state.case.text) and len(state.case.observed) <= LITTLE
     return few and not any(each.stage in FIRST for each in left)
 

@@ -40,7 +40,6 @@ class Instruction(BaseModel):
         return hashlib.sha256(f"{self.thought}\n{self.text}".encode()).hexdigest()[:12]
 
     def chosen_by(self, patient: Case) -> bool:
-        """Tell whether a patient was among those who chose it."""
         return patient_digest(patient) in self.chosen_on
 
 

@@ -385,7 +385,6 @@ def _onward(rest: str) -> re.Match[str] | None:
 
 
 def emergency(question: str) -> bool:
-    """Tell whether somebody is said to be in danger now."""
     return _EMERGENCY.search(question) is not None
 
 
@@ -410,12 +409,10 @@ def names_diseases(rest: str) -> bool:
 
 
 def of_causes(rest: str) -> bool:
-    """Tell whether a question is about what brings something about, whatever it is a sign or a complication of."""
     return _CAUSES.search(rest) is not None
 
 
 def negated(question: str, span: TextSpan) -> bool:
-    """Tell whether a question says of an entity that it is not there."""
     return _NEGATED.search(question[max(0, span.start - 20) : span.start]) is not None
 
 

@@ -210,10 +210,6 @@ def name_in(rest: str) -> str:
 
 
 def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
-    """The mentions that are more than a word such as "treatment", or are listed with one; all where there are none.
-
-    In "药物治疗、中医治疗" the first one is meant as a name, too.
-    """
     telling = {mention.start for mention in mentions if remainder(mention.text)}
     for listed in _lists(question, mentions):
         if telling.intersection(mention.start for mention in listed):

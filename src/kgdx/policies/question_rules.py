@@ -222,11 +222,6 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
 
 
 def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool = False) -> dict[str, tuple[str, ...]]:
-    """Node class → what the question names of it.
-
-    Where a name is of several classes it is of those that the question's words mean, otherwise of those that all names
-    have in common. What brings about findings that are diseases, too, may be found as either.
-    """
     meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
     kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in texts_of(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()

@@ -63,7 +63,6 @@ def _named(findings: Sequence[Finding], status: Status) -> str:
 
 
 def fitted(text: str, room: int) -> str:
-    """Return a text that fits, with a mark where it was cut."""
     return text if len(text) <= room else f"{text[: max(0, room - len(CUT))].rstrip()}{CUT}"
 
 

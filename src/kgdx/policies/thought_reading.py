@@ -177,7 +177,6 @@ _CHOICE = lazy_pattern(
 
 
 def reasons(text: str) -> str:
-    """Return an answer without the line that names its option, where it says anything else."""
     return _CHOICE.sub("", text) or text
 
 

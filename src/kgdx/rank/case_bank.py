@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +29,14 @@ from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, columns, propagate
 from kgdx.rank.fusion import PatientWeights, fused
-from kgdx.rank.gates import names_found
+from kgdx.rank.gates import diseases_found
 from kgdx.rank.person_scorer import ByPerson
-from kgdx.rank.query import Query, Recent
+from kgdx.rank.query import Query
 from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
 from kgdx.rank.term_scorers import ROWS, ByFinding, dense
-from kgdx.results.ranked import Candidate, MatchedCase
+from kgdx.results.ranked import MatchedCase, Raised
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -84,38 +84,34 @@ class Matched:
         share = np.exp((own - most) / weights.pooling)
         alike = np.exp((value - most[place]) / weights.pooling)
         np.add.at(share, place, alike * (1.0 + self.count[place]) ** -weights.crowding)
-        alike_of = np.unique(place)
+        alike_of = place[np.flatnonzero(np.diff(place, prepend=-1))]
         raised = total.copy()
         raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
         return raised
 
-    def told(self, candidates: Sequence[Candidate], numbers: Ints, total: Floats) -> list[Candidate]:
-        """Return candidates with the patients that match, best first, and with what they add to the scores."""
-        bank, alike = self.bank, [self._nearest(number)[:ALIKE] for number in numbers.tolist()]
+    def told(self, nearest: Sequence[Ints], gains: Sequence[float]) -> list[Raised]:
+        """Return of each candidate its most similar patients, as :meth:`nearest` gives them, and what they add."""
+        bank, alike = self.bank, [patients[:ALIKE] for patients in nearest]
         shared = dict(zip(known := np.concatenate(alike).tolist(), bank.shared(self.query, known), strict=True))
         found = []
-        for candidate, number, patients in zip(candidates, numbers.tolist(), alike, strict=True):
+        for gain, patients in zip(gains, alike, strict=True):
             cases = tuple(
                 MatchedCase(bank.ids[each], float(self.value[each]), shared[each], bank.publications[each])
                 for each in patients.tolist()
             )
-            gain = float(total[number]) - candidate.score
-            if gain > GAIN and cases:
-                parts = {**candidate.parts, "case_bank": gain}
-                candidate = replace(candidate, score=candidate.score + gain, parts=parts, cases=cases)
-            found.append(replace(candidate, cases=cases) if cases and not candidate.cases else candidate)
+            found.append((cases, gain if cases and gain > GAIN else 0.0))
         return found
 
-    def _nearest(self, candidate: int) -> Ints:
+    def nearest(self, candidate: int) -> Ints:
+        """Return the patients of a candidate that share a finding with the query, the most similar first."""
         patients = self.bank.of(candidate)
         patients = patients[np.isfinite(self.value[patients])]
         nearest: Ints = patients[np.argsort(-self.value[patients], kind="stable")]
         return nearest
 
-    def covered(self, candidate: int) -> float:
-        """Return how well the most similar patient of a candidate covers the findings."""
-        nearest = self._nearest(candidate)
-        return float(self.coverage[nearest[0]]) if len(nearest) else 0.0
+    def covered(self, nearest: Iterable[Ints]) -> list[float]:
+        """Return how well the most similar patients of candidates cover the findings."""
+        return [float(self.coverage[patients[0]]) if len(patients) else 0.0 for patients in nearest]
 
 
 class CaseBank:
@@ -144,7 +140,7 @@ class CaseBank:
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")
-        self._stated = Recent[int, Floats](ROWS)
+        self._stated = lru_cache(ROWS)(self._stated_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
 
@@ -186,11 +182,12 @@ class CaseBank:
             having = self._columns.frequency.columns(term)
             sharing[having] = True
             scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
-            stated = self._stated.get(term, partial(self._stated_of, term))
-            also = np.bincount(self.place[having[used[having]]], minlength=len(self.diseases))
+            # only where one of its patients has it is a finding more frequent in a disease than stated
+            at, also = np.unique(self.place[having[used[having]]], return_counts=True)
+            stated = self._stated(term)[at]
             known = self.weights.annotations
-            rates = (known * stated + also) / (known + count)
-            update += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
+            rates = (known * stated + also) / (known + count[at])
+            update[at] += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
         update /= max(len(query.observed), 1)
         values = {
             name: scorer.finish(scored.combined[name], query)
@@ -275,5 +272,5 @@ def compile_if_annotated(snapshot: Snapshot) -> Path | None:
     ranker = Ranker.open(snapshot)
     with suppress(StoreError):  # of a graph without patients
         compile_bank(ranker, snapshot)
-    names_found(snapshot)
+    diseases_found(snapshot)
     return compile_model(snapshot)

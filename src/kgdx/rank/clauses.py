@@ -61,6 +61,8 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
 def clauses(text: str) -> Iterator[str]:
     """Yield the clauses of a text, in order, that it states of the patient."""
     spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
+    if not spans:
+        return
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
         clause = text[start : min(end, start + LONGEST)]

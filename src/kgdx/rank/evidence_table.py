@@ -35,7 +35,7 @@ class ConditionCounts(BaseModel):
         people: Sex and group of ages, such as ``MALE 30`` → patients.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     patients: NonNegativeInt = 0
     evidences: Counts = {}
@@ -45,7 +45,7 @@ class ConditionCounts(BaseModel):
 class EvidenceTable(BaseModel):
     """Counts of patients, by condition."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     version: Annotated[Literal["kgdx.evidence-table/1"], Field(alias="schema")] = "kgdx.evidence-table/1"
     reference: str = ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Scored, ScorerScale
+    from kgdx.rank.query import Told
     from kgdx.rank.ranking import CandidateNames
 
 DIGITS = 4
@@ -42,6 +43,17 @@ class AnnotationMatch:
 _BACKGROUND = AnnotationMatch("background")
 
 
+class _NoFinding(NamedTuple):
+    """What a scorer adds to candidates beside the findings: a part of each, its phrases, and why."""
+
+    name: str
+    rule: str
+    unit: float
+    rest: list[float]
+    told: Sequence[Sequence[Told]]
+    says: Sequence[str]
+
+
 class Explanation:
     """What each finding, each phrase and the person add to the scores of some candidates.
 
@@ -58,7 +70,7 @@ class Explanation:
         self._shares: dict[str, Floats] = {}
         against = (model.columns.contrary.columns(term) for term in scored.query.observed.tolist())
         self._against = np.array([np.isin(best, each) for each in against]).reshape(-1, len(best))
-        self._more: list[dict[tuple[str, str, str], Contribution]] = [{} for _ in best]
+        self._others: list[_NoFinding] = []
         for name, value in scored.values.items():
             if scorers[name].tells(scored.query):
                 self._add(name, scorers[name], scored.scales[name], value[best])
@@ -73,30 +85,13 @@ class Explanation:
         rest: Floats = part.astype(np.float64)
         if shares.any():
             shares = np.round(unit * shares.astype(np.float64), DIGITS)
-            if (
-                scorer.reads is Status.PRESENT
-            ):  # an opposite is less typical of others still: it does not speak for this
+            if scorer.reads is Status.PRESENT:  # an opposite that is less typical of others does not speak for this one
                 shares = np.where(self._against, np.minimum(shares, 0), shares)
             self._shares[name] = shares
             for each in shares:
                 rest -= each
-        phrases, reasons = scorer.told(query, best), None
-        for place, left in enumerate(rest.tolist()):
-            more = self._more[place]
-            for each in phrases[place]:
-                score = round(unit * each.value, DIGITS)
-                key = ("phrase", each.text, each.matched)
-                row = more.setdefault(
-                    key, Contribution(key[0], 0.0, status=Status.PRESENT, text=each.text, words=each.matched)
-                )
-                row.parts[name] = row.parts.get(name, 0.0) + score
-                left -= score
-            left = round(left, 2 * DIGITS)
-            if abs(left) > LEAST:
-                reasons = scorer.says(query, best) if reasons is None else reasons
-                key = (scorer.rest, reasons[place], "")
-                row = more.setdefault(key, Contribution(scorer.rest, 0.0, text=reasons[place]))
-                row.parts[name] = row.parts.get(name, 0.0) + left
+        told, says = scorer.told(query, best), scorer.says(query, best)
+        self._others.append(_NoFinding(name, scorer.rest, unit, rest.tolist(), told, says))
 
     def brief(self, place: int, least: float) -> list[Contribution]:
         """Return what adds at least so much to a candidate's score, without how findings and annotations meet."""
@@ -104,12 +99,28 @@ class Explanation:
         sums = np.round(sum(present), 2 * DIGITS).tolist() if present else []
         findings = zip(self._query.observed.tolist(), sums, strict=False)
         found = [Contribution("", score, self._names.term(term)) for term, score in findings if score >= least]
-        return [*found, *(each for each in self._rest(place) if each.score >= least)]
+        return [*found, *(each for each in self._rest(place, worded=True) if each.score >= least)]
 
-    def _rest(self, place: int) -> list[Contribution]:
-        for row in (found := list(self._more[place].values())):
+    def _rest(self, place: int, *, worded: bool = False) -> list[Contribution]:
+        """Return what of a candidate's score belongs to no finding, all of it or what is said in words."""
+        found: dict[tuple[str, str, str], Contribution] = {}
+        for name, rule, unit, rest, told, says in self._others:
+            left, why = rest[place], says[place]
+            for each in told[place]:
+                row = found.setdefault(
+                    ("phrase", each.text, each.matched),
+                    Contribution("phrase", 0.0, status=Status.PRESENT, text=each.text, words=each.matched),
+                )
+                score = round(unit * each.value, DIGITS)
+                row.parts[name] = row.parts.get(name, 0.0) + score
+                left -= score
+            left = round(left, 2 * DIGITS)
+            if abs(left) > LEAST and (why or not worded):
+                row = found.setdefault((rule, why, ""), Contribution(rule, 0.0, text=why))
+                row.parts[name] = row.parts.get(name, 0.0) + left
+        for row in found.values():
             row.score = round(sum(row.parts.values()), 2 * DIGITS)
-        return found
+        return list(found.values())
 
     def contributions(self, place: int, raised: tuple[Contribution, ...] = ()) -> tuple[Contribution, ...]:
         """Return what adds to the score of a candidate and what takes from it, with what a patient raised it by."""
@@ -236,7 +247,7 @@ class _Meeting:
 
     def _against(self, candidate: int) -> AnnotationMatch:
         basis, columns = self._model.basis, self._model.columns
-        lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term))
+        lacking = np.intersect1d(columns.lacking.columns(candidate), basis.up.columns(self._term), assume_unique=True)
         if len(lacking):
             return AnnotationMatch("annotated_absent", int(lacking[-1]))
         annotated, frequency = columns.annotated.row(candidate)

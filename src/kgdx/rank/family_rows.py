@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.families import Families
 from kgdx.rank.fusion import leading
 from kgdx.rank.term_scorers import dense
-from kgdx.results.ranked import Candidate, FamilyMember, Separation
+from kgdx.results.ranked import FamilyMember, Separation
 
 if TYPE_CHECKING:
     from kgdx.rank.ranking import CandidateNames
@@ -66,24 +66,23 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
     return dict(zip(numbers.tolist(), ranks.tolist(), strict=True))
 
 
-def with_family(
-    candidate: Candidate, row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
-) -> Candidate:
-    """Return the candidate of a row with what is known of its family."""
+def family_fields(
+    row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
+) -> dict[str, Any]:
+    """Return what a candidate that stands for a row says of its family."""
     if not len(row.others):
-        return replace(candidate, family_rank=row.rank)
+        return {"family_rank": row.rank}
     members = []
     for number in row.others[:SHOWN].tolist():
         told = names.candidate(number)
         score, genes = float(total[number]), names.genes(number)
         members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, genes))
-    return replace(
-        candidate,
-        family_rank=row.rank,
-        family_size=len(row.others) + 1,
-        in_family=tuple(members),
-        separated_by=_separation(row.candidate, int(row.others[0]), model, names),
-    )
+    return {
+        "family_rank": row.rank,
+        "family_size": len(row.others) + 1,
+        "in_family": tuple(members),
+        "separated_by": _separation(row.candidate, int(row.others[0]), model, names),
+    }
 
 
 def _ordered(total: Floats, members: Ints) -> Ints:

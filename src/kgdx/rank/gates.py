@@ -50,6 +50,8 @@ TELLS_FEMALE = lazy_pattern(
     r"|breast-?feeding)\b|末次月经|月经|怀孕|孕\d+周|妊娠|产后|阴道|子宫|卵巢|白带|绝经|哺乳期"
 )
 """Words by which a text that states no sex tells it, where it does not tell both."""
+STATED = ("female", "male")
+"""What the table of common conditions says of conditions that only one sex has."""
 FERTILE = 10.0, 60.0
 """Ages in years between which a woman may be pregnant."""
 EARLIER, LATER = 0.6, 1.5
@@ -74,18 +76,18 @@ class Gates:
             return {}
         age, found, sex = None if case.age is None else years_of(case.age), dict[str, Ints](), sex_told(case)
         if sex == "MALE":
-            found["of women or pregnancy"] = self._named(WOMEN) | self._of_sex(1) | self._stated("female")
+            found["of women or pregnancy"] = self._found(WOMEN, "female") | self._of_sex(1)
         elif sex == "FEMALE":
-            found["of men"] = self._named(MEN) | self._of_sex(0) | self._stated("male")
+            found["of men"] = self._found(MEN, "male") | self._of_sex(0)
         if age is not None and sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
-            found["of pregnancy"] = self._named(PREGNANCY)
+            found["of pregnancy"] = self._found(PREGNANCY)
         if age is not None and age >= NO_NEWBORN:
             found["of newborns"] = self._newborns
         if age is not None:
             young, old = self._ages
             found["of other ages"] = (age < EARLIER * young) | (age > np.maximum(old + AT_LEAST, LATER * old))
         if case.text and not EXPOSED.search(case.text) and not _feverish(case):
-            found["caught abroad or from animals"] = self._named(FEVERS)
+            found["caught abroad or from animals"] = self._found(FEVERS)
         return {what: mask for what, mask in found.items() if mask.any()}
 
     @cached_property
@@ -104,17 +106,17 @@ class Gates:
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
 
-    def _stated(self, sex: str) -> Ints:
-        return self._candidates(np.flatnonzero(self._snapshot.column("disease", "patient_sex") == sex))
-
     @cached_property
-    def _names(self) -> Ints:
-        return names_found(self._snapshot)
+    def _rows(self) -> Ints:
+        return diseases_found(self._snapshot)
 
-    def _named(self, pattern: str) -> Ints:
-        if pattern not in self._masks:
-            self._masks[pattern] = self._candidates(np.flatnonzero(self._names[PATTERNS.index(pattern)]))
-        return self._masks[pattern]
+    def _found(self, *marks: str) -> Ints:
+        """Candidates that have any of some marks: a pattern in their names, or a stated sex."""
+        key = "|".join(marks)
+        if key not in self._masks:
+            rows = self._rows[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
+            self._masks[key] = self._candidates(np.flatnonzero(rows))
+        return self._masks[key]
 
     def _candidates(self, rows: Ints) -> Ints:
         mask = np.zeros(self._model.columns.size, bool)
@@ -127,7 +129,7 @@ class Gates:
         hereditary = self._candidates(self._snapshot.column("associated_gene", "disease"))
         if self._sex is not None:
             hereditary |= np.asarray(self._sex.arrays["modes"]).any(axis=1)
-        return self._named(NEWBORNS) & ~hereditary
+        return self._found(NEWBORNS) & ~hereditary
 
 
 def sex_told(case: Case) -> str:
@@ -148,8 +150,8 @@ def _feverish(case: Case) -> bool:
     return FEVER in case.observed and lasted <= LONG and not since_childhood(case.text)
 
 
-def names_found(snapshot: Snapshot) -> Ints:
-    """Return which diseases each of the patterns finds by their names; looked for once a graph."""
+def diseases_found(snapshot: Snapshot) -> Ints:
+    """Return which diseases each pattern finds by name, and which are stated for one sex; looked for once a graph."""
 
     def compute(folder: Path) -> None:
         import pyarrow as pa
@@ -157,12 +159,13 @@ def names_found(snapshot: Snapshot) -> Ints:
 
         names = pa.array(snapshot.stated_names(), pa.string())
         masks = [pc.fill_null(pc.match_substring_regex(names, each), False).to_pylist() for each in PATTERNS]
-        np.save(folder / "named.npy", np.array(masks, bool).reshape(len(PATTERNS), -1))
+        sexes = snapshot.column("disease", "patient_sex")
+        np.save(folder / "found.npy", np.array([*masks, *(sexes == each for each in STATED)], bool))
 
-    digest = hashlib.sha256("\n".join(PATTERNS).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\n".join((*PATTERNS, *STATED)).encode()).hexdigest()[:8]
     folder = snapshot.derived("gates", digest, compute)
     try:
-        return mapped(folder / "named.npy")
+        return mapped(folder / "found.npy")
     except (OSError, EOFError, ValueError) as error:
         hint = "build the graph again with `kgdx build`"
         raise StoreError(f"what was compiled in {folder} cannot be read ({error})", hint=hint) from error

@@ -39,7 +39,15 @@ from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import Dangerous, judged, too_little
-from kgdx.results.ranked import Candidate, DangerousDisease, NextTest, lazy_contributions
+from kgdx.results.ranked import (
+    Candidate,
+    Contribution,
+    DangerousDisease,
+    NextTest,
+    Raised,
+    lazy_contributions,
+    raised_by,
+)
 from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
 from kgdx.terms.encoder import chosen
@@ -158,8 +166,9 @@ class Ranker:
         def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
-                matched = None if bank is None else bank.match(self.score_query(query), left_out)
-                return self._best(query, top, others, matched, out, explain=explain, by_family=by_family)
+                scored = self.score_query(query)
+                matched = None if bank is None else bank.match(scored, left_out)
+                return self._best(scored, top, others, matched, out, explain=explain, by_family=by_family)
             except IndexError as error:  # a disk has changed an index by itself: opening cannot see that
                 hint = "`kgdx verify` lists what is wrong; build the graph again with `kgdx build`"
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
@@ -179,7 +188,7 @@ class Ranker:
 
     def _best(
         self,
-        query: Query,
+        scored: Scored,
         top: int,
         others: list[int],
         matched: Any,
@@ -188,7 +197,6 @@ class Ranker:
         explain: bool,
         by_family: bool,
     ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
-        scored = self.score_query(query)
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
@@ -196,43 +204,56 @@ class Ranker:
         ranks = family_rows.ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
-        explained = self._explains(scored, matched, numbers)
+        nearest = [] if matched is None else [matched.nearest(number) for number in places]
+        explained = self._explains(scored, numbers, [] if matched is None else matched.covered(nearest))
         shares = [None] * len(numbers) if explained is None else explained.tolist()
-        candidates = [
-            self._candidate(number, rank, parts, share)
-            for (number, rank), parts, share in zip(places.items(), scored.parts(numbers), shares, strict=True)
-        ]
+        parts = scored.parts(numbers)
+        scores = [sum(each.values()) for each in parts]
+        alike: list[Raised] = [((), 0.0)] * len(numbers)
         if matched is not None:
-            candidates = matched.told(candidates, numbers, total)
-        for place, row in enumerate(rows):
-            candidates[place] = family_rows.with_family(candidates[place], row, total, ranks, self.model, self.names)
-        best = self._explained(scored, candidates, numbers) if explain else candidates
-        share, tests = float(self.posterior(scored, total).max()), self._tests.of(best, numbers, query)
-        return tuple(best), share, self._lane(scored, total), tests
+            gains = [after - before for after, before in zip(total[numbers].tolist(), scores, strict=True)]
+            alike = matched.told(nearest, gains)
+        told: list[tuple[Contribution, ...]] = [()] * len(numbers)
+        if explain:
+            told = self._told(scored, numbers, alike)
+        candidates = []
+        for place, (number, rank) in enumerate(places.items()):
+            cases, gain = alike[place]
+            family = family_rows.family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            candidates.append(
+                Candidate(
+                    rank=rank,
+                    **self.names.candidate(number)._asdict(),
+                    **self.names.hereditary(number),
+                    score=scores[place] + gain,
+                    parts=parts[place] | ({"case_bank": gain} if gain else {}),
+                    contributions=told[place],
+                    cases=cases,
+                    family=self._family(number),
+                    **family,
+                    explained=shares[place],
+                )
+            )
+        share, tests = float(self.posterior(scored, total).max()), self._tests.of(candidates, numbers, scored.query)
+        return tuple(candidates), share, self._lane(scored, total), tests
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
-        explained = self._explains(scored, None, self._dangerous.numbers)
+        explained = self._explains(scored, self._dangerous.numbers)
         if explained is None:
             explained = np.zeros(len(self._dangerous.numbers))
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
         return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
 
-    def _candidate(self, number: int, rank: int, parts: dict[str, float], explained: float | None) -> Candidate:
-        described = self.names.candidate(number)._asdict() | self.names.hereditary(number)
-        family = self._family(number)
-        return Candidate(
-            rank=rank, **described, score=sum(parts.values()), parts=parts, family=family, explained=explained
-        )
-
-    def _explains(self, scored: Scored, matched: Any, numbers: Ints) -> Floats | None:
+    def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
+        """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
             return None
         ic = self.model.basis.ic[terms]
         most = max(float((ic * -np.expm1(-ic)).sum() / max(float(ic.sum()), 1e-9)), 1e-9)
         own = scored.values["coverage"][numbers].astype(np.float64)
-        if matched is not None:
-            own = np.maximum(own, [matched.covered(number) for number in numbers.tolist()])
+        if covered:
+            own = np.maximum(own, covered)
         return np.round(np.clip(own / most, 0.0, 1.0), 3)
 
     def _family(self, number: int) -> str:
@@ -249,20 +270,18 @@ class Ranker:
         """Return candidates of a ranking with what each finding adds to their scores; it sums to the score."""
         given = list(candidates)
         numbers = np.array([self.numbered(candidate.id) for candidate in given], np.int64)
-        return tuple(self._explained(self.score_query(self.query(case)[0]), given, numbers))
+        raised = [(candidate.cases, candidate.parts.get("case_bank", 0.0)) for candidate in given]
+        told = self._told(self.score_query(self.query(case)[0]), numbers, raised)
+        return tuple(replace(each, contributions=parts) for each, parts in zip(given, told, strict=True))
 
-    def _explained(self, scored: Scored, candidates: list[Candidate], numbers: Ints) -> list[Candidate]:
+    def _told(self, scored: Scored, numbers: Ints, raised: Sequence[Raised]) -> list[tuple[Contribution, ...]]:
+        """Return what each finding, and the best patient, adds to the scores of some candidates."""
         told = Explanation(self.model, self.names, scored, self.scorers, numbers)
         case = scored.query.case
-        support = supporting(() if case is None else case.findings)
+        name = supporting(() if case is None else case.findings)
         return [
-            replace(
-                candidate,
-                contributions=lazy_contributions(
-                    partial(told.contributions, place, candidate.raised), support(told.brief(place, WEAK))
-                ),
-            )
-            for place, candidate in enumerate(candidates)
+            lazy_contributions(partial(told.contributions, place, raised_by(*each)), name(told.brief(place, WEAK)))
+            for place, each in enumerate(raised)
         ]
 
     def score_all(self, case: Case | Findings) -> tuple[list[str], Floats]:
@@ -288,7 +307,8 @@ class Ranker:
 
         The cases scored last are kept: one of them is not scored again, and one with a finding more goes on from it.
         """
-        return self._scored.get(self.key(query), lambda: self.score_anew(query, before or self._shorter(query)))
+        key = self.key(query)
+        return self._scored.get(key, lambda: self.score_anew(query, before or self._shorter(query, key)))
 
     @cached_property
     def hears(self) -> bool:
@@ -306,9 +326,9 @@ class Ranker:
             read if any(read) else (),
         )
 
-    def _shorter(self, query: Query) -> Scored | None:
-        less = replace(query, observed=query.observed[:-1]), replace(query, excluded=query.excluded[:-1])
-        return self._scored.peek(self.key(less[0])) or self._scored.peek(self.key(less[1]))
+    def _shorter(self, query: Query, key: Key) -> Scored | None:
+        one, other = query.observed[:-1].tobytes(), query.excluded[:-1].tobytes()
+        return self._scored.peek((one, *key[1:])) or self._scored.peek((key[0], other, *key[2:]))
 
     def score_anew(self, query: Query, before: Scored | None = None) -> Scored:
         return self.scoring.score(query, before)

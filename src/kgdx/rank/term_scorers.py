@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather, transposed
 from kgdx.rank.feature_matrices import Basis, Columns
-from kgdx.rank.query import Field, Query, Recent
+from kgdx.rank.query import Field, Query
 from kgdx.rank.scorers import Scorer
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class ByFinding(Scorer):
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
-        self.basis, self.columns, self.rows = model.basis, columns or model.columns, Recent[int, Floats](ROWS)
-        self._means = Recent[int, np.float32](ROWS)
+        self.basis, self.columns, self._rows = model.basis, columns or model.columns, lru_cache(ROWS)(self.row)
+        self._mean = lru_cache(ROWS)(lambda term: self.kept(term).mean())
         annotated = np.diff(model.columns.annotated.start) > 0
         self._field = None if model.curated.all() else Field(model.curated, self._silent(~annotated))
 
@@ -63,7 +63,7 @@ class ByFinding(Scorer):
         """Return the scores; shape (candidates,)."""
 
     def kept(self, term: int) -> Floats:
-        return self.rows.get(term, lambda: self.row(term))
+        return self._rows(term)
 
     def add(self, combined: Floats, term: int) -> None:
         np.add(combined, self.kept(term), out=combined)
@@ -100,12 +100,7 @@ class ByFinding(Scorer):
     def beyond_mean(self, query: Query, candidates: Ints) -> Floats:
         """Return the findings' rows at some candidates, less each row's mean; shape (findings, candidates given)."""
         terms = query.terms(self.reads).tolist()
-        means = [self._means.get(term, partial(self._mean, term)) for term in terms]
-        return self.at(query, candidates) - np.array(means, np.float32)[:, None]
-
-    def _mean(self, term: int) -> np.float32:
-        mean: np.float32 = self.kept(term).mean()
-        return mean
+        return self.at(query, candidates) - np.array([self._mean(term) for term in terms], np.float32)[:, None]
 
 
 class Likelihood(ByFinding):
@@ -211,7 +206,7 @@ class Typicality(ByFinding):
         of_others = columns is not None and columns is not model.columns
         of = by_term(self.columns, len(self.basis.ic)) if of_others or not arrays else arrays
         self._typical = Sparse(of["start"], of["index"], of["value"])
-        self._near = Recent[int, tuple[Ints, Floats]](SIMILAR)
+        self.near = lru_cache(SIMILAR)(self._similar)
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -223,7 +218,7 @@ class Typicality(ByFinding):
     def on(self, columns: Columns) -> Self:
         """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
-        other._near = self._near
+        other.near = self.near
         return other
 
     def width(self) -> int:
@@ -232,14 +227,11 @@ class Typicality(ByFinding):
     def row(self, term: int) -> Floats:
         return similarity(self.basis, term)
 
-    def near(self, term: int) -> tuple[Ints, Floats]:
+    def _similar(self, term: int) -> tuple[Ints, Floats]:
         """Return the terms that a finding is similar to at all, and how similar they are."""
-        found = self._near.peek(term)
-        if found is None:
-            row = self.row(term)
-            found = (alike := np.flatnonzero(row > 0)), row[alike]
-            self._near.keep(term, found)
-        return found
+        row = self.row(term)
+        alike = np.flatnonzero(row > 0)
+        return alike, row[alike]
 
     def kept(self, term: int) -> Floats:
         return dense(*self.near(term), self.width())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -129,6 +129,12 @@ class Result(BaseModel):
         if cls.current and whole.get("schema") in (None, *(f"{cls.current[:-1]}{number}" for number in EARLIER)):
             whole["schema"] = cls.current
         return whole
+
+    @classmethod
+    def of(cls, trace: Iterable[Mapping[str, Any]], **fields: Any) -> Self:
+        """Return a document of the library's own values, which are not checked again."""
+        entries = tuple(map(LogEntry.model_validate, trace))
+        return cls.model_construct(schema_=cls.current, notice=NOTICE, trace=entries, **fields)
 
     def to_dict(self, *without: str) -> dict[str, Any]:
         """Return it as plain JSON values."""

@@ -125,6 +125,10 @@ class MatchedCase:
     publications: tuple[str, ...] = ()
 
 
+Raised = tuple[tuple[MatchedCase, ...], float]
+"""The patients that match with a disease, best first, and what they add to its score."""
+
+
 @dataclass(frozen=True, slots=True)
 class FamilyMember(Plain):
     """Another disease of a candidate's family, with its place in the ranking by disease.
@@ -309,13 +313,10 @@ class Candidate(Plain):
     def place(self) -> int:
         return self.rank if self.family_rank is None else self.family_rank
 
-    @property
-    def raised(self) -> tuple[Contribution, ...]:
-        """What the best patient of the case bank adds: one contribution, or none."""
-        gain = self.parts.get("case_bank")
-        if gain is None:
-            return ()
-        return (Contribution("patient", gain, parts={"case_bank": gain}, matched=self.cases[0].id),)
+
+def raised_by(cases: Sequence[MatchedCase], gain: float) -> tuple[Contribution, ...]:
+    """Return what the best patient of the case bank adds: one contribution, or none."""
+    return (Contribution("patient", gain, parts={"case_bank": gain}, matched=cases[0].id),) if gain else ()
 
 
 def named_support(candidate: Candidate, name: Callable[[Sequence[Contribution]], tuple[str, ...]]) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ class PatientInput(RequestBody):
     )
 
 
-class DiagnoseRequest(PatientInput):
+class DiagnoseRequest(PatientInput, json_schema_extra={"examples": [_PATIENT, {"phenopacket": _PACKET, "top": 5}]}):
     """A patient to diagnose."""
 
     top: Annotated[int, Field(ge=1, le=100), NUMBER] = Field(10, description="How many diseases.")
@@ -150,10 +150,6 @@ class DiagnoseRequest(PatientInput):
         "searched by that, and it names at most five diseases, each with its place in the ranking by score.",
     )
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [_PATIENT, {"phenopacket": _PACKET, "top": 5}]}
-    )
-
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         """Refuse to have the model both order and name the diseases."""
@@ -162,18 +158,15 @@ class DiagnoseRequest(PatientInput):
         return self
 
 
-class ExplainRequest(PatientInput):
+class ExplainRequest(
+    PatientInput, json_schema_extra={"examples": [{"observed": ["HP:0001250", "HP:0001251"], "disease": "OMIM:208900"}]}
+):
     """A patient, and the disease to explain."""
 
     disease: Id = Field(description="Id of a disease, or of an entry that is merged into one.")
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"observed": ["HP:0001250", "HP:0001251"], "disease": "OMIM:208900"}]},
-    )
 
-
-class QuestionsRequest(PatientInput):
+class QuestionsRequest(PatientInput, json_schema_extra={"examples": [{"observed": ["HP:0001250"]}]}):
     """A patient, and how many findings to propose that should be looked for next."""
 
     count: Annotated[int, Field(ge=1, le=50), NUMBER] = Field(5, description="How many findings.")
@@ -184,10 +177,10 @@ class QuestionsRequest(PatientInput):
         [], description="Diseases to tell apart, each taken for equally likely, in the place of the leading ones."
     )
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"observed": ["HP:0001250"]}]})
 
-
-class ExtractRequest(RequestBody):
+class ExtractRequest(
+    RequestBody, json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}, {"document": _PACKET}]}
+):
     """A text to read; or a case in another form, such as a phenopacket."""
 
     text: Text = Field("", description="In words, English or Chinese. It is not kept and not logged.")
@@ -196,28 +189,19 @@ class ExtractRequest(RequestBody):
     )
     language: Literal["en", "zh"] | None = None
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"text": "No seizures. 患者有共济失调。"}, {"document": _PACKET}]},
-    )
 
-
-class Ids(RequestBody):
+class Ids(RequestBody, json_schema_extra={"examples": [{"ids": ["HP:0001250"]}]}):
     """Phenotypes to name."""
 
     ids: Annotated[list[Id], Field(max_length=500)]
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["HP:0001250"]}]})
 
-
-class Complete(RequestBody):
+class Complete(RequestBody, json_schema_extra={"examples": [{"prefix": "seiz", "limit": 5}]}):
     """The beginning of a name. It is sent in a body, since addresses end up in logs."""
 
     prefix: Annotated[str, Field(min_length=1, max_length=100)]
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=7)] = ["Phenotype"]
     limit: Annotated[int, Field(ge=1, le=50), NUMBER] = 10
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"prefix": "seiz", "limit": 5}]})
 
 
 def _answering() -> list[str]:
@@ -230,7 +214,7 @@ def _enumerated(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string", "enum": _answering()}, {"type": "null"}]
 
 
-class Ask(PatientInput):
+class Ask(PatientInput, json_schema_extra={"examples": [{"question": "Which genes are associated with OMIM:208900?"}]}):
     """A question, about medicine in general or about a patient."""
 
     question: Annotated[str, Field(min_length=1, max_length=4000)]
@@ -245,10 +229,6 @@ class Ask(PatientInput):
     )
     strict: StrictBool = Field(True, description="Whether the answer may say only what the evidence says.")
     rounds: Annotated[int, Field(ge=1, le=10), NUMBER] = Field(5, description="Most rounds of planning.")
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"question": "Which genes are associated with OMIM:208900?"}]}
-    )
 
     @field_validator("policy")
     @classmethod
@@ -266,16 +246,13 @@ class Ask(PatientInput):
         return self.policy is not None and POLICIES.get(self.policy).capabilities.models
 
 
-class Page(RequestBody):
+class Page(
+    RequestBody, json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/3", "case": {"id": "p"}}}]}
+):
     """A result to make a page of."""
 
     document: dict[str, Any] = Field(description="What diagnose, explain or ask answered.")
     part: StrictBool = Field(False, description="Whether to leave out style and script, for a page that has them.")
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"document": {"schema": "kgdx.diagnosis/3", "case": {"id": "p"}}}]},
-    )
 
 
 class ResponseBody(BaseModel):
@@ -416,7 +393,7 @@ class ProblemDetails(ResponseBody):
     hint: str | None = None
 
 
-class Consult(PatientInput):
+class Consult(PatientInput, json_schema_extra={"examples": [{"observed": ["HP:0001251"], "speaks": "en"}]}):
     """A patient to begin a consultation with; nothing need be known."""
 
     questions: Annotated[int, Field(ge=0, le=100), NUMBER] = Field(20, description="Most questions.")
@@ -426,12 +403,10 @@ class Consult(PatientInput):
     selector: Annotated[str, Field(max_length=60)] | None = Field(None, description="How the questions are chosen.")
     speaks: Literal["en", "zh"] | None = Field(None, description="Of the questions; that of the words when absent.")
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"observed": ["HP:0001251"], "speaks": "en"}]}
-    )
 
-
-class ConsultationReply(RequestBody):
+class ConsultationReply(
+    RequestBody, json_schema_extra={"examples": [{"transcript": [{"kind": "start"}], "number": 1, "status": "present"}]}
+):
     """An answer to the question of a consultation, with all that was said before: the server keeps nothing."""
 
     transcript: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=2_000)] = Field(
@@ -449,11 +424,6 @@ class ConsultationReply(RequestBody):
     named: Annotated[list[Id], Field(max_length=200)] = Field([], description="Ids of the options that are chosen.")
     text: Annotated[str, Field(max_length=100_000)] = Field("", description="The answer in words, instead.")
     speaks: Literal["en", "zh"] | None = Field(None, description="Language to go on in; as before when absent.")
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"transcript": [{"kind": "start"}], "number": 1, "status": "present"}]},
-    )
 
 
 class ConsultationState(ConsultationDocument):

@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
-from rapidfuzz import fuzz, process
-
 from kgdx.case.patient import Finding, Issue, Resolution
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import MODIFIERS, has_chinese
@@ -105,6 +103,8 @@ def _covers(given: str, finding: Finding) -> bool:
 
 @lru_cache(maxsize=1024)
 def _alike(given: str, terms: Terms) -> list[tuple[float, int]]:
+    from rapidfuzz import fuzz, process
+
     if has_chinese(given):
         compared, asked = terms.labels_zh[0], given.lower()
     else:

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from kgdx.arrays.sparse import mapped
 from kgdx.lazy import lazy_pattern
@@ -179,7 +177,9 @@ class Spelling:
         if self._knows(word) or self._knows(inflection(word)):
             return None
         near = [other for size in (-1, 0, 1) for other in self.words.get((word[0], len(word) + size), ())]
-        found = process.extract(word, near, scorer=OSA.distance, score_cutoff=1, limit=2)
+        from rapidfuzz import distance, process
+
+        found = process.extract(word, near, scorer=distance.OSA.distance, score_cutoff=1, limit=2)
         return found[0][0] if len(found) == 1 else None
 
     def _knows(self, word: str) -> bool:

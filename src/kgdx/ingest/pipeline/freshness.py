@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Set
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from kgdx.graph.templates import templates
 from kgdx.ingest.fetch import DIGESTS, Digests
-from kgdx.ingest.manifest import Manifest, manifests
+from kgdx.ingest.manifest import Manifest, RelationMap, manifests
 from kgdx.ingest.pipeline.built_graph import BuiltSource, read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
 from kgdx.ingest.pipeline.parse import mapping_digest, recipe
@@ -18,8 +22,13 @@ from kgdx.ingest.pipeline.stages import Stages
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.ingest.sources import Reader
 from kgdx.schema import load_schema
+from kgdx.schema.model import MATCHES
+from kgdx.terms.normalise import read_table
 
+METHODS = Path(__file__).with_name("methods.tsv")
 _NONE: Mapping[str, Reader] = MappingProxyType({})
+_WALKED = re.compile(r"\[[^\]]*?:([A-Z_|]+)")
+"""Types of relations in a pattern of Cypher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +109,29 @@ def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, reader
 
 def sources() -> tuple[Manifest, ...]:
     return tuple(manifests().values())
+
+
+def parts(found: Manifest) -> dict[tuple[str, ...], list[str]]:
+    """Return what of a source takes part in which methods: methods → relations, and properties of nodes."""
+    given = {name for each in found.relations for name in _types(each)}
+    given |= {f"{each.class_}.{name}" for each in found.nodes for name in each.properties}
+    by_methods: dict[tuple[str, ...], list[str]] = {}
+    for part in sorted(given):
+        if methods := tuple(name for name, read in _read_by_methods().items() if part in read):
+            by_methods.setdefault(methods, []).append(part)
+    return by_methods
+
+
+def _types(each: RelationMap) -> Iterable[str]:
+    """A relation of SAME_AS may be one of the others, as its property says."""
+    return MATCHES.values() if each.type == MATCHES["exact"] and "relation" in each.properties else [each.type]
+
+
+@cache
+def _read_by_methods() -> Mapping[str, frozenset[str]]:
+    found = {}
+    for method, reads, patterns in read_table(METHODS):
+        texts = [each.text for name, each in templates().items() if any(fnmatch(name, p) for p in patterns.split())]
+        walked = (types for text in texts for types in _WALKED.findall(text))
+        found[method] = frozenset([*reads.split(), *(type for types in walked for type in types.split("|"))])
+    return found

@@ -109,7 +109,7 @@ _OPENING = re.compile(
 """A name with which a record begins, whatever follows."""
 _FAMILIAR = re.compile(
     rf"(?:(?<![{_HAN}])|"
-    rf"[叫他她友事居和跟是员工师机安姆])(?P<name>[老小](?:[高何王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
+    rf"[叫他她友事居和跟是员工师机安姆])(?P<name>[老小](?:[高何马王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
     r"(?=[，,。；;、\s今说的是在有也，]|$|\d)"
 )
 _CHILD = re.compile(

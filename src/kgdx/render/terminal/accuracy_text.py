@@ -150,6 +150,9 @@ def consult_figures(result: Figures) -> RenderableType:
     ]
     said.append(f"{100 * result['coverage']:.1f} % of the cases have a diagnosis that the graph ranks")
     for name, each in result["doctors"].items():
+        if each["ten_of_covered"] is not None:
+            first, ten = _share(each["exact_of_covered"]), _share(each["ten_of_covered"])
+            said.append(f"{name}: of those {first} first, {ten} among ten")
         wrong = ", ".join(f"{kind} {number:,}" for kind, number in each["faults"].items())
         if wrong:
             said.append(f"{name}: {wrong}")

@@ -140,10 +140,14 @@ def state(found: Mapping[str, Any]) -> RenderableType:
         (row["id"], row["version"], row["read"], row["loaded"], row["merged"], row["quarantined"])
         for row in found["sources"]
     ]
+    described = [(name, alone, shared) for name, (alone, shared) in found.get("candidates", {}).items()]
+    ranked = ("Candidates of ranking, described by", "it alone", "others, too")
+    told: list[RenderableType] = [Text(), plain(ranked, described, right=ranked[1:])] if described else []
     return Group(
         plain(("", ""), [fact for fact in head if fact[1] != ""]),
         Text(),
         plain(columns, sources, right=columns[2:]),
+        *told,
         Text(),
         plain(("Nodes", "count"), _filled(nodes), right=("count",)),
         Text(),

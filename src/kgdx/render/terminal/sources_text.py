@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.console import Group as Parts
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
     from kgdx.ingest.source_choice import Selection
     from kgdx.ingest.trial import Disagreement, TableSample, Trial
 
+ReadParts = Mapping[tuple[str, ...], Sequence[str]]
+"""Methods → what they read of a source."""
 NAMED = 5
 """Files of no source that are named, of which more are only counted."""
 VALUE = 70
 """Characters of a value that are shown."""
 
 
-def source_list(manifests: Iterable[Manifest]) -> RenderableType:
-    """Return all sources that can be loaded: name, title, origin, licence."""
+def source_list(manifests: Iterable[Manifest], read: Mapping[str, ReadParts] = MappingProxyType({})) -> RenderableType:
+    """Return all sources that can be loaded: name, title, origin, licence, and what of each which methods read."""
     parts: list[RenderableType] = []
     each = list(manifests)
     headings = {
@@ -43,7 +46,7 @@ def source_list(manifests: Iterable[Manifest]) -> RenderableType:
     }
     for heading, chosen in headings.items():
         if chosen:
-            rows = [(Text(found.name, style="bold"), _source(found)) for found in chosen]
+            rows = [(Text(found.name, style="bold"), _source(found, read.get(found.name, {}))) for found in chosen]
             parts += [Text(heading), plain(("", ""), rows), Text()]
     return Parts(*parts[:-1])
 
@@ -116,10 +119,11 @@ def _value(value: object) -> str:
     return f"{text[:VALUE]}…" if len(text) > VALUE else text
 
 
-def _source(found: Manifest) -> Text:
+def _source(found: Manifest, parts: ReadParts) -> Text:
     file = _short(found.default) if found.default else f"your {found.files[0] if found.files else 'file'}"
     terms = f"{found.licence}{', to be accepted' if found.accept else ''}"
-    return Text(clean(found.title)).append(f"\n{clean(file)} · {clean(_short(terms))}", style="dim")
+    told = "".join(f"\n{', '.join(methods)}: {', '.join(read)}" for methods, read in parts.items())
+    return Text(clean(found.title)).append(f"\n{clean(file)} · {clean(_short(terms))}{told}", style="dim")
 
 
 def _short(place: str) -> str:

@@ -1,0 +1,2 @@
+// purpose: Remove all vectors of names.
+MATCH (v:KgdxVector) DELETE v
