@@ -70,7 +70,6 @@ def require(available: object, what: str) -> None:
 
 
 def require_program(name: str, hint: str) -> str:
-    """Return the path of a program, or skip (fail in continuous integration) with ``hint``."""
     path = shutil.which(name)
     require(path, f"the program {name}: {hint}")
     assert path is not None
@@ -210,13 +209,11 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny() -> Path:
-    """The folder with the hand-drawn ontology and its annotations."""
     return TINY
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers of a parallel run share."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -229,20 +226,17 @@ def default_graph(run_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_graph(run_folder: Path) -> Path:
-    """The graph of the hand-drawn ontology and its annotations, likewise."""
     return _built_once(run_folder / "tiny-graph", {name: str(TINY / file) for name, file in TINY_FILES.items()})
 
 
 @pytest.fixture(scope="session")
 def chinese_graph(run_folder: Path, shared_data: Path) -> Path:
-    """The graph of a real source in Chinese and of the hand-drawn ontology, likewise."""
     kg = shared_data / "chinese-disease-kg.jsonl.gz"
     return _built_once(run_folder / "chinese-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(kg)})
 
 
 @pytest.fixture(scope="session")
 def zh_graph(run_folder: Path) -> Path:
-    """The graph of two invented diseases with symptoms, tests and drugs in Chinese, likewise."""
     return _built_once(run_folder / "zh-graph", {"hp": str(TINY / "hp.obo"), "chinese_kg": str(TINY / "medical.json")})
 
 
@@ -256,7 +250,6 @@ def graph(tiny_graph: Path) -> Iterator[Graph]:
 
 
 def _built_once(folder: Path, sources: dict[str, str] | None) -> Path:
-    """Build a graph, or wait for the worker that does."""
     import kgdx
     from kgdx.files.locks import take
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
@@ -361,5 +354,4 @@ def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def browser_page(browser_context: BrowserContext) -> Page:
-    """An empty tab, 1280 × 900, in a fresh profile."""
     return browser_context.new_page()

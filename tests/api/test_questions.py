@@ -241,3 +241,8 @@ def test_scripted_models_answer_over_http_as_they_do_here(zh_graph: Path) -> Non
     assert found["right"].issues == ()
     assert found["half-right"].text.removed
     assert all(answer.reason == "answered" for answer in found.values())
+
+
+@pytest.mark.parametrize("name", ["Tiny epilepsy 7", "Tiny epilepsy syndrome 7", "Tiny epilepsy syndrome type 7"])
+def test_a_form_that_the_graph_lacks_is_not_taken_for_another(graph: kgdx.Graph, name: str) -> None:
+    assert "Not enough evidence" in graph.ask(f"Which gene causes {name}?").text.text

@@ -46,7 +46,7 @@ def page(browser_page: Page, small_server: Running) -> Iterator[Page]:
     assert [url for url in asked if not url.startswith((small_server.address, "data:", "blob:"))] == []
 
 
-def begin(page: Page, words: str = "a child with hypotonia", button: str = "Begin") -> None:
+def begin(page: Page, words: str = "a child with hypotonia, fever and short stature", button: str = "Begin") -> None:
     page.locator("#text").fill(words)
     page.get_by_role("button", name=button).click()
     expect(page.locator("#talk")).to_be_visible(timeout=60_000)
@@ -93,7 +93,7 @@ def test_after_a_yes_the_kinds_are_chosen(page: Page) -> None:
 
 
 def test_words_are_read_and_markup_in_them_stays_words(page: Page) -> None:
-    begin(page)
+    begin(page, "a child with hypotonia")
     page.locator("#own").fill('no, <img src=x onerror="window.hacked=1"> he has a fever')
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#findings")).to_contain_text("Fever")

@@ -90,7 +90,7 @@ def test_the_page_speaks_chinese_and_fits_a_phone(chromium: Browser, server: Run
     page.screenshot(path=screenshots / "bench-phone-chinese.png")
     page.locator("button.row").first.click()
     expect(page.locator(".why")).to_contain_text("支持")
-    expect(page.locator(".why")).to_contain_text("不支持")
+    expect(page.locator("body")).not_to_contain_text("other ages")
     page.screenshot(path=screenshots / "bench-phone-why.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert violations(page) == []

@@ -81,6 +81,9 @@ class Respond(Action):
     without: tuple[str, ...] = ()
     """Findings that the diseases are not to have."""
 
+    absent: bool = False
+    """Whether it asks which of several is not stated."""
+
     whether: bool = False
     """Whether the question can be answered with yes or no."""
 
@@ -105,6 +108,8 @@ class Respond(Action):
                     self.unread,
                     self.unused,
                     self.without,
+                    self.absent,
+                    frozenset(row["id"] for row in graph.graph.sources()),
                 )
                 return focused(evidence, asked, language, self.strict)
             if self.text is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from kgdx.actions.narrowing import forms_of
 from kgdx.errors import UsageError
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
@@ -57,16 +61,42 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
     Returns:
         How each name was understood.
     """
-    index = graph.graph.names
     found = graph.tool(
         "names",
         {"kinds": list(kinds), "names": len(names)},
-        lambda: tuple(understood(index.resolve(name, tuple(kinds))) for name in names),
+        lambda: tuple(_found(graph, name, tuple(kinds)) for name in names),
         lambda found: sum(bool(each.ids) for each in found),
     )
     if not any(each.ids for each in found):
         raise UsageError(_unknown(found, kinds), hint=_hint(found))
     return found
+
+
+def _found(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
+    found = understood(graph.graph.names.resolve(name, kinds))
+    if found.ids or kinds != ("Disease",):
+        return found
+    return named_or_forms(graph, name)
+
+
+_FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
+FORMS_SCORE = 0.9
+"""Score of the forms of a disease that is named without saying which."""
+
+
+def named_or_forms(graph: Operations, name: str) -> Resolved:
+    """Return the disease that a name means; where no entry is called so, its numbered or named forms."""
+    index = graph.graph.names
+    read = understood(index.resolve(name))
+    if read.ids:
+        return read
+    finding = index.resolve(name, ("Phenotype",))
+    forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
+    kept = [pair for each in forms for pair in zip(each.ids, each.names, strict=True) if _FORM.search(pair[1])]
+    if not kept:
+        return read
+    ids, names = zip(*kept, strict=True)
+    return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
 
 
 def understood(decision: NameDecision) -> Resolved:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from math import log
 from typing import Annotated, Any, ClassVar
 
@@ -25,6 +26,8 @@ from kgdx.results.cited import Resolved
 
 MATCHED = 3_000
 """Most diseases that match and are then put into the ranker's order."""
+MOST_FORMS = 200
+"""Most diseases of which forms count once."""
 UNRANKED = -1e9
 """The score of a disease that is not ranked."""
 
@@ -49,7 +52,7 @@ class DiseasesBy(Action, ABC):
     """How many of the named ones a disease must match; of names that are unknown or mean the same, fewer."""
 
     limit: Limit = 20
-    """Most diseases."""
+    """Most diseases; numbered forms of one count once where the likeliest come first."""
 
     without: NameList | None = None
     """Leave out diseases that match one of these."""
@@ -76,7 +79,11 @@ class DiseasesBy(Action, ABC):
             every = replace(every, rows=kept if self.likeliest else kept[: self.limit])
         if not self.likeliest:
             return every
-        return replace(every, rows=tuple(_likeliest(graph, getattr(self, self.takes), every.rows)[: self.limit]))
+        ordered = _likeliest(graph, getattr(self, self.takes), every.rows)
+        families = dict.fromkeys(family_of(row["name"] or row["id"]) for row in ordered)
+        first = set(list(families)[: self.limit])
+        shown = (row for row in ordered if family_of(row["name"] or row["id"]) in first)
+        return replace(every, rows=tuple(islice(shown, MOST_FORMS)))
 
     def matched(self, found: Sequence[Resolved]) -> list[Any]:
         """Return what the template is to match: ids, each with the name that it stands for."""

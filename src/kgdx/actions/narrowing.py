@@ -42,17 +42,23 @@ def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ..
 
 
 def within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
-    """The rows of some entities, of those that are called alike, and of phenotypes below them."""
-    ids = {id for each in things for id in each.ids}
-    called = {name.casefold() for each in things for name in (each.given, each.matched, *each.names) if name}
-    called |= {term for each in things for term in chinese_of(each.given)}
-    parts = [
-        word
-        for each in called
-        if len(word := each.removeprefix("the ").rstrip("s")) >= (2 if has_chinese(each) else LEAST_PART)
-    ]
+    """The rows of some entities, of those that are called alike, and of phenotypes below them, with what each is."""
+    called = [(each, _called(each)) for each in things]
     for row in rows:
         name = (row["name"] or "").casefold()
-        same = row["id"] in ids or name in called or any(part in name for part in parts)
-        if same or (kind == "Phenotype" and ids & graph.graph.ancestry.ancestors(row["id"])):
-            yield row
+        above = graph.graph.ancestry.ancestors(row["id"]) if kind == "Phenotype" else frozenset()
+        meant = [
+            each.given
+            for each, parts in called
+            if row["id"] in each.ids or any(part in name for part in parts) or not above.isdisjoint(each.ids)
+        ]
+        if meant:
+            yield {**row, "meant": meant}
+
+
+def _called(thing: Resolved) -> list[str]:
+    """The parts of names by which something is known for one of that kind."""
+    called = {name.casefold() for name in (thing.given, thing.matched, *thing.names) if name}
+    called |= set(chinese_of(thing.given))
+    bare = {each.removeprefix("the ").rstrip("s") for each in called}
+    return [each for each in bare if len(each) >= (2 if has_chinese(each) else LEAST_PART)]

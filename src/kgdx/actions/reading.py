@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.entities import NameList, understood
-from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood
+from kgdx.actions.entities import NameList, named_or_forms
+from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood, mentions_of
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.clauses import with_phrases
 from kgdx.rank.gaps import unread
+from kgdx.results.cited import Resolved
 
 
 class Extract(Action):
@@ -107,12 +111,7 @@ class Recognise(Action):
 
 
 class Understand(Action):
-    """Look up what of the question may be the name of a disease, misspelt or shortened.
-
-    Example:
-        >>> Understand(names=("Duchenne",)).words()
-        {'names': ['Duchenne']}
-    """
+    """Look up what of the question may be the name of a disease, misspelt or shortened."""
 
     name: ClassVar[str] = "understand"
     planned: ClassVar[bool] = False
@@ -122,14 +121,55 @@ class Understand(Action):
     names: NameList
     """What may be names."""
 
+    @property
+    def reads(self) -> tuple[Reads, ...]:
+        return ("question", Mentioned)
+
     def run(self, graph: Operations, view: State) -> Understood:
         """Return how each was understood; without ids where nothing is called so."""
         given = {"names": len(self.names)}
-        index = graph.graph.names
-        return Understood(
-            graph.tool("names", given, lambda: tuple(understood(index.resolve(name)) for name in self.names), len)
-        )
 
+        def look_up() -> tuple[Resolved, ...]:
+            strict = any(each.kind == "Disease" for each in mentions_of(view))
+            every = [each for name in self.names for each in _meant(graph, name, strict, name in view.question)]
+            return tuple(each for each in every if each.ids) or tuple(every)
+
+        return Understood(graph.tool("names", given, look_up, len))
+
+
+def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[Resolved]:
+    """What a name means: an entry, the numbered forms of a disease, or what runs of its words mean."""
+    whole = named_or_forms(graph, name)
+    if whole.ids and (not strict or _surely(whole)):
+        yield whole
+        return
+    words, taken = name.split() if said else [], set[int]()
+    for size in range(len(words) - 1, 0, -1):
+        for at in range(len(words) - size + 1):
+            places = set(range(at, at + size))
+            numbered = _NUMBER.match(" ".join(words[at + size :]))  # another form is another disease
+            part = None if taken & places or numbered else named_or_forms(graph, " ".join(words[at : at + size]))
+            if part is not None and part.ids and _surely(part):
+                taken |= places
+                yield part
+    if not taken:
+        yield replace(whole, ids=(), names=())
+
+
+def _surely(part: Resolved) -> bool:
+    """Whether a part of what was asked for is a name: no typo, and short for one only where it is written as such."""
+    if part.method == "short":
+        drug = _BY_DRUG.search(part.matched) and not _BY_DRUG.search(part.given)
+        return not drug and (
+            any(word[:1].isupper() for word in part.given.split()) or _HEADED.search(part.matched) is not None
+        )
+    return part.method in ("exact", "normalised", "same", "forms") or (part.method == "edit" and " " in part.given)
+
+
+_NUMBER = lazy_pattern(r"(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b")
+_HEADED = lazy_pattern(r"\S(?:\s(?:disease|syndrome|disorder|complex|an(?:a)?emia|dystrophy)|[病症征])$", re.IGNORECASE)
+_BY_DRUG = lazy_pattern(r"poisoning|toxicity|embryopathy|f[eo]*tal|intoxication|overdose", re.IGNORECASE)
+"""Words of diseases that are named after what brings them about."""
 
 MAX_TOP = 100_000
 """More candidates than any graph has diseases."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -117,6 +118,9 @@ class OfDiseases(Action, ABC):
     gives: ClassVar[str]
     """Node class of what it gets."""
 
+    few: ClassVar[int] = 1
+    """Of a disease of which fewer rows are stated, those of its forms are got, where they are wanted."""
+
     diseases: NameList
     """Names of diseases in Chinese or English, or ids."""
 
@@ -132,20 +136,25 @@ class OfDiseases(Action, ABC):
     def run(self, graph: Operations, view: State) -> Retrieved:
         """Return the rows, and the names as they were understood."""
         found = resolve(graph, self.diseases, ("Disease",))
-        if self.only is None:
-            every = self._stated(graph, found)
-            if every.rows or not self.forms or not (found := forms_of(graph, found)):
-                return every
-            return self._stated(graph, found)
         index = graph.graph.names
-        things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only)
-        whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
-        every = whole._stated(graph, (*found, *things))
-        rows = tuple(within(graph, every.rows, things, self.gives))
-        if not rows and self.forms and (forms := forms_of(graph, found)):
-            every = whole._stated(graph, (*forms, *things))
-            rows = tuple(within(graph, every.rows, things, self.gives))
-        return replace(every, rows=rows)
+        things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only or ())
+        whole = self if self.only is None else self.model_copy(update={"limit": MOST_OF_DISEASE})
+
+        def look_up(diseases: tuple[Resolved, ...]) -> Retrieved:
+            every = whole._stated(graph, (*diseases, *things))
+            return (
+                every
+                if self.only is None
+                else replace(every, rows=tuple(within(graph, every.rows, things, self.gives)))
+            )
+
+        every = look_up(found)
+        if not self.forms:
+            return every
+        counts = Counter(row["disease"] for row in every.rows)
+        bare = [each for each in found if sum(counts[id] for id in each.ids) < (self.few if self.only is None else 1)]
+        forms = forms_of(graph, bare)
+        return look_up((*found, *forms)) if forms else every
 
     def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
         diseases = [each for each in found if "Disease" in each.kinds]
@@ -195,6 +204,7 @@ class GetPhenotype(OfDiseases):
     aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes", "GET_PHENOTYPES_OF_DISEASE")
     template: ClassVar[str] = "phenotypes_of_diseases"
     gives: ClassVar[str] = "Phenotype"
+    few: ClassVar[int] = 3
 
     aspect: Literal["P", "I", "C"] | None = None
     """Abnormalities (P), modes of inheritance (I), or onset and course (C) alone."""

@@ -57,9 +57,15 @@ class SentencePatterns:
     worth: str
     weighed: tuple[str, str]
     caution: str
-    shared: str
+    shared: tuple[str, str]
+    unshared: str
+    same: str
+    different: str
     alone: str
+    all_recorded: str
+    count: str
     forms: str
+    about: str
     dose: str
     safety: str
     urgency: str
@@ -171,11 +177,17 @@ ENGLISH = SentencePatterns(
         "This is stated by {n} sources, {sources} {mark}.",
     ),
     caution="Whether a treatment suits a patient, and its dose, is for a clinician to decide.",
-    shared="Both {one} and {other}: {list}.",
+    shared=("Both {names}: {list}.", "Recorded for {names} alike: {list}."),
+    unshared="No finding is recorded for {names} alike.",
+    same="Yes: in this graph {names} are one entry.",
+    different="No: in this graph {names} are different entries.",
+    all_recorded="None of these: all are recorded.",
+    count="On record are {n}: ",
     alone="Only {subject}: {list}.",
     forms="{name} ({n} forms)",
-    dose="Not in this graph: doses; a doctor, a pharmacist or the leaflet of the drug states them.",
-    safety="Not in this graph: whether something is safe in pregnancy, while nursing, with other drugs or for driving; "
+    about=" ({names})",
+    dose="Not in this graph: doses{about}; a doctor, a pharmacist or the leaflet of the drug states them.",
+    safety="Not in this graph: what is safe in pregnancy, while nursing, with other drugs or for driving{about}; "
     "ask a doctor or a pharmacist.",
     urgency="How urgent it is cannot be told from a graph. Call the emergency number now if it is severe or came "
     "suddenly, or with trouble breathing, chest pain, fainting, confusion, weakness of one side, heavy bleeding, or "
@@ -242,11 +254,17 @@ CHINESE = SentencePatterns(
     worth="{name}（{worth}）",
     weighed=("以上出自1个来源：{sources}{mark}。", "以上出自{n}个来源：{sources}{mark}。"),
     caution="是否适用及剂量须由医生判断。",
-    shared="{one}与{other}共有：{list}。",
+    shared=("{names}共有：{list}。", "{names}共有：{list}。"),
+    unshared="{names}没有共同记载的表现。",
+    same="是：在图谱中{names}是同一条目。",
+    different="否：在图谱中{names}是不同的条目。",
+    all_recorded="没有：各项均有记载。",
+    count="记载有{n}项：",
     alone="仅{subject}有：{list}。",
     forms="{name}（{n}型）",
-    dose="图谱中没有剂量；请查阅药品说明书，或咨询医生、药师。",
-    safety="图谱不记载孕期、哺乳期、合并用药或驾驶时是否安全，请咨询医生或药师。",
+    about="（{names}）",
+    dose="图谱中没有剂量{about}；请查阅药品说明书，或咨询医生、药师。",
+    safety="图谱不记载孕期、哺乳期、合并用药或驾驶时是否安全{about}，请咨询医生或药师。",
     urgency="是否紧急不能由图谱判断。如症状严重或突然出现，或有呼吸困难、胸痛、晕厥、意识不清、一侧无力、大出血，或误服、过量服药，请立即拨打急救电话。",
     unused="未使用“{words}”。",
     without="已略去记载有{list}的疾病；未见记载不等于没有。",

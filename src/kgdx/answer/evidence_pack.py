@@ -6,7 +6,7 @@ It is a pure function of the state, so the same episode has the same pack wherev
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -30,7 +30,7 @@ from kgdx.answer.facts import Fact, documents, facts
 from kgdx.episode.state import State
 from kgdx.graph.protocol import digest
 from kgdx.lazy import lazy_pattern
-from kgdx.results.cited import Citation, Description, EvidenceItem, ItemKind, Nothing, Pack
+from kgdx.results.cited import Citation, Description, EvidenceItem, ItemKind, Nothing, Pack, Resolved
 from kgdx.results.evidence_paths import PathNode, frequency_text
 
 MAX_ITEMS = 1_000
@@ -204,7 +204,7 @@ def pack(state: State) -> EvidencePack:
 
 def _gathered(state: State) -> EvidencePack:
     retrieved, resolved, citations = state.all(Retrieved), resolved_of(state), citations_of(state)
-    names, given = _names(state), {id: each.given for each in reversed(resolved) for id in each.ids}
+    names, given = _names(state), _given(resolved)
     items: dict[tuple[object, ...], EvidenceItem] = {}
     left: dict[str, int] = {}
     for found in retrieved:
@@ -230,6 +230,15 @@ def _gathered(state: State) -> EvidencePack:
         nothing=tuple(_empty(found, {**given, **names}) for found in retrieved if not found.rows),
         left_out=left,
     )
+
+
+def _given(resolved: Sequence[Resolved]) -> dict[str, str]:
+    """The words that entries were asked for by; the name of what was asked for by its id."""
+    return {
+        id: each.given if each.given != id else name
+        for each in reversed(resolved)
+        for id, name in zip(each.ids, each.names, strict=False)
+    }
 
 
 def _names(state: State) -> dict[str, str]:

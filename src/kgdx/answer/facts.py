@@ -64,6 +64,7 @@ DETAILS = (
     "evidence",
     "language",
     "method",
+    "meant",
 )
 """Columns that say more of a fact."""
 

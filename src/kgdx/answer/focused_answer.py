@@ -13,13 +13,14 @@ from functools import cached_property
 
 from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
-from kgdx.answer.stated_things import Thing, aspect_in, family_of, in_turns, marks_of, merged, often, stem, weight_of
-from kgdx.answer.term_tables import in_chinese, in_english, wanted, weights
+from kgdx.answer.stated_things import Thing, aspect_in, marks_of, merged, often, same_name, stem, weight_of
+from kgdx.answer.term_tables import bringing, in_chinese, in_english, note_of, wanted, weights
 from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
 from kgdx.case.ddxplus_release import is_detail
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
 from kgdx.results.evidence_paths import PathNode
+from kgdx.terms.normalise import fold_name
 
 ROOM = 380
 """Characters in which the answer has to be said: what is asked for stands in them."""
@@ -28,10 +29,14 @@ LEAST_ROOM, QUOTED = 110, 2
 """Characters of a sentence where a question wants several things, and passages that are quoted for one of them."""
 
 _ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
+_SAME = lazy_pattern(r"\bsame\s+(?:as|thing)\b|一回事|同一|一样", re.IGNORECASE)
+_COUNT = lazy_pattern(r"\bhow\s+many\b|多少[种个]|几[种个]", re.IGNORECASE)
 _LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
 """Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
 """Names up to which each stands before its own marks; the marks of more stand together."""
+_LOUD = 6
+"""Letters from which on a name in capitals is no abbreviation."""
 _LAST = frozenset({"ddxplus"})
 """Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
 
@@ -83,20 +88,27 @@ class _Writer:
 
     def said(self) -> Iterator[_Said]:
         wants, known = self.asked.wants, any(subject.ids for subject in self.subjects)
+        named = clean(self.asked.unused).replace(", ", self.words.comma[0])
+        about = self.words.about.format(names=named) if named else ""
         if Want.SAFETY in wants:
-            yield self.words.safety, ()
+            yield self.words.safety.format(about=about), ()
             return
         if Want.URGENCY in wants:
             yield self.words.urgency, ()
             if Want.DISEASE in wants or not known:
                 return
+        if lacking := [] if self.pack.answers or not named else [Want.SIDE_EFFECT, Want.USE]:
+            told = [self._lacking(want, named) for want in lacking if want in wants]
+            yield from ((text, ()) for text in told)
+            if told:
+                return
         if Want.DOSE in wants and not known:
-            yield self.words.dose, ()
+            yield self.words.dose.format(about=about), ()
             return
         yield from self._answered()
         if self.asked.without:
             yield self.words.without.format(list=self.words.list([clean(each) for each in self.asked.without], 5)), ()
-        if self.asked.unused:
+        if len(self.asked.unused) > 1:
             yield self.words.unused.format(words=clean(self.asked.unused)), ()
         if self._foreign:
             yield self.words.foreign, ()
@@ -106,9 +118,8 @@ class _Writer:
         if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
             return
-        if Want.DIFFERENCE in self.asked.wants and self.subjects and self.subjects[0].ids:
-            single = self.words.single.format(subject=self.subjects[0].label)
-            yield from self._compared() if len(self.subjects) > 1 else [(single, ())]
+        if {Want.DIFFERENCE, Want.SHARED} & set(self.asked.wants) and self.subjects and self.subjects[0].ids:
+            yield from self._compared()
             return
         if self.asked.unread and self.subjects and self.subjects[0].ids:
             label = self.subjects[0].label
@@ -141,7 +152,8 @@ class _Writer:
     def _taken(self) -> Iterator[_Said]:
         for given in (*self.asked.subjects, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
-            if each is not None and each.method in ("edit", "short", "encoder"):
+            unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
+            if each is not None and each.method in unsure:
                 label = self._label(given, each)
                 yield self.words.taken.format(given=clean(given), name=label), ()
 
@@ -193,10 +205,14 @@ class _Writer:
         aspect = STATED[want][0] if want is not Want.CURE else aspect_in(stated[0])
         aspect = aspect if any(aspect_in(each) == aspect for each in stated) else aspect_in(stated[0])
         begin = self.words.yes if self.asked.whether and want is Want.INHERITANCE else ""
+        begin = self.words.count.format(n=len(things)) if _COUNT.search(self.pack.question) else begin
         what = self.words.statement(aspect, several=len(things) > 1)
         listed, cites = self._list(things, room - len(begin) - len(what) - len(subject.label) - 10)
         text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
         yield begin + (text[0].lower() + text[1:] if begin and text[:4] == "The " else text), cites
+        modes = dict.fromkeys(node.id for each in stated for node in each.objects)
+        if want is Want.RECURRENCE:
+            yield from ((rule, ()) for id in modes if (rule := note_of(id, self.words.language)))
 
     def _items(self, listed: Sequence[EvidenceItem], subject: _Subject, want: Want) -> Iterator[_Said]:
         groups: dict[str, list[Thing]] = {}
@@ -204,7 +220,7 @@ class _Writer:
             shown = clean(self._in_language("", each.text))
             groups.setdefault(each.relation, []).append(Thing(shown, shown, [each.id], set(each.sources), 0.0, True))
         for kind, things in groups.items():
-            noun = wanted(want.value)[self.words.language] if kind == want.value else self.words.kinds.get(kind, kind)
+            noun = wanted(want.value, self.words.language) if kind == want.value else self.words.kinds.get(kind, kind)
             text, cites = self._list(merged(things), ROOM // 2)
             yield self.words.listed.format(subject=subject.label, noun=noun, list=text), cites
 
@@ -234,56 +250,72 @@ class _Writer:
         return self.words.weighed[len(sources) > 1].format(n=len(sources), sources=listed, mark=marks_of(cites)), cites
 
     def _whether(self) -> Iterator[_Said]:
-        subject = self.subjects[0] if self.subjects else _Subject("", frozenset())
-        other = self.words.list([clean(each) for each in self.asked.others], 5)
+        """Say of each disease which of the things that are asked about are recorded of it."""
+        several = len(self.subjects) > 1 or len(self.asked.others) > 1
+        found = [(subject, *self._recorded(subject)) for subject in self.subjects]
+        sure = not any(missing for *_, missing in found) and self.asked.whether
+        if self.asked.absent and not any(missing for *_, missing in found):
+            yield self.words.all_recorded, ()
+        for number, (subject, stated, lacks, missing) in enumerate(found):
+            yes = self.words.unsure if _ALWAYS.search(self.pack.question) else self.words.yes
+            told = [self._stated(stated, subject, yes if sure and not number else "")] if stated else []
+            if lacks:
+                listed, cites = self._list(lacks, ROOM // 2)
+                told.append((self.words.no.format(subject=subject.label, list=listed), cites))
+            if missing and (several or not told):
+                told.append((self.words.unstated.format(subject=subject.label, other=self.words.list(missing, 5)), ()))
+            yield from reversed(told) if self.asked.absent else told
+
+    def _recorded(self, subject: _Subject) -> tuple[list[EvidenceItem], list[Thing], list[str]]:
         about = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
         lacks = [each for each in about if each.relation == "LACKS_PHENOTYPE"]
         stated = [each for each in about if each.kind == "relation" and each not in lacks]
-        if stated:
-            things = self._things(stated)
-            listed, cites = self._list(things, ROOM // 2)
-            what = self.words.statement(aspect_in(stated[0]), several=len(things) > 1)
-            text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
-            yield (
-                (
-                    self.words.unsure
-                    if self.asked.whether and _ALWAYS.search(self.pack.question)
-                    else self.words.yes
-                    if self.asked.whether
-                    else ""
-                )
-                + (text[0].lower() + text[1:] if self.asked.whether and text[:4] == "The " else text),
-                cites,
-            )
-        elif lacks:
-            listed, cites = self._list(self._things(lacks), ROOM // 2)
-            yield self.words.no.format(subject=subject.label, list=listed), cites
-        elif told := [each for each in about if each.details.get("about")]:
-            yield from self._quotes(told, ROOM)
-        else:
-            yield self.words.unstated.format(subject=subject.label, other=other), ()
+        told = [each for each in about if each.details.get("about")]
+        if not (stated or lacks) and told:
+            return told, [], []
+        meant = {given for each in (*stated, *lacks) for given in each.details.get("meant", ())}
+        known = meant & set(self.asked.others) or (set(self.asked.others) if stated or lacks else set())
+        return stated, self._things(lacks), [clean(each) for each in self.asked.others if each not in known]
+
+    def _stated(self, stated: Sequence[EvidenceItem], subject: _Subject, begin: str) -> _Said:
+        if stated[0].kind != "relation":
+            return next(self._quotes(stated, ROOM))
+        things = self._things(stated)
+        what = self.words.statement(aspect_in(stated[0]), several=len(things) > 1)
+        listed, cites = self._list(things, ROOM // (1 + len(self.subjects)))
+        text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
+        return begin + (text[0].lower() + text[1:] if begin and text[:4] == "The " else text), cites
 
     def _compared(self) -> Iterator[_Said]:
-        one, other = self.subjects[:2]
+        subjects, shared_alone = self.subjects[:4], Want.SHARED in self.asked.wants
+        if len(subjects) == 1:
+            known = (each for each in self.pack.resolved if each.given in self.asked.subjects)
+            meant = [frozenset(each.ids) for each in known if each.ids]
+            same = len(self.asked.subjects) > 1 and len(set(meant)) == 1
+            names = self.words.list(list(dict.fromkeys(map(clean, self.asked.subjects))), 4)
+            yield (self.words.same.format(names=names) if same else self.words.single.format(subject=names)), ()
+            return
         found = []
-        for subject in (one, other):
+        for subject in subjects:
             items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
             stated = [each for each in items if each.kind == "relation" and aspect_in(each) in STATED[Want.SYMPTOM]]
             found.append({each.shown.split(" (")[0].casefold(): each for each in self._things(stated)})
-        shared = [
-            replace(found[0][key], cites=[*found[0][key].cites, *found[1][key].cites])
-            for key in found[0]
-            if key in found[1]
-        ]
-        alone = [[each for key, each in mine.items() if key not in yours] for mine, yours in (found, found[::-1])]
+        names = self.words.list([each.label for each in subjects], 4)
+        if _SAME.search(self.pack.question):
+            yield self.words.different.format(names=names), ()
+        common = [key for key in found[0] if all(key in each for each in found[1:])]
+        shared = [replace(found[0][key], cites=[id for each in found for id in each[key].cites]) for key in common]
+        shared.sort(key=lambda each: -sum(mine[each.shown.split(" (")[0].casefold()].weight for mine in found))
         if shared:
-            text, cites = self._list(shared, ROOM // 3)
-            yield self.words.shared.format(one=one.label, other=other.label, list=text), cites
-        for subject, things in zip((one, other), alone, strict=True):
-            if things:
-                text, cites = self._list(things, ROOM // 3)
+            text, cites = self._list(shared, ROOM if shared_alone else ROOM // 3)
+            yield self.words.shared[len(subjects) > 2].format(names=names, list=text), cites
+        elif all(found):
+            yield self.words.unshared.format(names=names), ()
+        for subject, mine in zip(subjects, found, strict=True):
+            alone = [each for key, each in mine.items() if sum(key in yours for yours in found) == 1]
+            if alone and not shared_alone:
+                text, cites = self._list(alone, ROOM // 3)
                 yield self.words.alone.format(subject=subject.label, list=text), cites
-        for subject, mine in zip((one, other), found, strict=True):
             if not mine:
                 yield self._lacking(Want.DIFFERENCE, subject.label), ()
 
@@ -299,7 +331,7 @@ class _Writer:
         for (matched, asked, relation, objects), items in best[:3]:
             families: dict[str, list[EvidenceItem]] = {}
             for item in items:
-                families.setdefault(family_of(item.subject.name if item.subject else ""), []).append(item)
+                families.setdefault(same_name(item.subject.name if item.subject else ""), []).append(item)
             things = sorted(map(self._family, families.values()), key=lambda each: not each.native)
             text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
             noun = self.words.noun(relation, several=asked > 1)
@@ -330,14 +362,16 @@ class _Writer:
             native = language_of(bare) == self.words.language
             return Thing(self._named(members[0]), bare, cites, set(), 0.0, native)
         name = self._named(members[0], original=False)
-        shown = self.words.forms.format(name=stem(name), n=len(members))
+        number = len({fold_name(each.subject.name) for each in members if each.subject is not None})
+        shown = self.words.forms.format(name=stem(name), n=number) if number > 1 else name
         return Thing(shown, shown, cites, set(), 0.0, True)
 
     def _named(self, item: EvidenceItem, *, original: bool = True) -> str:
         subject = item.subject
         if subject is None:
             return ""
-        return clean(self._in_language(subject.id, subject.name or subject.id, original=original))
+        name = subject.name.capitalize() if subject.name.isupper() and len(subject.name) > _LOUD else subject.name
+        return clean(self._in_language(subject.id, name or subject.id, original=original))
 
     def _things(self, stated: Iterable[EvidenceItem]) -> list[Thing]:
         things = []
@@ -346,15 +380,13 @@ class _Writer:
             original = ", ".join(node.name or node.id for node in each.objects)
             native = language_of(original) == self.words.language
             bare = ", ".join(self._in_language(node.id, node.name or node.id, original=False) for node in each.objects)
-            shown = clean(name) + often(each)
+            years = note_of(each.objects[0].id, self.words.language) if aspect_in(each) == "ONSET" else ""
+            said = (f" ({years})" if years else "") + often(each)
             things.append(
-                Thing(shown, clean(bare) + often(each), [each.id], set(each.sources), weight_of(each), native)
+                Thing(clean(name) + said, clean(bare) + said, [each.id], set(each.sources), weight_of(each), native)
             )
         unique = merged(things)
-        ordered = sorted(
-            unique, key=lambda each: (each.sources <= _LAST, -len(each.sources - _LAST), not each.native, -each.weight)
-        )
-        return in_turns(ordered)
+        return sorted(unique, key=lambda each: (each.sources <= _LAST, not each.native, -each.worth))
 
     def _list(self, things: Sequence[Thing], room: int) -> _Said:
         if len(things) > _MARKS_ALONE and self.words.language == "zh":
@@ -391,19 +423,21 @@ class _Writer:
             if len(wants) == 1:
                 yield self._lacking(wants[0], label), ()
                 continue
-            nouns = self.words.alternatives([wanted(want.value)[self.words.language] for want in wants])
+            nouns = self.words.alternatives([wanted(want.value, self.words.language) for want in wants])
             yield self.words.lacking_several.format(nouns=nouns, subject=label), ()
 
     def _lacking(self, want: Want, label: str) -> str:
-        row = wanted(want.value)
-        return self.words.lacking.format(
-            noun=row[self.words.language], subject=clean(label), source=row[f"source_{self.words.language}"]
-        )
+        language, subject = self.words.language, clean(label)
+        sources = [wanted(each, language) for each in bringing(want.value, self.asked.loaded)]
+        if not sources:
+            return self.words.lacking_several.format(nouns=wanted(want.value, language), subject=subject)
+        source = self.words.alternatives(sources)
+        return self.words.lacking.format(noun=wanted(want.value, language), subject=subject, source=source)
 
     def _label(self, given: str, resolved: Resolved | None) -> str:
         if resolved is None or not resolved.ids:
             return clean(given)
-        exact = resolved.method in ("exact", "normalised", "same")
+        exact = resolved.method in ("exact", "normalised", "same", "forms")
         if exact and language_of(given) == self.words.language:
             return clean(given)
         names = [self.pack.called.get(id, {}).get(self.words.language) for id in resolved.ids]

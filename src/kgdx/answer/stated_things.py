@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from kgdx.answer.wants import aspect_of
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import EvidenceItem
 from kgdx.schema.model import FREQUENCIES
+from kgdx.terms.normalise import fold_name
 
 _NUMBERED = lazy_pattern(
-    r"(?:[,;]?\s+(?:type|subtype|group))?\s+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|[,;].*$|[（(].*$|\s+due\s+to\s.*$",
+    r"(?:[,;]?\s+(?:type|subtype|group))?[\s-]+(?:[IVX]+|\d+)[A-Za-z]{0,2}\d?$|\s+complex$|[,;].*$|[（(].*$|\s+due\s+to\s.*$",
     re.IGNORECASE,
 )
 
@@ -30,6 +30,15 @@ class Thing:
     weight: float
     native: bool
 
+    @property
+    def worth(self) -> float:
+        """Where it stands in a list: how often it is, and more for each further entry that has it."""
+        return (self.weight or _USUAL) + _STATED_AGAIN * min(len(self.cites) - 1, _MOST_AGAIN)
+
+
+_USUAL, _STATED_AGAIN, _MOST_AGAIN = 0.3, 0.25, 2
+"""Share of a finding whose frequency no source states, what each further entry that states it adds, and how often."""
+
 
 def family_of(name: str) -> str:
     """Return what the numbered forms of a disease have in common.
@@ -39,6 +48,17 @@ def family_of(name: str) -> str:
         {'usher syndrome'}
     """
     return stem(name).casefold()
+
+
+def same_name(name: str) -> str:
+    """Return what the names of one disease have in common in a list: no number, no accents, no "disease" behind.
+
+    Example:
+        >>> {same_name(name) for name in ("Behçet disease", "Behcet syndrome")}
+        {'behcet'}
+    """
+    folded = fold_name(stem(name))
+    return folded.removesuffix(" disease").removesuffix(" syndrome")
 
 
 def stem(name: str) -> str:
@@ -100,7 +120,7 @@ def weight_of(item: EvidenceItem) -> float:
     """How often an object goes with its disease, as far as the source says; its score otherwise."""
     details = item.details
     if details.get("denominator"):
-        return float(details.get("numerator", 0)) / float(details["denominator"])
+        return (float(details.get("numerator", 0)) + 0.5) / (float(details["denominator"]) + 1)
     if details.get("percentage") is not None:
         return float(details["percentage"]) / 100
     known = FREQUENCIES.get(str(details.get("frequency_class", "")))
@@ -114,12 +134,3 @@ def often(item: EvidenceItem) -> str:
         return f" ({details.get('numerator', 0)}/{details['denominator']})"
     known = FREQUENCIES.get(str(details.get("frequency_class", "")))
     return f" ({known.range})" if known is not None else ""
-
-
-def in_turns(things: Sequence[Thing]) -> list[Thing]:
-    """Return what several sources state, then in turns what is told in words and what is counted."""
-    several = [each for each in things if len(each.sources) > 1]
-    alone = [each for each in things if len(each.sources) <= 1]
-    counted, told = ([each for each in alone if bool(each.weight) is how and each.native] for how in (True, False))
-    turns = [each for pair in zip_longest(told, counted) for each in pair if each is not None]
-    return [*several, *turns, *(each for each in alone if not each.native)]

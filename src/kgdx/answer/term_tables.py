@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -15,16 +15,42 @@ _SUBSTANCE = 3
 
 
 @cache
-def wanted(want: str) -> Mapping[str, str]:
-    """Return what something that is wanted is called, by language, and which source would bring it.
+def wanted(want: str, language: str) -> str:
+    """Return what something that is wanted, or a source, is called.
 
     Example:
-        >>> wanted("gene")["zh"]
+        >>> wanted("gene", "zh")
         '致病基因'
     """
-    rows = read_table(Path(__file__).with_name("wanted.tsv"))
-    english, chinese, *sources = next(row[1:] for row in rows if row[0] == want)
-    return {"en": english, "zh": chinese, "source_en": sources[0], "source_zh": sources[1]}
+    english, chinese, _ = _wanted()[want]
+    return chinese if language == "zh" else english
+
+
+def bringing(want: str, loaded: Container[str]) -> list[str]:
+    """Return the sources that would bring something that is wanted and are not loaded.
+
+    Example:
+        >>> bringing("drug", {"primekg"})
+        ['chinese_kg']
+    """
+    return [each for each in _wanted()[want][2].split() if each not in loaded]
+
+
+@cache
+def _wanted() -> Mapping[str, list[str]]:
+    return {row[0]: row[1:] for row in read_table(Path(__file__).with_name("wanted.tsv"))}
+
+
+@cache
+def note_of(term: str, language: str) -> str:
+    """Return the years of an age of onset, or the rule of a mode of inheritance for relatives; empty for other terms.
+
+    Example:
+        >>> note_of("HP:0011463", "en")
+        '1 to 5 years'
+    """
+    rows = read_table(Path(__file__).with_name("term_notes.tsv"))
+    return next((row[2 if language == "zh" else 1] for row in rows if row[0] == term), "")
 
 
 @cache

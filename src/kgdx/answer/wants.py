@@ -23,6 +23,8 @@ class Want(StrEnum):
     GENE = "gene"
     DESCRIPTION = "description"
     INHERITANCE = "inheritance"
+    RECURRENCE = "recurrence"
+    """What a mode of inheritance means for the relatives of somebody who has a disease."""
     ONSET = "onset"
     PREVALENCE = "prevalence"
     RISK = "risk"
@@ -41,11 +43,14 @@ class Want(StrEnum):
     DOSE = "dose"
     COST = "cost"
     SIDE_EFFECT = "side_effect"
+    USE = "use"
+    """What a drug is used for."""
     TRIAL = "trial"
     CODE = "code"
     HISTORY = "history"
     DIFFERENCE = "difference"
-    """What two diseases have in common, and what one of them has alone."""
+    """What one of several diseases has alone, and what they have in common."""
+    SHARED = "shared"
 
 
 UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)
@@ -63,6 +68,7 @@ STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
         Want.GENE: ("ASSOCIATED_GENE", "DISEASE_PROTEIN"),
         Want.CAUSE: ("ASSOCIATED_GENE",),
         Want.INHERITANCE: ("INHERITANCE",),
+        Want.RECURRENCE: ("INHERITANCE",),
         Want.ONSET: ("ONSET",),
         Want.RISK: ("RISK_FACTOR",),
         Want.COURSE: ("COURSE",),
@@ -117,6 +123,7 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
         Want.SYMPTOM: "symptoms",
         Want.COMORBIDITY: "complications",
         Want.DIFFERENCE: "definition",
+        Want.SHARED: "definition",
     }
 )
 """Want → what a text must be about to answer it."""
@@ -156,6 +163,9 @@ def aspect_of(relation: str, aspect: str, name: str) -> str:
     return relation
 
 
+OF_DRUGS = frozenset({Want.SAFETY, Want.DOSE, Want.SIDE_EFFECT, Want.USE})
+"""What is asked of drugs, which the answer names, whether the graph knows them or not."""
+
 UNTOLD = frozenset({Want.SAFETY, Want.URGENCY})
 """What nobody may be told from a graph: the answer says so, and whom to ask."""
 
@@ -168,6 +178,7 @@ class Asked:
         subjects: The diseases that it is wanted of, in the question's words.
         others: What may be stated of them, where the question asks whether something is; in the question's words.
         whether: The question can be answered with yes or no.
+        absent: Whether it asks which of several is not.
         unread: Words by which it wants something that has no place in the graph.
     """
 
@@ -178,3 +189,6 @@ class Asked:
     unread: str = ""
     unused: str = ""
     without: tuple[str, ...] = ()
+    absent: bool = False
+    loaded: frozenset[str] = frozenset()
+    """Sources of the graph."""

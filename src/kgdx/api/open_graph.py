@@ -383,7 +383,11 @@ class Graph(GraphContext):
         parts = []
         for table in ("has_phenotype", "has_symptom"):
             disease, source = (self.snapshot.column(table, name) for name in ("disease", "source"))
-            parts.append(pl.DataFrame({"candidate": candidate[disease], "source": list(source)}).unique())
+            parts.append(
+                pl.DataFrame(
+                    {"candidate": candidate[disease], "source": list(source)}, schema_overrides={"source": pl.String}
+                ).unique()
+            )
         rows = pl.concat(parts).filter(pl.col("candidate") >= 0).unique()
         rows = rows.with_columns(alone=pl.len().over("candidate") == 1)
         found = rows.group_by("source").agg(alone=pl.col("alone").sum(), every=pl.len()).sort("source")
@@ -433,14 +437,7 @@ class Graph(GraphContext):
 
 
 def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
-    """Return what an episode found.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> from kgdx.episode.state import State
-        >>> diagnosis_of(Episode(State(Case("p")), "fixed", "steps"), fingerprint="f").reason
-        'steps'
-    """
+    """Return what an episode found."""
     state = episode.state
     ranking, declared = ranking_of(state), state.last(Declared)
     issues = list(state.case.issues)

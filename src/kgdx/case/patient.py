@@ -159,7 +159,14 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something in the input that was repaired, ignored or doubtful, and what to do about it."""
+    """Something in the input that was repaired, ignored or doubtful, and what to do about it.
+
+    Attributes:
+        level: ``info``, ``warning`` or ``error``.
+        where: The part of the input it concerns (a term, a span, a JSON path).
+        message: What was found.
+        remedy: What was done, or what the user can do.
+    """
 
     level: str
     where: str

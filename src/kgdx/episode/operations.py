@@ -36,6 +36,8 @@ class Compiled(Queries, Protocol):
 class GraphLike(Queries, Protocol):
     """What an action may use of a graph: templates, and the tools compiled from it."""
 
+    def sources(self) -> Sequence[Row]: ...
+
     @property
     def fingerprint(self) -> str: ...
 

@@ -20,7 +20,6 @@ CLASSES = "diseases, phenotypes (HPO), symptoms, tests, drugs, treatments (cures
 """What actions ask about, in words."""
 
 MENTIONS = 20
-"""Most entities of the question that a model is told."""
 
 FINDINGS = 100
 """Most findings of a patient that a model is told."""

@@ -33,6 +33,10 @@ _SORT = r"(?:(?!药|治|检|查|症|状|方|手|并发|后|因|项)[^〇\W]){0,4
 """Words that say which sort of diseases is asked for: 哪些慢性病."""
 _ON = r"(?:(?!由|是|被|于|因|为)[^〇。！？!?，,；;]){0,30}?"
 """Words of one clause that do not turn it round: 〇是由什么病引起的."""
+_KIN = r"(?:fathers?|mothers?|parents?|brothers?|sisters?|siblings?|sons?|daughters?|child\w*|uncles?|aunts?|cousins?)"
+_KIN_ZH = r"(?:父亲|母亲|爸爸?|妈妈?|父母|夫妻|双方|哥哥?|弟弟?|姐姐?|妹妹?|兄弟|姐妹|舅舅|儿子|女儿|孩子|后代)"
+_ODDS = r"(?:risks?|chances?|odds|likely)"
+_ODDS_ZH = r"(?:机会|概率|几率|风险)"
 _EN_LEADS = r"(?:cause|lead|result|trigger|produce|progress|develop|bring|turn|provoke|end)"
 _EN_DISEASES = r"(?:diseases?|disorders?|conditions?|illness(?:es)?|syndromes?|ailments?|pathologies)"
 
@@ -62,7 +66,7 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \b(?:complications?|secondary|due|consequences?)\s+(?:of|to)(?:\s+(?:which|what)\b|\W*$) | \bsuspect\b
             | \bwhat(?:'s|\s+is)\s+(?:wrong|the\s+matter|going\s+on)\b | \bcauses?\s+of\b | \bwhy\b
             | \bwhat\s+(?:do|have)\s+(?:i|we|they|he|she)\s+(?:have|got)\b
-            | \bindications?\b | \b(?:used|good)\s+for\W*$
+            | \b(?:used|good)\s+for\W*$
         """,
         Want.SYMPTOM: r"""
             症状 | 症候 | 前兆 | 先兆 | 特征 | 特点 | 病征 | 表现 | 表征 | 征象 | 体征 | 征兆 | 不适 | 难受 | 感觉
@@ -70,7 +74,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | \bsymptoms?\b | \bsigns?\b | \bpresent(?:s|ing|ation)?\b | \bmanifest\w* | \bcomplain\w*
             | \bclinical\s+(?:features?|picture)
             | \bhow\s+(?:do|does|can|would)\b.{0,60}?\b(?:know|tell|feel|recogni[sz]e)\b
-            | \bfeatures?\b | \bfindings?\b | \bproblems?\b | \bphenotypes?\b | 表型 | \b(?:look|feel)s?\s+like\b
+            | \bnotice\w* | \bfeatures?\b | \bfindings?\b | \bproblems?\b | \bphenotypes?\b | 表型
+            | \b(?:look|feel)s?\s+like\b
         """,
         Want.TEST: r"""
             检查 | 检验 | 化验 | 检测 | 确诊 | 筛查 | 排查 | 诊断(?!为|是|有|应|考虑|\W*$)
@@ -116,14 +121,27 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             |related|connected)\b
             | \btend\s+to\s+(?:get|have|develop)\b | \b(?:also|else)\b.{0,60}?\b(?:have|get|develop|suffer)\b
         """,
-        Want.GENE: r"(?:致病)?基因 | 突变 | \bgenes?\b | \bmutat\w+ | \bgenetic\w*",
+        Want.GENE: r"""
+            (?:致病)?基因 | 突变 | \bgene(?:tic)?\s+(?:defects?|cause|basis|change|background)\b | \bgenes?\b
+            | \bmutat\w+
+        """,
+        Want.RECURRENCE: rf"""
+            {_KIN_ZH}(?=[^。！？!?]{{0,24}}(?:{_ODDS_ZH}|会不会|会有|会得|遗传给|(?<!染)传给))
+            | 携带者?(?=[^。！？!?]{{0,12}}{_ODDS_ZH})
+            | \b(?:my|his|her|our|their|both)\s+{_KIN}\b(?=.{{0,120}}?\b(?:{_ODDS}|have\s+it|get\s+it|inherit))
+            | \b{_ODDS}\b(?=.{{0,60}}?\b(?:child\w*|sons?|daughters?|siblings?|carriers?)\b)
+            | \bcarriers?\b(?=.{{0,60}}?\b{_ODDS}\b) | \bskips?\s+(?:a\s+)?generations?\b
+            | \b(?:pass|transmit)\w*\b(?=.{{0,80}}?\bto\s+(?:\w+\s+)?{_KIN}\b)
+            | \b(?:passed\s+on|inherited|comes?|runs?)\s+(?:by|from|through)\s+(?:the\s+)?(?:{_KIN}|carriers?)\b
+        """,
         Want.INHERITANCE: r"""
-            遗传(?:性|病)? | 家族性 | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
+            (?<!什么)(?<!哪些)(?<!哪种)遗传病 | 遗传性?(?!病) | 家族性
+            | 传给(?:我的?|自己的?)?(?:孩子|小孩|下一代|后代|子女|宝宝) | 下一代
             | \binherit\w* | \bhereditary\b | \bheredity\b | \bgenetic(?:ally)?\s*\W*$ | \bruns?\s+in\s+(?:the\s+
             |my\s+)?famil\w+
             | \bfamilial\b | \bpass(?:ed|es)?\s+(?:it\s+|this\s+
             |〇\s+)?(?:on\s+)?(?:down\s+)?to\s+(?:\w+\s+)?(?:child\w*|kids?|baby|babies|offspring|sons?|daughters?)
-            | \bpassed\s+(?:on|down)\b | \bautosomal\b | \b(?:dominant|recessive)\b | \bx-linked\b
+            | \bpassed\s+(?:on|down)\b | \bautosomal\b | \b(?:dominant|recessive)(?:ly)?\b | \bx-linked\b
         """,
         Want.ONSET: r"""
             发病年龄 | 好发年龄 | 起病年龄 | 几岁(?:发病|起病)? | 多发于(?!.{0,4}人)
@@ -135,12 +153,16 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             |first|noticed|diagnosed)\w*
             | \b(?:start|begin|appear|develop)s?\s+in\s+(?:childhood|adult\w*|infan\w+|adolescence)
         """,
-        Want.PREVALENCE: r"""
+        Want.PREVALENCE: rf"""
             发病率 | 患病率 | 流行率 | 常见[吗么不] | 罕见 | 少见 | 多见[吗么不] | 多不多 | 常不常见 | 多少人
             | 几率 | 概率 | 有多常见 | 普遍
-            | \bprevalen\w+ | \bincidence\b | \bhow\s+(?:common|rare|frequent\w*|widespread|often|many)\b
+            | \bprevalen\w+ | \bincidence\b | \bhow\s+(?:common|rare|frequent\w*|widespread|often)\b
+            | \bhow\s+many\b(?!\s+(?:{_EN_DISEASES}|genes?|symptoms?|signs?|forms?|types?|findings?|features?|drugs?
+              |tests?)\b)
             | \b(?:what|which)\s+(?:percentage|proportion|fraction|share)\b
-            | \b(?:common|rare|uncommon)\s*\W*$
+            | \b(?:common|rare|uncommon)\s*\W*$ | \b(?:more|less)\s+(?:common|frequent|often|rare)\b
+            | \b(?:more|most|fewer)\s+(?:affected\s+)?(?:people|patients|cases|newborns)\b
+            | \b(?:people|newborns|babies)\s+have\s+〇
             | \brare\s+(?:disease|disorder|condition)\b | \bfrequency\s+of\s+〇 | \bepidemiology\b
         """,
         Want.RISK: r"""
@@ -211,8 +233,8 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             | (?:^|[,.;〇])\s*(?:can|may|should|could)\s+(?:i|we|he|she|they|you|one|someone)\s+(?:still\s+)?
               (?:(?:take|give|use|eat)\b | 〇\s+(?:with|while|during)\b)
             | \b(?:ok|okay|alright|allowed)\s+(?:in|during|while|when|for|to|with)\b
-            | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feeding|nursing)\b
-            | \b(?:pregnant|breast-?\s?feeding|nursing)\b.{0,40}?\b(?:take|use|eat|drink)\b
+            | \b(?:take|taken|use|used|given?|eat|drink)\b.{0,60}?\b(?:pregnan\w+|breast-?\s?feed\w*|nursing)\b
+            | \b(?:pregnant|breast-?\s?feed\w*|nursing)\b.{0,40}?\b(?:take|taking|on|use|eat|drink)\b
         """,
         Want.URGENCY: r"""
             (?:要不要|需不需要|用不用|该不该|需要|必须|马上|立即|赶紧).{0,6}(?:去|到|上|送)?(?:医院|急诊|看医生|看病|就医)
@@ -231,17 +253,25 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
             费用 | 多少钱 | 花多少 | 价格 | 医保 | 报销 | \bcosts?\b | \bprices?\b | \bexpensive\b | \binsurance\b
         """,
         Want.SIDE_EFFECT: r"副作用 | 不良反应 | \bside[\s-]effects?\b | \badverse\b",
+        Want.USE: r"""
+            治什么病? | 主治 | 适应[症证] | 有什么用
+            | \b(?:used|good|indicated)\s+(?:for|to\s+treat)\W*$ | \bindications?\b
+        """,
         Want.TRIAL: r"临床试验 | 最新研究 | \bclinical\s+trials?\b | \blatest\s+(?:research|studies)\b",
         Want.CODE: r"编码 | 编号 | \bicd\b | \b(?:code|identifier|number)\s+(?:of|for)\b | \bomim\s+(?:id|number)\b",
         Want.HISTORY: r"""
             谁(?:最早|首先|第一个)?(?:发现|命名) | 哪一?年(?:发现|命名) | 命名 | \bdiscovered\b | \bnamed\s+after\b
         """,
         Want.DIFFERENCE: r"""
-            区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗
+            区别 | 不同(?!意) | 差别 | 差异 | 区分 | 比较(?!常) | 对比 | 鉴别(?!诊断) | 一样吗 | 不一样
             | 是(?:不是)?(?:一回事|同一)
             | \bdifferen(?:ce|ces|t|tiate\w*)\b(?!ial) | \bdiffers?\b | \bcompar\w+ | \bversus\b | \bvs\b
-            | \bdistinguish\w* | \bapart\b | \bin\s+common\b | \bsame\s+(?:as|thing)\b | \bshared\s+by\s+〇\s+and\s+〇
-            | 〇[和与跟]〇(?:有(?:什么|哪些))?共同 | \bdo\s+〇\s+and\s+〇\s+share\b
+            | \bdistinguish\w* | \bapart\b | \bsame\s+(?:as|thing)\b | \btell\b[^.!?]*?\bfrom\b
+            | \bthat\s+〇\s+(?:doesn['’]t|does\s+not|lacks?)\b
+        """,
+        Want.SHARED: r"""
+            共同 | 共有 | 〇[和与跟、]〇都有(?:什么|哪些)
+            | \bin\s+common\b | \bshared\b | \bshare\b(?!\s+〇)
         """,
         Want.DESCRIPTION: r"""
             什么是 | ^\W*〇?(?:到底|究竟)?是(?:什么|啥|怎样的?)(?:病|疾病)?\W*$ | 定义 | 什么意思 | 介绍 | 科普
@@ -254,8 +284,19 @@ _WORDS: Mapping[Want, str] = MappingProxyType(
 _ALWAYS = (Want.DESCRIPTION, Want.DISEASE, Want.TOGETHER, Want.CAUSE)
 _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
     {
-        Want.DIFFERENCE: (*(want for want in Want if want is not Want.DIFFERENCE),),
+        Want.SHARED: (*(want for want in Want if want is not Want.SHARED),),
+        Want.DIFFERENCE: (*_ALWAYS, Want.SYMPTOM, Want.COMORBIDITY, Want.RISK),
+        Want.RECURRENCE: (
+            *_ALWAYS,
+            Want.GENE,
+            Want.INHERITANCE,
+            Want.RISK,
+            Want.ONSET,
+            Want.PREVALENCE,
+            Want.COMORBIDITY,
+        ),
         Want.GENE: (Want.TEST, Want.CAUSE),
+        Want.USE: (Want.DESCRIPTION, Want.DRUG, Want.CURE, Want.CAUSE, Want.DEPARTMENT),
         **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
         Want.SAFETY: tuple(other for other in Want if other is not Want.SAFETY),
         Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST),
@@ -332,18 +373,19 @@ _FILLER = lazy_pattern(
     |有哪些|哪些|什么|
     怎么|怎样|如何|多少|必须|一定|非得|哪个|哪种|哪一个|问题|小孩|宝宝|大人|老人|到底|究竟|啥|咋|么|吗|呢|的|得了
     |患了|患者|病人|孩子|我|你|他|她|做|用|吃|是|会|有|了|啊|呀|吧|想|知道
-    |告诉|一下|去|看|要|能|该|得|大家|别人|和|与|及|、)
+    |告诉|一下|疾病|常|孕妇|每[天次日]|一次|不|机会|概率|几率|既|又|还|出|大概|发病|引起|开始|来|按|下面|下列|以下|哪一?项|关|有关|[一二三四五六七八九十两半\d]+(?:公斤|岁|天|周|个?月|年|小时)|去|看|要|能|该|得|大家|别人|和|与|及|、)
     | \b(?:what|which|how|who|when|why|is|are|was|were|do|does|did|can|could|should|would|may|might|the|an?|of|for
     |to|in
     |on|with|by|from|and|or|have|has|had|be|been|i|you|we|my|me|there|it|used|use|done|recommended|needed?|please|list
     |show|give|tell|about|explain|overview|causes?|caused|diseases?|patients?|people|someone|suspected|first|line
     |early|late|main|untreated|new|x-|test|tests|affect|affects|diagnosed|organ|system|systems|body|number|occurs?
-    |seen|present|found|everything|regarding|more|info|information|details?|quick|quickly|summary|basics|facts
+    |seen|present|found|everything|regarding|more|most|than|frequent|affected|often|share|underl\w+|belongs?|risks?|chances?|odds|likely|info|information|details?|quick|quickly|summary|basics|facts
     |disease|condition|syndrome|at|age
     |ages|start|starts|begin|begins|appear|long|old|get|gets|getting|will|go|goes|away|as|if|into|its|their|am|so
     |not|any|this|that|these|they|he|she|his|her|him|kind|sort|type|doctor|see|should|must|happen|happens|live
     |someone|anyone|person|child|children|kid|kids|baby|my|son|daughter|mother|father|known|between|work|works
-    |both|but|no|without|all|also|only|really|actually|exactly|simply|simple|words|always|happens?|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
+    |anything|something|genetic|adults?|(?:wo)?men|(?:fe)?males?|boys?|girls?|\d+\s*(?:weeks?|days?|months?|years?|kg|kilos?|mg)|makes?|comes?|come\s+on|broken|faulty|behind|ever|taking|whether|mode|following|of\s+these|one|ones|name|named|names
+    |members?|family|relatives|brothers?|sisters?|parents?|carriers?|carr(?:y|ies)|both|but|no|without|all|also|only|really|actually|exactly|simply|simple|words|always|happens?|involved|responsible|best|common|usual(?:ly)?|typical(?:ly)?)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -370,6 +412,8 @@ def wants(rest: str) -> tuple[Want, ...]:
         for other in _INSTEAD[want]:
             if other not in _ASKED_BESIDE or not _BESIDE.search(rest):
                 found.pop(other, None)
+    if len(found) > 1:
+        found.pop(Want.DIFFERENCE, None)  # what else is asked for is told of each
     if Want.CONTRAINDICATION in found and Want.CURE not in found:
         found.pop(Want.DRUG, None)
     if not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:
@@ -416,9 +460,24 @@ def negated(question: str, span: TextSpan) -> bool:
     return _NEGATED.search(question[max(0, span.start - 20) : span.start]) is not None
 
 
+def runs(rest: str) -> list[str]:
+    """Return the words of a question that are not accounted for, those together that stand together.
+
+    Example:
+        >>> runs("what would I notice if I had Cushing's?"), runs("Can Fabry patients sweat normally?")
+        (["Cushing's"], ['Fabry', 'sweat normally'])
+    """
+    for pattern in (*_PATTERNS.values(), _FILLER):
+        rest = pattern.sub("|", rest)
+    parts = re.split(r"[^\w\s'’-]+|\s-+\s", rest.replace(GAP, "|"))
+    kept = ([word for word in part.split() if _telling(word)] for part in parts)
+    return [" ".join(words) for words in kept if words]
+
+
+def _telling(word: str) -> bool:
+    return len(word.strip("'-")) > 1 or word.isdigit() or not word.isascii()
+
+
 def remainder(rest: str) -> str:
     """Return what is left of a question when all words that are not part of a name are taken out."""
-    for pattern in _PATTERNS.values():
-        rest = pattern.sub(" ", rest)
-    words = re.sub(r"[^\w\s'-]", " ", _FILLER.sub(" ", rest.replace(GAP, " "))).split()
-    return " ".join(word for word in words if len(word.strip("'-")) > 1 or word.isdigit() or not word.isascii())
+    return " ".join(runs(rest))

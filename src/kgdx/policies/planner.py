@@ -32,7 +32,6 @@ from kgdx.policies.plan_text import Planned, WrittenPlan, judge, plan_schema
 from kgdx.policies.question_rules import RulesPolicy
 
 MAX_ROUNDS = 50
-"""Most rounds of a planner."""
 
 FRUITLESS = 2
 """After so many rounds in a row that bring no action, the model is not asked for another."""

@@ -7,27 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kgdx.answer.artifacts import Understood, mentions_of
 from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
-from kgdx.policies.intents import asks_whether, emergency, masked, names_diseases, negated, remainder, wants
+from kgdx.policies.intents import asks_whether, emergency, masked, names_diseases, negated, remainder, runs, wants
+from kgdx.terms.names.name_decision import Mention
 from kgdx.terms.normalise import has_chinese, read_table
-
-if TYPE_CHECKING:
-    from kgdx.terms.names.name_decision import Mention
 
 MOST_COMPARED = 4
 
 MOST_WORDS = 4
 """Words of what may be stated of a disease and is no name of the graph, at most."""
 
+_MOST_TRIED = 12
+"""Names that are tried at most."""
+
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
 
-_OF_DISEASES = IN_WORDS - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.INHERITANCE}
+_OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION} - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.INHERITANCE}
 
 _WRONG = frozenset(
     {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
@@ -50,8 +50,9 @@ _OF = lazy_pattern(
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
+_HEAD = re.compile(r"\s?综合[征症]")
 _FURTHER = re.compile(
-    r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?!\w)"
+    r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?![\w'’])"
 )
 """A number at the end of a disease's name, and that of another form behind it."""
 
@@ -61,6 +62,15 @@ _EARLIER = re.compile(
 )
 """A number at the beginning of a disease's name, and that of another form before it: "type 1 and type 2 diabetes"."""
 
+_CHOICE = lazy_pattern(
+    r"\bof\b.*\bwhich\b|\bwhich\b(?:.*\b(?:of|or)\b|[^?]*[:,])|\bor\b|还是|哪一?[个种项]|下列|下面|以下|[:：]",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Words by which a question gives things to choose among."""
+_ABSENT = lazy_pattern(r"\bnot\b|n['’]t\b|\bexcept\b|\bnever\b|不是|不会|不属于|没有|除外", re.IGNORECASE)
+_PREGNANT = lazy_pattern(r"pregnan|breast-?\s?feed|怀孕|妊娠|孕期|哺乳", re.IGNORECASE)
+_WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
+_OR = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
 _EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
 
 
@@ -90,6 +100,28 @@ class QuestionReading:
             return False
         left, names = len(name_in(self.rest).split()), texts_of(self.named)
         return left > (len(names) if set(names) == set(self.findings) else 0)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it gives several findings, or several diseases for one, to choose among."""
+        alone = [text for text in self.findings if text not in self.diseases]
+        among = len(alone) + len(runs(self.options)) > 1
+        among |= len(self.diseases) > 1 and bool(alone or name_in(self.rest))
+        return bool(self.diseases) and among and _CHOICE.search(self.rest) is not None
+
+    @property
+    def options(self) -> str:
+        """What stands behind a colon, without what is named."""
+        return self.rest.replace("：", ":").partition(":")[2]
+
+    @property
+    def behind(self) -> str:
+        """What stands behind a colon."""
+        return self.question.replace("：", ":").partition(":")[2]
+
+    @property
+    def absent(self) -> bool:
+        return self.chooses and _ABSENT.search(self.rest) is not None
 
     @property
     def every(self) -> bool:
@@ -126,13 +158,88 @@ class QuestionReading:
 def read_question(state: State) -> QuestionReading:
     """Return how a question is read whose entities were recognised."""
     question = state.question
-    mentions = _telling(question, [each for each in mentions_of(state) if not _VERB.match(question, each.start)])
+    mentions = _recognised(state)
+    found = _understood(state, mentions)
+    inside = [each for each in mentions if any(one.start <= each.start and each.end < one.end for one in found)]
+    mentions = [*(each for each in mentions if each not in inside), *found]
     rest = masked(question, mentions)
     wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
     return QuestionReading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
+
+
+def _recognised(state: State) -> list[Mention]:
+    question = state.question
+    mentions = [
+        replace(each, text=each.text[:-4], end=each.end - 4) if each.text.endswith(" the") else each
+        for each in mentions_of(state)
+        if not _VERB.match(question, each.start)
+    ]
+    mentions = _telling(question, mentions)
+    others = [each for each in mentions if not _PREGNANT.search(each.text)]
+    return others if len(others) < len(mentions) and Want.SAFETY in wants(masked(question, others)) else mentions
+
+
+def names_to_try(state: State) -> tuple[str, ...]:
+    """The words that may be names of diseases though no entry is called so in full: eponyms, and the members of a list.
+
+    Of "Duchenne, Becker and Emery-Dreifuss muscular dystrophy" the first two are tried with what the last one ends in;
+    a finding is tried where what is asked is said of diseases alone.
+    """
+    mentions = _recognised(state)
+    rest = masked(state.question, mentions)
+    found = [each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME]
+    found = [_numbered_whole(state.question, each) for each in found]
+    joined = [each for each in _joined(state.question, mentions, found) if each not in found]
+    ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
+    listed = [f"{each} {end}" for each in found for end in ends if " " not in each]
+    diseases = {each.text for each in mentions if each.kind == "Disease"}
+    asked = set(wants(rest))
+    kinds = FINDINGS if Want.DISEASE in asked else (*FINDINGS, "Gene")  # "which diseases … TRPS1" means the gene
+    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases]
+    of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
+        not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
+    )
+    return tuple(dict.fromkeys((*joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
+
+
+def _numbered_whole(question: str, name: str) -> str:
+    """A name with the number of its form behind it, as the question has it: the second form is not the first."""
+    behind = _WITH_NUMBER.match(question, question.find(name) + len(name)) if name in question else None
+    return name + behind[0] if behind else name
+
+
+def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) -> Iterator[str]:
+    """What is named with the words that stand directly before or behind it: "myotonic" and "dystrophy"."""
+    for each in mentions:
+        for words in found:
+            for whole in (f"{words} {each.text}", f"{each.text} {words}"):
+                if whole in question:
+                    yield whole
+
+
+def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
+    """The diseases that these words turned out to be, where each stands in the question."""
+    known, question, made = state.get(Understood), state.question, list[Mention]()
+    for each in sorted(() if known is None else known.resolved, key=lambda one: -len(one.given)):
+        said = each.given
+        while said and said not in question:
+            said = said.rpartition(" ")[0]
+        start = question.find(said)
+        end = start + len(said)
+        if head := _HEAD.match(question, end):  # the Chinese word for a syndrome behind a Latin name
+            end = head.end()
+        taken = [one for one in (*mentions, *made) if one.kind == "Disease"]
+        within = [one for one in taken if one.start < end and start < one.end]
+        if (
+            each.ids
+            and said
+            and all(start <= one.start and one.end <= end and one.end - one.start < end - start for one in within)
+        ):
+            made.append(Mention(start, end, each.given, "Disease", each.ids, each.names))
+    return made
 
 
 def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
@@ -148,59 +255,52 @@ def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str:
+    """What must be the name of the disease that is asked about, though the graph has no such entry."""
     left = name_in(rest)
-    asked = [want for want in wanted if want is not Want.DISEASE]
-    findings = {each.text for each in named if each.kind in FINDINGS}
-    of_one = asks_whether(rest) or Want.PREVALENCE in wanted
-    if of_one and left and named and all(each.text in findings for each in named):
-        return left  # "Does Noonan cause short stature?": what is named is what may be stated of a disease
-    if any(each.kind == "Disease" for each in named):
-        if Want.DIFFERENCE not in wanted or len(texts_of(named)) > 1 or not left:
-            return ""
-        _, _, behind = named[0].text.partition(" ")  # "Becker and Duchenne muscular dystrophy"
-        return f"{left} {behind}" if behind and " " not in left else left
-    if (
-        asked
-        and Want.DISEASE not in wanted
-        and len(texts_of(named)) == 1
-        and all(each.kind in FINDINGS for each in named)
-    ):
-        return left + named[0].text if left and has_chinese(left) else left if left else named[0].text
-    if not named and chinese_of(left):
+    if any(each.kind == "Disease" for each in named) or (not named and chinese_of(left)):
         return ""
+    asked = [want for want in wanted if want is not Want.DISEASE]
     if not named:
         return "" if Want.DISEASE in wanted and not asked else left
-    return left if asks_whether(rest) else ""
+    single = asked and Want.DISEASE not in wanted and len(texts_of(named)) == 1
+    return left if single or asks_whether(rest) or Want.PREVALENCE in wanted else ""
 
 
-def subjects_of(read: QuestionReading, state: State) -> tuple[str, ...]:
+def subjects_of(read: QuestionReading) -> tuple[str, ...]:
     """The diseases that the question is about, in its words."""
-    known = state.get(Understood)
-    found = (read.unnamed,) if known is not None and any(each.ids for each in known.resolved) else ()
-    return (*found, *read.diseases)[:MOST_COMPARED]
+    return read.diseases[:MOST_COMPARED]
 
 
 def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
-    """What may be stated of the disease that a question is about, where it asks whether it is."""
-    other = {Want.DIFFERENCE, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
-    often = Want.PREVALENCE in read.wanted and bool(read.findings)  # how often a finding is seen in a disease
-    if not about or not (often or (asks_whether(read.rest) and not other.intersection(read.wanted))):
+    """What may be stated of the diseases that a question is about, where it asks whether, how often or which is."""
+    other = {Want.DIFFERENCE, Want.SHARED, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
+    apart = set(read.findings) - set(read.diseases)
+    often = Want.PREVALENCE in read.wanted and bool(
+        apart or (read.findings and not _OR.search(read.rest))
+    )  # how often a finding is seen in a disease
+    if not about or not (often or not other.intersection(read.wanted)):
         return ()
-    texts, left = texts_of(read.named), name_in(read.rest)
-    if len({*texts, *about}) > 1:
-        others = tuple(text for text in texts if text != subject_of(read, about))
+    if not (often or read.chooses or asks_whether(read.rest)):
+        return ()
+    left, of = name_in(read.rest), confirmed_of(read, about)
+    left = left.replace(" ", "") if has_chinese(left) else left
+    others = tuple(text for text in texts_of(read.named) if text not in of)
+    if read.chooses or others:
+        listed = [each for each in runs(read.options) if each not in others] if read.chooses else []
+        listed = listed if others or listed else [left]
         whole = [f"{left} {text}" for text in others if left and f"{left} {text}" in read.question]
-        return tuple(whole) or others  # "purple teeth" is not asked with "teeth"
+        return tuple(whole) or (*others, *listed)  # "purple teeth" is not asked with "teeth"
     beside = left and left != read.unnamed and len(left.split()) <= MOST_WORDS and not (set(read.asked) - _CONFIRMABLE)
     return (left,) if beside else ()
 
 
-def subject_of(read: QuestionReading, about: Sequence[str]) -> str:
-    """The disease of a question that asks whether something is stated of it."""
-    only = [text for text in about if text not in read.findings]
-    if len(only) == 1:
-        return only[0]
-    return about[-1] if _OF.search(read.rest) else about[0]
+def confirmed_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
+    """The diseases of a question that asks whether something is stated of them."""
+    before = [each.text for each in read.named if each.end <= len(read.question) - len(read.behind)]
+    only = [text for text in about if text not in read.findings and text in before]
+    if only and (len(only) == 1 or read.findings or read.chooses):
+        return tuple(only)
+    return (about[-1] if _OF.search(read.rest) else about[0],)
 
 
 def name_in(rest: str) -> str:

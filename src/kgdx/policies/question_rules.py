@@ -12,21 +12,22 @@ from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
 from kgdx.answer.artifacts import Retrieved, ranking_of
 from kgdx.answer.term_tables import chinese_of
-from kgdx.answer.wants import IN_WORDS, PASSAGES, UNTOLD, Want
+from kgdx.answer.wants import IN_WORDS, OF_DRUGS, PASSAGES, UNTOLD, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
-from kgdx.policies.intents import asks_whether, of_causes
+from kgdx.policies.intents import asks_whether, of_causes, runs
 from kgdx.policies.question_reading import (
     FINDINGS,
     QuestionReading,
+    confirmed_of,
     name_in,
+    names_to_try,
     others_of,
     part_asked,
     part_of,
     read_question,
-    subject_of,
     subjects_of,
     texts_of,
 )
@@ -41,6 +42,7 @@ Given = tuple[str, Mapping[str, Any]]
 
 _ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
 _COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
+_MODE: Given = ("get_phenotype", {"aspect": "I", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
@@ -52,12 +54,14 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
         Want.COMORBIDITY: (("get_comorbidity", {}),),
         Want.TOGETHER: (("get_comorbidity", {}),),
         Want.GENE: (("get_gene", {"forms": True}),),
-        Want.INHERITANCE: (("get_phenotype", {"aspect": "I", "limit": 200, "forms": True}),),
+        Want.INHERITANCE: (_MODE,),
+        Want.RECURRENCE: (_MODE,),
         Want.ONSET: (_COURSE,),
         Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
         Want.RISK: (("get_symptom", {}),),
         Want.DIFFERENCE: (("get_symptom", {}), _ABNORMAL),
+        Want.SHARED: (("get_symptom", {}), _ABNORMAL),
         Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
 )
@@ -129,27 +133,31 @@ class RulesPolicy(EndingPolicy):
 
     def _wanted(self, state: State) -> Iterator[Action]:
         yield from self.ranked(state)
-        read = read_question(state)
+        read, names = read_question(state), names_to_try(state)
         if Want.SAFETY in read.wanted:
             return
         if read.of_finding:
             yield _action("get_definition", phenotype=read.findings[0])
             return
-        if read.unnamed and not (state.case.observed and not read.named):
-            yield Understand(names=(read.unnamed,))
-        about = subjects_of(read, state)
+        if names and not (state.case.observed and not read.named):
+            yield Understand(names=names)
+        about = subjects_of(read)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
         if others := others_of(read, about):
-            yield from _confirming(read, about[0], others, state)
+            yield from _confirming(read, confirmed_of(read, about), others, state)
         elif Want.TOGETHER in read.wanted and about and about == texts_of(read.named):
             yield from getting(about, asked, state)
             yield from _inferring({"Disease": about}, likeliest=False)
         elif read.beside_the_point:
             return
-        elif read.inferring and about != (read.unnamed,):
+        elif read.inferring and not read.unnamed:
             causes = of_causes(read.rest)
             classes = _classes(read.named, read.wanted, causes=causes)
-            yield from _inferring(classes, likeliest=True, without=texts_of(read.denied), every=read.every)
+            if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):  # "malformations in the lung"
+                classes = {"Phenotype": (*classes.get("Phenotype", ()), *parts)}
+            yield from _inferring(
+                classes, likeliest=True, without=texts_of(read.denied), every=read.every or bool(parts)
+            )
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
@@ -176,42 +184,51 @@ def _further(read: QuestionReading) -> list[Want]:
     return [want for want in read.asked if want not in (Want.TOGETHER, Want.CAUSE, Want.DESCRIPTION, Want.COMORBIDITY)]
 
 
-def _confirming(read: QuestionReading, disease: str, others: Sequence[str], state: State) -> Iterator[Action]:
-    subject = subject_of(read, (disease, *(text for text in read.diseases if text != disease)))
+def _confirming(
+    read: QuestionReading, subjects: Sequence[str], others: Sequence[str], state: State
+) -> Iterator[Action]:
     named = texts_of(read.named)
     for kind, names in CONFIRMED.items():
         texts = texts_of(each for each in read.named if each.kind == kind and each.text in others)
-        texts += tuple(text for text in others if text not in named)  # no name of the graph: sought in others
+        findings = {each.text for each in read.named if each.kind != "Disease"}
+        sought = findings if kind in FINDINGS else named
+        texts += tuple(text for text in others if text not in (*texts, *sought))  # no name of it: sought in others
         part = [id for text in texts if kind == "Phenotype" and (id := part_of(text))]
         for name in names if texts else ():
             forms = {"forms": True} if kind in ("Phenotype", "Gene") else {}
-            yield _action(name, diseases=[subject], only=[*texts[:MOST], *part], **forms)
+            yield _action(name, diseases=list(subjects), only=[*texts[:MOST], *part], **forms)
     if not any(each.rows for each in state.all(Retrieved)):
-        yield _action("get_passage", diseases=[subject], about="symptoms", naming=list(others[:MOST]))
+        yield _action("get_passage", diseases=list(subjects), about="symptoms", naming=list(others[:MOST]))
 
 
 def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
-    about = subjects_of(read, state)
+    about = subjects_of(read)
+    if OF_DRUGS & set(read.wanted):
+        names = (each for each in (*runs(read.rest), *texts_of(read.named)) if len(each) > 1)
+        return {"wants": read.wanted, "subjects": about, "unused": ", ".join(dict.fromkeys(names))}
     whether = asks_whether(read.rest)
     if read.of_finding:
         return {"wants": tuple(each for each in read.asked if each is not Want.DESCRIPTION), "subjects": read.findings}
     if others := others_of(read, about):
         return {
             "wants": read.asked or (Want.SYMPTOM,),
-            "subjects": (subject_of(read, about),),
+            "subjects": confirmed_of(read, about),
             "others": others,
             "whether": whether,
+            "absent": read.absent,
+            "unused": name_in(read.rest.partition(":")[0]) if read.chooses else "",
         }
     if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
         return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
     if read.beside_the_point:
         return {"wants": (Want.DESCRIPTION,), "subjects": (), "unused": name_in(read.rest)}
-    if (read.inferring and about != (read.unnamed,)) or (not about and not read.unnamed):
+    if (read.inferring or not about) and not read.unnamed:
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
         untold = tuple(want for want in further if want in UNTOLD)
         about = _focus(state) if len(further) > len(untold) else ()
         asked = {"wants": (Want.DISEASE, *further), "subjects": about, "without": texts_of(read.denied)}
-        return asked | {"unused": name_in(read.rest) if read.named else ""}
+        left = " ".join(each for each in runs(read.rest) if not part_of(each))
+        return asked | {"unused": left if read.named else ""}
     subjects = about or (read.unnamed,)
     if read.diseases and part_asked(read):
         return {"wants": (Want.SYMPTOM,), "subjects": subjects}

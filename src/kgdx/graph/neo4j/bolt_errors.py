@@ -89,7 +89,6 @@ def _without_member(error: BaseException, access: Neo4jAccess) -> StoreError | N
 
 
 def _unreachable(error: BaseException, access: Neo4jAccess) -> StoreError:
-    """Say why there is no connection, as far as what the driver met on its way tells."""
     met = list(_causes(error))
     address = access.uri
     for each in met:

@@ -41,6 +41,7 @@ from kgdx.schema import Schema, load_schema
 if TYPE_CHECKING:
     import neo4j
 
+_EARLIER = "`kgdx pull` it with the version that made it, to keep what was saved there alone, then `kgdx push --force`"
 _FETCH_ROWS = 5_000
 _STATE_READS = 5  # at most; two where nobody writes
 _NO_ROWS = pa.table({})
@@ -374,7 +375,7 @@ class Neo4jStore(OwnStore):
         rows = self.run("build")
         if len(rows) != 1:
             raise self._no_graph()
-        if self._lacking(rows[0], "push it again with `kgdx push --force`") and not self.read_only:
+        if self._lacking(rows[0], _EARLIER) and not self.read_only:
             self.define()
 
     def _no_graph(self) -> StoreError:

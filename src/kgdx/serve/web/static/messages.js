@@ -10,7 +10,7 @@ const MODES = {
   "X-linked dominant": "X连锁显性遗传", "X-linked": "X连锁遗传", "Y-linked": "Y连锁遗传", mitochondrial: "线粒体遗传",
 };
 const WHAT = { age: "年龄", sex: "性别" };
-const WHOM = { women: "女性", men: "男性", pregnancy: "妊娠", newborns: "新生儿" };
+const WHOM = { women: "女性", men: "男性", pregnancy: "妊娠", newborns: "新生儿", "other ages": "其他年龄" };
 const word = (words, table) => table[words] ?? words;
 
 const FORMS = [
