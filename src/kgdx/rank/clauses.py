@@ -36,7 +36,8 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
     They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
     are absent, of a relative, or uncertain.
     """
-    given = (*case.phrases, *(clauses(case.text) if own_words or not case.phrases else ()))
+    whole = case.source != CORRECTED and (own_words or not case.phrases)
+    given = (*case.phrases, *(clauses(case.text) if whole else ()))
     seen: dict[tuple[str, ...], str] = {}
     for phrase in given:
         counted = tuple(units(phrase))
@@ -50,7 +51,7 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
 
     A clause with words that were corrected to a finding that is not present is none.
     """
-    if case.phrases and begin == 0:
+    if (case.phrases or case.source == CORRECTED) and begin == 0:
         return case
     corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
     withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
