@@ -45,22 +45,18 @@ class Excluded(ByFinding):
         return len(query.excluded) > 0
 
     def penalty(self, frequency: Floats) -> Floats:
-        """Return what an absent finding of some frequency takes away, at most 0."""
         value: Floats = np.log1p(-EXCLUDED_SHARE * frequency)
         return value
 
     def row(self, term: int) -> Floats:
-        """Return a finding's penalty for each candidate."""
         index, value = self.columns.frequency.row(term)
         return dense(index, self.penalty(value.astype(np.float32)), self.columns.size)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the bounded sum."""
         bounded: Floats = np.maximum(combined, np.float32(-self.most))
         return bounded
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
-        """Return each excluded finding's share of the bounded sum."""
         found = self.at(query, candidates)
         total = found.sum(axis=0)
         bounded = np.maximum(total, np.float32(-self.most))
@@ -83,6 +79,5 @@ class Obligate(Excluded):
         """Return nothing: what one patient has, or lacks, is not obligate in anybody else."""
 
     def penalty(self, frequency: Floats) -> Floats:
-        """Return −g(f)."""
         value: Floats = -np.clip((frequency - OBLIGATE_FROM) / (OBLIGATE_FULL - OBLIGATE_FROM), 0, 1)
         return value

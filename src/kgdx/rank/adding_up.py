@@ -52,7 +52,6 @@ class Scorers:
         return self.fuse(query, values, combined)
 
     def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
-        """Weigh and add up the scorers' scores."""
         scales, parts = {}, []
         gate = min((scorer.gate(query) for scorer in self.scorers.values()), default=1.0) if query.phrases else 1.0
         for name, value in values.items():

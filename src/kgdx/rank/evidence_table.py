@@ -78,7 +78,6 @@ class EvidenceTable(BaseModel):
 
     @classmethod
     def read(cls, path: Path | None = None) -> EvidenceTable:
-        """Read a table; the one that ships by default."""
         path = path or resource("ranking", FILE)
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -86,7 +85,6 @@ class EvidenceTable(BaseModel):
             raise ConfigError(f"{path} cannot be read as a table of evidences", hint="reinstall kgdx") from error
 
     def write(self, path: Path) -> None:
-        """Write it, a condition a line."""
         lines = [f"{json.dumps(name)}: {each.model_dump_json()}" for name, each in self.conditions.items()]
         joined = ",\n".join(lines)
         head = f'"schema": {json.dumps(self.version)},\n"reference": {json.dumps(self.reference)},\n'

@@ -90,7 +90,6 @@ class Propagated:
     first: Ints
 
     def least(self, ic: Floats, annotated: Ints) -> Floats:
-        """Return for each entry the least information content of the annotations below it."""
         least: Floats = np.minimum.reduceat(ic[annotated][self.owner][self.order], self.first)
         return least
 
@@ -112,7 +111,6 @@ def propagate(annotations: Annotations, up: Sparse) -> Propagated:
 
 
 def by_row(propagated: Propagated, size: int) -> Sparse:
-    """Return propagated frequencies as candidates × terms."""
     start = np.zeros(size + 1, np.int32)
     np.cumsum(np.bincount(propagated.candidate, minlength=size), out=start[1:])
     return Sparse(start, propagated.term, propagated.frequency)

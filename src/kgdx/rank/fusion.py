@@ -126,14 +126,12 @@ class Weights(_Part):
             raise ConfigError(f"{path} cannot be read as weights ({why})", hint="see ranking/weights.yaml") from error
 
     def of(self, name: str) -> float:
-        """Return the weight of a scorer."""
         if name not in self.scorers:
             others = ", ".join(sorted(self.scorers))
             raise UsageError(f"the scorer {name[:40]} has no weight", hint=f"weighed are {others}")
         return self.scorers[name].weight
 
     def of_method(self, name: str) -> Weights:
-        """Return the weights of a retrieval method."""
         if name not in self.methods:
             others = ", ".join(sorted(self.methods)) or "none"
             raise UsageError(f"the retrieval method {name[:40]} has no weights", hint=f"weighed are {others}")
@@ -191,7 +189,6 @@ def _unfinite(scorer: Scorer) -> UsageError:
 
 
 def fused(values: Mapping[str, Floats], scales: Mapping[str, ScorerScale]) -> Floats:
-    """Return the sum of all parts; shape (candidates,)."""
     size = len(next(iter(values.values()), ()))
     return added((scales[name].part(value) for name, value in values.items()), size)
 
@@ -223,7 +220,6 @@ class Scored:
     combined: Mapping[str, Floats]
 
     def parts(self, numbers: Ints) -> list[dict[str, float]]:
-        """Return the parts of some candidates' scores, by scorer."""
         by_scorer = {name: self.scales[name].part(value[numbers]).tolist() for name, value in self.values.items()}
         return [{name: part[place] for name, part in by_scorer.items()} for place in range(len(numbers))]
 

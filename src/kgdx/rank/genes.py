@@ -46,7 +46,6 @@ class Genes(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the pairs of candidate and gene, the genes' names, and which candidates are recessive only."""
         disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
         candidate = model.candidates.of[disease]
         genes = max(1, snapshot.rows("gene"))
@@ -64,7 +63,6 @@ class Genes(ByPerson):
         return case.gene_evidence
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         evidence = cast("GeneEvidence", person)
         candidate, gene = self.arrays["candidate"], self.arrays["gene"]
         value, mono = self._values(evidence)
@@ -78,7 +76,6 @@ class Genes(ByPerson):
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return which of its genes are on the list, and how long the list is."""
         evidence = cast("GeneEvidence", person)
         own = self.arrays["gene"][self.arrays["candidate"] == candidate]
         if not len(own):

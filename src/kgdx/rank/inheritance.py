@@ -95,7 +95,6 @@ class Sex(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the shares of modes, and which candidates are diseases of one sex; shape (candidates, 2)."""
         organs = below(snapshot, ORGANS)
         disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         candidate, inside = model.candidates.of[disease], np.diff(model.basis.up.start) > 0
@@ -113,7 +112,6 @@ class Sex(ByPerson):
         return case.sex if case.sex in SEXES else None
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         female = person == SEXES[1]
         odds: Floats = np.zeros(self.model.columns.size, np.float32)
         if female:
@@ -122,7 +120,6 @@ class Sex(ByPerson):
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return why the sex speaks against a candidate."""
         female = person == SEXES[1]
         if self.arrays["one"][candidate, 0 if female else 1]:
             return f"a disease of {'male' if female else 'female'} organs; the patient is {str(person).lower()}"
@@ -151,12 +148,10 @@ class Inheritance(ByPerson):
         return {"modes": modes_of(snapshot, model)}
 
     def person(self, case: Case) -> Family | None:
-        """Return what is known of the family, where that says anything of inheritance."""
         family = case.family
         return family if family.consanguineous or family.affected or family.inheritance else None
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         family, modes = cast("Family", person), self.arrays["modes"]
         ratio = np.zeros(len(NAMES), np.float32)
         if family.consanguineous:
@@ -172,7 +167,6 @@ class Inheritance(ByPerson):
         return np.clip(odds, -MOST, MOST)
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return how the candidate is inherited, and what the family says."""
         family, modes = cast("Family", person), self.arrays["modes"][candidate]
         if not modes.any():
             return ""

@@ -90,14 +90,12 @@ class LinkPredictor:
         return calibrate(links, partial(self.embeddings.logits, self.relation), one, other, self._links)
 
     def known(self, at: int, side: int) -> Ints:
-        """Return the positions of the nodes that a node is linked to."""
         parts = [self._links[1 - side][self._links[side] == at]]
         if self.kinds[0] == self.kinds[1]:
             parts.append(self._links[side][self._links[1 - side] == at])
         return np.unique(np.concatenate(parts))
 
     def expect(self, at: int, side: int = 0, *, top: int = 10, known: bool = False) -> list[Expected]:
-        """Return the links of a node that score highest."""
         own, other = self.kinds[side], self.kinds[1 - side]
         vectors, candidates = self.embeddings.nodes(own)[at : at + 1], self.embeddings.nodes(other)
         heads, tails = (vectors, candidates) if side == 0 else (candidates, vectors)

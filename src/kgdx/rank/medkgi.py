@@ -35,7 +35,6 @@ class MedKGI(Selector):
     """How many candidates."""
 
     def value(self, situation: Situation) -> Floats:
-        """Return the published gain of each finding of the candidates' neighbourhoods, in bits."""
         pool, numbers = situation.pool, situation.leaders(self.candidates)
         value = np.zeros(len(pool.ids))
         if not len(numbers):

@@ -83,7 +83,6 @@ class Ranker:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
         self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
@@ -275,7 +274,6 @@ class Ranker:
         return tuple(replace(each, contributions=parts) for each, parts in zip(given, told, strict=True))
 
     def _told(self, scored: Scored, numbers: Ints, raised: Sequence[Raised]) -> list[tuple[Contribution, ...]]:
-        """Return what each finding, and the best patient, adds to the scores of some candidates."""
         told = Explanation(self.model, self.names, scored, self.scorers, numbers)
         case = scored.query.case
         name = supporting(() if case is None else case.findings)
@@ -399,14 +397,12 @@ class Ranker:
 
     @cached_property
     def proposer(self) -> Proposer:
-        """Proposes questions; opened when it is first asked."""
         from kgdx.rank.proposing import Proposer
 
         return Proposer(self)
 
     @cached_property
     def ids(self) -> list[str]:
-        """Id of each candidate."""
         ids = list(self.names.diseases)
         return [ids[row] for row in self.model.candidates.disease.tolist()]
 
@@ -420,7 +416,6 @@ class Ranker:
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
     def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to."""
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"

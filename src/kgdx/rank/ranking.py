@@ -119,7 +119,6 @@ class CandidateNames:
         return found
 
     def genes(self, number: int) -> tuple[str, ...]:
-        """Return the symbols of a candidate's genes, in alphabetical order."""
         symbols = self.snapshot.values("gene", "name")
         genes = {int(self._genes[1][at]) for at in self._at(self._genes[0], number)}
         return tuple(sorted(filter(None, (symbols[each] for each in genes))))

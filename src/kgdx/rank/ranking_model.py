@@ -57,7 +57,6 @@ class RankModel:
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
-        """Map the arrays of a compiled model."""
         try:
             model: RankModel = read_part(cls, folder, "")
             if (wrong := model.misfit()) is not None:

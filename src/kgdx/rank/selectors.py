@@ -129,7 +129,6 @@ class InfoGain(Selector):
     """
 
     def value(self, situation: Situation) -> Floats:
-        """Return the gain of each question in bits."""
         pool, gain = situation.pool, situation.gain
         if pool.down is None:
             return gain
@@ -226,7 +225,6 @@ class SplitSelector(Selector):
     """Over how many candidates."""
 
     def value(self, situation: Situation) -> Floats:
-        """Return the variance of each question's likelihood."""
         pool, numbers = situation.pool, situation.leaders(self.leaders)
         weight = situation.told[numbers].astype(np.float64)
         mean, square = np.zeros(len(pool.ids)), np.zeros(len(pool.ids))
@@ -257,7 +255,6 @@ class Common(Selector):
     name: ClassVar[str] = "common"
 
     def value(self, situation: Situation) -> Floats:
-        """Return the mean likelihood of each question over the candidates."""
         pool = situation.pool
         return np.bincount(pool.neighbours.index, pool.neighbours.values, len(pool.ids)) / len(pool.described)
 
@@ -271,7 +268,6 @@ class Random(Selector):
     """Of how many candidates the findings are asked about."""
 
     def value(self, situation: Situation) -> Floats:
-        """Return a random number above 0 for each finding of the leaders."""
         chance = np.random.default_rng([situation.seed, *np.flatnonzero(~situation.free).tolist()])
         drawn: Floats = 1 - chance.random(len(situation.pool.ids))
         return np.where(subgraph(situation, self.leaders), drawn, 0)

@@ -68,7 +68,6 @@ def _antecedent(symptom: str) -> bool:
 
 
 def judged(share: float) -> Judgement:
-    """Return how likely the first candidate is right."""
     level = "good" if share >= GOOD else "fair" if share >= FAIR else "low"
     return Judgement(level, CHANCES[level])
 

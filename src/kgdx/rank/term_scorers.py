@@ -124,7 +124,6 @@ class Likelihood(ByFinding):
         return row
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the mean, corrected; nothing without findings."""
         if not len(query.observed):
             return np.zeros_like(combined)
         score: Floats = combined / np.float32(max(len(query.observed), 1)) - BREADTH * self.columns.breadth
@@ -216,7 +215,6 @@ class Typicality(ByFinding):
         return ~self.model.curated
 
     def on(self, columns: Columns) -> Self:
-        """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
         other.near = self.near
         return other
@@ -228,7 +226,6 @@ class Typicality(ByFinding):
         return similarity(self.basis, term)
 
     def _similar(self, term: int) -> tuple[Ints, Floats]:
-        """Return the terms that a finding is similar to at all, and how similar they are."""
         row = self.row(term)
         alike = np.flatnonzero(row > 0)
         return alike, row[alike]

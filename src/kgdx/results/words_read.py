@@ -36,7 +36,6 @@ class ReadFinding:
 
     @classmethod
     def of(cls, finding: Finding) -> ReadFinding:
-        """Return the finding of a case in this form."""
         start, end = (finding.span.start, finding.span.end) if finding.span else (None, None)
         words = finding.text, finding.value, finding.unit, finding.range
         return cls(finding.id, finding.label, finding.status, start, end, *words)

@@ -39,7 +39,6 @@ _AVERAGES = {"cases": "groups", "diseases": "by_disease", "families": "by_family
 
 
 def text_accuracy(result: Figures) -> RenderableType:
-    """Return how well findings are read from text."""
     rows = [(name, f"{result[name]:.3f}") for name in ("precision", "recall", "f1")]
     rows.append(("time", f"{result['ms_median']:.1f} ms, median of a document"))
     return Group(Text(count(result["n"], "document")), plain(("", ""), rows))
