@@ -14,8 +14,7 @@ from kgdx.arrays.sparse import Sparse
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.families import MOST_JOINED, MOST_SERIES, Families, _Joined, _series, stem
-from kgdx.rank.family_rows import ranks_of, rows
-from kgdx.rank.ranker import placed
+from kgdx.rank.ranking import placed, ranks_of, rows
 from small_graph import FEVER, HYPOTONIA, SEIZURE, SHORT
 
 

@@ -72,7 +72,7 @@ def predict(
     if as_json:
         options.write_json(found.to_dict())
     else:
-        from kgdx.render.terminal.prediction_text import predictions
+        from kgdx.render.terminal.learned_text import predictions
 
         options.show(predictions(found))
 
@@ -93,6 +93,6 @@ def nearest(
     if as_json:
         options.write_json(found.to_dict())
     else:
-        from kgdx.render.terminal.prediction_text import neighbours
+        from kgdx.render.terminal.learned_text import neighbours
 
         options.show(neighbours(found))

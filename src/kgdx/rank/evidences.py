@@ -13,8 +13,7 @@ from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_terms
 from kgdx.case.patient import Status
 from kgdx.rank.descriptions import stated
-from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds
-from kgdx.rank.evidence_table import EvidenceTable, person_of
+from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds, EvidenceTable, person_of
 from kgdx.rank.phrases import MappedTexts
 from kgdx.rank.query import Field, Query, Told
 from kgdx.rank.scorers import Scorer

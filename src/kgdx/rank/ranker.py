@@ -16,29 +16,26 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, StoreError, UsageError
-from kgdx.rank import family_rows
-from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
 from kgdx.rank.fusion import (
     Beliefs,
     Scored,
+    Scorers,
     Weights,
     believed,
     leading,
     temperature,
 )
-from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
-from kgdx.rank.next_tests import NextTests
+from kgdx.rank.judgement import Dangerous, NextTests, judged, of_words, too_little
+from kgdx.rank.judgement import gaps as gaps_of
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
+from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
-from kgdx.rank.sufficiency import Dangerous, judged, too_little
 from kgdx.results.ranked import (
     Candidate,
     Contribution,
@@ -199,8 +196,8 @@ class Ranker:
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
-        rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
-        ranks = family_rows.ranks_of(total, rows) if rows else {}
+        rows = family_rows(total, self.model.families, top, others) if by_family else []
+        ranks = ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         nearest = [] if matched is None else [matched.nearest(number) for number in places]
@@ -218,7 +215,7 @@ class Ranker:
         candidates = []
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
-            family = family_rows.family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
             candidates.append(
                 Candidate(
                     rank=rank,
@@ -494,12 +491,3 @@ def _unrankable(query: Query) -> tuple[str, str]:
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
-
-
-def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
-    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
-    ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
-    for number in also:
-        ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])
-        ranks[number] = int(ahead) + 1
-    return dict(sorted(ranks.items(), key=lambda item: item[1]))

@@ -198,8 +198,7 @@ def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Read a text, or a case in one of the kept forms: its findings with their places, who it is, what was not read."""
     from kgdx.case import case_from_document, case_from_text, read_text
-    from kgdx.results.ranked import CaseSummary
-    from kgdx.results.words_read import unread_texts
+    from kgdx.results.ranked import CaseSummary, unread_texts
 
     graph, document, text = serving.graph, given.get("document"), given.get("text") or ""
     if document is not None and text:
