@@ -9,7 +9,7 @@ from kgdx.case.patient import Case, Unread
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT
 from kgdx.rank import Ranker
-from kgdx.rank.judgement import unread
+from kgdx.rank.clauses import unread
 from kgdx.rank.near_findings import NearFindings
 from kgdx.terms.measured.amounts import MEASURED
 from kgdx.terms.phrase_vectors import PhraseVectors

