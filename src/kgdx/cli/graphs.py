@@ -10,44 +10,23 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, argument, flag, option
 from kgdx.errors import StoreError, UsageError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (build, update, remove, diff, status, verify, search, export):
-        app.command()(command)
-
-
 def build(
-    source: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Take every source that has a file.")] = False,
-    place: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="PATH", help="File of the one source, or folder with the sources' files."),
-    ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option("--accept-licence", metavar="SOURCE", help="Accept a source's licence; it is remembered."),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Also where a source has lost half of its rows, or ranking needs what goes."),
-    ] = False,
-    discard: Annotated[
-        bool,
-        typer.Option(
-            "--discard-saved",
-            "--discard-cases",
-            help="Do not carry what was saved (cases, runs) over from the old graph.",
-        ),
-    ] = False,
+    source: list[str] | None = argument(
+        None, "SOURCE…", "Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
+    ),
+    everything: bool = flag("Take every source that has a file.", "--all"),
+    place: Path | None = option(None, "PATH", "File of the one source, or folder with the sources' files.", "--from"),
+    accept: list[str] | None = option(
+        None, "SOURCE", "Accept a source's licence; it is remembered.", "--accept-licence"
+    ),
+    force: bool = flag("Also where a source has lost half of its rows, or ranking needs what goes."),
+    discard: bool = flag(
+        "Do not carry what was saved (cases, runs) over from the old graph.", "--discard-saved", "--discard-cases"
+    ),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -102,9 +81,7 @@ def update(
             metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; a name alone is read from where it was."
         ),
     ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Also where a source has lost half of what it had before.")
-    ] = False,
+    force: bool = flag("Also where a source has lost half of what it had before."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -145,16 +122,9 @@ def remove(
 
 
 def diff(
-    old: Annotated[
-        str | None,
-        typer.Argument(metavar="OLD", help="Folder of a graph; what the new one held before if not given."),
-    ] = None,
-    new: Annotated[
-        str | None, typer.Argument(metavar="NEW", help="Folder of a graph; the store in use if not given.")
-    ] = None,
-    examples: Annotated[
-        int, typer.Option("--examples", metavar="N", min=0, max=15, help="How many rows of each table to show.")
-    ] = 3,
+    old: str | None = argument(None, "OLD", "Folder of a graph; what the new one held before if not given."),
+    new: str | None = argument(None, "NEW", "Folder of a graph; the store in use if not given."),
+    examples: int = option(3, "N", "How many rows of each table to show.", min=0, max=15),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -232,10 +202,8 @@ def verify(as_json: Json = False, store: Store = None) -> None:
 
 def search(
     text: Annotated[str, typer.Argument(metavar="NAME", help="A name, the beginning of one, or an id.")],
-    kind: Annotated[
-        list[str] | None, typer.Option(metavar="CLASS", help="Disease, Phenotype, Drug …; can be repeated.")
-    ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Most entries.")] = 10,
+    kind: list[str] | None = option(None, "CLASS", "Disease, Phenotype, Drug …; can be repeated."),
+    limit: int = option(10, "N", "Most entries.", min=1, max=1000),
     as_json: Json = False,
     store: Store = None,
 ) -> None:

@@ -9,26 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, argument
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from kgdx.schema import NodeClass, Relation
 
 
-def register(app: typer.Typer) -> None:
-    for command in (run, templates, schema):
-        app.command()(command)
-
-
 def run(
     template: Annotated[
         str, typer.Argument(metavar="TEMPLATE", help="Name of a read template; `kgdx templates` lists them.")
     ],
-    parameters: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME=VALUE…", help="Its parameters; lists as a,b,c or as JSON."),
-    ] = None,
+    parameters: list[str] | None = argument(None, "NAME=VALUE…", "Its parameters; lists as a,b,c or as JSON."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -51,7 +43,7 @@ def run(
 
 
 def templates(
-    name: Annotated[str | None, typer.Argument(metavar="TEMPLATE", help="Show this one, with its Cypher.")] = None,
+    name: str | None = argument(None, "TEMPLATE", "Show this one, with its Cypher."),
     as_json: Json = False,
 ) -> None:
     """List the templates: what each is for and what it takes."""
@@ -137,9 +129,7 @@ _FORMS = {
 
 
 def schema(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show this class or relation with its properties.")
-    ] = None,
+    name: str | None = argument(None, "NAME", "Show this class or relation with its properties."),
     as_json: Json = False,
 ) -> None:
     """Show the ontology: classes, relations, properties.
