@@ -44,10 +44,7 @@ def up(
     info = start(
         Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: options.remark(line)
     )
-    if as_json:
-        options.write_json(options.plain(info))
-    else:
-        options.show(server(info))
+    options.present(info, as_json, server)
 
 
 def down() -> None:
@@ -70,10 +67,7 @@ def status(as_json: Json = False) -> None:
     info = local_server.status(Settings.load())
     if info is None:
         raise StoreError("the local Neo4j is not running", hint="start it with `kgdx neo4j up`")
-    if as_json:
-        options.write_json(options.plain(info))
-    else:
-        options.show(server(info))
+    options.present(info, as_json, server)
 
 
 def shell_url(
@@ -100,10 +94,7 @@ def export(
     from kgdx.render.terminal.graph_text import exported
 
     report = api.export(folder, store=store, force=force, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        options.show(exported(report))
+    options.present(report, as_json, exported)
 
 
 def push(
@@ -121,10 +112,7 @@ def push(
     from kgdx.render.terminal.graph_text import copied
 
     report = api.push(store=store, neo4j=uri, force=force, sessions=sessions, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        options.show(copied(report))
+    options.present(report, as_json, copied)
 
 
 def pull(
@@ -142,10 +130,7 @@ def pull(
     from kgdx.render.terminal.graph_text import copied
 
     report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        options.show(copied(report))
+    options.present(report, as_json, copied)
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,7 @@ def build(
             raise UsageError(f"ranking needs {', '.join(gone)}", hint=hint)
     with build_progress() as tell:
         built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard, force=force)
-    if as_json:
-        options.write_json(built.to_dict())
-    else:
-        options.show(report(built))
+    options.present(built, as_json, report)
 
 
 def chosen(
@@ -95,10 +92,7 @@ def update(
 
     with build_progress() as tell:
         built = api.update(source, store=store, progress=tell, force=force)
-    if as_json:
-        options.write_json(built.to_dict())
-    else:
-        options.show(report(built))
+    options.present(built, as_json, report)
 
 
 def remove(
@@ -115,10 +109,7 @@ def remove(
 
     with build_progress() as tell:
         built = api.remove(source, store=store, progress=tell)
-    if as_json:
-        options.write_json(built.to_dict())
-    else:
-        options.show(report(built))
+    options.present(built, as_json, report)
 
 
 def diff(
@@ -137,10 +128,7 @@ def diff(
     from kgdx.render.terminal.build_text import comparison
 
     found = api.diff(old, new if new is not None else store)
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        options.show(comparison(found, examples))
+    options.present(found, as_json, lambda each: comparison(each, examples))
 
 
 def status(as_json: Json = False, store: Store = None) -> None:
@@ -180,19 +168,13 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     settings = Settings.load(store)
     if settings.is_neo4j:
         misfits = api.misfits(store=store)
-        if as_json:
-            options.write_json({"misfits": options.plain(misfits)})
-        else:
-            options.show(conformance(misfits))
+        options.present({"misfits": misfits}, as_json, lambda _: conformance(misfits))
         if misfits:
             message = f"the graph at {settings.store} does not conform to the ontology: {misfits[0]}"
             raise StoreError(message, hint="mend it there, or replace it with `kgdx push --force`")
         return
     found = api.verify(store=store)
-    if as_json:
-        options.write_json(options.plain(found))
-    else:
-        options.show(verified(found))
+    options.present(found, as_json, verified)
     if found.faults:
         message = f"{len(found.faults)} files of the graph in {found.path} are damaged"
         raise StoreError(message, hint="build it again with `kgdx build`")
@@ -215,12 +197,10 @@ def search(
 
     with inputs.graph(store) as graph:
         found = graph.search(text, *(kind or ()), limit=limit)
-    if as_json:
-        options.write_json(found.to_dicts())
-    else:
-        from kgdx.render.terminal.graph_text import rows
+    from kgdx.render.terminal.graph_text import rows
 
-        options.show(rows(("id", "kind", "name", "matched", "method"), found.to_dicts()))
+    columns = ("id", "kind", "name", "matched", "method")
+    options.present(found.to_dicts(), as_json, lambda every: rows(columns, every))
 
 
 def export(
@@ -236,8 +216,6 @@ def export(
     from kgdx import api
 
     report = api.export_graph(path, format, store=store, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
-        options.show(f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB")
+    counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
+    told = f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB"
+    options.present(report, as_json, lambda _: told)

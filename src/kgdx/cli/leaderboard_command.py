@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, show, through
+from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, through
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
@@ -86,7 +86,7 @@ def leaderboard(
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
             result = run.run(runner)
             finish(patients.out, runner.records, result)
-    show(result, as_json, leaderboard_figures, WIDTH)
+    options.present(result, as_json, leaderboard_figures, WIDTH)
     if html is not None:
         from kgdx.render.pages.inquiry_page import leaderboard_page
 

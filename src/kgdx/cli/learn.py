@@ -84,10 +84,7 @@ def embeddings(
     cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", options.remark)
     with inputs.graph(store) as graph:
         made = learn_embeddings(graph.snapshot, settings.graph_folder, name, cached, choice, training, _tell)
-    if as_json:
-        options.write_json(dict(made.card))
-    else:
-        options.show(learned(made.card))
+    options.present(made.card, as_json, learned)
 
 
 def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
@@ -171,10 +168,7 @@ def prompt(
     with private_file(out).open("w", encoding="utf-8") as file:
         file.write(written(found.instruction, {"model": llm, "candidates": top, "seed": seed, **found.to_dict()}))
     told = {"instruction": found.instruction.name, "digest": found.instruction.digest, **found.to_dict()}
-    if as_json:
-        output.write_json(told)
-    else:
-        from kgdx.render.terminal.accuracy_text import instructions
+    from kgdx.render.terminal.accuracy_text import instructions
 
-        output.show(instructions(told))
+    output.present(told, as_json, instructions)
     output.remark(f"{found.instruction.name} is kept in {out}: `--rerank-prompt {out}`")

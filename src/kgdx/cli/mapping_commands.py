@@ -122,10 +122,7 @@ def mesh(
 
     with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        options.show(mesh_decision(found))
+    options.present(found, as_json, mesh_decision)
 
 
 def _classes(store: str | None) -> dict[str, str]:

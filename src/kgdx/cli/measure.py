@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, show, through
+from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, through
 from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
@@ -64,7 +64,7 @@ def text(
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     from kgdx.render.terminal.accuracy_text import text_accuracy
 
-    show(result, as_json, text_accuracy)
+    options.present(result, as_json, text_accuracy)
 
 
 def rank(
@@ -94,7 +94,7 @@ def rank(
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task(graph))
         result = rank_figures(records, graph.ranker.model.columns.size)
-    show(result, as_json, rank_accuracy)
+    options.present(result, as_json, rank_accuracy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def recall(
         private_file(details).write_text(text, encoding="utf-8")
     from kgdx.render.terminal.accuracy_text import recall_figures
 
-    show(result, as_json, recall_figures)
+    options.present(result, as_json, recall_figures)
 
 
 def answers(
@@ -272,7 +272,7 @@ def answers(
             progress=advance,
         )
         result = evaluation.run(asked, out)
-    show(result, as_json, lambda figures: paired_figures(figures, out))
+    options.present(result, as_json, lambda figures: paired_figures(figures, out))
 
 
 def _model(

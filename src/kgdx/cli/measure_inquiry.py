@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, show, through
+from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, through
 from kgdx.cli.options import Force, Html, Json, Store, option
 from kgdx.cli.share_options import Sharing
 
@@ -93,7 +93,7 @@ def inquiry(
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=2))
             result = evaluate_inquiry(task(graph), given, selectors, answers, runner)
             finish(written.out, runner.records, result)
-    show(result, as_json, inquiry_figures)
+    options.present(result, as_json, inquiry_figures)
     _draw(written, result)
 
 
@@ -175,7 +175,7 @@ def consult(
     cast = _cast(players, osce_cases(given)[0], None if run.out is None else run.out / CACHE)
     with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
         result = ConsultEvaluation(graph, doctors, cast, run.seed, run.jobs, advance).run(given, run.out)
-    show(result, as_json, consult_figures)
+    options.present(result, as_json, consult_figures)
 
 
 def _cast(players: PlayerOptions, known: Sequence[Osce], cache: Path | None) -> Cast:

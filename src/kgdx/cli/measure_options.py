@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Out, Seed, show
+from kgdx.cli.evaluation_options import Out, Seed
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 
@@ -87,7 +87,7 @@ def option_questions(
         with options.progress_bar("questions", len(asked)) as advance:
             evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
             result = evaluation.run(asked, asking.out) | _set(graph, found, asked)
-    show(result, as_json, option_figures)
+    options.present(result, as_json, option_figures)
     if html is not None:
         from kgdx.render.pages.inquiry_page import options_page
 

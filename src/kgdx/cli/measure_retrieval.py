@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, show, through
+from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, through
 from kgdx.cli.options import BudgetOptions, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
@@ -107,7 +107,7 @@ def retrieve(
         lines = accuracy.patient_lines(records, written.errors.suffix)
         private_file(written.errors).write_text(lines, encoding="utf-8")
         options.remark(f"what became of each patient: {written.errors}")
-    show(result, as_json, retrieval_figures)
+    options.present(result, as_json, retrieval_figures)
 
 
 def _at_once(layer_two: RerankArmOptions, sharing: Sharing, graph: Graph) -> int:

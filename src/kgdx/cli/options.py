@@ -311,6 +311,14 @@ def show(renderable: RenderableType, least: int = 0, *, facts: bool = False) -> 
         print(text(renderable, max(screen.width, least)), end="")
 
 
+def present(result: Any, as_json: bool, shown: Callable[[Any], RenderableType], least: int = 0) -> None:
+    """Write a result as JSON, or as a person reads it, at least so many columns wide."""
+    if as_json:
+        write_json(result.to_dict() if hasattr(result, "to_dict") else plain(result))
+    else:
+        show(shown(result), least)
+
+
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write what a program reads: one JSON document."""
     print(json.dumps(value, ensure_ascii=not writes_all(sys.stdout), indent=indent))
@@ -327,6 +335,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, frozenset):
         return sorted(value)
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     if isinstance(value, AbcMapping):
         return {name: plain(each) for name, each in value.items()}
     return str(value) if isinstance(value, Path) else value

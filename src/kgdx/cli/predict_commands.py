@@ -57,12 +57,9 @@ def predict(
         kept = graph.keep_predictions(found) if keeping.save else None
     if kept is not None:
         options.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        from kgdx.render.terminal.prediction_text import predictions
+    from kgdx.render.terminal.prediction_text import predictions
 
-        options.show(predictions(found))
+    options.present(found, as_json, predictions)
 
 
 def nearest(
@@ -78,9 +75,6 @@ def nearest(
     """
     with inputs.graph(store) as graph:
         found = graph.nearest(node, top=top, embeddings=embeddings)
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        from kgdx.render.terminal.prediction_text import neighbours
+    from kgdx.render.terminal.prediction_text import neighbours
 
-        options.show(neighbours(found))
+    options.present(found, as_json, neighbours)

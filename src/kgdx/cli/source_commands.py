@@ -91,8 +91,6 @@ def check(
     No graph is touched. The ends of relations are looked for in the graph that is there, if any. The exit code is 5
     where the manifest is wrong or nothing can be loaded. Example: kgdx sources check my_annotations.yaml
     """
-    from dataclasses import asdict
-
     from kgdx.api import readers
     from kgdx.config import Settings
     from kgdx.ingest.manifest import manifests
@@ -105,17 +103,11 @@ def check(
     found = _manifest(manifest)
     known = manifests([] if found.shipped or found.path is None else [found.path])
     if problems := disagreements(found, load_schema(), known, [*FORMATS, *readers()]):
-        if as_json:
-            options.write_json({"faults": [asdict(each) for each in problems]})
-        else:
-            options.show(wrong(found, problems))
+        options.present({"faults": problems}, as_json, lambda _: wrong(found, problems))
         raise typer.Exit(WRONG)
     folder = GraphFolder(Settings.load(store).graph_folder)
     trial = attempt(found, file or file_of(found), load_schema(), folder, rows=rows, readers=readers())
-    if as_json:
-        options.write_json(trial.to_dict())
-    else:
-        options.show(tried(found, trial))
+    options.present(trial, as_json, lambda _: tried(found, trial))
     if not trial.counts.loaded + trial.counts.merged:
         raise typer.Exit(WRONG)
 
@@ -154,17 +146,12 @@ def show(
 
     Each reason of a source stands with how often, and an example. Example: kgdx quarantine show hpoa
     """
-    from dataclasses import asdict
-
     from kgdx.ingest.pipeline.quarantine import summary
     from kgdx.render.terminal.sources_text import overview
 
     table = _table(store, source)
     groups = summary(table)
-    if as_json:
-        options.write_json([asdict(each) for each in groups])
-    else:
-        options.show(overview(groups, rows))
+    options.present(groups, as_json, lambda _: overview(groups, rows))
 
 
 def export(
@@ -244,10 +231,7 @@ def extract_relations(
     total = count(file, page_size) if wanted is None else len(wanted)
     with extraction_progress(total, meter.priced) as tell:
         done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs or usual, meter=meter, progress=tell)
-    if as_json:
-        options.write_json(done.to_dict())
-    else:
-        options.show(extraction(done, meter.priced))
+    options.present(done, as_json, lambda each: extraction(each, meter.priced))
 
 
 def _reader(
