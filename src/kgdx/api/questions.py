@@ -59,13 +59,9 @@ class Asking(TypedDict, total=False):
             as such. On by default.
         pubmed: Whether PubMed is searched for publications; by default as it is set, and it is off where nothing is.
         language: Language of the answer, ``en`` or ``zh``; that of the question by default.
-        rounds: Most plans of a model.
         fallback: Whether rules and the template stand in where no plan of a model, or not its answer, can be used. On
             by default.
         limits: When to stop: actions, time, and calls, tokens and cost of the model.
-        seed: Of the policy's random choices.
-        on_text: Given each piece of a model's answer as it is written.
-        watch: Given each segment of the log, as soon as the choice and its action are done.
     """
 
     options: Mapping[str, str] | None
@@ -220,10 +216,7 @@ def connected(
     """Return a model that can be asked, with its prices; the limits end a call that is under way, too.
 
     Args:
-        settings: Say which endpoint.
         model: A model that is ready, the name of one at the endpoint, or ``None`` for the one that is set.
-        limits: What it may cost.
-        cached: Whether answers are kept for the next time.
     """
     if model is not None and not isinstance(model, str):
         return model, (0.0, 0.0)

@@ -66,8 +66,6 @@ class OptionArm:
     """A way to answer.
 
     Attributes:
-        name: How it was named.
-        policy: It.
         model: Name of the model that it asks; the first one where it names none.
     """
 
@@ -120,13 +118,8 @@ class OptionEvaluation:
     """Has arms answer option questions, and adds up how they did.
 
     Attributes:
-        graph: The open graph.
         arms: Ways to answer; those after the first are compared with it, those after the second with that, too.
         models: Name → model; the first is asked by arms that name none.
-        prices: Of a million tokens that each model reads and writes.
-        jobs: Questions at the same time.
-        seed: Of all random choices.
-        progress: Called after each piece of work.
     """
 
     graph: Graph
@@ -142,7 +135,6 @@ class OptionEvaluation:
 
         Args:
             questions: Those without a right option are counted, and not asked.
-            folder: Keeps finished work.
         """
         self._check(questions)
         asked = {each.id: each for each in questions if each.gold is not None}

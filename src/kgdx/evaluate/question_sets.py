@@ -44,16 +44,12 @@ class BenchmarkQuestion(_Form):
     """One question.
 
     Attributes:
-        id: Its own in the set.
-        question: As it is asked.
-        language: ``zh`` or ``en``; of the answer, too.
         action: The graph action that answers it.
         entities: What it names, in the question's words.
         subjects: Ids of the diseases that a ``get`` question is about; a relation of another one does not count.
         gold: What the graph has to give: the other ends of the relations, or diseases for an ``infer`` question.
         reference: A right answer in words, for a judge.
         case: A patient that the question is about: text, terms, or a phenopacket.
-        wording: Which wording it is made with.
         split: ``tuned`` or ``held_out``, or a name of one's own.
 
     Example:

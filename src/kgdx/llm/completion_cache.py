@@ -136,12 +136,8 @@ class Cassette(ChatModel):
     """A recording that answers.
 
     Args:
-        path: The file.
-        name: The model's name.
         mode: ``replay`` answers from the recording alone; ``record`` asks and writes down; ``auto`` asks for what the
             recording lacks.
-        model: The model that is asked; not needed for ``replay``.
-        meter: Counts the completions that come from the recording.
     """
 
     def __init__(

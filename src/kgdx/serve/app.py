@@ -134,11 +134,7 @@ def create_app(
     literature: bool = False,
     log: Any = None,
 ) -> FastAPI:
-    """Make the application.
-
-    Args:
-        workers: Answer what takes milliseconds.
-    """
+    """Make the application."""
     app = App(
         title="kgdx",
         version=version("kgdx"),

@@ -135,11 +135,7 @@ class Worker:
 
 
 class WorkerPool:
-    """Some workers and the queue before them.
-
-    Args:
-        waiting: How many requests may wait for one; more are refused at once.
-    """
+    """Some workers and the queue before them."""
 
     def __init__(
         self,
