@@ -109,8 +109,9 @@ def _bring_graph(
     with Neo4jStore.unchecked(where.access) as target:
         empty = target.is_empty()
         built = [] if empty else target.run("build")
-    if built and built[0]["fingerprint"] == _fingerprint(settings):
-        return False
+    with GraphContext(settings) as graph:
+        if built and built[0]["fingerprint"] == graph.fingerprint:
+            return False
     uri = where.access.uri
     if not empty and not built:
         hint = "use another one, or replace all of it with `kgdx push --force`"
@@ -121,11 +122,6 @@ def _bring_graph(
         raise StoreError(why, hint="copy this one there with --push")
     push_graph(store=settings.graph_folder, neo4j=neo4j, force=not empty, progress=progress)
     return True
-
-
-def _fingerprint(settings: Settings) -> str:
-    with GraphContext(settings) as graph:
-        return graph.fingerprint
 
 
 def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> bool:

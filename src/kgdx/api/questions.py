@@ -95,9 +95,14 @@ def ask(
     rounds = how.get("rounds", 1)
     if not 1 <= rounds <= MAX_ROUNDS:
         raise UsageError(f"rounds is {rounds}", hint=f"ask for 1 to {MAX_ROUNDS}")
+    if (pubmed := how.get("pubmed")) is None:
+        from kgdx.literature import pubmed_access
+
+        access = pubmed_access(graph.settings)
+        pubmed = access is not None and access.ask
     settings: dict[str, Any] = {
         "strict": how.get("strict", True),
-        "pubmed": _asks_pubmed(graph.settings) if how.get("pubmed") is None else how["pubmed"],
+        "pubmed": pubmed,
         "language": how.get("language"),
         **{name: how[name] for name in ("rounds", "fallback") if name in how},
     }
@@ -107,6 +112,7 @@ def ask(
     options = offered(question, how.get("options"), chooser)
     world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()
+    fingerprint, sources = provenance(graph)
     start = begin(
         patient,
         chooser,
@@ -114,10 +120,9 @@ def ask(
         options=options,
         seed=how.get("seed", 0),
         limits=limits,
-        fingerprint=_fingerprint(graph),
+        fingerprint=fingerprint,
     )
     episode = run(world, start, chooser, how.get("watch"))
-    fingerprint, sources = provenance(graph)
     found = replace(answer_of(episode, case, fingerprint=fingerprint), sources=sources)
     nothing = (not found.pack.answers or found.text.insufficient) and not found.candidates
     if nothing and (error := failure(episode)) is not None:
@@ -176,12 +181,6 @@ def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None,
         return World(graph)
     asked, prices = connected(graph.settings, model, limits)
     return World(graph, models={asked.name: asked}, prices=prices)
-
-
-def _fingerprint(graph: GraphContext) -> str:
-    with suppress(StoreError):
-        return graph.fingerprint
-    return ""
 
 
 def checked(question: str) -> str:
@@ -246,13 +245,6 @@ def limited(access: LlmAccess, limits: Limits) -> LlmAccess:
         max_cost=_least(access.max_cost, limits.cost),
         max_seconds=_least(access.max_seconds, limits.seconds),
     )
-
-
-def _asks_pubmed(settings: Settings) -> bool:
-    from kgdx.literature import pubmed_access
-
-    access = pubmed_access(settings)
-    return access is not None and access.ask
 
 
 def provenance(graph: GraphContext) -> tuple[str, tuple[Row, ...]]:

@@ -136,7 +136,10 @@ class OptionEvaluation:
         Args:
             questions: Those without a right option are counted, and not asked.
         """
-        self._check(questions)
+        if all(each.gold is None for each in questions):
+            raise UsageError("no question says which option is right", hint="give questions with a gold")
+        if not self.arms or len({each.name for each in self.arms}) < len(self.arms):
+            raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
         asked = {each.id: each for each in questions if each.gold is not None}
         arms, not_run = able([each.name for each in self.arms], self._ready)
         with kept(folder, self._about(questions)) as journal:
@@ -175,12 +178,6 @@ class OptionEvaluation:
             what = "the budget of the model is used up" if kind == "budget" else f"the model cannot be asked ({kind})"
             return {"error": what, "kind": kind}
         return measured(question, episode, (time.perf_counter() - begun) * 1000)
-
-    def _check(self, questions: Sequence[OptionQuestion]) -> None:
-        if all(each.gold is None for each in questions):
-            raise UsageError("no question says which option is right", hint="give questions with a gold")
-        if not self.arms or len({each.name for each in self.arms}) < len(self.arms):
-            raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
 
     def _ready(self, name: str) -> str:
         arm = next(each for each in self.arms if each.name == name)

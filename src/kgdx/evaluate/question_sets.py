@@ -101,7 +101,7 @@ def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
     """Read a question set, gzipped or not."""
     path = Path(path)
     try:
-        with _bytes(path) as stream:
+        with cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as stream:
             return parse_questions(stream, str(path))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
@@ -156,10 +156,6 @@ def chosen(questions: Iterable[BenchmarkQuestion], only: str | None) -> tuple[Be
         hint = f"it has {', '.join(splits)}" if splits else "leave the split out"
         raise UsageError(f"no question is of the split {str(only)[:40]!r}", hint=hint)
     return kept
-
-
-def _bytes(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def _question(line: bytes, place: str) -> BenchmarkQuestion:

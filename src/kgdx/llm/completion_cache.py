@@ -153,7 +153,10 @@ class Cassette(ChatModel):
         self._lock = threading.Lock()
         self._known: dict[str, Completion | LlmError] = {} if mode == "record" else self._read()
         if mode != "replay":
-            self._create()
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            except OSError as error:
+                raise self._unwritten(error) from error
 
     @property
     def name(self) -> str:
@@ -200,12 +203,6 @@ class Cassette(ChatModel):
                 stream.flush()
                 os.fsync(stream.fileno())
                 self._known[key] = _recorded(content)
-        except OSError as error:
-            raise self._unwritten(error) from error
-
-    def _create(self) -> None:
-        try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         except OSError as error:
             raise self._unwritten(error) from error
 
