@@ -70,12 +70,7 @@ class SentencePatterns:
         return forms[several] or relation
 
     def noun(self, relation: str, *, several: bool) -> str:
-        """Return what is asked for by a relation; nothing where there is no word for it.
-
-        Example:
-            >>> patterns_in("en").noun("RECOMMEND_TEST", several=True)
-            'tests'
-        """
+        """Return what is asked for by a relation; nothing where there is no word for it."""
         return wording(relation, self.language).noun[several]
 
     def alternatives(self, things: Sequence[str]) -> str:

@@ -46,13 +46,6 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
     """Write an answer from the evidence alone, each sentence with its marks.
 
     Names stay in the words of their source; it rests on nothing but the evidence, be it ``strict`` or not.
-
-    Example:
-        >>> from kgdx.answer.evidence_pack import Nothing
-        >>> print(templated(EvidencePack()))
-        Not enough evidence: nothing was asked of the graph for this question.
-        >>> print(templated(EvidencePack(nothing=(Nothing("get_symptom"),)), "zh"))
-        证据不足：图谱没有返回与该问题有关的内容。
     """
     words = patterns_in(language)
     said = _said(pack, words) if pack.answers else _nothing(pack, words)
