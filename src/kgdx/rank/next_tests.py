@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
 
-LABORATORY = "HP:0001939"
-"""Abnormality of metabolism or homeostasis: what a laboratory measures stands below it."""
+LABORATORY, TEMPERATURE = "HP:0001939", "HP:0004370"
+"""Abnormality of metabolism or homeostasis: what a laboratory measures stands below it, but for temperature."""
 LEADERS = 5
 """Candidates that tests are to tell apart."""
 APART = 0.3
@@ -44,7 +44,8 @@ class NextTests:
         share = np.zeros((len(numbers), len(basis.ic)), np.float32)
         for place, number in enumerate(numbers.tolist()):
             share[place, annotated.columns(number)] = annotated.row(number)[1]
-        worth = np.where(self._measured, np.ptp(share, axis=0), 0.0) if len(numbers) else np.zeros(len(basis.ic))
+        told_apart = self._measured & ((share > 0).sum(axis=0) > 1)
+        worth = np.where(told_apart, np.ptp(share, axis=0), 0.0) if len(numbers) else np.zeros(len(basis.ic))
         for term in (*query.observed.tolist(), *query.excluded.tolist()):
             worth[basis.up.columns(term)] = worth[basis.down.columns(term)] = 0.0
         for _ in range(MOST):
@@ -52,17 +53,17 @@ class NextTests:
             if worth[at] < APART:
                 return
             label = self._names.label(self._names.term(at))
-            told = zip(leaders, share[:, at].tolist(), strict=True)
-            results = (f"{round(100 * each)} %" if each else "not recorded" for _, each in told)
-            yield NextTest(label, "laboratory", _predicted(leaders, results))
+            told = [(each, one) for each, one in zip(leaders, share[:, at].tolist(), strict=True) if one]
+            results = (f"{round(100 * one)} %" for _, one in told)
+            yield NextTest(label, "laboratory", _predicted([each for each, _ in told], results))
             worth[basis.up.columns(at)] = worth[basis.down.columns(at)] = 0.0
 
     @cached_property
     def _measured(self) -> Ints:
-        root = self._names.terms.get(LABORATORY)
         measured = np.zeros(len(self._model.basis.ic), bool)
-        if root is not None:
-            measured[self._model.basis.down.columns(root)] = True
+        for root, below in ((LABORATORY, True), (TEMPERATURE, False)):
+            if (row := self._names.terms.get(root)) is not None:
+                measured[self._model.basis.down.columns(row)] = below
         return measured
 
     def _recommended(self, leaders: Sequence[Candidate], numbers: Ints) -> Iterator[NextTest]:
@@ -80,7 +81,7 @@ class NextTests:
             said = [settled[row] for row in by_table if not severity[row] <= SEVERE]
             if not by_table:
                 said = [snapshot.values("test", "name")[int(each)] for each in test[np.isin(disease, rows)]]
-            for name in dict.fromkeys(filter(None, said)):
+            for name in dict.fromkeys(each for each in said if each and not each.startswith("none")):
                 named.setdefault(name, []).append(leader)
         for name, some in islice(named.items(), MOST):
             yield NextTest(name, "recommended", _predicted(some, ["confirmed or excluded"] * len(some)))
