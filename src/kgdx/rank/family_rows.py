@@ -75,7 +75,8 @@ def family_fields(
     members = []
     for number in row.others[:SHOWN].tolist():
         told = names.candidate(number)
-        members.append(FamilyMember(ranks[number], told.id, told.name, float(total[number]), told.name_zh))
+        score, genes = float(total[number]), names.genes(number)
+        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, genes))
     return {
         "family_rank": row.rank,
         "family_size": len(row.others) + 1,

@@ -32,15 +32,25 @@ from kgdx.rank.fusion import (
 from kgdx.rank.gaps import gaps as gaps_of
 from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
+from kgdx.rank.next_tests import NextTests
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.rank.sufficiency import Dangerous, judged, too_little
-from kgdx.results.ranked import Candidate, Contribution, DangerousDisease, Raised, lazy_contributions, raised_by
+from kgdx.results.ranked import (
+    Candidate,
+    Contribution,
+    DangerousDisease,
+    NextTest,
+    Raised,
+    lazy_contributions,
+    raised_by,
+)
 from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
+from kgdx.terms.encoder import chosen
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -114,9 +124,9 @@ class Ranker:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what decides a score beside the snapshot and the case: scorers, their versions, all weights."""
+        """SHA-256 of what decides a score beside snapshot and case: scorers, versions, weights, encoder."""
         versions = {name: scorer.version for name, scorer in self.scorers.items()}
-        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json")], sort_keys=True)
+        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json"), chosen()], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def rank(
@@ -146,14 +156,14 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, case, query)
+            little = too_little(self.model, self.names, case, query, self._everyday)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
         out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
-        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
                 scored = self.score_query(query)
@@ -164,14 +174,15 @@ class Ranker:
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self.key(query), by_family, gates, top, *others), find) if short else find()
-        candidates, share, dangerous = found
+        found = self._results.get(("rank", self.key(query), by_family, *out, top, *others), find) if short else find()
+        candidates, share, dangerous, tests = found
         judgement = replace(
             judged(share),
             left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
             setting=setting(query.case)[0],
             setting_rule=setting(query.case)[1],
             dangerous=dangerous,
+            tests=tests,
         )
         return Ranking(candidates, self.model.columns.size, issues, judgement)
 
@@ -185,7 +196,7 @@ class Ranker:
         *,
         explain: bool,
         by_family: bool,
-    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
@@ -213,6 +224,7 @@ class Ranker:
                 Candidate(
                     rank=rank,
                     **self.names.candidate(number)._asdict(),
+                    **self.names.hereditary(number),
                     score=scores[place] + gain,
                     parts=parts[place] | ({"case_bank": gain} if gain else {}),
                     contributions=told[place],
@@ -222,7 +234,8 @@ class Ranker:
                     explained=shares[place],
                 )
             )
-        return tuple(candidates), float(self.posterior(scored, total).max()), self._lane(scored, total)
+        share, tests = float(self.posterior(scored, total).max()), self._tests.of(candidates, numbers, scored.query)
+        return tuple(candidates), share, self._lane(scored, total), tests
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
         explained = self._explains(scored, self._dangerous.numbers)
@@ -350,9 +363,9 @@ class Ranker:
 
     def _possible(self, scored: Scored) -> Floats:
         case = scored.query.case
-        if case is None or (case.age is None and case.sex not in ("MALE", "FEMALE")):
+        if case is None:
             return scored.total
-        out = self._results.get(("out", case.sex, case.age), lambda: self._gates.out(case))
+        out = self._results.get(("out", self.key(scored.query)), lambda: self._gates.out(case))
         if not out:
             return scored.total
         least: Floats = np.where(np.any(list(out.values()), axis=0), scored.total.min(), scored.total)
@@ -366,8 +379,19 @@ class Ranker:
         return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
+    def _everyday(self) -> Floats:
+        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
+        prior = self.scorers.get("prior")
+        none: Floats = np.zeros(len(self.model.basis.ic), np.float32)
+        return none if prior is None else np.asarray(prior.arrays["ratio"])
+
+    @cached_property
     def _dangerous(self) -> Dangerous:
         return Dangerous(self.names.snapshot, self.model, self.names)
+
+    @cached_property
+    def _tests(self) -> NextTests:
+        return NextTests(self.model, self.names)
 
     @cached_property
     def _gates(self) -> Gates:

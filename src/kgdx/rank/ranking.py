@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -116,6 +117,56 @@ class CandidateNames:
             found = DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
             self._described[number] = found
         return found
+
+    def genes(self, number: int) -> tuple[str, ...]:
+        """Return the symbols of a candidate's genes, in alphabetical order."""
+        symbols = self.snapshot.values("gene", "name")
+        genes = {int(self._genes[1][at]) for at in self._at(self._genes[0], number)}
+        return tuple(sorted(filter(None, (symbols[each] for each in genes))))
+
+    def hereditary(self, number: int) -> dict[str, Any]:
+        """Return a candidate's genes, modes of inheritance, stages of life in which it begins, and how common it is."""
+        disease, said, kind = self._told_of
+        told: dict[str, dict[str, None]] = {"inheritance": {}, "onset": {}}
+        for at in self._at(disease, number):
+            told[kind[at]][said[at]] = None
+        members = self._candidates.members.columns(number).tolist()
+        for what, column in (("inheritance", "inheritance"), ("onset", "onset_ages")):
+            for row in members:
+                told[what] |= dict.fromkeys(map(str.lower, self.snapshot.values("disease", column)[row] or ()))
+        common = (self.snapshot.values("disease", name)[row] for name in ("prevalence", "general") for row in members)
+        return {
+            "genes": self.genes(number),
+            "inheritance": tuple(told["inheritance"]),
+            "begins": tuple(told["onset"]),
+            "prevalence": next(filter(None, common), None),
+        }
+
+    def _at(self, owner: Ints, number: int) -> Iterator[int]:
+        """Yield the places of a candidate's entries in a sorted column of diseases."""
+        members = self._candidates.members.columns(number)
+        for first, last in zip(
+            *(np.searchsorted(owner, members, side).tolist() for side in ("left", "right")), strict=True
+        ):
+            yield from range(first, last)
+
+    @cached_property
+    def _genes(self) -> tuple[Ints, Ints]:
+        return self.snapshot.column("associated_gene", "disease"), self.snapshot.column("associated_gene", "gene")
+
+    @cached_property
+    def _told_of(self) -> tuple[Ints, list[str], list[str]]:
+        """Of the annotations that are modes of inheritance or onsets: disease, short name, and which of both."""
+        disease, term = self._ends[0]
+        said = {
+            row: (name.lower().removesuffix(f" {kind}"), kind)
+            for row, name in enumerate(self._labels)
+            for kind in ("inheritance", "onset")
+            if name and name.endswith(f" {kind}")
+        }
+        rows = np.flatnonzero(np.isin(term, list(said)))
+        names, kinds = zip(*(said[each] for each in term[rows].tolist()), strict=True) if len(rows) else ((), ())
+        return disease[rows], list(names), list(kinds)
 
     @cached_property
     def _nested(self) -> dict[int, list[int]]:

@@ -173,6 +173,7 @@ SCORERS: Registry[Scorer] = Registry(
         "vgae_mean": "kgdx.rank.latents:LatentMean",
         "vgae_best": "kgdx.rank.latents:LatentBest",
         "onset": "kgdx.rank.onset:Onset",
+        "course": "kgdx.rank.onset:Course",
         "sex": "kgdx.rank.inheritance:Sex",
         "inheritance": "kgdx.rank.inheritance:Inheritance",
         "gene_evidence": "kgdx.rank.genes:Genes",

@@ -24,6 +24,8 @@ FEW_DISEASES = 500
 """In a graph of fewer diseases nothing tells how specific a finding is."""
 SPECIFIC_ALONE = 6.0
 """Information content from which one finding is enough to rank by: at most one in 400 diseases has it."""
+EVERYDAY = 4.0
+"""Log-odds of being of an everyday disease, up to which that is so: a sneeze is annotated rarely and told often."""
 LINE = 16
 """Words of a text, from which more than its one finding is told."""
 FAIR, GOOD = 0.15, 0.45
@@ -33,7 +35,7 @@ ALONE = "Too little to go on: {complaint} alone. No disease is ranked."
 LITTLE = "Too little to go on: {finding} alone is seen in {diseases} of the diseases. No disease is ranked."
 
 
-def too_little(model: RankModel, names: CandidateNames, case: Case, query: Query) -> Judgement | None:
+def too_little(model: RankModel, names: CandidateNames, case: Case, query: Query, everyday: Floats) -> Judgement | None:
     """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone.
 
     A finding, a complaint in other words and a symptom of the graph count alike; what is only history or a risk does
@@ -49,13 +51,13 @@ def too_little(model: RankModel, names: CandidateNames, case: Case, query: Query
         return None
     if not len(terms) and not complaints:
         return Judgement("nothing", NOTHING, _missing(case))
-    ic = float(model.basis.ic[terms[0]]) if len(terms) else 0.0
+    ic = float(model.basis.ic[terms[0]]) if len(terms) and everyday[terms[0]] <= EVERYDAY else 0.0
     told = len(list(units(case.text))) > LINE or (not len(terms) and not case.text)
     if case.gene_evidence is not None or (not mild(case.text) and (told or ic >= SPECIFIC_ALONE)):
         return None
     if not len(terms):
         return Judgement("little", ALONE.format(complaint=complaints[0].strip()[:60]), _missing(case))
-    diseases = f"{max(1, round(np.exp(-ic) * int(model.curated.sum()))):,}"
+    diseases = f"{max(1, round(np.exp(-model.basis.ic[terms[0]]) * int(model.curated.sum()))):,}"
     text = LITTLE.format(finding=names.label(names.term(int(terms[0]))).lower(), diseases=diseases)
     return Judgement("little", text, _missing(case))
 

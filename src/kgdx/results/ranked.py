@@ -139,6 +139,7 @@ class FamilyMember(Plain):
         name: Its name.
         score: Its score.
         name_zh: Its Chinese name, where the graph has one.
+        genes: Symbols of its genes.
     """
 
     rank: int
@@ -146,6 +147,7 @@ class FamilyMember(Plain):
     name: str
     score: float
     name_zh: str | None = None
+    genes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +279,10 @@ class Candidate(Plain):
             (:mod:`kgdx.policies.rerank`); the scores stay as they are.
         reason: Why it was moved up, or is named, as far as the evidence carries what a language model says of it.
         explained: Share of the patient's findings, by information content, that its annotations explain, 0 to 1.
+        genes: Symbols of its genes, as the graph's sources associate them.
+        inheritance: Modes of inheritance.
+        begins: Stages of life in which it begins.
+        prevalence: Orphanet's class of prevalence, or the band of the table of common conditions in a general practice.
     """
 
     rank: int
@@ -298,6 +304,10 @@ class Candidate(Plain):
     retrieved_rank: int | None = None
     reason: MoveReason | None = None
     explained: float | None = None
+    genes: tuple[str, ...] = ()
+    inheritance: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    prevalence: str | None = None
 
     @property
     def place(self) -> int:
@@ -399,6 +409,36 @@ class DangerousDisease(Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Prediction(Plain):
+    """What a candidate predicts of a test.
+
+    Attributes:
+        id: CURIE of the candidate.
+        name: Its name.
+        result: What the test shows where the patient has it.
+    """
+
+    id: str
+    name: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextTest(Plain):
+    """A test that would tell the leading candidates apart.
+
+    Attributes:
+        name: What to test: genes, a laboratory finding, or what a source recommends.
+        kind: ``genes``, ``laboratory`` or ``recommended``.
+        predicts: What the leading candidates predict, the leaders first.
+    """
+
+    name: str
+    kind: str
+    predicts: tuple[Prediction, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement(Plain):
     """How far a list can be relied on as a whole.
 
@@ -412,6 +452,7 @@ class Judgement(Plain):
         setting_rule: Why that setting was taken.
         left_out: What sex or age rules out, with how many diseases.
         dangerous: What must not be missed, the likeliest first; at most five.
+        tests: What to test next, with what each of the leading candidates predicts.
     """
 
     level: str
@@ -421,6 +462,7 @@ class Judgement(Plain):
     setting_rule: str = ""
     left_out: tuple[str, ...] = ()
     dangerous: tuple[DangerousDisease, ...] = ()
+    tests: tuple[NextTest, ...] = ()
 
     @property
     def ranked(self) -> bool:

@@ -93,13 +93,25 @@ def _judged(judgement: Judgement) -> list[RenderableType]:
     lines += [f"Left out: {', '.join(judgement.left_out)} (--no-gates ranks them, too)."] if judgement.left_out else []
     shown: list[RenderableType] = [Text(clean(line), style="dim") for line in lines]
     if not judgement.dangerous:
-        return shown
+        return [*_tests(judgement), *shown]
     lane = Table.grid(padding=(0, 2, 0, 0))
     lane.add_column(ratio=2)
     lane.add_column(ratio=3)
     for each in judgement.dangerous:
         lane.add_row(Text(f"  {clean(each.name)} (#{each.rank:,})"), Text(f"settled by {clean(each.settled_by)}"))
-    return [_heading("Must not be missed"), lane, Text(), *shown]
+    return [_heading("Must not be missed"), lane, Text(), *_tests(judgement), *shown]
+
+
+def _tests(judgement: Judgement) -> list[RenderableType]:
+    if not judgement.tests:
+        return []
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(ratio=2)
+    table.add_column(ratio=3)
+    for each in judgement.tests:
+        predicted = "; ".join(f"{clean(one.name)}: {clean(one.result)}" for one in each.predicts)
+        table.add_row(Text(f"  {clean(each.name)}"), Text(predicted))
+    return [_heading("Test next"), table, Text()]
 
 
 def _abstained(judgement: Judgement) -> list[RenderableType]:
@@ -150,6 +162,7 @@ def ranking(document: DiagnosisDocument, *, members: bool = False) -> Renderable
     for row in rows:
         name = Text(_called(document, row), style="bold")
         name.append(f"\n{_identifiers(row)}", style="not bold dim")
+        name.append(f"\n{'; '.join(row.hereditary)}" if row.hereditary else "", style="not bold")
         name.append("".join(f"\n{line}" for line in _family(row, members=members)), style="not bold")
         name.append(f"\n{row.why}" if row.why else "", style="not bold italic")
         support = Text(", ".join(row.support[:2]))

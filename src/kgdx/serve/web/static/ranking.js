@@ -81,7 +81,7 @@ function row(candidate, best) {
   const button = make("button", { type: "button", class: "row", "aria-expanded": String(isOpen), onclick: () => toggle(candidate.id) },
     make("span", { class: "rank" }, String(rank)),
     movement(candidate, rank),
-    make("span", { class: "what" }, name, also ? make("small", {}, also) : ""),
+    make("span", { class: "what" }, name, also ? make("small", {}, also) : "", candidate.genes?.length ? make("small", {}, [candidate.genes.slice(0, 3).join(", "), ...(candidate.inheritance ?? [])].join("; ")) : ""),
     bar,
     make("span", { class: "score" }, make("span", { class: "unseen" }, `${say("fit")} `), candidate.score.toFixed(1)));
   const box = make("input", { type: "checkbox", class: "pick", "aria-label": say("compareThis", { name }), title: say("compareThis", { name }) });
