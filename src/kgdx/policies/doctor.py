@@ -14,9 +14,9 @@ from pydantic import Field
 
 from kgdx.actions.believing import ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Diagnose, Extract, Rank
+from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.retrieving import GetPhenotype
-from kgdx.answer.artifacts import Explained, Ranked, Read
+from kgdx.answer.artifacts import Read
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Status
 from kgdx.episode.conversation import exchanges
@@ -37,7 +37,7 @@ from kgdx.policies.doctor_reading import (
     ReadRecord,
     ReadTurn,
 )
-from kgdx.policies.finishing import FINAL
+from kgdx.policies.finishing import FINAL, declaring
 
 LEFT = "left"
 """Code of the remark that rules take over from a model for the rest of the consultation."""
@@ -185,13 +185,8 @@ class DoctorPolicy(RulesDoctorPolicy):
                 code=LACKING, text="the diagnosis of the model is no disease of this graph, and stands beside it"
             )
         ids = tuple(dict.fromkeys(id for each in named for id in each.ids))
-        rank = Rank(top=self.top, explain=True)
-        if state.case.observed and state.get(Ranked) is None and not state.tried(rank):
-            return rank
-        if state.get(Ranked) is not None and self.explain and not state.all(Explained):
-            return Explain(top=min(self.explain, self.top))
-        declare = Diagnose(diseases=ids)
-        return None if declare.refused(state) else declare
+        rank = Rank(top=self.top, explain=True) if state.case.observed else None
+        return declaring(state, rank, Explain(top=min(self.explain, self.top)) if self.explain else None, ids)
 
     # -- what is asked of the model
 
