@@ -96,7 +96,8 @@ class DoctorPolicy(RulesDoctorPolicy):
         last = said[-1] if said else None
         if last is not None and last.asked.term and last.reply and last.reply.status is None and last.reply.text:
             asked = {"term": last.asked.term, "label": last.asked.label}
-            shown = {"question": _spoken(last.asked), "answer": last.reply.text}
+            spoken = last.asked.spoken or f"{last.asked.label or last.asked.term}?"
+            shown = {"question": spoken, "answer": last.reply.text}
             fields = {"finding": clean(last.asked.label or last.asked.term, 200)} | {
                 key: clean(value, briefing.SAID) for key, value in shown.items()
             }
@@ -148,7 +149,8 @@ class DoctorPolicy(RulesDoctorPolicy):
             prose=self.way == "agentclinic",
             alignment=self.alignment,
         )
-        shown = {**self._known(state), "questions": _listed(listed), **self._urged(state)}
+        questions = "\n".join(f"{id} {clean(label, 200)} ({gain:.2f} bits)" for id, label, gain in listed)
+        shown = {**self._known(state), "questions": questions or briefing.NOTHING, **self._urged(state)}
         yield from self._step(state, asked, shown, read_turn, None if asked == "doctor_plain" else WrittenTurn)
 
     def _step(self, state: State, name: str, shown: dict[str, str], read: Action, form: Any = None) -> Iterator[Wish]:
@@ -317,11 +319,3 @@ def _noticed(state: State) -> Remark | None:
         if not state.tried(remark):
             return remark
     return None
-
-
-def _spoken(asked: AskPatient) -> str:
-    return asked.spoken or f"{asked.label or asked.term}?"
-
-
-def _listed(offered: Sequence[tuple[str, str, float]]) -> str:
-    return "\n".join(f"{id} {clean(label, 200)} ({gain:.2f} bits)" for id, label, gain in offered) or briefing.NOTHING
