@@ -52,14 +52,6 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
     """Look up the names that an action was given.
 
     A name that means nothing is an error only when all of them do; otherwise it is returned without ids.
-
-    Args:
-        graph: Its index looks them up.
-        names: Names or ids.
-        kinds: Node classes that they may be of.
-
-    Returns:
-        How each name was understood.
     """
     found = graph.tool(
         "names",
@@ -100,13 +92,7 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
 
 
 def understood(decision: NameDecision) -> Resolved:
-    """Return a decision of the index as the state keeps it.
-
-    Example:
-        >>> from kgdx.terms.names.name_decision import NameDecision
-        >>> understood(NameDecision("x", ("Drug",), (), "no drug is called so")).ids
-        ()
-    """
+    """Return a decision of the index as the state keeps it."""
     from kgdx.results.cited import Resolved
 
     return Resolved(

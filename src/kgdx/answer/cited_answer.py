@@ -177,7 +177,6 @@ class Answer:
         return self.document(private=private).to_dict(*hidden)
 
     def to_json(self, *, indent: int | None = None, trace: bool = True, private: bool = False) -> str:
-        """Return :meth:`to_dict` as JSON text."""
         hidden = ("links",) if trace else ("links", "trace")
         return self.document(private=private).to_json(*hidden, indent=indent)
 
@@ -199,10 +198,6 @@ class Answer:
         Args:
             neo4j: Bolt address; the local server when ``None``.
             browser: Address of Browser's server, where it is not that of the Neo4j.
-
-        Raises:
-            UsageError: The evidence names no disease.
-            ConfigError: There is no Neo4j, or no password.
         """
         from kgdx.config import Settings
         from kgdx.graph.neo4j.browser_links import place
@@ -210,7 +205,6 @@ class Answer:
         return place(Settings.load(), neo4j, browser).link(answer_query(self))
 
     def __str__(self) -> str:
-        """Return the answer with its marks."""
         return self.text.text
 
     def _repr_html_(self) -> str:

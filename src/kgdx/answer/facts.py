@@ -123,12 +123,7 @@ class Fact:
 def facts(
     found: Retrieved, names: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[Fact]:
-    """Yield what the rows of a template state, in their order.
-
-    Args:
-        names: Names of diseases by id, where the rows hold ids alone.
-        given: The words that entities were asked for by, by id.
-    """
+    """Yield what the rows of a template state, in their order."""
     if found.template in RELATIONS:
         relation, label = RELATIONS[found.template]
         one = found.parameters.get("phenotype")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
+from kgdx.answer.answer_phrases import SentencePatterns, patterns_in, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, marks_of, merged, often, same_name, stem, weight_of
 from kgdx.answer.term_tables import bringing, in_chinese, in_english, note_of, wanted, weights
@@ -58,7 +58,7 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
         >>> print(focused(EvidencePack(resolved=(flu,)), Asked((Want.PREVALENCE,), ("flu",))).text[:66])
         Not in this graph: no source of it states the prevalence of flu; O
     """
-    writer = _Writer(pack, asked, CHINESE if language == "zh" else ENGLISH)
+    writer = _Writer(pack, asked, patterns_in(language))
     said = list(writer.said())
     sentences = [Sentence(text, cites, gap=writer.words.gap) for text, cites in said]
     lacks = not any(each.cites for each in sentences)
@@ -220,7 +220,7 @@ class _Writer:
             shown = clean(self._in_language("", each.text))
             groups.setdefault(each.relation, []).append(Thing(shown, shown, [each.id], set(each.sources), 0.0, True))
         for kind, things in groups.items():
-            noun = wanted(want.value, self.words.language) if kind == want.value else self.words.kinds.get(kind, kind)
+            noun = wanted(want.value, self.words.language) if kind == want.value else self.words.of_kind("kinds", kind)
             text, cites = self._list(merged(things), ROOM // 2)
             yield self.words.listed.format(subject=subject.label, noun=noun, list=text), cites
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 class Want(StrEnum):
-    """Something that a question may want."""
+    """Something that a question may want, in the order in which its words are looked for."""
 
     DISEASE = "disease"
     SYMPTOM = "symptom"
@@ -21,10 +21,9 @@ class Want(StrEnum):
     TOGETHER = "together"
     """Diseases that occur with another one, whichever of them comes first."""
     GENE = "gene"
-    DESCRIPTION = "description"
-    INHERITANCE = "inheritance"
     RECURRENCE = "recurrence"
     """What a mode of inheritance means for the relatives of somebody who has a disease."""
+    INHERITANCE = "inheritance"
     ONSET = "onset"
     PREVALENCE = "prevalence"
     RISK = "risk"
@@ -51,6 +50,7 @@ class Want(StrEnum):
     DIFFERENCE = "difference"
     """What one of several diseases has alone, and what they have in common."""
     SHARED = "shared"
+    DESCRIPTION = "description"
 
 
 UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)

@@ -103,13 +103,7 @@ class EndingPolicy(Policy):
 
 
 def asked_in(state: State) -> Literal["en", "zh"]:
-    """Return the language of a question: that of its own words, not of the names in it.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> asked_in(State(Case("p"), question="糖尿病有什么症状"))
-        'zh'
-    """
+    """Return the language of a question: that of its own words, not of the names in it."""
     words = masked(state.question, mentions_of(state)).replace(GAP, "")
     said = words if any(each.isalpha() for each in words) else state.question
     return "zh" if language_of(said) == "zh" else "en"
