@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -17,7 +17,7 @@ from kgdx.terms.normalise import has_chinese
 if TYPE_CHECKING:
     from kgdx.episode.operations import Operations
     from kgdx.results.cited import Resolved
-    from kgdx.terms.names.name_decision import Mention, NameDecision, NameEntry
+    from kgdx.terms.names.name_decision import NameDecision
 
 MOST = 50
 """Most names that one action takes."""
@@ -25,16 +25,6 @@ MOST_IDS = 400
 """Most ids that the names of one action may stand for together."""
 NEAR = 3
 """Names that are suggested for one that means nothing."""
-
-
-class NameLookup(Protocol):
-    """Looks names up; :class:`kgdx.terms.names.name_index.NameIndex` does."""
-
-    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision: ...
-
-    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[NameEntry]: ...
-
-    def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]: ...
 
 
 def _once(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -302,12 +302,11 @@ def _nearest(rows: Iterable[Row]) -> list[Row]:
     for finding in sorted(groups):
         fewest = min(len(_chain(row)) for row in groups[finding])
         near = [row for row in groups[finding] if len(_chain(row)) == fewest]
-        kept += sorted(near, key=lambda row: (-(share(row) or 0.0), row["phenotype"], row["disease"], _reference(row)))
+        kept += sorted(
+            near,
+            key=lambda row: (-(share(row) or 0.0), row["phenotype"], row["disease"], str(row.get("reference") or "")),
+        )
     return kept
-
-
-def _reference(row: Row) -> str:
-    return str(row.get("reference") or "")
 
 
 def _chain(row: Row) -> list[str]:

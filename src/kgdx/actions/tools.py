@@ -19,7 +19,6 @@ from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action
 from kgdx.errors import CaseError, UsageError
 from kgdx.graph.case_index import UNIT, SimilarCases
-from kgdx.graph.protocol import Row
 from kgdx.rank.near_findings import NearFindings
 from kgdx.results.cited import Resolved
 
@@ -132,13 +131,15 @@ class Match(Action):
         elif self.irrelevant:
             raise UsageError("patients to put in are drawn from a compiled graph", hint="leave out `irrelevant`")
         else:
-            listed = _identical(asked) if near is None else graph.graph.nearness.rows(near)
+            alike = ({"asked": number, "id": id, "similarity": UNIT} for number, id in enumerate(asked))
+            listed = [*alike] if near is None else graph.graph.nearness.rows(near)
             parameters = {"near": listed, "asked": len(asked), "without": without, "publications": publications}
             rows = list(graph.query(self.template, **parameters, limit=self.limit))
         if self.irrelevant:
             drawn = graph.graph.compiled.unlike(near, without, publications, self.irrelevant, self.seed)
             rows = [*rows, *({**row, "irrelevant": True} for row in drawn)]
-        return Retrieved(self.template, given | {"asked": asked}, tuple(rows), self.name, resolved, _proof(rows))
+        proof = digest_of([(row["id"], row["score"]) for row in rows])
+        return Retrieved(self.template, given | {"asked": asked}, tuple(rows), self.name, resolved, proof)
 
     def _asked(self, graph: Operations, case: Case) -> tuple[list[str], tuple[Resolved, ...]]:
         """What is asked: ids of findings, or phrases by meaning; and how names were understood."""
@@ -164,14 +165,6 @@ class Match(Action):
         if nearness is None:
             raise UsageError("this database is not matched by meaning", hint="match by ontology")
         return nearness.by_meaning([nearness.name(each) for each in asked])
-
-
-def _proof(rows: Sequence[Row]) -> str:
-    return digest_of([(row["id"], row["score"]) for row in rows])
-
-
-def _identical(asked: Sequence[str]) -> list[Row]:
-    return [{"asked": number, "id": id, "similarity": UNIT} for number, id in enumerate(asked)]
 
 
 class Search(Action):

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import polars
 
     from kgdx.graph.neo4j.browser_links import Place
-    from kgdx.results.cited import EvidenceItem
-    from kgdx.results.evidence_paths import PathNode
 
 THINGS = 60
 """How many nodes of an answer's evidence are drawn in Neo4j Browser, the cited ones first."""
@@ -226,7 +224,7 @@ def answer_query(answer: Answer) -> str:
     diseases: dict[str, None] = {}
     things: dict[str, None] = {}
     for item in sorted(answer.pack.items, key=lambda item: item.id not in cited):
-        for node in _nodes(item):
+        for node in filter(None, (item.subject, *item.objects)):
             if len(things) < THINGS or node.id in things:
                 things[node.id] = None
                 if node.label == "Disease":
@@ -236,7 +234,3 @@ def answer_query(answer: Answer) -> str:
     from kgdx.graph.neo4j.browser_links import statement
 
     return statement("evidence_of_answer", diseases=list(diseases), things=list(things))
-
-
-def _nodes(item: EvidenceItem) -> list[PathNode]:
-    return [node for node in (item.subject, *item.objects) if node is not None]

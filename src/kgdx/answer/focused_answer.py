@@ -161,7 +161,9 @@ class _Writer:
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
         stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
-        passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
+        passages = [
+            each for each in items if each.kind == "description" and each.details.get("about") == PASSAGES.get(want, "")
+        ]
         listed = [each for each in passages if each.relation in _LISTS]
         quoted = [each for each in passages if each not in listed]
         native = [each for each in quoted if each.language == self.words.language]
@@ -453,7 +455,3 @@ class _Writer:
         if not other or not original:
             return other or name
         return f"{other} ({name})" if language == "en" else f"{other}（{name}）"
-
-
-def _about(want: Want) -> str:
-    return PASSAGES.get(want, "")

@@ -103,50 +103,26 @@ TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
 
+_OF_THEIR_OWN = (
+    *(Want.CAUSE, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE, Want.RISK, Want.PREVENTION, Want.TRANSMISSION),
+    *(Want.COURSE, Want.DEPARTMENT, Want.DIET, Want.COST, *UNSAID),
+)
+"""Wants that texts of the same name answer."""
+
+IN_WORDS = frozenset({Want.DESCRIPTION, *_OF_THEIR_OWN})
+"""What sources say in words; of everything else they are read where no relation states it."""
+
 PASSAGES: Mapping[Want, str] = MappingProxyType(
     {
-        Want.DESCRIPTION: "definition",
-        Want.CAUSE: "cause",
-        Want.INHERITANCE: "inheritance",
-        Want.ONSET: "onset",
-        Want.PREVALENCE: "prevalence",
-        Want.RISK: "risk",
-        Want.PREVENTION: "prevention",
-        Want.TRANSMISSION: "transmission",
-        Want.COURSE: "course",
-        Want.DEPARTMENT: "department",
-        Want.DIET: "diet",
-        **{want: want.value for want in (Want.COST, *UNSAID)},
-        Want.CURE: "treatment",
-        Want.DRUG: "treatment",
+        **{want: want.value for want in _OF_THEIR_OWN},
+        **dict.fromkeys((Want.DESCRIPTION, Want.DIFFERENCE, Want.SHARED), "definition"),
+        **dict.fromkeys((Want.CURE, Want.DRUG), "treatment"),
         Want.TEST: "tests",
         Want.SYMPTOM: "symptoms",
         Want.COMORBIDITY: "complications",
-        Want.DIFFERENCE: "definition",
-        Want.SHARED: "definition",
     }
 )
 """Want → what a text must be about to answer it."""
-
-
-IN_WORDS = frozenset(
-    {
-        Want.DESCRIPTION,
-        Want.CAUSE,
-        Want.INHERITANCE,
-        Want.ONSET,
-        Want.PREVALENCE,
-        Want.RISK,
-        Want.PREVENTION,
-        Want.TRANSMISSION,
-        Want.COURSE,
-        Want.DEPARTMENT,
-        Want.DIET,
-        Want.COST,
-        *UNSAID,
-    }
-)
-"""What sources say in words; of everything else they are read where no relation states it."""
 
 
 def aspect_of(relation: str, aspect: str, name: str) -> str:

@@ -44,8 +44,8 @@ class NextTests:
         share = np.zeros((len(numbers), len(basis.ic)), np.float32)
         for place, number in enumerate(numbers.tolist()):
             share[place, annotated.columns(number)] = annotated.row(number)[1]
-        told_apart = self._measured & ((share > 0).sum(axis=0) > 1)
-        worth = np.where(told_apart, np.ptp(share, axis=0), 0.0) if len(numbers) else np.zeros(len(basis.ic))
+        least = np.where(share > 0, share, np.inf).min(axis=0, initial=np.inf)  # of those that have it recorded
+        worth = np.where(self._measured & np.isfinite(least), share.max(axis=0, initial=0.0) - least, 0.0)
         for term in (*query.observed.tolist(), *query.excluded.tolist()):
             worth[basis.up.columns(term)] = worth[basis.down.columns(term)] = 0.0
         for _ in range(MOST):
