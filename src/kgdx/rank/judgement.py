@@ -158,8 +158,8 @@ class Dangerous:
         return DangerousDisease(named.id, named.name, rank, self._settled[number], round(explained, 3), named.name_zh)
 
 
-LABORATORY = "HP:0001939"
-"""Abnormality of metabolism or homeostasis: what a laboratory measures stands below it."""
+LABORATORY, TEMPERATURE = "HP:0001939", "HP:0004370"
+"""Abnormality of metabolism or homeostasis: what a laboratory measures stands below it, but for temperature."""
 LEADERS = 5
 """Candidates that tests are to tell apart."""
 APART = 0.3
@@ -184,7 +184,8 @@ class NextTests:
         share = np.zeros((len(numbers), len(basis.ic)), np.float32)
         for place, number in enumerate(numbers.tolist()):
             share[place, annotated.columns(number)] = annotated.row(number)[1]
-        worth = np.where(self._measured, np.ptp(share, axis=0), 0.0) if len(numbers) else np.zeros(len(basis.ic))
+        least = np.where(share > 0, share, np.inf).min(axis=0, initial=np.inf)  # of those that have it recorded
+        worth = np.where(self._measured & np.isfinite(least), share.max(axis=0, initial=0.0) - least, 0.0)
         for term in (*query.observed.tolist(), *query.excluded.tolist()):
             worth[basis.up.columns(term)] = worth[basis.down.columns(term)] = 0.0
         for _ in range(TESTS):
@@ -192,17 +193,17 @@ class NextTests:
             if worth[at] < APART:
                 return
             label = self._names.label(self._names.term(at))
-            told = zip(leaders, share[:, at].tolist(), strict=True)
-            results = (f"{round(100 * each)} %" if each else "not recorded" for _, each in told)
-            yield NextTest(label, "laboratory", _predicted(leaders, results))
+            told = [(each, one) for each, one in zip(leaders, share[:, at].tolist(), strict=True) if one]
+            results = (f"{round(100 * one)} %" for _, one in told)
+            yield NextTest(label, "laboratory", _predicted([each for each, _ in told], results))
             worth[basis.up.columns(at)] = worth[basis.down.columns(at)] = 0.0
 
     @cached_property
     def _measured(self) -> Ints:
-        root = self._names.terms.get(LABORATORY)
         measured = np.zeros(len(self._model.basis.ic), bool)
-        if root is not None:
-            measured[self._model.basis.down.columns(root)] = True
+        for root, below in ((LABORATORY, True), (TEMPERATURE, False)):
+            if (row := self._names.terms.get(root)) is not None:
+                measured[self._model.basis.down.columns(row)] = below
         return measured
 
     def _recommended(self, leaders: Sequence[Candidate], numbers: Ints) -> Iterator[NextTest]:
@@ -220,7 +221,7 @@ class NextTests:
             said = [settled[row] for row in by_table if not severity[row] <= SEVERE]
             if not by_table:
                 said = [snapshot.values("test", "name")[int(each)] for each in test[np.isin(disease, rows)]]
-            for name in dict.fromkeys(filter(None, said)):
+            for name in dict.fromkeys(each for each in said if each and not each.startswith("none")):
                 named.setdefault(name, []).append(leader)
         for name, some in islice(named.items(), TESTS):
             yield NextTest(name, "recommended", _predicted(some, ["confirmed or excluded"] * len(some)))
