@@ -11,8 +11,7 @@ import pytest
 import kgdx
 from kgdx.case.patient import Case, Finding, Span, Status
 from kgdx.rank.complaints import FIRST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
-from kgdx.rank.evidence_odds import EvidenceOdds
-from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
+from kgdx.rank.evidence_odds import ConditionCounts, EvidenceOdds, EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.proposing import OPTIONS, WAYS, _moves
 from kgdx.rank.selectors import Situation

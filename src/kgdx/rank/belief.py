@@ -91,7 +91,6 @@ class Belief:
         return (*first, bits, score[0] / 10, (score[0] - score[min(1, len(score) - 1)]) / 3, (score[0] - score[-1]) / 3)
 
     def take(self, total: Floats) -> None:
-        """Take over the scores of a case that waited for them."""
         leaders = leading(total, LEADERS)
         share = shares(total[leaders].astype(np.float64), self.degrees)
         for name, value in (("total", total), ("leaders", leaders), ("share", share)):
@@ -110,7 +109,6 @@ class BeliefTracker:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all cases that were met."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._beliefs: Recent[Key, Belief] = Recent(self._kept)
         self._telling: Recent[Key, Telling] = Recent(self._kept)

@@ -89,7 +89,6 @@ class EpisodeProgress:
         return self.asks + self.rounds + len(self.looked)
 
     def learn(self, tracker: BeliefTracker, present: Sequence[int], absent: Sequence[int]) -> None:
-        """Go on with what answers told."""
         known = self.belief.query
         query = replace(
             known,
@@ -125,7 +124,6 @@ class Listing:
     told: Sequence[Telling]
 
     def choice(self, episode: int, place: int) -> NextChoice:
-        """Return the choice at a place."""
         if place == 0:
             return NextChoice("diagnose")
         if place < _ROUND:

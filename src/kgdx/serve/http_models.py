@@ -18,8 +18,7 @@ from pydantic import (
 
 from kgdx.case.patient import Finding, Issue
 from kgdx.results.consulted import ConsultationDocument
-from kgdx.results.ranked import CaseSummary, DiagnosisDocument
-from kgdx.results.words_read import UnreadText
+from kgdx.results.ranked import CaseSummary, DiagnosisDocument, UnreadText
 
 
 def _number(value: object) -> object:

@@ -19,7 +19,6 @@ from kgdx.serve.problems import Problem, RequestRefused
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.api.consulting import Consultation
-    from kgdx.case import About
     from kgdx.episode.policy import Policy
     from kgdx.rank import Ranker
     from kgdx.rank.proposing import Question
@@ -198,8 +197,7 @@ def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Read a text, or a case in one of the kept forms: its findings with their places, who it is, what was not read."""
     from kgdx.case import case_from_document, case_from_text, read_text
-    from kgdx.results.ranked import CaseSummary
-    from kgdx.results.words_read import unread_texts
+    from kgdx.results.ranked import CaseSummary, unread_texts
 
     graph, document, text = serving.graph, given.get("document"), given.get("text") or ""
     if document is not None and text:
@@ -367,7 +365,7 @@ def case_of(given: Given, graph: Graph) -> Case:
         >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
         'FEMALE'
     """
-    from kgdx.case import with_person, with_terms
+    from kgdx.case import About, with_person, with_terms
 
     packet, text = given.get("phenopacket"), given.get("text") or ""
     observed, excluded = given.get("observed") or (), given.get("excluded") or ()
@@ -386,7 +384,10 @@ def case_of(given: Given, graph: Graph) -> Case:
         raise CaseError("the case is empty", hint="give text, observed terms or a phenopacket")
     if packet is None:
         case = replace(case, id="", language=given.get("language") or case.language)
-    return with_person(replace(case, id=given.get("title") or case.id), _about(given)).identified()
+    said = {
+        name: value for name in About.__annotations__ if (value := given.get(name)) not in (None, [], "", "UNKNOWN")
+    }
+    return with_person(replace(case, id=given.get("title") or case.id), cast("About", said)).identified()
 
 
 def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
@@ -418,13 +419,6 @@ def read_case(case: Case, graph: Graph) -> Case:
     from kgdx.case import read_text
 
     return read_text(case, graph.reader, graph.ancestry, language=case.language, words=graph.in_words)
-
-
-def _about(given: Given) -> About:
-    from kgdx.case.about import About
-
-    said = {name: given.get(name) for name in About.__annotations__}
-    return cast("About", {name: value for name, value in said.items() if value not in (None, [], "", "UNKNOWN")})
 
 
 def _silent(document: dict[str, Any]) -> None:
