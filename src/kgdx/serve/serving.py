@@ -391,7 +391,7 @@ def case_of(given: Given, graph: Graph) -> Case:
 
 
 def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
-    """Make a case of findings as somebody left them; its text is not read again, and what was taken back is no phrase."""
+    """Make a case of findings as somebody left them: the text is not read again; what was taken back is no phrase."""
     from kgdx.case.cleaning import unknown
     from kgdx.rank.clauses import with_phrases
     from kgdx.terms.normalise import has_chinese
