@@ -69,23 +69,17 @@ class UnpackedFile:
         room = self._most - self.taken + 1
         try:
             block = self._stream.read(room if size < 0 else min(size, room))
-        except _DAMAGE as error:
-            raise self._damaged(error) from error
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise self._damaged(error) from error  # bzip2, gzip and zstd say so of damaged content
+        except (OSError, *_DAMAGE) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # of an OSError without a number bzip2, gzip and zstd say so of damaged content
+            reason = " ".join(str(error).split()) or type(error).__name__
+            message = f"{self.path} is a truncated or damaged {self.packing} file ({reason})"
+            raise SourceError(message, hint="fetch it again") from error
         self.taken += len(block)
         if self.taken > self._most:
             message = f"{self.path} unpacks to more than {PACKING} times its size"
             raise SourceError(message, hint="no text does: check where it comes from")
         return block
-
-    def _damaged(self, error: Exception) -> SourceError:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        return SourceError(
-            f"{self.path} is a truncated or damaged {self.packing} file ({reason})", hint="fetch it again"
-        )
 
 
 @contextmanager
@@ -148,7 +142,14 @@ def read_text(path: Path, encoding: str = "utf-8") -> bytes:
     content = read_bytes(path)
     if encoding != "utf-8":
         content = content.decode(encoding, "replace").encode()
-    return _valid(begun(path, content), path, encoding)
+    content = begun(path, content)
+    if content.isascii():
+        return content
+    text = content.decode("utf-8", "replace")
+    if text.count("\ufffd") > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
+        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
+        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
+    return text.encode()
 
 
 def begun(path: Path, content: bytes) -> bytes:
@@ -159,15 +160,3 @@ def begun(path: Path, content: bytes) -> bytes:
     if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
         raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
     return content.removeprefix(b"\xef\xbb\xbf")
-
-
-def _valid(content: bytes, path: Path, encoding: str) -> bytes:
-    try:
-        damaged = 0 if content.isascii() else content.decode().count("\ufffd")
-    except UnicodeDecodeError:
-        text = content.decode("utf-8", "replace")
-        content, damaged = text.encode(), text.count("\ufffd")
-    if damaged > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
-        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
-        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
-    return content

@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -156,45 +157,33 @@ def documents(path: Path, building: RecordBuilder, columns: Sequence[str] = ()) 
 def objects(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of JSON lines or of a JSON array, with their lines (their numbers, in an array)."""
     first, _, others = content.strip().partition(b"\n")
-    if first[:1] == b"[" and (not others or not _complete(first)):
+    complete = bool(list(_parsed(first)))
+    if first[:1] == b"[" and (not others or not complete):
         yield from _array(path, content, building)
         return
-    whole = None if _complete(first) else _whole(content)
-    if whole is not None:
-        yield 1, whole
-        return
+    for whole in () if complete else _parsed(content, object_pairs_hook=_distinct, parse_constant=_absent):
+        if isinstance(whole, dict):
+            yield 1, whole
+            return
     for line, raw in enumerate(content.split(b"\n"), 1):
         if raw.strip():
             try:
                 document = json.loads(raw.decode(), object_pairs_hook=_distinct, parse_constant=_absent)
-            except UnicodeDecodeError:
-                building.refuse(line, raw[:RECORD_LENGTH].decode("utf-8", "replace"), "it is not UTF-8 text")
             except _BAD_JSON as error:
                 building.refuse(line, raw[:RECORD_LENGTH].decode("utf-8", "replace"), _why(error))
             else:
                 yield from _object(line, document, building)
 
 
-def _complete(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except _BAD_JSON:
-        return False
-    return True
-
-
-def _whole(content: bytes) -> dict[str, Any] | None:
-    try:
-        document = json.loads(content, object_pairs_hook=_distinct, parse_constant=_absent)
-    except _BAD_JSON:
-        return None
-    return document if isinstance(document, dict) else None
+def _parsed(content: bytes, **options: Any) -> Iterator[Any]:
+    with suppress(*_BAD_JSON):
+        yield json.loads(content, **options)
 
 
 def _array(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         found = json.loads(content.decode(), object_pairs_hook=_Pairs, parse_constant=_absent)
-    except (UnicodeDecodeError, *_BAD_JSON) as error:
+    except _BAD_JSON as error:
         message = f"{path} is not a JSON array ({_why(error)})"
         raise SourceError(message, hint="give one JSON object a line, so that a damaged one does no harm") from error
     for number, each in enumerate(found, 1):
