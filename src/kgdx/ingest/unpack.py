@@ -49,10 +49,6 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-def packing(head: bytes) -> str | None:
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-
-
 class UnpackedFile:
     """The content of a file from front to back."""
 
@@ -92,7 +88,8 @@ def unpacked(path: Path) -> Iterator[UnpackedFile]:
             if path.exists() and not path.is_file():
                 raise SourceError(f"{path} is no regular file", hint="save its content to a file first")
             file = stack.enter_context(path.open("rb"))
-            how = packing(file.read(8))
+            head = file.read(8)
+            how = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
             file.seek(0)
             stream = UnpackedFile(path, _stream(path, file, how, stack), how)
         except OSError as error:

@@ -166,6 +166,7 @@ class _Reader:
         if not identity <= properties.keys():
             raise self.fail(entity.name, f"is told apart by {', '.join(identity - properties.keys())}, which it lacks")
         ends, inverse = tuple(self._ends(entity)), entity.inverse_property  # of a symmetric relation it is itself
+        labels = [label for label in entity.label if getattr(label, "lang", "")]
         if not ends or not {name for pair in ends for name in pair} <= nodes:
             raise self.fail(entity.name, "needs rdfs:domain and rdfs:range of node classes that are not abstract")
         return Relation(
@@ -175,7 +176,7 @@ class _Reader:
             properties=properties,
             biolink=_first(entity.biolink),
             identity=tuple(p for p in properties if p in identity),
-            wording=MappingProxyType({language: _wording(entity, language) for language in _languages(entity.label)}),
+            wording=MappingProxyType({label.lang: _wording(entity, label.lang) for label in labels}),
             inverse="" if inverse in (None, entity) else str(inverse.name),
             characteristics=self._characteristics(entity, ends),
         )
@@ -205,10 +206,6 @@ class _Reader:
 
 def _classes(expression: Iterable[Any]) -> list[Any]:
     return [c for part in expression for c in getattr(part, "Classes", [part])]
-
-
-def _languages(labels: Iterable[Any]) -> list[str]:
-    return [label.lang for label in labels if getattr(label, "lang", "")]
 
 
 def _wording(entity: Any, language: str) -> RelationWording:

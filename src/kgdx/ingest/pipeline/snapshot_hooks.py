@@ -15,8 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from kgdx.errors import KgdxError, StoreError
@@ -101,18 +101,9 @@ def _import_name(hook: Hook) -> str | None:
     if not module or not name or module == "__main__" or not sys.executable:
         return None
     try:
-        return f"{module}:{name}" if _load(f"{module}:{name}") is hook else None
-    except (ImportError, AttributeError):
+        return f"{module}:{name}" if resolve_name(f"{module}:{name}") is hook else None
+    except (ImportError, AttributeError, ValueError):
         return None
-
-
-def _load(name: str) -> Hook:
-    module, _, path = name.partition(":")
-    found: Any = import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part)
-    loaded: Hook = found
-    return loaded
 
 
 def _end_with_parent() -> None:
@@ -122,7 +113,7 @@ def _end_with_parent() -> None:
 
 
 def main(names: Sequence[str]) -> int:
-    hooks = [_load(name) for name in names]
+    hooks: list[Hook] = [resolve_name(name) for name in names]
     path = sys.stdin.readline().strip()
     if not path:
         return 1

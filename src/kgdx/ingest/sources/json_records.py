@@ -10,7 +10,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -100,8 +100,9 @@ def column(name: str, values: Sequence[Any]) -> pl.Series:
     """
     kinds = {type(value) for value in values if value is not None}
     if list in kinds:
-        lists = [None if value is None else _texts(value if isinstance(value, list) else [value]) for value in values]
-        return pl.Series(name, lists, dtype=pl.List(pl.String))
+        lists = [value if value is None or isinstance(value, list) else [value] for value in values]
+        texts = [value and [text for each in value if (text := _text(each)) is not None] for value in lists]
+        return pl.Series(name, texts, dtype=pl.List(pl.String))
     if kinds and kinds <= {int, float}:
         whole = kinds == {int} and all(value is None or abs(value) < 1 << 63 for value in values)
         if whole or float in kinds:
@@ -109,10 +110,6 @@ def column(name: str, values: Sequence[Any]) -> pl.Series:
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
     return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    return [text for value in values if (text := _text(value)) is not None]
 
 
 def _text(value: Any) -> str | None:
