@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -208,9 +209,7 @@ def _check_single(file: Path, found: Iterable[tuple[int, MappingStatement]], cla
 def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingStatement], dict[str, int]]:
     """Return the mappings of an SSSOM file that this graph can take, and why the others are left out."""
     kept: list[MappingStatement] = []
-    left: dict[str, int] = {}
-    for _, reason in found.skipped:
-        left[reason] = left.get(reason, 0) + 1
+    left = Counter(reason for _, reason in found.skipped)
     for each in found.statements:
         ends = classes.get(each.subject), classes.get(each.object)
         placed = oriented(each, ends)
@@ -221,7 +220,7 @@ def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingS
         else:
             kept.append(replace(placed[1], matched=""))
             continue
-        left[reason] = left.get(reason, 0) + 1
+        left[reason] += 1
     return kept, left
 
 

@@ -185,7 +185,7 @@ def _array(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tupl
         raise SourceError(message, hint="give one JSON object a line, so that a damaged one does no harm") from error
     for number, each in enumerate(found, 1):
         try:
-            yield from _object(number, each.unpacked() if isinstance(each, _Pairs) else each, building)
+            yield from _object(number, _unpacked(each), building)
         except ValueError as error:
             building.refuse(number, str(each), str(error))
 
@@ -193,15 +193,11 @@ def _array(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tupl
 class _Pairs(list[Any]):
     """An object of an array as pairs: one with a key twice must not lose the others."""
 
-    def unpacked(self) -> dict[str, Any]:
-        plain = [(key, value.unpacked() if isinstance(value, _Pairs) else value) for key, value in self]
-        return _distinct([(key, _plain(value)) for key, value in plain])
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list) and not isinstance(value, _Pairs):
-        return [each.unpacked() if isinstance(each, _Pairs) else _plain(each) for each in value]
-    return value
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, _Pairs):
+        return _distinct([(key, _unpacked(each)) for key, each in value])
+    return [_unpacked(each) for each in value] if isinstance(value, list) else value
 
 
 def _table(
