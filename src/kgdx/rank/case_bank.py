@@ -27,7 +27,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
-from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, columns, propagate
+from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, among, columns, propagate
 from kgdx.rank.fusion import PatientWeights, fused
 from kgdx.rank.gates import diseases_found
 from kgdx.rank.person_scorer import ByPerson
@@ -213,9 +213,7 @@ class CaseBank:
         terms, given = query.observed.tolist(), np.array(patients, np.int64)
         having = np.zeros((len(terms), len(given)), bool)
         for place, term in enumerate(terms):
-            column = self._columns.frequency.columns(term)
-            if len(column):
-                having[place] = column.take(np.searchsorted(column, given), mode="clip") == given
+            having[place] = among(given, self._columns.frequency.columns(term))
         ids = [self._names.term(term) for term in terms]
         return [tuple(itertools.compress(ids, has)) for has in having.T.tolist()]
 

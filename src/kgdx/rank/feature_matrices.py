@@ -202,9 +202,9 @@ def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse,
     below, owner = gather(basis.down.start, top)
     key = basis.down.index[below] * np.int64(size) + candidate[owner]
     has = frequency.index * np.int64(size) + np.repeat(np.arange(size), np.diff(frequency.start))
-    own = has[frequency.values > GROUP_SHARE]  # what a broader group lends weighs less than what is stated
+    own = np.sort(has[frequency.values > GROUP_SHARE])  # what a broader group lends weighs less than what is stated
     stated = (owner >= len(position)) & (basis.down.index[below] == top[owner])
-    free = ~_among(key, has) | (stated & ~_among(key, own))
+    free = ~among(key, np.sort(has)) | (stated & ~among(key, own))
     keys, first = np.unique(key[free], return_inverse=True)
     least = np.zeros(len(keys), np.float32)
     np.minimum.at(least, first, value[owner[free]])
@@ -212,10 +212,15 @@ def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse,
     return Sparse(start, (keys % size).astype(narrow), least.astype(np.float16))
 
 
-def _among(values: Ints, some: Ints) -> Ints:
-    if not len(some):
+def among(values: Ints, ordered: Ints) -> Ints:
+    """Return which values are among ascending ones.
+
+    Example:
+        >>> among(np.array([9, 3, 2]), np.array([2, 5, 9])).tolist()
+        [True, False, True]
+    """
+    if not len(ordered):
         return np.zeros(len(values), bool)
-    ordered = np.sort(some)
     found: Ints = ordered.take(np.searchsorted(ordered, values), mode="clip") == values
     return found
 
