@@ -29,8 +29,7 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.gates import Gates
-from kgdx.rank.judgement import Dangerous, NextTests, judged, of_words, too_little
-from kgdx.rank.judgement import gaps as gaps_of
+from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
@@ -152,7 +151,7 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, case, query, self._everyday)
+            little = self._reliability.too_little(case, query)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
@@ -230,15 +229,12 @@ class Ranker:
                     explained=shares[place],
                 )
             )
-        share, tests = float(self.posterior(scored, total).max()), self._tests.of(candidates, numbers, scored.query)
-        return tuple(candidates), share, self._lane(scored, total), tests
-
-    def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
-        explained = self._explains(scored, self._dangerous.numbers)
-        if explained is None:
-            explained = np.zeros(len(self._dangerous.numbers))
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
-        return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
+        known = self._explains(scored, dangerous := np.array([*self._reliability.dangerous], np.int64))
+        explained = np.zeros(len(dangerous)) if known is None else known
+        lane = self._reliability.lane(total, prior, explained, setting(scored.query.case)[0])
+        tests = self._reliability.tests(candidates, numbers, scored.query)
+        return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
 
     def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
         """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
@@ -374,19 +370,8 @@ class Ranker:
         return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
-    def _everyday(self) -> Floats:
-        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
-        prior = self.scorers.get("prior")
-        none: Floats = np.zeros(len(self.model.basis.ic), np.float32)
-        return none if prior is None else np.asarray(prior.arrays["ratio"])
-
-    @cached_property
-    def _dangerous(self) -> Dangerous:
-        return Dangerous(self.names.snapshot, self.model, self.names)
-
-    @cached_property
-    def _tests(self) -> NextTests:
-        return NextTests(self.model, self.names)
+    def _reliability(self) -> Reliability:
+        return Reliability(self.model, self.names, self.scorers, self.weights)
 
     @cached_property
     def _gates(self) -> Gates:
@@ -419,14 +404,6 @@ class Ranker:
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
-    @cached_property
-    def gaps(self) -> tuple[Issue, ...]:
-        return gaps_of(self.model, self.scorers)
-
-    @cached_property
-    def _of_words(self) -> tuple[Issue, ...]:
-        return of_words(self.scorers, self.weights)
-
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used."""
         query, issues = self._read(case)
@@ -442,7 +419,7 @@ class Ranker:
 
     def _read(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
+        issues: list[Issue] = list(self._reliability.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
         mapped = _mapped(case, symptoms) if isinstance(case, Case) and "evidences" in self.scorers else frozenset()
         present = self._rows((id for id in observed if id not in symptoms and id not in mapped), issues)
@@ -450,7 +427,7 @@ class Ranker:
         given = case if isinstance(case, Case) else None
         phrases = said(given, own_words=self.weights.own_words) if given is not None and self.hears else ()
         if phrases:
-            issues = [*self._of_words, *issues]
+            issues = [*self._reliability.of_words, *issues]
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         return query, (*issues, *unused(self.scorers.values(), query))
 
