@@ -194,7 +194,7 @@ class CaseBank:
             for name, scorer in self._scorers.items()
         }
         value = fused(values, scored.scales)
-        for name in scored.scales.keys() & self._personal.keys():
+        for name in filter(self._personal.__contains__, scored.scales):
             # what the person says of a disease, its patients share
             value += scored.scales[name].part(self._personal[name].score(query))[self.candidate]
         coverage = values.get("coverage", np.zeros(self.size, np.float32))
