@@ -54,13 +54,8 @@ ALIKE = 3
 class Matched:
     """How well the patients of a bank match one query.
 
-    Attributes:
-        bank: The patients.
-        query: The case.
-        value: Score of each patient, −∞ for those left out, and for those that share no finding; shape (patients,).
-        count: How many patients of each disease count; shape (diseases of the bank,).
-        update: u of each disease of the bank.
-        coverage: How well each patient covers the findings, as the scorer ``coverage`` does; shape (patients,).
+    ``value`` is the score of each patient, −∞ for those left out, and for those that share no finding, ``coverage`` how
+    well it covers the findings; ``count`` how many patients of each disease of the bank count, and ``update`` its u.
     """
 
     bank: CaseBank
@@ -116,11 +111,7 @@ class Matched:
 class CaseBank:
     """Diagnosed patients of a snapshot, ready to be matched with a query.
 
-    Args:
-        ranker: Supplies the terms, and which candidate a diagnosis is.
-        snapshot: Holds the patients.
-        synthetic: Whether made-up patients count too: they say nothing of real ones that the annotations do not.
-        weights: What patients are worth; those of the ranker's weights by default.
+    Where ``synthetic``, made-up patients count too: they say nothing of real ones that the annotations do not.
     """
 
     def __init__(

@@ -140,15 +140,8 @@ def columns(
 
     The ratio of a finding t in a candidate d is ln(x / β) with
     x = (λ f(t,d) + Σ_e w(d,e) f(t,e)) / bg(t) + β, λ = OWN_SHARE, β = BACKGROUND_SHARE and w the neighbours' shares:
-    Jelinek–Mercer smoothing (Zhai and Lafferty, TOIS 2004) of the naive Bayes likelihood against the background.
-
-    Args:
-        annotations: What candidates have, sorted by candidate and term.
-        lacking: What they are annotated not to have.
-        propagated: ``annotations`` carried up.
-        basis: The terms.
-        size: Number of candidates.
-        smoothing: Neighbours' weighted frequencies, a sparse array (candidates × terms), if there are any.
+    Jelinek–Mercer smoothing (Zhai and Lafferty, TOIS 2004) of the naive Bayes likelihood against the background. The
+    neighbours' weighted frequencies are the sparse array ``smoothing`` (candidates × terms), if there are any.
     """
     terms = len(basis.ic)
     by_candidate = by_row(propagated, size)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.case.person import CandidateGene, Family, GeneEvidence
+from kgdx.case.person import Family, GeneEvidence
 from kgdx.rank.person_scorer import ByPerson, annotated_with, below
 
 if TYPE_CHECKING:
@@ -257,15 +257,11 @@ class Genes(ByPerson):
         mono = np.zeros(len(value), bool)
         total = sum(gene.score for gene in evidence.genes)
         for gene in evidence.genes:
-            row = self._row(gene)
+            row = next((self._rows[name] for name in (gene.id.upper(), gene.name.upper()) if name in self._rows), -1)
             if row >= 0 and gene.score > 0 and total > 0:
                 value[row] = max(0.0, log(GENES * gene.score / total))
                 mono[row] = gene.zygosity == "HETEROZYGOUS"
         return value, mono
-
-    def _row(self, gene: CandidateGene) -> int:
-        known = self._rows
-        return next((known[name] for name in (gene.id.upper(), gene.name.upper()) if name in known), -1)
 
     @cached_property
     def _rows(self) -> dict[str, int]:

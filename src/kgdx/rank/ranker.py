@@ -93,11 +93,8 @@ class Ranker:
     ) -> Ranker:
         """Open the ranking model of a snapshot; it is compiled the first time.
 
-        Args:
-            snapshot: That of the graph.
-            weights: A file of weights, or scorer → weight; those that kgdx ships by default. A scorer is used when it
-                has a weight here.
-            scorers: Scorers to use beside those that :data:`~kgdx.rank.scorers.SCORERS` finds by name.
+        Weights are a file, or scorer → weight; a scorer is used when it has one. ``scorers`` are used beside those that
+        :data:`~kgdx.rank.scorers.SCORERS` finds by name.
         """
         return cls.of(snapshot, open_model(snapshot), weights, scorers)
 
@@ -136,11 +133,9 @@ class Ranker:
         abstain: bool = False,
         gates: bool = True,
     ) -> Ranking:
-        """Return the best candidates for a case.
+        """Return the best candidates for a case, or for the ids of its observed and excluded phenotypes.
 
         Args:
-            case: A case, or the ids of its observed and excluded phenotypes.
-            top: How many candidates to return.
             also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
@@ -286,10 +281,8 @@ class Ranker:
     def score(self, case: Case | Findings, before: Scored | None = None) -> Scored:
         """Score every candidate.
 
-        Args:
-            case: A case, or the ids of its observed and excluded phenotypes.
-            before: The same case when less was known, to go on from: where its findings come first, only what was
-                added is computed. The result is equal to the last bit with and without it.
+        ``before`` is the same case when less was known, to go on from: where its findings come first, only what was
+        added is computed. The result is equal to the last bit with and without it.
         """
         return self.score_query(self.query(case)[0], before)
 
@@ -325,12 +318,7 @@ class Ranker:
         return self.scoring.score(query, before)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
-        """Return the leading candidates with their shares among the annotated diseases.
-
-        Args:
-            case: A case, the ids of its observed and excluded phenotypes, or the case as it was scored.
-            count: How many lead; by default as many as the weights say.
-        """
+        """Return the leading candidates with their shares among the annotated diseases, as many as the weights say."""
         scored, query = (case, case.query) if isinstance(case, Scored) else (None, self.query(case)[0])
         fitted = self.weights.posterior
         many, findings = count or fitted.leaders, len(query.observed)
