@@ -76,12 +76,7 @@ class OptionFormat(ABC):
 
 
 def fields(*groups: str) -> tuple[frozenset[str], ...]:
-    """Return groups of names.
-
-    Example:
-        >>> fields("question", "question label")[0]
-        frozenset({'question'})
-    """
+    """Return groups of names."""
     return tuple(frozenset(group.split()) for group in groups)
 
 
@@ -213,12 +208,7 @@ def parse_option_set(content: bytes, where: str = "questions", format: str | Non
 
 
 def write_option_questions(questions: Iterable[OptionQuestion]) -> Iterator[str]:
-    """Yield a JSON line for each question.
-
-    Example:
-        >>> next(write_option_questions([OptionQuestion("q1", "Which?", {"A": "x", "B": "y"}, "A")]))
-        '{"id": "q1", "question": "Which?", "options": {"A": "x", "B": "y"}, "gold": "A"}'
-    """
+    """Yield a JSON line for each question."""
     for each in questions:
         yield json.dumps(to_dict(each), ensure_ascii=False)
 
@@ -240,13 +230,7 @@ def set_digest(questions: Iterable[OptionQuestion]) -> str:
 
 
 def sampled(questions: Sequence[OptionQuestion], count: int | None, seed: int = 0) -> tuple[OptionQuestion, ...]:
-    """Return so many questions by chance, in their order; all where there are no more.
-
-    Example:
-        >>> asked = [OptionQuestion(str(n), "Which?", {"A": "x", "B": "y"}) for n in range(5)]
-        >>> len(sampled(asked, 2))
-        2
-    """
+    """Return so many questions by chance, in their order; all where there are no more."""
     if count is None or count >= len(questions):
         return tuple(questions)
     chosen = sorted(random.Random(seed).sample(range(len(questions)), count))

@@ -111,12 +111,7 @@ def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
 
 
 def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[BenchmarkQuestion, ...]:
-    """Read a question set from lines.
-
-    Example:
-        >>> [each.id for each in parse_questions([b'{"id": "q1", "question": "Why?"}'])]
-        ['q1']
-    """
+    """Read a question set from lines."""
     found: dict[str, BenchmarkQuestion] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -134,12 +129,7 @@ def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[B
 
 
 def write_questions(questions: Iterable[BenchmarkQuestion]) -> str:
-    r"""Return a question set as JSON lines.
-
-    Example:
-        >>> write_questions([BenchmarkQuestion(id="q1", question="Why?")])
-        '{"id": "q1", "question": "Why?"}\n'
-    """
+    """Return a question set as JSON lines."""
     return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions)
 
 
