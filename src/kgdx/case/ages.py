@@ -120,7 +120,9 @@ _OWN = lazy_pattern(
     re.IGNORECASE,
 )
 """The writer's own body."""
-_HISTORY_ZH = lazy_pattern("[^，。,]{0,3}(?:有|得过?|患有?|确诊)(?![^。]*(?:最近|今天|昨[天晚]|现在|突然|这几天|近来|刚才|岁|吗|怎么|什么|[？?]))")
+_HISTORY_ZH = lazy_pattern(
+    "[^，。,]{0,3}(?:有|得过?|患有?|确诊)(?![^。]*(?:最近|今天|昨[天晚]|现在|突然|这几天|近来|刚才|岁|吗|怎么|什么|[？?]))"
+)
 """What a relative has or had, of whom nothing new and no question is told."""
 _SELF_ZH = lazy_pattern("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
 _ABOUT = lazy_pattern(

@@ -42,8 +42,28 @@ _AND = lazy_pattern(rf"\s*(?:,|and|or|&|/|\+|、|和|及|与|跟|又)\s*(?:(?:{_
 _GOES_ON = lazy_pattern("[，,][^，。；,.;不没无未否]{0,8}")
 """Between two qualities of one place that two Chinese clauses tell of."""
 _CANNOT = (
-    *("can't", "cannot", "can hardly", "can barely", "can't fully", "cannot fully", "can't even", "could not", "unable to"),
-    *("couldn't", "won't", "wouldn't", "doesn't", "not able to", "struggles to", "struggling to", "hard to", "painful to"),
+    *(
+        "can't",
+        "cannot",
+        "can hardly",
+        "can barely",
+        "can't fully",
+        "cannot fully",
+        "can't even",
+        "could not",
+        "unable to",
+    ),
+    *(
+        "couldn't",
+        "won't",
+        "wouldn't",
+        "doesn't",
+        "not able to",
+        "struggles to",
+        "struggling to",
+        "hard to",
+        "painful to",
+    ),
 )
 _MOVE = ("bend", "straighten", "turn", "raise", "lift", "rotate", "twist", "flex", "extend", "move", "open", "close")
 
