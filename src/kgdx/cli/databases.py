@@ -119,6 +119,10 @@ def export(
 def push(
     uri: Address = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what the Neo4j holds.")] = False,
+    discard: Annotated[
+        bool,
+        typer.Option("--discard-saved", help="Do not carry over what was saved there alone (cases, runs)."),
+    ] = False,
     sessions: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=64, help="How many write at once where the copy goes over Bolt."),
@@ -133,7 +137,9 @@ def push(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.push(store=store, neo4j=uri, force=force, sessions=sessions, progress=options.remark)
+    report = api.push(
+        store=store, neo4j=uri, force=force, keep_saved=not discard, sessions=sessions, progress=options.remark
+    )
     if as_json:
         options.write_json(options.plain(report))
     else:

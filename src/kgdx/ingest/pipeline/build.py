@@ -16,6 +16,7 @@ from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Content, CopyReport
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.protocol import Store
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.manifest import is_manifest, read_manifest
@@ -43,7 +44,7 @@ class Means(TypedDict, total=False):
     index: Sequence[Index]
     cache: Path
     readers: Mapping[str, Reader]
-    server: Store
+    server: Neo4jStore
 
 
 def build(

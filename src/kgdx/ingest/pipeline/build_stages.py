@@ -21,7 +21,8 @@ from typing import Any
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
-from kgdx.graph.protocol import Exports, GraphTable, Store
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.protocol import Exports, GraphTable
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
 from kgdx.graph.tables import digests, title
@@ -49,7 +50,7 @@ from kgdx.ingest.pipeline.quarantine import read_corrections
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.ingest.pipeline.store_load import StoreLoad
-from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_in
+from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_on
 from kgdx.ingest.record_counts import RecordTally
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.ingest.sources import FOLDERS, Reader
@@ -95,7 +96,7 @@ class BuildOrder:
     keep_cases: bool = True
     force: bool = False
     first: bool = False
-    server: Store | None = None
+    server: Neo4jStore | None = None
     """The server that the graph is for: what users saved is read there, and no embedded store is made."""
 
 
@@ -187,8 +188,7 @@ def saved_rows(build: Build, before: PreviousBuild | None) -> SavedRows:
         return SavedRows()
     had = before is not None and any(USER in table.parts for table in before.graph.tables)
     if build.order.server is not None:
-        there = build.order.server.run("build")
-        return saved_in(build.order.server, build.schema, expected=had) if there else SavedRows()
+        return saved_on(build.order.server, build.schema, expected=had)
     return saved(build.order.folder, build.schema, expected=had)
 
 

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Kept
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.neo4j.saved_rows import named_runs, saved_rows, saved_tables
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.tables import merged
 from kgdx.ingest.column_mapping import Role, StagedTable
@@ -51,15 +53,17 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
             if not sound:
                 build_files.check(build.path)
             with ArcadeStore.open(build.store, earlier=True) as store:
-                return saved_in(store, schema, expected=expected)
+                now = tables_now(store, schema, expected=expected)
+                return SavedRows(list(_staged(now)), now)
         except StoreError as error:
             hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
 
 
-def saved_in(store: Store, schema: Schema, *, expected: bool) -> SavedRows:
-    now = tables_now(store, schema, expected=expected)
-    return SavedRows(list(_staged(now)), now)
+def saved_on(server: Neo4jStore, schema: Schema, *, expected: bool) -> SavedRows:
+    """Return what users saved on a server, whose graph may be of any version of the ontology, or incomplete."""
+    rows, _ = saved_tables(saved_rows(server), schema)
+    return SavedRows(list(_staged(rows)), tables_now(server, schema, expected=expected))
 
 
 def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
@@ -90,12 +94,10 @@ def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
 
 def _staged(tables: Sequence[GraphTable]) -> Iterator[StagedTable]:
     for table in tables:
-        rows = _of_user(table.rows)
-        if isinstance(table, NodeTable) and table.label == "Diagnosis" and rows.height:  # ontology 1 gave runs no name
-            rows = rows.with_columns(pl.coalesce("name", pl.concat_str(pl.lit("Diagnosis of "), "created")))
-        if rows.height and isinstance(table, NodeTable):
+        rows = _of_user(named_runs(table.rows) if table.name == "Diagnosis" and table.rows.num_rows else table.rows)
+        if rows.height and isinstance(table, NodeTable) and table.label in NODES:
             yield StagedTable(USER, table.label, None, NODES[table.label], rows)
-        elif rows.height and isinstance(table, RelationTable) and table.type != PREDICTED:
+        elif rows.height and isinstance(table, RelationTable) and table.start_label in _STARTS:
             yield StagedTable(USER, table.type, (table.start_label, table.end_label), "record", rows)
 
 
