@@ -3,7 +3,8 @@
 Diagnoses the notes of benchmarks/notes on a graph (by default the default graph) and prints in Markdown: how many
 healthy people and single unspecific findings were left without a ranking, where the diagnosis of each patient stands,
 rows that count an opposite or an absence for a disease, candidates that sex or age rules out, and viral haemorrhagic
-fevers in notes of other patients. `--lists` prints each list, too; `--curve` prints
+fevers in notes of other patients. `--lists` prints each list, too; `--person` gives
+sex and age where the text does not tell them; `--curve` prints
 instead how the patients fare in each setting.
 """
 
@@ -22,7 +23,7 @@ from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.errors import CaseError
 from kgdx.rank.commonness import SETTINGS
-from kgdx.results.ranked import Candidate
+from kgdx.results.ranked import Candidate, DangerousDisease
 
 NOTES = Path(__file__).parent / "notes"
 CONTRARY = {"annotated_absent", "opposite"}
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", nargs="?")
     parser.add_argument("--setting")
-    for name in ("lists", "curve"):
+    for name in ("lists", "curve", "person"):
         parser.add_argument(f"--{name}", action="store_true")
     for name in ("healthy", "patients"):
         parser.add_argument(f"--{name}", type=Path, default=NOTES / f"{name}.jsonl", help="other notes of such people")
@@ -46,10 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     how = {} if options.setting is None else {"setting": options.setting}
     with kgdx.open(options.store) as graph:
         if options.curve:
-            print("\n".join(curve(graph, notes(options.patients))))
+            print("\n".join(curve(graph, called(graph, notes(options.patients)))))
             return 0
         healthy = [(note, diagnosed(graph, note, **how)) for note in notes(options.healthy)]
-        patients = [(note, diagnosed(graph, note, **how)) for note in notes(options.patients)]
+        told = ("sex", "age") if options.person else ()
+        patients = [(note, diagnosed(graph, note, *told, **how)) for note in called(graph, notes(options.patients))]
     print("\n".join(figures(healthy, patients)))
     if options.lists:
         for note, found in (*healthy, *patients):
@@ -57,8 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def diagnosed(graph: Graph, note: dict[str, Any], **how: Any) -> Diagnosis:
-    """Return a note's diagnosis; one without candidates where it cannot be ranked."""
+def diagnosed(graph: Graph, note: dict[str, Any], *told: str, **how: Any) -> Diagnosis:
+    """Return a note's diagnosis, with what of the person is told beside it; none where it cannot be ranked."""
+    read = graph.case(note["text"])
+    unread = {"sex": read.sex == "UNKNOWN", "age": read.age is None}
+    how |= {what: f"P{int(note[what])}Y" if what == "age" else note[what] for what in told if unread[what]}
     try:
         return graph.diagnose(note["text"], explain=TEN, **how)
     except CaseError:
@@ -104,30 +109,54 @@ def curve(graph: Graph, patients: list[dict[str, Any]]) -> Iterator[str]:
 
 def place(note: dict[str, Any], found: Diagnosis) -> int:
     """Return the place of the first candidate that is the note's diagnosis; 1,000 where none is."""
-    wanted = [each.lower() for each in note["truth"]]
-    return next((at for at, each in enumerate(found.candidates, 1) if named(each, wanted)), 1000)
+    return next((at for at, each in enumerate(found.candidates, 1) if diagnosed_as(note, each)), 1000)
+
+
+def diagnosed_as(note: dict[str, Any], disease: Candidate | DangerousDisease) -> bool:
+    """Return whether a disease, or an entry merged into it, is called as the note's diagnosis."""
+    return not note["ids"].isdisjoint(getattr(disease, "members", (disease.id,)))
+
+
+def called(graph: Graph, patients: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return notes with the ids of diseases whose name or synonym has all words of a name of the diagnosis.
+
+    "Telangiectasia, hereditary hemorrhagic, type 2" is so called, "Huntington disease-like 1" is not.
+    """
+    columns = (graph.snapshot.values("disease", name).all for name in ("id", "name", "name_zh", "synonyms"))
+    chinese: list[tuple[str, str]] = []
+    having: dict[str, set[tuple[str, frozenset[str]]]] = {}
+    for id, name, name_zh, synonyms in zip(*columns, strict=True):
+        chinese += [(id, each) for each in (name_zh, *(synonyms or ())) if each and not each.isascii()]
+        for each in map(words, filter(None, (name, *(synonyms or ())))):
+            for word in each:
+                having.setdefault(word, set()).add((id, each))
+    for note in patients:
+        note["ids"] = {id for id, name in chinese if any(not each.isascii() and each in name for each in note["truth"])}
+        for wanted in filter(None, map(words, note["truth"])):
+            among = min((having.get(word, set()) for word in wanted), key=len)
+            note["ids"] |= {id for id, name in among if wanted <= name and ("like" in name) == ("like" in wanted)}
+    return patients
 
 
 def named(candidate: Candidate, parts: Sequence[str]) -> bool:
-    """Return whether a candidate's names hold one of some parts; "Neurofibromatosis, type 1" holds "… type I"."""
-    names = folded(f"{candidate.name} {candidate.name_zh or ''}")
-    return any(folded(part) in names for part in parts)
+    """Return whether a candidate's name holds one of some parts."""
+    return any(part in candidate.name.lower() for part in parts)
 
 
-def folded(name: str) -> str:
-    """Return a name without commas and hyphens, with Arabic numbers.
+def words(name: str) -> frozenset[str]:
+    """Return the words of a name in Latin letters but for "type", with Arabic numbers.
 
     Example:
-        >>> folded("Mucopolysaccharidosis, type II"), folded("Tuberous sclerosis-2")
-        ('mucopolysaccharidosis type 2', 'tuberous sclerosis 2')
+        >>> sorted(words("Mucopolysaccharidosis, type II"))
+        ['2', 'mucopolysaccharidosis']
     """
-    words = re.sub(r"[\s,_-]+", " ", name.lower()).split()
-    return " ".join(ROMAN.get(word, word) for word in words)
+    found = re.findall(r"[a-z0-9]+", name.lower().replace("haem", "hem").replace("oedema", "edema"))
+    return frozenset(ROMAN.get(word, word) for word in found) - {"type"}
 
 
 def in_lane(note: dict[str, Any], found: Diagnosis) -> bool:
     """Return whether the diagnosis is among those that must not be missed."""
-    return any(named(each, [part.lower() for part in note["truth"]]) for each in found.dangerous)
+    return any(diagnosed_as(note, each) for each in found.dangerous)
 
 
 def contrary_rows(found: Diagnosis) -> int:

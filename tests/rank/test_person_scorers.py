@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import small_graph
-from kgdx.case import CandidateGene, Case, Family, Finding, GeneEvidence
+from kgdx.case import CandidateGene, Case, Family, Finding, GeneEvidence, Status
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
-from kgdx.rank.genes import MISSING, ONE_COPY
-from kgdx.rank.inheritance import MOST, WRONG_SEX
-from kgdx.rank.onset import STAGES, Onset, stage_at
+from kgdx.rank.inheritance import MISSING, MOST, ONE_COPY, WRONG_SEX
+from kgdx.rank.onset import LEAST, PER_TENFOLD, STAGES, WITHIN, Onset, stage_at
 from kgdx.results.ranked import Candidate
 
 INFANTILE, ADULT, EARLY_ADULT = "HP:0003593", "HP:0003581", "HP:0025708"
+ACUTE, CHRONIC = "HP:0011009", "HP:0011010"
 DOMINANT, X_RECESSIVE, MALE_ORGAN = "HP:0000006", "HP:0001419", "HP:0000022"
 TERMS = {
     INFANTILE: "HP:0000001",
@@ -29,16 +31,18 @@ TERMS = {
     DOMINANT: "HP:0000001",
     X_RECESSIVE: "HP:0000001",
     MALE_ORGAN: "HP:0000118",
+    ACUTE: "HP:0000001",
 }
 SAID = [
     ("OMIM:1", INFANTILE),
     ("OMIM:1", small_graph.RECESSIVE),
     ("OMIM:2", EARLY_ADULT),
     ("OMIM:2", DOMINANT),
+    ("OMIM:2", ACUTE),
     ("OMIM:3", X_RECESSIVE),
     ("OMIM:5", MALE_ORGAN),
 ]
-SCORERS = {"likelihood": 1.0, "onset": 0.3, "sex": 1.0, "inheritance": 1.0, "gene_evidence": 1.5}
+SCORERS = {"likelihood": 1.0, "onset": 0.3, "sex": 1.0, "course": 1.0, "inheritance": 1.0, "gene_evidence": 1.5}
 CASE = Case("p", (Finding(small_graph.SEIZURE), Finding(small_graph.HYPOTONIA)))
 
 
@@ -48,7 +52,7 @@ def tables() -> list[GraphTable]:
     return [
         *small_graph.tables(),
         NodeTable("Phenotype", pa.table({"id": list(TERMS), "name": list(TERMS)})),
-        NodeTable("Disease", pa.table({"id": ["OMIM:5"], "name": ["A disease of men"]})),
+        NodeTable("Disease", pa.table({"id": ["OMIM:5"], "name": ["A disease of men"], "course": ["months-years"]})),
         _relation("IS_A", "Phenotype", edges),
         _relation("HAS_PHENOTYPE", "Disease", SAID),
     ]
@@ -131,6 +135,27 @@ def test_age_is_a_bound_on_the_onset_and_says_less_than_it(ranker: Ranker) -> No
     assert part(ranker, "OMIM:2", "onset", child) < 0 < part(ranker, "OMIM:1", "onset", child)
     assert abs(part(ranker, "OMIM:2", "onset", old)) < 1e-6
     assert Onset.name in ranker.scorers
+
+
+@pytest.mark.parametrize(
+    ("told", "acute", "chronic"),
+    [
+        ({"since": "PT1H"}, WITHIN, LEAST),
+        ({"since": "P200D"}, WITHIN - PER_TENFOLD, WITHIN),
+        ({"modifiers": (CHRONIC,)}, None, WITHIN),
+        ({"modifiers": (ACUTE,)}, WITHIN, None),
+    ],
+)
+def test_how_long_the_patient_has_been_ill_is_compared_with_the_usual(
+    ranker: Ranker, told: Mapping[str, Any], acute: float | None, chronic: float | None
+) -> None:
+    case = replace(CASE, findings=(Finding(small_graph.SEIZURE, **told),))
+    for disease, wanted in (("OMIM:2", acute), ("OMIM:5", chronic)):
+        score = part(ranker, disease, "course", case)
+        assert score < 0 if wanted is None else score == pytest.approx(wanted, abs=1e-6)
+    assert part(ranker, "OMIM:1", "course", case) == 0  # its course is not known
+    absent = replace(CASE, findings=(Finding(small_graph.FEVER, Status.ABSENT, **told), *CASE.findings))
+    assert "course" not in found(ranker, "OMIM:2", absent).parts
 
 
 def test_a_girl_has_x_linked_recessive_diseases_and_those_of_men_less(ranker: Ranker) -> None:

@@ -353,7 +353,7 @@ class Case:
             True
         """
         known = Status.PRESENT, Status.ABSENT
-        return self._digest_of(f for f in self.findings if f.onset or f.status not in known)
+        return self._digest_of(f for f in self.findings if f.onset or f.since or f.modifiers or f.status not in known)
 
     @property
     def evidence(self) -> Case:
@@ -377,7 +377,7 @@ class Case:
         )
 
     def _digest_of(self, findings: Iterable[Finding]) -> str:
-        stated = sorted((f.id, str(f.status), f.onset or "") for f in findings)
+        stated = sorted((f.id, str(f.status), f.onset or "", *filter(None, (f.since, *f.modifiers))) for f in findings)
         content: list[Any] = [stated, self.text, self.sex, self.age, *([list(self.phrases)] if self.phrases else [])]
         if self.onset or self.family.known or self.gene_evidence:
             genes = asdict(self.gene_evidence) if self.gene_evidence else None

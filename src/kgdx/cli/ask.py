@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, OnStore, Plain, Store, announce, grouped
+from kgdx.cli.options import (
+    Encoder,
+    Force,
+    Html,
+    Json,
+    Mapping,
+    Model,
+    OnStore,
+    Plain,
+    Store,
+    announce,
+    flag,
+    option,
+)
 
 if TYPE_CHECKING:
     from kgdx.answer.cited_answer import Answer
@@ -21,43 +34,26 @@ LONGEST = 1_000_000
 """Bytes of standard input that are read at most: more than any question may have."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(ask)
-
-
 @dataclass(frozen=True)
 class AnswerOptions:
     """How a question is answered."""
 
-    policy: Annotated[
-        str | None, typer.Option("--policy", metavar="NAME", help="rules, planner (as with --llm), or thought.")
-    ] = None
-    unstrict: Annotated[
-        bool, typer.Option("--unstrict", help="Let the model add what it knows beside the evidence, marked as such.")
-    ] = False
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", metavar="A=WORDS", help="An option to choose from; once for each.", show_default=False
-        ),
-    ] = None
-    pubmed: Annotated[
-        bool | None, typer.Option("--pubmed/--no-pubmed", help="Search PubMed for publications.", show_default=False)
-    ] = None
-    language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Language of the answer, en or zh; that of the question.")
-    ] = None
+    policy: str | None = option(None, "NAME", "rules, planner (as with --llm), or thought.")
+    unstrict: bool = flag("Let the model add what it knows beside the evidence, marked as such.")
+    choices: list[str] | None = option(
+        None, "A=WORDS", "An option to choose from; once for each.", "--option", show_default=False
+    )
+    pubmed: bool | None = option(None, "", "Search PubMed for publications.", show_default=False)
+    language: str | None = option(None, "CODE", "Language of the answer, en or zh; that of the question.")
 
 
 @dataclass(frozen=True)
 class AnswerOutput:
     """What is done with the answer."""
 
-    save: Annotated[bool, typer.Option("--save", help="Write the run into the graph.")] = False
-    save_text: Annotated[
-        bool, typer.Option("--save-text", help="Likewise, with question, prompts and answers in their own words.")
-    ] = False
-    trace: Annotated[bool, typer.Option("--trace", help="Show all evidence, and what the model was asked.")] = False
+    save: bool = flag("Write the run into the graph.")
+    save_text: bool = flag("Likewise, with question, prompts and answers in their own words.")
+    trace: bool = flag("Show all evidence, and what the model was asked.")
     html: Html = None
     force: Force = False
     as_json: Json = False
@@ -74,13 +70,10 @@ class Opened:
     store: Store = None
 
 
-@grouped
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION|-", help="In English or Chinese; - reads it.")],
     *,
-    case: Annotated[
-        str | None, typer.Option("--case", metavar="TEXT|FILE|-", help="The patient that it is about.")
-    ] = None,
+    case: str | None = option(None, "TEXT|FILE|-", "The patient that it is about."),
     answering: AnswerOptions,
     model: Model,
     result: AnswerOutput,
@@ -96,7 +89,7 @@ def ask(
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)
-    choices = _choices(answering.option or ())
+    choices = _choices(answering.choices or ())
     announce(place.store, model.llm, answering.policy)
     with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
         found = graph.ask(

@@ -27,9 +27,12 @@ from kgdx.cli.options import (
     Store,
     TermOptions,
     Top,
+    add,
+    add_typer,
     announce,
     finished,
-    grouped,
+    flag,
+    option,
 )
 from kgdx.cli.rerank_options import Rerank
 from kgdx.files.private import private_file
@@ -39,48 +42,25 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (diagnose, explain, extract, replay):
-        app.command()(command)
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make up cases to try things out with.")
-    group.callback()(lambda: None)
-    group.command("synthesize")(synthesize)
-    app.add_typer(group, name="cases")
+    add(app, diagnose, explain, extract, replay)
+    add_typer(app, "cases", "Make up cases to try things out with.", synthesize).callback()(lambda: None)
 
 
 @dataclass(frozen=True)
 class PersonOptions:
     """What is known of the patient beside the findings."""
 
-    age: Annotated[str | None, typer.Option(metavar="AGE", help="Now, such as 7, 3 months or P7Y3M.")] = None
-    sex: Annotated[str | None, typer.Option(metavar="SEX", help="female or male.")] = None
-    onset: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="Begin of the disease: an age, congenital, infantile, adult …")
-    ] = None
-    inheritance: Annotated[
-        str | None, typer.Option(metavar="MODE", help="The mode that is suspected: AD, AR, XLR, XLD, XL, MT.")
-    ] = None
-    consanguineous: Annotated[
-        bool | None,
-        typer.Option(
-            "--consanguineous/--not-consanguineous", help="Whether the parents are related.", show_default=False
-        ),
-    ] = None
-    gene: Annotated[
-        list[str] | None,
-        typer.Option("--gene", metavar="SYMBOL", help="A gene with a candidate variant; can be repeated."),
-    ] = None
-    genes: Annotated[
-        Path | None,
-        typer.Option(
-            "--genes", metavar="FILE", help="File of such genes: a list, an annotated VCF, Exomiser's or VEP's TSV."
-        ),
-    ] = None
+    age: str | None = option(None, "AGE", "Now, such as 7, 3 months or P7Y3M.")
+    sex: str | None = option(None, "SEX", "female or male.")
+    onset: str | None = option(None, "WHEN", "Begin of the disease: an age, congenital, infantile, adult …")
+    inheritance: str | None = option(None, "MODE", "The mode that is suspected: AD, AR, XLR, XLD, XL, MT.")
+    consanguineous: bool | None = option(
+        None, "", "Whether the parents are related.", "--consanguineous/--not-consanguineous", show_default=False
+    )
+    gene: list[str] | None = option(None, "SYMBOL", "A gene with a candidate variant; can be repeated.")
+    genes: Path | None = option(None, "FILE", "File of such genes: a list, an annotated VCF, Exomiser's or VEP's TSV.")
 
-    setting: Annotated[
-        str | None,
-        typer.Option(metavar="WHERE", help="Where the patient is seen: emergency, general, or referral."),
-    ] = None
+    setting: str | None = option(None, "WHERE", "Where the patient is seen: emergency, general, or referral.")
 
     def about(self) -> About:
         """Return what was given, checked before any graph is opened."""
@@ -107,34 +87,26 @@ class RankingOptions(BudgetOptions):
     """How diseases are ranked, for how many it is said why, and what a model may cost."""
 
     top: Top = 10
-    explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3
+    explain: int = option(3, "N", "For how many of them to say why.", min=0, max=100)
     policy: Policy = None
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
-    ] = None
+    llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan the steps.")
     case_bank: CaseBank = None
-    gates: Annotated[bool, typer.Option("--gates/--no-gates", help="Leave out diseases that sex or age rules out.")] = (
-        True
-    )
+    gates: bool = option(True, "", "Leave out diseases that sex or age rules out.")
 
 
 @dataclass(frozen=True)
 class DiagnosisOutput:
     """What is done with the result."""
 
-    members: Annotated[
-        bool, typer.Option("--members", help="List the other diseases of each family in the ranking.")
-    ] = False
-    trace: Annotated[bool, typer.Option("--trace", help="Show every step, and who took it.")] = False
-    save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
+    members: bool = flag("List the other diseases of each family in the ranking.")
+    trace: bool = flag("Show every step, and who took it.")
+    save: bool = flag("Write case and result into the graph.")
     html: Html = None
     force: Force = False
     as_json: Json = False
     plain: Plain = False
 
 
-@grouped
 def diagnose(
     case: CaseArgument = None,
     *,
@@ -183,7 +155,6 @@ def diagnose(
             output.remark_saved(graph.save(found), graph)
 
 
-@grouped
 def explain(
     case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
     disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph: its id or name.")],
@@ -224,7 +195,7 @@ def explain(
 
 def extract(
     text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
-    language: Annotated[str | None, typer.Option(metavar="CODE", help="en or zh; found out when not given.")] = None,
+    language: str | None = option(None, "CODE", "en or zh; found out when not given."),
     encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
@@ -280,24 +251,13 @@ def replay(
 
 
 def synthesize(
-    n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many cases.")] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the random choices.")] = 0,
-    imprecision: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that give way to an ancestor.")
-    ] = 0.2,
-    noise: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Unrelated terms, for each that is observed.")
-    ] = 0.2,
-    omission: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that are left out.")
-    ] = 0.2,
-    exclusion: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the absent terms that are stated.")
-    ] = 0.1,
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
-    ] = None,
+    n: int = option(100, "N", "How many cases.", "--n", "-n", min=1),
+    seed: int = option(0, "N", "Of the random choices.", min=0),
+    imprecision: float = option(0.2, "SHARE", "Of the terms that give way to an ancestor.", min=0.0, max=1.0),
+    noise: float = option(0.2, "SHARE", "Unrelated terms, for each that is observed.", min=0.0, max=1.0),
+    omission: float = option(0.2, "SHARE", "Of the terms that are left out.", min=0.0, max=1.0),
+    exclusion: float = option(0.1, "SHARE", "Of the absent terms that are stated.", min=0.0, max=1.0),
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
     store: Store = None,
 ) -> None:
     """Make up patients from the annotations of diseases.

@@ -40,28 +40,16 @@ class LlmAccess:
     """What it takes to ask one language model; the key never shows in the representation.
 
     Attributes:
-        model: The model's name at the endpoint.
         base_url: Address of an endpoint that speaks OpenAI's protocol, up to and with ``/v1``; empty for a recording.
-        api_key: Its key; ``None`` for an endpoint that asks for none.
         price_in: Price of a million tokens read, in any currency.
-        price_out: Price of a million tokens written.
         timeout: Seconds to wait for an answer, or for the next piece of a stream.
-        concurrency: Calls at the same time.
-        attempts: Tries of one call.
-        cassette: File of recorded answers.
         cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
         deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent; by default
             where that goes to another machine.
-        max_calls: Calls at most; ``None`` for no limit.
-        max_tokens: Tokens read and written at most.
-        max_cost: Money at most; needs prices.
         max_seconds: Seconds at most from the first call on.
-        seed: Of a local model's random choices.
         device: Where a local model computes: ``auto``, or a device's name such as ``cpu`` or ``cuda:0``.
         context: Tokens that the model reads and writes in all; asked of the endpoint where ``None``.
         max_output: Tokens of one answer at most, where what is asked for sets no limit of its own.
-        headers: Sent with each request.
-        extra_body: Fields that are put into each request.
     """
 
     model: str

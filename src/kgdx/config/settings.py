@@ -40,8 +40,6 @@ class Neo4jAccess:
     """What it takes to open one Neo4j database; the password never shows in the representation.
 
     Attributes:
-        uri: Bolt address without credentials.
-        user: User name.
         password: Password; ``None`` for a server whose authentication is switched off.
         database: Database name; ``None`` for the user's home database.
         ca: File of certificates (PEM) that are trusted, in place of the system's, where the address ends in ``+s``.
@@ -67,28 +65,18 @@ class Settings:
     Attributes:
         home: The folder that holds all state (``KGDX_HOME``, else the platform's user data folder).
         cache: The folder for what can be fetched again (``KGDX_CACHE``, else the platform's user cache folder).
-        store: Path of an embedded graph folder, or the Bolt address of a Neo4j server.
         neo4j_home: An installed Neo4j to start for ``kgdx neo4j up`` (``NEO4J_HOME``), if any.
         neo4j_version: The version that it assembles or runs in Docker (``KGDX_NEO4J_VERSION``), or ``newest``; ``None``
             for the pinned one.
-        neo4j_user: Neo4j user name as set, if set.
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
-        neo4j_database: Neo4j database name, if set.
-        neo4j_ca: File of certificates that are trusted (``KGDX_NEO4J_CA``); ``None`` for the system's.
-        neo4j_bookmarks: Of writes that have to be read (``KGDX_NEO4J_BOOKMARKS``).
         neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
         on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
-        llm_settings: How to reach a language model, as set; see :meth:`llm`.
-        judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
-        provider_settings: Addresses and keys of known providers by their own variables, such as ``OPENAI_API_KEY``.
-        pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
         encoder: Sentence encoder by which is read and ranked (``KGDX_ENCODER``): ``minilm``, ``onnx:FOLDER``,
             ``sentence-transformers:MODEL``; ``minilm`` when ``None``.
         align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
         rank_weights: File that says what each scorer weighs (``KGDX_RANK_WEIGHTS``); ``None`` for the shipped one.
-        rank_retrieval: Name of the retrieval method that ranks (``KGDX_RANK_RETRIEVAL``).
         save_wait: Seconds that a save waits for others who read or write (``KGDX_SAVE_WAIT``).
     """
 
@@ -121,7 +109,6 @@ class Settings:
 
         Args:
             store: The store that the caller asked for; overrides ``KGDX_STORE`` and the config file.
-            environ: The environment to read; the process's own by default.
 
         Example:
             >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"}).store

@@ -127,7 +127,6 @@ class ConsultEvaluation:
         """Let every doctor meet every patient.
 
         Args:
-            cases: OSCE cases.
             folder: Keeps finished consultations and their logs; those that it has are not held again.
 
         Returns:

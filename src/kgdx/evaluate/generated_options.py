@@ -86,10 +86,7 @@ class OptionSettings:
 
     Attributes:
         each: Questions of each kind, language and holder of the answer at most.
-        seed: Of the choice of subjects, options and their order.
-        languages: ``en``, ``zh``.
         splits: ``tuned`` or ``held_out``: a disease and its equivalents are in one of them.
-        kinds: Some of :data:`KINDS`.
     """
 
     each: int = 50

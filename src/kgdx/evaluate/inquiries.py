@@ -62,11 +62,8 @@ class Setting:
     """How patients are asked.
 
     Attributes:
-        questions: Most questions.
         start: How many findings are known at first, of a patient who reports none.
-        seed: Of the findings that are, of the noise, and of selectors that choose at random.
         noise: How far answers are from what is recorded.
-        kinds: What is asked about.
     """
 
     questions: int = 20
@@ -208,13 +205,6 @@ def evaluate_inquiry(
     runner: Runner | None = None,
 ) -> dict[str, Any]:
     """Ask every patient by every selector and compare.
-
-    Args:
-        inquiries: Asks.
-        cases: Patients with their diagnoses.
-        selectors: Names, with settings behind a colon.
-        answers: Whether a yes says which finding it is; one or both.
-        runner: Runs it.
 
     Returns:
         ``selectors``: name → what :func:`report` says of it, with named answers where both were measured; ``answers``:

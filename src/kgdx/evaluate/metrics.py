@@ -234,12 +234,8 @@ def compare(
     """Compare scores with something and without it, of the same questions in the same order.
 
     Args:
-        treated: Scores with what is examined.
-        control: Scores without it.
         clusters: What each question is resampled with; by itself when ``None``.
         margin: Smallest difference that is no tie.
-        seed: Of the resampling.
-        resamples: How many samples are drawn.
 
     Returns:
         ``n``; ``treated``, ``control`` and their ``difference``, each as :func:`interval` gives it; ``wins``, ``ties``,

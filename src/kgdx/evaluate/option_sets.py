@@ -47,8 +47,6 @@ class OptionFormat(ABC):
     """A way to write a set down; a package adds its own by entry points of the group ``kgdx.option_formats``.
 
     Args:
-        rows: Those of the file.
-        where: What the file is called.
         variant: Which of :attr:`variants` is wanted; empty for whichever the rows tell.
     """
 
@@ -148,9 +146,7 @@ class OptionSet:
     """What a file of questions holds.
 
     Attributes:
-        questions: Those that could be read.
         refused: Why others could not, with the line; one for each.
-        format: What the file was read as.
     """
 
     questions: tuple[OptionQuestion, ...]
@@ -166,7 +162,6 @@ def read_option_set(path: str | Path, format: str | None = None) -> OptionSet:
     """Read a set of option questions.
 
     Args:
-        path: The file.
         format: One of :data:`FORMATS`, a variant behind a dash; by its fields when ``None``.
     """
     path = Path(path)

@@ -44,16 +44,12 @@ class BenchmarkQuestion(_Form):
     """One question.
 
     Attributes:
-        id: Its own in the set.
-        question: As it is asked.
-        language: ``zh`` or ``en``; of the answer, too.
         action: The graph action that answers it.
         entities: What it names, in the question's words.
         subjects: Ids of the diseases that a ``get`` question is about; a relation of another one does not count.
         gold: What the graph has to give: the other ends of the relations, or diseases for an ``infer`` question.
         reference: A right answer in words, for a judge.
         case: A patient that the question is about: text, terms, or a phenopacket.
-        wording: Which wording it is made with.
         split: ``tuned`` or ``held_out``, or a name of one's own.
 
     Example:
@@ -105,7 +101,7 @@ def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
     """Read a question set, gzipped or not."""
     path = Path(path)
     try:
-        with _bytes(path) as stream:
+        with cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as stream:
             return parse_questions(stream, str(path))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
@@ -160,10 +156,6 @@ def chosen(questions: Iterable[BenchmarkQuestion], only: str | None) -> tuple[Be
         hint = f"it has {', '.join(splits)}" if splits else "leave the split out"
         raise UsageError(f"no question is of the split {str(only)[:40]!r}", hint=hint)
     return kept
-
-
-def _bytes(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def _question(line: bytes, place: str) -> BenchmarkQuestion:

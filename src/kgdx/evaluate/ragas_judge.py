@@ -83,11 +83,9 @@ def rubric() -> str:
     asking = prompt("judge")
     asked, _, _ = asking.user.partition("\n# Your grade")
     fields = {name: f"{{{name}}}" for name in ("question", "reference", "answer")}
-    return "\n\n".join(Template(_braces(part)).substitute(fields) for part in (asking.system, asked)).strip()
-
-
-def _braces(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+    return "\n\n".join(
+        Template(part.replace("{", "{{").replace("}", "}}")).substitute(fields) for part in (asking.system, asked)
+    ).strip()
 
 
 def _error(name: str, error: Exception) -> LlmError:

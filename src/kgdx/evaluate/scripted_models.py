@@ -69,9 +69,7 @@ class ScriptedPrompt(SectionedPrompt):
     """What a scripted model makes of a prompt.
 
     Attributes:
-        task: To plan, to answer from evidence, to answer by heart, or to judge.
         asked: The question, where it is one that the model knows.
-        round: Number of the round.
         evidence: Id → words of the evidence so far.
     """
 

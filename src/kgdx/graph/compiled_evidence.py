@@ -106,7 +106,7 @@ class Evidence:
         left_out = set(self._phenotypes(known))
         rows = []
         for term, row in self._annotations("has_phenotype", diseases):
-            if row["aspect"] == "P" and term not in left_out:
+            if row["aspect"] in (None, "P") and term not in left_out:
                 share = _share(row)
                 if share is not None and share >= minimum:
                     rows.append({**row, "share": share})

@@ -72,6 +72,7 @@ _ADDED_OF_DISEASES = {
     "patient_sex": _S,
     "youngest": "float64",
     "oldest": "float64",
+    "course": _S,
     "name_source": _S,
 }
 ADDED = frozenset(

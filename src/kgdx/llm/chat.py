@@ -43,16 +43,11 @@ class Request:
     """A conversation to be continued.
 
     Attributes:
-        messages: The turns so far.
         schema: JSON schema that the completion has to fit; ``None`` for free text.
-        max_tokens: Length at which the completion is cut; ``None`` for the model's own limit.
-        temperature: 0 for greedy decoding.
-        top_p: Share of the probability that is sampled from; ``None`` for the model's own.
         stop: Strings that end the completion; they are not part of its text.
         seed: Seed of the sampling; ``None`` for the model's own. A server may ignore it.
         n: Number of samples; each is what a request of its own with the seed ``seed_of(seed, i)`` gives.
         number: Which of several samples without a seed this is; tells them apart in a cache.
-        logprobs: Whether to return token ids and log-probabilities, where the model gives them.
         continues: Whether to continue the text of the last message, the assistant's, instead of beginning a new one.
         prefix: Token ids of the prompt and of the first ``prefix_chars`` characters of the text to continue, in the
             model's own ids. A model in this process continues exactly these; an endpoint continues the text.
@@ -167,13 +162,9 @@ class Completion:
 
     Attributes:
         text: The text, without the stop string; of a request that continues a text, the new part alone.
-        model: The model's name as the endpoint gives it.
-        usage: Numbers of tokens.
         cached: Whether it was known already, and cost nothing now.
         finish_reason: ``stop`` (the end, or a stop string), ``length`` (the token limit), or the endpoint's own word.
-        stop: The stop string that ended it, where known.
         reasoning: What the model thought before, where that is separated.
-        tokens: Token ids and log-probabilities, where asked for and given.
     """
 
     text: str = field(repr=False)
@@ -222,7 +213,6 @@ class ChatModel(ABC):
         """Return ``request.n`` samples, in the order of their numbers; they are sampled concurrently.
 
         Args:
-            request: The conversation and the settings.
             on_text: Called in the event loop with each piece of the first sample's text as it arrives.
         """
         import asyncio
@@ -243,7 +233,6 @@ class ChatModel(ABC):
         The work is done by an event loop in a thread of its own, which all models share.
 
         Args:
-            request: The conversation and the settings.
             on_text: Called in this thread with each piece of the text as it arrives; what it raises ends the call.
         """
         import asyncio
@@ -292,11 +281,7 @@ def private_loop() -> asyncio.AbstractEventLoop:
 
 
 class Layer(ChatModel):
-    """A model in front of another one, under the same name.
-
-    Args:
-        model: The model that is asked.
-    """
+    """A model in front of another one, under the same name."""
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
@@ -380,14 +365,7 @@ _FILE = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt; ``$name`` in its text is filled in.
-
-    Attributes:
-        name: Name of its file.
-        version: Raised with each change.
-        system: What the model is told first.
-        user: What it is asked.
-    """
+    """A prompt; ``$name`` in its text is filled in."""
 
     name: str
     version: int

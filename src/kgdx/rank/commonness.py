@@ -50,14 +50,25 @@ TOLD = 3.9
 """Log-odds that one unit of the prior by mentions stands for."""
 PER_NAT = 0.15
 """Of the weight of a unit, what each of the log-odds counts."""
-_SAID = lazy_pattern(
-    r"(?P<referral>\b(?:genetics?|metabolic|dysmorphology|movement disorder)\b(?: clinic| referral| team)?"
-    r"|\bjoint clinic\b|遗传门诊|遗传科|罕见病|代谢专科)"
-    r"|(?P<emergency>\b(?:triage|ambulance|paramedics?|resus|emergency (?:room|department)|collapsed|brought in|A&E)\b"
-    r"|\b(?:sudden(?:ly)?|abrupt(?:ly)?)\b|\b\d+ ?(?:min(?:ute)?s?|hours?|hrs?|h)\b(?! (?:a|per) )"
-    r"|急诊|急救|突发|突然|[0-9一二三四五六七八九十]+个?(?:小时|分钟))"
+_SAID = (
+    lazy_pattern(
+        r"(?i)(?P<referral>\b(?:genetics?|metabolic|dysmorphology|movement disorder)\b(?: clinic| referral| team)?"
+        r"|\bjoint clinic\b|遗传门诊|遗传科|罕见病|代谢专科|\b(?:first|second) cousins\b"
+        r"|\bconsanguine?\w*|\bcousin marriage\b|\bmaternal uncles?\b|近亲|表亲|表兄妹|舅舅)"
+        r"|(?P<emergency>\b(?:triage|ambulance|paramedics?|resus|emergency (?:room|department)|collapsed"
+        r"|brought in|A&E)\b|急诊|急救)"
+    ),
+    lazy_pattern(
+        r"(?i)(?P<referral>\b(?:(?:ever )?since|from) (?:(?:his|her|my|their|early|late|primary|about) )*"
+        r"(?:birth|babyhood|infancy|childhood|boyhood|girlhood|school|teens|adolescence)\b|\blifelong\b"
+        r"|自幼|从小|自出生|出生后|生后|自儿时|[从自](?:十几|[0-9一二三四五六七八九十]{1,2})岁起?)"
+    ),
+    lazy_pattern(
+        r"(?i)(?P<emergency>\b(?:sudden(?:ly)?|abrupt(?:ly)?)\b|\b\d+ ?(?:min(?:ute)?s?|hours?|hrs?|h)\b(?! (?:a|per) )"
+        r"|突发|突然|[0-9一二三四五六七八九十]+个?(?:小时|分钟))"
+    ),
 )
-"""What a text says of where the patient is seen, or that it began today."""
+"""What a text says of where the patient is seen: by name or by kin, by an illness since childhood, by a sudden one."""
 ACUTE = frozenset(
     f"HP:{number:07}" for number in (2615, 12418, 4372, 31273, 1259, 1695, 31258, 100749, 2248, 2249, 25258, 32546)
 )
@@ -88,7 +99,6 @@ class Commonness(Scorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the prior of each candidate, and what each term says of the gate."""
         if not snapshot.rows("has_symptom"):
             return {}
         size = len(model.curated)
@@ -118,7 +128,6 @@ class Commonness(Scorer):
         return self.opened(query, self.gate(query))
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
-        """Return the scores with a gate that is as far open; shape (candidates,)."""
         weight = OPEN * gate + WORDS * bool(query.phrases) * heeded(gate)
         score: Floats = np.float32(weight) * self.arrays["prior"]
         return score
@@ -137,7 +146,6 @@ class Prior(Commonness):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the log-odds of each candidate by setting, what they rest on, and what each term says of the gate."""
         told = super().compile(snapshot, model).get("prior")
         if told is None:
             return {}
@@ -169,14 +177,12 @@ class Prior(Commonness):
         return setting(case)[0]
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
-        """Return the scores with a gate that is as far open; shape (candidates,)."""
         where = setting(query.case)[0]
         weight = PER_NAT * SETTINGS[where] * (OPEN * gate + WORDS * bool(query.phrases) * heeded(gate))
         score: Floats = np.float32(weight) * self.arrays["odds"][list(SETTINGS).index(where)]
         return score
 
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
-        """Return how common each candidate is in the setting, and what says so."""
         where = setting(query.case)[0]
         found = self.arrays["basis"][list(SETTINGS).index(where), candidates].tolist()
         return [f"{where}: {each or 'taken as rare: only annotations describe it'}" for each in found]
@@ -188,12 +194,21 @@ def setting(case: Case | None) -> tuple[str, str]:
         return case.setting, "as stated"
     if case is not None and (case.gene_evidence or case.family.inheritance):
         return "referral", "since candidate genes or a mode of inheritance are given"
-    if case is not None and (found := _SAID.search(case.text)):
-        words = found.group().strip().lower()
-        return str(found.lastgroup), f"since the text says “{words}”"
+    if case is not None and (found := next(filter(None, (each.search(case.text) for each in _SAID)), None)):
+        return str(found.lastgroup), f"since the text says “{found.group().strip().lower()}”"
     if case is not None and not ACUTE.isdisjoint(case.observed):
         return "emergency", "since a finding is one of emergencies"
     return "general", "since nothing says where the patient is seen"
+
+
+def since_childhood(text: str) -> bool:
+    """Return whether a text tells of an illness since childhood.
+
+    Example:
+        >>> since_childhood("Nosebleeds since his teens"), since_childhood("Cough since Friday")
+        (True, False)
+    """
+    return bool(_SAID[1].search(text))
 
 
 class Mentions(Scorer):
@@ -209,7 +224,6 @@ class Mentions(Scorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Count them."""
         counts = mention_counts(names_of(snapshot, model), articles(snapshot, model), len(model.curated))
         return {"counts": counts.astype(np.int32)} if counts.any() else {}
 

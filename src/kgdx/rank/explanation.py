@@ -68,6 +68,8 @@ class Explanation:
         self._model, self._names, self._query, self._best = model, names, scored.query, best
         self._reads = {name: scorers[name].reads for name in scored.values}
         self._shares: dict[str, Floats] = {}
+        against = (model.columns.contrary.columns(term) for term in scored.query.observed.tolist())
+        self._against = np.array([np.isin(best, each) for each in against]).reshape(-1, len(best))
         self._others: list[_NoFinding] = []
         for name, value in scored.values.items():
             if scorers[name].tells(scored.query):
@@ -82,7 +84,10 @@ class Explanation:
             raise UsageError(wrong, hint="mend its method `explain`")
         rest: Floats = part.astype(np.float64)
         if shares.any():
-            self._shares[name] = shares = np.round(unit * shares.astype(np.float64), DIGITS)
+            shares = np.round(unit * shares.astype(np.float64), DIGITS)
+            if scorer.reads is Status.PRESENT:  # an opposite that is less typical of others does not speak for this one
+                shares = np.where(self._against, np.minimum(shares, 0), shares)
+            self._shares[name] = shares
             for each in shares:
                 rest -= each
         told, says = scorer.told(query, best), scorer.says(query, best)

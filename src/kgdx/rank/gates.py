@@ -1,4 +1,4 @@
-"""Which diseases sex or age rules out: those of organs that the patient lacks, of pregnancy, and of newborns.
+"""Which diseases sex, age or exposure rules out: of organs that the patient lacks, pregnancy, newborns, far countries.
 
 A disease that begins early and lasts is none of these: one with a gene or a mode of inheritance is never taken for a
 disease of newborns.
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, mapped
-from kgdx.case.patient import Case
+from kgdx.case.patient import Case, Status
 from kgdx.case.person import years_of
 from kgdx.errors import StoreError
+from kgdx.lazy import lazy_pattern
+from kgdx.rank.commonness import since_childhood
 from kgdx.rank.inheritance import Sex
+from kgdx.terms.qualifiers import days_of
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -31,7 +34,22 @@ MEN = r"(?i)\bprostat|\btesticular\b|\bpenile\b"
 NEWBORNS = (
     r"(?i)\bneonatal\b|\bnewborn|\bprematurity\b|\binfant(ile)? botulism|necroti[sz]ing enterocolitis|\bmeconium\b"
 )
-PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS)
+FEVERS = r"(?i)h(a?e)morrhagic fever|\bdengue\b|\bebola\b|\bmarburg (?:virus )?disease|\blassa\b"
+PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS, FEVERS)
+EXPOSED = lazy_pattern(
+    r"(?i)\b(?:travel|trip|return(?:ed|ing) from|back from|visit|tropic|endemic|outbreak|mosquito|tick|rodent|safari"
+    r"|africa|asia|america|thailand|india|congo|nigeria|brazil)\w*|旅|出差|出国|归国|疫区|流行区|蚊|蜱|鼠|非洲|东南亚|打工回"
+)
+FEVER, LONG = "HP:0001945", 30.0
+"""Without an exposure that the text tells, who has no fever or is ill for longer has no viral haemorrhagic fever."""
+TELLS_MALE = lazy_pattern(
+    r"(?i)\b(?:scrot(?:um|al)|testi[sc]\w*|penis|penile|prostate|foreskin|erections?)\b|阴囊|睾丸|阴茎|前列腺|包皮"
+)
+TELLS_FEMALE = lazy_pattern(
+    r"(?i)\b(?:LMP|G\dP\d|pregnan\w+|antenatal|vagina\w*|uter(?:us|ine)|ovar(?:y|ies|ian)|menopaus\w+|menstrua\w+"
+    r"|breast-?feeding)\b|末次月经|月经|怀孕|孕\d+周|妊娠|产后|阴道|子宫|卵巢|白带|绝经|哺乳期"
+)
+"""Words by which a text that states no sex tells it, where it does not tell both."""
 STATED = ("female", "male")
 """What the table of common conditions says of conditions that only one sex has."""
 FERTILE = 10.0, 60.0
@@ -56,18 +74,20 @@ class Gates:
         """Return what is ruled out, in words that follow a number of diseases, with its candidates."""
         if case is None:
             return {}
-        age, found = None if case.age is None else years_of(case.age), dict[str, Ints]()
-        if case.sex == "MALE":
+        age, found, sex = None if case.age is None else years_of(case.age), dict[str, Ints](), sex_told(case)
+        if sex == "MALE":
             found["of women or pregnancy"] = self._found(WOMEN, "female") | self._of_sex(1)
-        elif case.sex == "FEMALE":
+        elif sex == "FEMALE":
             found["of men"] = self._found(MEN, "male") | self._of_sex(0)
-        if age is not None and case.sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
+        if age is not None and sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
             found["of pregnancy"] = self._found(PREGNANCY)
         if age is not None and age >= NO_NEWBORN:
             found["of newborns"] = self._newborns
         if age is not None:
             young, old = self._ages
             found["of other ages"] = (age < EARLIER * young) | (age > np.maximum(old + AT_LEAST, LATER * old))
+        if case.text and not EXPOSED.search(case.text) and not _feverish(case):
+            found["caught abroad or from animals"] = self._found(FEVERS)
         return {what: mask for what, mask in found.items() if mask.any()}
 
     @cached_property
@@ -91,7 +111,6 @@ class Gates:
         return diseases_found(self._snapshot)
 
     def _found(self, *marks: str) -> Ints:
-        """Candidates that have any of some marks: a pattern in their names, or a stated sex."""
         key = "|".join(marks)
         if key not in self._masks:
             rows = self._rows[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
@@ -110,6 +129,24 @@ class Gates:
         if self._sex is not None:
             hereditary |= np.asarray(self._sex.arrays["modes"]).any(axis=1)
         return self._found(NEWBORNS) & ~hereditary
+
+
+def sex_told(case: Case) -> str:
+    """Return a patient's sex as stated, else as organs, periods or a pregnancy that the text speaks of tell it.
+
+    Example:
+        >>> sex_told(Case("p", text="LMP 7/52 ago")), sex_told(Case("p", text="Cough"))
+        ('FEMALE', 'UNKNOWN')
+    """
+    if case.sex != "UNKNOWN" or not case.text:
+        return case.sex
+    told = [sex for sex, words in (("MALE", TELLS_MALE), ("FEMALE", TELLS_FEMALE)) if words.search(case.text)]
+    return told[0] if len(told) == 1 else case.sex
+
+
+def _feverish(case: Case) -> bool:
+    lasted = max((days_of(each.since) or 0.0 for each in case.findings if each.status is Status.PRESENT), default=0.0)
+    return FEVER in case.observed and lasted <= LONG and not since_childhood(case.text)
 
 
 def diseases_found(snapshot: Snapshot) -> Ints:

@@ -1,4 +1,4 @@
-"""When the disease began: HPO's stages of life, as diseases are annotated with them and as the patient tells."""
+"""When the disease began, and how long it has lasted: as diseases are annotated with it and as the patient tells."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kgdx.case.person import years_of
 from kgdx.graph.snapshot import stated
 from kgdx.rank.person_scorer import ByPerson, below
 from kgdx.rank.query import Recent
+from kgdx.terms.qualifiers import days_of
 
 if TYPE_CHECKING:
     from kgdx.case.patient import Case
@@ -94,7 +95,6 @@ class Onset(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute P(stage | candidate); a row of zeros where no onset is known; shape (candidates, stages)."""
         size = model.columns.size
         counts = np.zeros((size, len(STAGES)), np.float32)
         kinds = below(snapshot, TERMS)
@@ -127,7 +127,6 @@ class Onset(ByPerson):
         return None if age is None else Began((stage_at(age),), by_age=True)
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         share = self.arrays["share"]
         began = cast("Began", person)
         stages = list(range(began.stages[0] + 1)) if began.by_age else list(began.stages)
@@ -140,7 +139,6 @@ class Onset(ByPerson):
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return when the disease usually begins, and when it began in the patient."""
         share, began = np.asarray(self.arrays["share"][candidate]), cast("Began", person)
         if not share.any():
             return ""
@@ -165,8 +163,89 @@ class Onset(ByPerson):
         return tuple(np.flatnonzero(self.arrays["stages"][found[0]]).tolist()) if len(found) else ()
 
 
+LASTING = {"sudden": 0.01, "minutes": 0.01, "hours": 0.2, "days": 3.0, "weeks": 20.0, "months": 120.0, "years": 1500.0}
+"""Days that the words stand for in which the table of conditions tells how long a patient has been ill when seen."""
+COURSES = {
+    "HP:0011009": (0.01, 20.0),
+    "HP:0011011": (3.0, 120.0),
+    "HP:0011010": (20.0, 5000.0),
+}
+"""The same of HPO's terms: acute, subacute, chronic."""
+WITHIN, PER_TENFOLD, LEAST = 0.6, 1.2, -2.0
+"""Log-odds of a duration within what is usual, what each tenfold beyond it takes away, and the least."""
+
+
+class Course(ByPerson):
+    """How long the patient has been ill, against how long those with the candidate have been when they are seen.
+
+    s(d) = max(LEAST, WITHIN − PER_TENFOLD · |Δ|), Δ the tens logarithm of the patient's duration over the nearest that
+    is usual, and 0 for a disease of which none is known. The duration is the longest of the present findings'; where
+    none is told, acute stands for three days, chronic for a year.
+    """
+
+    name: ClassVar[str] = "course"
+    rest: ClassVar[str] = "course"
+    subject: ClassVar[str] = "how long patients have been ill"
+
+    @cached_property
+    def informed(self) -> bool:
+        return bool(np.isfinite(self.arrays["lasting"]).any())
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        lasting = np.tile(np.array([np.inf, -np.inf], np.float32), (model.columns.size, 1))
+
+        def widen(candidate: int, shortest: float, longest: float) -> None:
+            if candidate >= 0:
+                lasting[candidate, 0] = min(lasting[candidate, 0], np.log10(shortest))
+                lasting[candidate, 1] = max(lasting[candidate, 1], np.log10(longest))
+
+        kinds = below(snapshot, COURSES)
+        disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
+        for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
+            widen(int(model.candidates.of[disease[row]]), *kinds[int(term[row])])
+        stated: dict[int, tuple[float, float]] = {}
+        for row, course in enumerate(snapshot.column("disease", "course").tolist()):
+            days = [LASTING[word] for word in (course or "").split("-") if word in LASTING]
+            if days:  # what begins suddenly is seen up to days later
+                stated[int(model.candidates.of[row])] = (min(days), max(*days, 3.0 if "sudden" in course else 0.0))
+        for candidate, (shortest, longest) in stated.items():
+            lasting[candidate] = np.inf, -np.inf
+            widen(candidate, shortest, longest)
+        return {"lasting": lasting}
+
+    def person(self, case: Case) -> tuple[float, str] | None:
+        told = [finding for finding in case.findings if finding.status is Status.PRESENT]
+        since = [(days, finding.since) for finding in told if (days := days_of(finding.since)) is not None]
+        if since:
+            days, said = max(since)
+            return float(np.log10(max(days, 0.01))), said
+        modifiers = {each for finding in told for each in finding.modifiers}
+        for term, days, said in (("HP:0011010", 365.0, "chronic"), ("HP:0011009", 3.0, "acute")):
+            if term in modifiers:
+                return float(np.log10(days)), said
+        return None
+
+    def odds(self, person: Hashable) -> Floats:
+        days, _ = cast("tuple[float, str]", person)
+        shortest, longest = self.arrays["lasting"].T
+        beyond = np.maximum(np.maximum(shortest - days, days - longest), 0.0)
+        return np.where(np.isfinite(shortest), np.maximum(WITHIN - PER_TENFOLD * beyond, LEAST), 0.0).astype(np.float32)
+
+    def reason(self, person: Hashable, candidate: int) -> str:
+        shortest, longest = self.arrays["lasting"][candidate].tolist()
+        if not np.isfinite(shortest):
+            return ""
+        usual = "–".join(dict.fromkeys(_span(days) for days in (shortest, longest)))
+        return f"patients come after {usual}; this one after {_span(cast('tuple[float, str]', person)[0])}"
+
+
+def _span(days: float) -> str:
+    names = ("minutes", "hours", "days", "weeks", "months", "years")
+    return names[int(np.searchsorted((-1.4, 0.0, 1.0, 1.78, 2.7), days, side="right"))]
+
+
 def stage_at(age: float) -> int:
-    """Return the stage of life of an age in years."""
     return 1 if age <= 0 else 2 + int(np.searchsorted(ENDS, age, side="right"))
 
 

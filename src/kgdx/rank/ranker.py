@@ -16,31 +16,38 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, StoreError, UsageError
-from kgdx.rank import family_rows
-from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
 from kgdx.rank.fusion import (
     Beliefs,
     Scored,
+    Scorers,
     Weights,
     believed,
     leading,
     temperature,
 )
-from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
+from kgdx.rank.judgement import Dangerous, NextTests, judged, of_words, too_little
+from kgdx.rank.judgement import gaps as gaps_of
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
+from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
-from kgdx.rank.sufficiency import Dangerous, judged, too_little
-from kgdx.results.ranked import Candidate, Contribution, DangerousDisease, Raised, lazy_contributions, raised_by
+from kgdx.results.ranked import (
+    Candidate,
+    Contribution,
+    DangerousDisease,
+    NextTest,
+    Raised,
+    lazy_contributions,
+    raised_by,
+)
 from kgdx.results.view import WEAK, supporting
 from kgdx.results.words import count
+from kgdx.terms.encoder import chosen
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -73,7 +80,6 @@ class Ranker:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
         self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
@@ -114,9 +120,9 @@ class Ranker:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what decides a score beside the snapshot and the case: scorers, their versions, all weights."""
+        """SHA-256 of what decides a score beside snapshot and case: scorers, versions, weights, encoder."""
         versions = {name: scorer.version for name, scorer in self.scorers.items()}
-        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json")], sort_keys=True)
+        content = json.dumps([VERSION, versions, self.weights.model_dump(mode="json"), chosen()], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def rank(
@@ -146,14 +152,14 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, case, query)
+            little = too_little(self.model, self.names, case, query, self._everyday)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
         out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
-        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
                 scored = self.score_query(query)
@@ -164,14 +170,15 @@ class Ranker:
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self.key(query), by_family, gates, top, *others), find) if short else find()
-        candidates, share, dangerous = found
+        found = self._results.get(("rank", self.key(query), by_family, *out, top, *others), find) if short else find()
+        candidates, share, dangerous, tests = found
         judgement = replace(
             judged(share),
             left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
             setting=setting(query.case)[0],
             setting_rule=setting(query.case)[1],
             dangerous=dangerous,
+            tests=tests,
         )
         return Ranking(candidates, self.model.columns.size, issues, judgement)
 
@@ -185,12 +192,12 @@ class Ranker:
         *,
         explain: bool,
         by_family: bool,
-    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...]]:
+    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
-        rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
-        ranks = family_rows.ranks_of(total, rows) if rows else {}
+        rows = family_rows(total, self.model.families, top, others) if by_family else []
+        ranks = ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         nearest = [] if matched is None else [matched.nearest(number) for number in places]
@@ -208,11 +215,12 @@ class Ranker:
         candidates = []
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
-            family = family_rows.family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
             candidates.append(
                 Candidate(
                     rank=rank,
                     **self.names.candidate(number)._asdict(),
+                    **self.names.hereditary(number),
                     score=scores[place] + gain,
                     parts=parts[place] | ({"case_bank": gain} if gain else {}),
                     contributions=told[place],
@@ -222,7 +230,8 @@ class Ranker:
                     explained=shares[place],
                 )
             )
-        return tuple(candidates), float(self.posterior(scored, total).max()), self._lane(scored, total)
+        share, tests = float(self.posterior(scored, total).max()), self._tests.of(candidates, numbers, scored.query)
+        return tuple(candidates), share, self._lane(scored, total), tests
 
     def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
         explained = self._explains(scored, self._dangerous.numbers)
@@ -262,7 +271,6 @@ class Ranker:
         return tuple(replace(each, contributions=parts) for each, parts in zip(given, told, strict=True))
 
     def _told(self, scored: Scored, numbers: Ints, raised: Sequence[Raised]) -> list[tuple[Contribution, ...]]:
-        """Return what each finding, and the best patient, adds to the scores of some candidates."""
         told = Explanation(self.model, self.names, scored, self.scorers, numbers)
         case = scored.query.case
         name = supporting(() if case is None else case.findings)
@@ -350,9 +358,9 @@ class Ranker:
 
     def _possible(self, scored: Scored) -> Floats:
         case = scored.query.case
-        if case is None or (case.age is None and case.sex not in ("MALE", "FEMALE")):
+        if case is None:
             return scored.total
-        out = self._results.get(("out", case.sex, case.age), lambda: self._gates.out(case))
+        out = self._results.get(("out", self.key(scored.query)), lambda: self._gates.out(case))
         if not out:
             return scored.total
         least: Floats = np.where(np.any(list(out.values()), axis=0), scored.total.min(), scored.total)
@@ -366,8 +374,19 @@ class Ranker:
         return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
+    def _everyday(self) -> Floats:
+        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
+        prior = self.scorers.get("prior")
+        none: Floats = np.zeros(len(self.model.basis.ic), np.float32)
+        return none if prior is None else np.asarray(prior.arrays["ratio"])
+
+    @cached_property
     def _dangerous(self) -> Dangerous:
         return Dangerous(self.names.snapshot, self.model, self.names)
+
+    @cached_property
+    def _tests(self) -> NextTests:
+        return NextTests(self.model, self.names)
 
     @cached_property
     def _gates(self) -> Gates:
@@ -375,14 +394,12 @@ class Ranker:
 
     @cached_property
     def proposer(self) -> Proposer:
-        """Proposes questions; opened when it is first asked."""
         from kgdx.rank.proposing import Proposer
 
         return Proposer(self)
 
     @cached_property
     def ids(self) -> list[str]:
-        """Id of each candidate."""
         ids = list(self.names.diseases)
         return [ids[row] for row in self.model.candidates.disease.tolist()]
 
@@ -396,7 +413,6 @@ class Ranker:
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
     def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to."""
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"
@@ -475,12 +491,3 @@ def _unrankable(query: Query) -> tuple[str, str]:
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
-
-
-def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
-    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
-    ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
-    for number in also:
-        ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])
-        ranks[number] = int(ahead) + 1
-    return dict(sorted(ranks.items(), key=lambda item: item[1]))

@@ -8,12 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, WrapSerializer
 
+from kgdx.case.measured_values import Range
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.case.person import Family
 from kgdx.lazy import lazy_pattern
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence
-from kgdx.results.words_read import ReadFinding, UnreadText
 
 DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/3"] = "kgdx.diagnosis/3"
 """Name and version of the JSON form; a field is only ever added within a version."""
@@ -139,6 +139,7 @@ class FamilyMember(Plain):
         name: Its name.
         score: Its score.
         name_zh: Its Chinese name, where the graph has one.
+        genes: Symbols of its genes.
     """
 
     rank: int
@@ -146,6 +147,7 @@ class FamilyMember(Plain):
     name: str
     score: float
     name_zh: str | None = None
+    genes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +279,10 @@ class Candidate(Plain):
             (:mod:`kgdx.policies.rerank`); the scores stay as they are.
         reason: Why it was moved up, or is named, as far as the evidence carries what a language model says of it.
         explained: Share of the patient's findings, by information content, that its annotations explain, 0 to 1.
+        genes: Symbols of its genes, as the graph's sources associate them.
+        inheritance: Modes of inheritance.
+        begins: Stages of life in which it begins.
+        prevalence: Orphanet's class of prevalence, or the band of the table of common conditions in a general practice.
     """
 
     rank: int
@@ -298,6 +304,10 @@ class Candidate(Plain):
     retrieved_rank: int | None = None
     reason: MoveReason | None = None
     explained: float | None = None
+    genes: tuple[str, ...] = ()
+    inheritance: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    prevalence: str | None = None
 
     @property
     def place(self) -> int:
@@ -399,6 +409,36 @@ class DangerousDisease(Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Prediction(Plain):
+    """What a candidate predicts of a test.
+
+    Attributes:
+        id: CURIE of the candidate.
+        name: Its name.
+        result: What the test shows where the patient has it.
+    """
+
+    id: str
+    name: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextTest(Plain):
+    """A test that would tell the leading candidates apart.
+
+    Attributes:
+        name: What to test: genes, a laboratory finding, or what a source recommends.
+        kind: ``genes``, ``laboratory`` or ``recommended``.
+        predicts: What the leading candidates predict, the leaders first.
+    """
+
+    name: str
+    kind: str
+    predicts: tuple[Prediction, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement(Plain):
     """How far a list can be relied on as a whole.
 
@@ -412,6 +452,7 @@ class Judgement(Plain):
         setting_rule: Why that setting was taken.
         left_out: What sex or age rules out, with how many diseases.
         dangerous: What must not be missed, the likeliest first; at most five.
+        tests: What to test next, with what each of the leading candidates predicts.
     """
 
     level: str
@@ -421,6 +462,7 @@ class Judgement(Plain):
     setting_rule: str = ""
     left_out: tuple[str, ...] = ()
     dangerous: tuple[DangerousDisease, ...] = ()
+    tests: tuple[NextTest, ...] = ()
 
     @property
     def ranked(self) -> bool:
@@ -465,3 +507,72 @@ class DiagnosisDocument(Result):
     )
     judgement: Judgement | None = Field(None, description="How far the list can be relied on; why there is none.")
     reranking: Reranking | None = Field(None, description="What became of a model's order, where one was asked for.")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFinding:
+    """A finding of the patient, with its place in the text.
+
+    Attributes:
+        id: HPO CURIE, or the id that was given.
+        label: The ontology's name of it.
+        status: Present, absent, unknown, in the family, or hypothetical.
+        start: Where it begins in the text; nothing where it was given as a term.
+        end: Where it ends.
+        text: The words that it was read from.
+        value: The number that was measured, where the text gives one.
+        unit: Its unit, as it is written; where it is left out, the one that it must be in.
+        range: The usual values that it was judged by, and where they come from.
+    """
+
+    id: str
+    label: str
+    status: Status
+    start: int | None = None
+    end: int | None = None
+    text: str = ""
+    value: float | None = None
+    unit: str = ""
+    range: Range | None = None
+
+    @classmethod
+    def of(cls, finding: Finding) -> ReadFinding:
+        start, end = (finding.span.start, finding.span.end) if finding.span else (None, None)
+        words = finding.text, finding.value, finding.unit, finding.range
+        return cls(finding.id, finding.label, finding.status, start, end, *words)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadText:
+    """A part of the text in which nothing was read, or a measured value that no finding takes up.
+
+    Attributes:
+        start: Where it begins in the text.
+        end: Where it ends.
+        text: Its words, where they are asked for: they are the patient's own.
+        note: Why it is named here.
+        value: The number that was measured.
+        unit: Its unit, as it is written.
+    """
+
+    start: int
+    end: int
+    text: str = ""
+    note: str = ""
+    value: float | None = None
+    unit: str = ""
+
+
+def unread_texts(case: Case, *, words: bool = False) -> tuple[UnreadText, ...]:
+    """Return what was not read of a case's text.
+
+    Example:
+        >>> from kgdx.case.patient import Unread
+        >>> unread_texts(Case("p", text="odd feeling", unread=(Unread(0, 3),)), words=True)[0].text
+        'odd'
+    """
+    found = []
+    for each in case.unread:
+        said = case.text[each.start : each.end] if words else ""
+        found.append(UnreadText(each.start, each.end, said, each.note, each.value, each.unit))
+    return tuple(found)

@@ -21,6 +21,8 @@ from kgdx.schema import relation_words, wording
 if TYPE_CHECKING:
     from kgdx.results.cited import AnswerDocument, EvidenceItem
 
+GENES = 3
+"""Genes of a disease that a row names."""
 WEAK = 0.5
 """Below this, a finding is not among those that support a candidate best, and one that is merely related to what the
 disease shows counts as not explained."""
@@ -128,9 +130,21 @@ class ListedCandidate:
 
     @property
     def apart(self) -> str:
-        """The finding that separates it from the next best of its family."""
-        found = self.candidate.separated_by
+        """What separates it from the next best of its family: the gene, where each has another one, or a finding."""
+        found, own = self.candidate.separated_by, self.candidate.genes
+        others = self.candidate.in_family[0].genes if self.candidate.in_family else ()
+        if own and others and set(own).isdisjoint(others):
+            return clean(f"{', '.join(own)}, not {', '.join(others)}")
         return clean(found.name) if found else ""
+
+    @property
+    def hereditary(self) -> tuple[str, ...]:
+        """Genes, mode of inheritance, when it begins and how common it is, as far as the graph knows them."""
+        told, genes = self.candidate, self.candidate.genes
+        named = ", ".join(genes[:GENES]) + (f" and {len(genes) - GENES} more genes" if len(genes) > GENES else "")
+        begins = f"begins: {', '.join(told.begins[:3])}" if told.begins else ""
+        seen = f"prevalence: {told.prevalence}" if told.prevalence else ""
+        return tuple(clean(each) for each in (named, ", ".join(told.inheritance), begins, seen) if each)
 
 
 @dataclass(frozen=True, slots=True)

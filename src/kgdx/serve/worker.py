@@ -198,15 +198,7 @@ def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any], inbo
 
 
 def _problem(problem: Problem) -> bytes:
-    content = {
-        "status": problem.status,
-        "kind": problem.kind,
-        "detail": problem.detail,
-        "hint": problem.hint,
-        "more": problem.more,
-        "headers": problem.headers,
-    }
-    return frame(PROBLEM, orjson.dumps(content))
+    return frame(PROBLEM, orjson.dumps(problem))
 
 
 if __name__ == "__main__":

@@ -93,13 +93,25 @@ def _judged(judgement: Judgement) -> list[RenderableType]:
     lines += [f"Left out: {', '.join(judgement.left_out)} (--no-gates ranks them, too)."] if judgement.left_out else []
     shown: list[RenderableType] = [Text(clean(line), style="dim") for line in lines]
     if not judgement.dangerous:
-        return shown
+        return [*_tests(judgement), *shown]
     lane = Table.grid(padding=(0, 2, 0, 0))
     lane.add_column(ratio=2)
     lane.add_column(ratio=3)
     for each in judgement.dangerous:
         lane.add_row(Text(f"  {clean(each.name)} (#{each.rank:,})"), Text(f"settled by {clean(each.settled_by)}"))
-    return [_heading("Must not be missed"), lane, Text(), *shown]
+    return [_heading("Must not be missed"), lane, Text(), *_tests(judgement), *shown]
+
+
+def _tests(judgement: Judgement) -> list[RenderableType]:
+    if not judgement.tests:
+        return []
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(ratio=2)
+    table.add_column(ratio=3)
+    for each in judgement.tests:
+        predicted = "; ".join(f"{clean(one.name)}: {clean(one.result)}" for one in each.predicts)
+        table.add_row(Text(f"  {clean(each.name)}"), Text(predicted))
+    return [_heading("Test next"), table, Text()]
 
 
 def _abstained(judgement: Judgement) -> list[RenderableType]:
@@ -107,7 +119,6 @@ def _abstained(judgement: Judgement) -> list[RenderableType]:
 
 
 def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableType]:
-    """Return what a model's plans looked up, round by round, and what it took; nothing where no model was asked."""
     model = next((name for name, _ in exchanges(document.trace)), "")
     if not model:
         return []
@@ -150,6 +161,7 @@ def ranking(document: DiagnosisDocument, *, members: bool = False) -> Renderable
     for row in rows:
         name = Text(_called(document, row), style="bold")
         name.append(f"\n{_identifiers(row)}", style="not bold dim")
+        name.append(f"\n{'; '.join(row.hereditary)}" if row.hereditary else "", style="not bold")
         name.append("".join(f"\n{line}" for line in _family(row, members=members)), style="not bold")
         name.append(f"\n{row.why}" if row.why else "", style="not bold italic")
         support = Text(", ".join(row.support[:2]))
@@ -254,7 +266,6 @@ def _heading(words: str) -> Text:
 
 
 def _section(kind: str, reasons: Iterable[CandidateReason]) -> list[RenderableType]:
-    """Return one side of the argument: a line for each finding, strongest first; nothing where there is none."""
     lines: list[tuple[RenderableType, ...]] = []
     for reason in reasons:
         name = Text(reason.name)
@@ -295,7 +306,6 @@ def _grid(lines: Iterable[tuple[RenderableType, ...]]) -> RenderableType:
 
 
 def _cited(path: EvidencePath) -> Text:
-    """Return how often, and who says so: on one line where both fit the column of an 80-column terminal."""
     said, cited = frequency(path.frequency) or "listed in", references(path.references, limit=1)
     text = Text(said)
     text.append(" " if len(said) + len(cited) < CITED else "\n")
@@ -328,7 +338,6 @@ def sentence(path: EvidencePath) -> str:
 
 
 def _evidence(paths: Iterable[EvidencePath]) -> RenderableType:
-    """Return all paths of one candidate, by what they say, one line each; further lines of a path are indented."""
     each = list(paths)
     parts: list[RenderableType] = []
     for kind, heading in PATHS.items():
@@ -361,7 +370,6 @@ def steps(log: Iterable[Segment]) -> RenderableType:
 
 
 def _said(data: Mapping[str, Any]) -> str:
-    """What a block says, in one line; what is empty is left out."""
     told = data.get("summary", data)
     kept = {name: value for name, value in dict(told).items() if value not in (None, "", [], {}, (), False)}
     line = clean(json.dumps(kept, ensure_ascii=False, default=str)) if kept else ""

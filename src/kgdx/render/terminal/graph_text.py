@@ -133,7 +133,6 @@ def verified(found: Verified) -> RenderableType:
 
 
 def conformance(misfits: Sequence[Misfit]) -> RenderableType:
-    """Return what in a server's graph does not conform to the ontology."""
     head = "Not conforming to the ontology:" if misfits else "All that it holds conforms to the ontology."
     return Group(Text(head), *(Text(clean(f"  {each}"), style="bold") for each in misfits))
 

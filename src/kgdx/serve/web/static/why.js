@@ -98,7 +98,9 @@ function weighed(candidate, shown) {
 function family(candidate) {
   const others = candidate.in_family?.length ? candidate.family_size - 1 : 0;
   if (!others) return "";
-  const apart = candidate.separated_by && named(candidate.separated_by.finding, candidate.separated_by.name);
+  const [own, theirs] = [candidate.genes ?? [], candidate.in_family[0].genes ?? []];
+  const byGene = own.length && theirs.length && !own.some((gene) => theirs.includes(gene));
+  const apart = byGene ? `${own.join(", ")} / ${theirs.join(", ")}` : candidate.separated_by && named(candidate.separated_by.finding, candidate.separated_by.name);
   const shown = candidate.in_family.slice(0, 10).map((each) => make("li", {}, `${each.rank}. ${each.name_zh && say("zh") ? each.name_zh : each.name} `, make("small", {}, identifier(each.id))));
   return make("details", {}, make("summary", {}, say(apart ? "familyApart" : "family", { n: others, apart })), make("ol", { class: "plain" }, shown));
 }
