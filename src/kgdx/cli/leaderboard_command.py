@@ -88,7 +88,7 @@ def leaderboard(
             finish(patients.out, runner.records, result)
     options.present(result, as_json, leaderboard_figures, WIDTH)
     if html is not None:
-        from kgdx.render.pages.inquiry_page import leaderboard_page
+        from kgdx.render.pages.figure_pages import leaderboard_page
 
         page_files.write(html, lambda: leaderboard_page(result), force=force)
 

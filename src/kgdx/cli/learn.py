@@ -113,7 +113,7 @@ def embedding_map(
     """
     from kgdx.api.embedding_map import embedding_map
     from kgdx.cli import page_files
-    from kgdx.render.pages.map_page import map_page
+    from kgdx.render.pages.figure_pages import map_page
 
     page_files.check(out, force=force)
     said = tuple(part.strip() for part in phrases.split(";") if part.strip())

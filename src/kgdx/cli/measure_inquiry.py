@@ -78,7 +78,7 @@ def inquiry(
     from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import checked_selectors, evaluate_inquiry, inquiries_on, sampled
     from kgdx.evaluate.runner import Runner, finish, kept
-    from kgdx.render.terminal.inquiry_text import inquiry_figures
+    from kgdx.render.terminal.accuracy_text import inquiry_figures
 
     page_files.check(written.html, force=written.force)
     selectors, answers, setting = _wanted(asking, patients)
@@ -121,7 +121,7 @@ def _draw(written: InquiryFiles, result: dict[str, Any]) -> None:
         inquiry_plot(result, written.plot)
         options.remark(f"picture written to {written.plot}")
     if written.html is not None:
-        from kgdx.render.pages.inquiry_page import inquiry_page
+        from kgdx.render.pages.figure_pages import inquiry_page
 
         page_files.write(written.html, lambda: inquiry_page(result), force=written.force)
 

@@ -89,7 +89,7 @@ def option_questions(
             result = evaluation.run(asked, asking.out) | _set(graph, found, asked)
     options.present(result, as_json, option_figures)
     if html is not None:
-        from kgdx.render.pages.inquiry_page import options_page
+        from kgdx.render.pages.figure_pages import options_page
 
         page_files.write(html, lambda: options_page(result), force=force)
 

@@ -77,7 +77,7 @@ def retrieve(
     from kgdx.errors import UsageError
     from kgdx.evaluate import retrieval_accuracy as accuracy
     from kgdx.evaluate.runner import Runner, finish, kept, numbered
-    from kgdx.render.terminal.retrieval_text import retrieval_figures
+    from kgdx.render.terminal.accuracy_text import retrieval_figures
 
     if layer_two.rerank:
         sharing.refuse_ray("--rerank")

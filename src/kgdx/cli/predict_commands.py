@@ -57,7 +57,7 @@ def predict(
         kept = graph.keep_predictions(found) if keeping.save else None
     if kept is not None:
         options.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
-    from kgdx.render.terminal.prediction_text import predictions
+    from kgdx.render.terminal.learned_text import predictions
 
     options.present(found, as_json, predictions)
 
@@ -75,6 +75,6 @@ def nearest(
     """
     with inputs.graph(store) as graph:
         found = graph.nearest(node, top=top, embeddings=embeddings)
-    from kgdx.render.terminal.prediction_text import neighbours
+    from kgdx.render.terminal.learned_text import neighbours
 
     options.present(found, as_json, neighbours)

@@ -101,7 +101,7 @@ def pairs(
     about |= {"equal": len(given.questions) - len(asked), "refused": len(given.refused)}
     write_pairs(to, made, about)
     if html is not None:
-        from kgdx.render.pages.pairs_page import pairs_page
+        from kgdx.render.pages.figure_pages import pairs_page
 
         page_files.write(html, lambda: pairs_page(about, [asdict(each) for each in made]), force=force)
     if as_json:
