@@ -211,7 +211,7 @@ def read_text(
 ) -> Case:
     """Add the findings of the case's text to those it has, and who the patient is; clean the result."""
     issues: tuple[Issue, ...] = ()
-    if case.text:
+    if case.text and case.source != CORRECTED:
         with limited():
             said = mentions(case.text)
             case = described(case, said)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgdx.case import Case, Finding, Issue, Status
+from kgdx.case.patient import CORRECTED
 from kgdx.case.person import Family
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -137,7 +138,8 @@ class Reply(BaseModel):
             for id, name in ((term, label), *self.more):
                 case = _stated(case, Finding(id, self.status, name, text=self.text, method="asked"))
         if self.text.strip():
-            case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
+            source = "text" if case.source == CORRECTED else case.source  # what comes is read
+            case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text, source=source)
         return case
 
 

@@ -39,7 +39,8 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
     They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
     are absent, of a relative, or uncertain.
     """
-    given = (*case.phrases, *(clauses(case.text) if own_words or not case.phrases else ()))
+    whole = case.source != CORRECTED and (own_words or not case.phrases)
+    given = (*case.phrases, *(clauses(case.text) if whole else ()))
     seen: dict[tuple[str, ...], str] = {}
     for phrase in given:
         counted = tuple(units(phrase))
@@ -53,7 +54,7 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
 
     A clause with words that were corrected to a finding that is not present is none.
     """
-    if case.phrases and begin == 0:
+    if (case.phrases or case.source == CORRECTED) and begin == 0:
         return case
     corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
     withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
@@ -100,6 +101,20 @@ def mild(text: str) -> bool:
         (True, True, False)
     """
     return bool(_told_by("mild").search(text))
+
+
+def well(text: str) -> int:
+    """Return how many of two signs a text gives of a visit without an illness: its purpose, and that all is well.
+
+    Example:
+        >>> well("Insurance medical, no complaints."), well("来打疫苗"), well("Fever and cough; routine bloods.")
+        (2, 1, 0)
+    """
+    return (
+        0
+        if _told_by("presents").search(text)
+        else sum(bool(_told_by(kind).search(text)) for kind in ("purpose", "well"))
+    )
 
 
 def unread_clauses(case: Case) -> Iterator[str]:

@@ -233,7 +233,11 @@ class RememberingReader:
 
 
 def names(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    return {"names": serving.graph.run("phenotypes_by_ids", phenotypes=list(dict.fromkeys(given["ids"])))}
+    ids, graph = list(dict.fromkeys(given["ids"])), serving.graph
+    called = {key: graph.snapshot.column("symptom", key) for key in ("name", "name_zh")}
+    rows = [(id, row) for id in ids if (row := graph.ranker.names.symptom(id)) >= 0]
+    symptoms = [{"id": id, **{key: str(of[row] or "") for key, of in called.items()}} for id, row in rows]
+    return {"names": [*graph.run("phenotypes_by_ids", phenotypes=ids), *symptoms]}
 
 
 def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -269,7 +273,10 @@ def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, eve
     found: list[Question] = []
     among = [graph.ranker.ids[number] for number in numbers]
     propose = partial(graph.ranker.proposer.propose, named=False, narrow=0)  # yes or no: nothing is chosen after a yes
+    diseases = {graph.ranker.names.candidate(number).name.casefold() for number in numbers}
     for each in propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
+        if each.label.casefold() in diseases:  # that the patient has pneumonia tells pneumonia from nothing
+            continue
         near = graph.ancestry.ancestors(each.id)
         if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
             found.append(each)
@@ -352,12 +359,7 @@ def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 def case_of(given: Given, graph: Graph) -> Case:
-    """Make the case of a request: a phenopacket; words, given terms, or both; or findings as somebody corrected them.
-
-    Example:
-        >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
-        'FEMALE'
-    """
+    """Make the case of a request: a phenopacket; words, given terms or both; or findings as somebody corrected them."""
     from kgdx.case import About, with_person, with_terms
 
     packet, text = given.get("phenopacket"), given.get("text") or ""
@@ -384,7 +386,7 @@ def case_of(given: Given, graph: Graph) -> Case:
 
 
 def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
-    """Make a case of findings as somebody left them; of its text only the words count, without those taken back."""
+    """Make a case of findings as somebody left them: the text is not read again; what was taken back is no phrase."""
     from kgdx.case.cleaning import unknown
     from kgdx.rank.clauses import with_phrases
     from kgdx.terms.normalise import has_chinese
@@ -396,13 +398,15 @@ def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -
             raise unknown(each["id"], resolution)
         start, end = each.get("start"), each.get("end")
         span = None if start is None or end is None else Span(start, end)
-        said = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
+        kept = ("text", "value", "unit", "severity", "since")
+        said = {name: each[name] for name in kept if each.get(name)} | {"modifiers": tuple(each.get("modifiers", ()))}
         status = Status.UNKNOWN if each["status"] == REMOVED else Status(each["status"])
         found.append(replace(resolution.finding, status=status, span=span, method=CORRECTED, **said))
     spoken = with_phrases(Case("", tuple(found), text=text)).phrases if graph.in_words else ()
     stated = zip(found, findings, strict=True)
-    kept = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
-    return Case("", kept, language="zh" if has_chinese(text) else None, phrases=spoken)
+    left = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
+    language = "zh" if has_chinese(text) else None
+    return Case("", left, text=text, language=language, phrases=spoken, source=CORRECTED)
 
 
 def read_case(case: Case, graph: Graph) -> Case:
