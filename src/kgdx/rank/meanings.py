@@ -43,7 +43,7 @@ class Encoded(ListScorer):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        if chosen() == MINILM and not _minilm_is_there():
+        if not _installed():
             return cls(model, {})
         return super().open(snapshot, model, version if chosen() == MINILM else f"{version}-{usual().name}")
 
@@ -260,6 +260,10 @@ def _together(query: Query) -> Query:
 @lru_cache(maxsize=16)
 def vectors_of(phrases: tuple[str, ...]) -> Floats:
     return usual().encode(phrases)
+
+
+def _installed() -> bool:
+    return chosen() != MINILM or _minilm_is_there()
 
 
 @cache
