@@ -60,7 +60,7 @@ def _table() -> tuple[dict[str, tuple[str, str]], dict[tuple[str, str], tuple[st
             cells[name, english] = chinese, label
             continue
         words = [*(spelt_out(english) if "(" in english else english.split("|")), *chinese.split("|")]
-        said |= dict.fromkeys(words, (name, "") if kind == "site" else ("", name))
+        said |= dict.fromkeys(map(str.lower, words), (name, "") if kind == "site" else ("", name))
     return said, cells, any_of(list(said))
 
 
@@ -79,7 +79,7 @@ def _composed(text: str) -> tuple[tuple[Span, Finding], ...]:
     said, cells, pattern = _table()
     plain = simplify(text)
     found = [
-        _Mention(*match.span(), *said[" ".join(match[0].lower().replace("’", "'").split())])
+        _Mention(*match.span(), *said.get(" ".join(match[0].lower().replace("’", "'").split()), (_NOTHING, "")))
         for match in pattern.finditer(plain)
     ]
     result: list[tuple[Span, Finding]] = []
