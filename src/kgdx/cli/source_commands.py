@@ -39,11 +39,11 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
     """List the sources that can be loaded, kgdx's and your own, and what of each takes part in which methods."""
     if context.invoked_subcommand is not None:
         return
+    from kgdx.ingest.manifest import manifests
     from kgdx.ingest.pipeline.freshness import parts
-    from kgdx.ingest.pipeline.freshness import sources as every
     from kgdx.render.terminal.sources_text import source_list
 
-    found = every()
+    found = tuple(manifests().values())
     read = {each.name: parts(each) for each in found}
     if as_json:
         told = {name: [{"methods": key, "reads": part} for key, part in own.items()] for name, own in read.items()}
