@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from abc import ABC
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict
 
 from kgdx.case import Case
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
 from kgdx.llm.budget import Spent
-
-if TYPE_CHECKING:
-    from kgdx.episode.wish import Wish
 
 A = TypeVar("A", bound="Artifact")
 T = TypeVar("T")
@@ -88,6 +88,35 @@ def _plain(value: Any) -> Any:
 @cache
 def _field_names(kind: type) -> tuple[str, ...] | None:
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
+
+
+Effect = Literal["graph", "patient", "model", "note", "end"]
+
+
+class Wish(BaseModel, ABC):
+    """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    name: ClassVar[str]
+    effect: ClassVar[Effect]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names under which it is known."""
+    private: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold somebody's words: the log keeps them apart, and shows them only when asked to."""
+
+    def refused(self, state: State) -> str | None:
+        return None
+
+    def parameters(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude=set(self.private) or None)
+
+    def words(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", include=set(self.private)) if self.private else {}
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}{self.model_dump_json()}"
 
 
 @dataclass(frozen=True, slots=True)

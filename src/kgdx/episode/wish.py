@@ -17,7 +17,8 @@ from kgdx.case import Case, Finding, Issue, Status
 from kgdx.case.patient import CORRECTED
 from kgdx.case.person import Family
 from kgdx.episode.operations import Operations
-from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.state import Artifact, Effect, Reads, State
+from kgdx.episode.state import Wish as Wish
 from kgdx.errors import UsageError
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
@@ -26,34 +27,6 @@ MAX_WORDS = 100_000
 """Longest reply of a patient, in characters."""
 MAX_SPOKEN = 2_000
 """Letters of a question at most."""
-
-Effect = Literal["graph", "patient", "model", "note", "end"]
-
-
-class Wish(BaseModel, ABC):
-    """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    name: ClassVar[str]
-    effect: ClassVar[Effect]
-    aliases: ClassVar[tuple[str, ...]] = ()
-    """Other names under which it is known."""
-    private: ClassVar[frozenset[str]] = frozenset()
-    """Fields that may hold somebody's words: the log keeps them apart, and shows them only when asked to."""
-
-    def refused(self, state: State) -> str | None:
-        return None
-
-    def parameters(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude=set(self.private) or None)
-
-    def words(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include=set(self.private)) if self.private else {}
-
-    @property
-    def key(self) -> str:
-        return f"{self.name}{self.model_dump_json()}"
 
 
 class Remark(Wish):
