@@ -85,7 +85,7 @@ def build(
         about = {name: getattr(report, name) for name in ("fingerprint", "schema_version", "schema_checksum")}
         about |= {"kgdx_version": report.kgdx_version, "created": report.created}
         content = Content(tables, about, counts(tables), digests(tables))
-        copied = write(content, str(folder.path), settings, access, force=True, progress=tell)
+        copied = write(content, str(folder.path), settings, access, force=True, keep_saved=keep_cases, progress=tell)
         keep_snapshot(build.snapshot, settings, access, copied, tell)
     return report
 
@@ -273,6 +273,7 @@ def push(
     store: str | Path | None = None,
     neo4j: str | None = None,
     force: bool = False,
+    keep_saved: bool = True,
     sessions: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
@@ -280,6 +281,7 @@ def push(
 
     Args:
         neo4j: Bolt address; the local server that kgdx started when ``None``.
+        keep_saved: Whether cases and runs that were saved there alone are carried over into the new graph.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
@@ -303,6 +305,7 @@ def push(
             access,
             kept=kept,
             force=force,
+            keep_saved=keep_saved,
             sessions=sessions or SESSIONS,
             progress=progress or _quiet,
         )

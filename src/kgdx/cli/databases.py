@@ -100,6 +100,7 @@ def export(
 def push(
     uri: Address = None,
     force: bool = flag("Replace what the Neo4j holds."),
+    discard_saved: bool = flag("Do not carry over what was saved there alone (cases, runs)."),
     sessions: int | None = option(None, "N", "How many write at once where the copy goes over Bolt.", min=1, max=64),
     as_json: Json = False,
     store: Store = None,
@@ -111,7 +112,14 @@ def push(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.push(store=store, neo4j=uri, force=force, sessions=sessions, progress=options.remark)
+    report = api.push(
+        store=store,
+        neo4j=uri,
+        force=force,
+        keep_saved=not discard_saved,
+        sessions=sessions,
+        progress=options.remark,
+    )
     options.present(report, as_json, copied)
 
 

@@ -15,6 +15,7 @@ import polars as pl
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Content, CopyReport
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.protocol import Store
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.pipeline.build_report import NUMBERS, TEXTS, BuildProgress, BuildReport, SourceReport
@@ -41,7 +42,7 @@ class Means(TypedDict, total=False):
     index: Sequence[Index]
     cache: Path
     readers: Mapping[str, Reader]
-    server: Store
+    server: Neo4jStore
 
 
 def build(

@@ -23,7 +23,8 @@ import polars as pl
 
 from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
-from kgdx.graph.protocol import Delta, Exports, GraphTable, Store
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.protocol import Delta, Exports, GraphTable
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
 from kgdx.graph.tables import digests, title
@@ -52,7 +53,7 @@ from kgdx.ingest.pipeline.quarantine import read_corrections
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.ingest.pipeline.store_load import StoreLoad
-from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_in
+from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_on
 from kgdx.ingest.record_counts import RecordTally
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.ingest.sources import FOLDERS, Reader
@@ -98,7 +99,7 @@ class BuildOrder:
     keep_cases: bool = True
     force: bool = False
     first: bool = False
-    server: Store | None = None
+    server: Neo4jStore | None = None
     """The server that the graph is for: what users saved is read there, and no embedded store is made."""
 
 
@@ -190,8 +191,7 @@ def saved_rows(build: Build, before: PreviousBuild | None) -> SavedRows:
         return SavedRows()
     had = before is not None and any(USER in table.parts for table in before.graph.tables)
     if build.order.server is not None:
-        there = build.order.server.run("build")
-        return saved_in(build.order.server, build.schema, expected=had) if there else SavedRows()
+        return saved_on(build.order.server, build.schema, expected=had)
     return saved(build.order.folder, build.schema, expected=had)
 
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Kept
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.neo4j.saved_rows import named_runs, saved_rows, saved_tables
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.tables import merged
 from kgdx.ingest.column_mapping import Role, StagedTable
@@ -50,15 +52,17 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
             if not sound:
                 build_files.check(build.path)
             with ArcadeStore.open(build.store, earlier=True) as store:
-                return saved_in(store, schema, expected=expected)
+                now = list(_tables(store, schema, expected=expected))
+                return SavedRows(list(_staged(now)), now)
         except StoreError as error:
             hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
 
 
-def saved_in(store: Store, schema: Schema, *, expected: bool) -> SavedRows:
-    now = list(_tables(store, schema, expected=expected))
-    return SavedRows(list(_staged(now)), now)
+def saved_on(server: Neo4jStore, schema: Schema, *, expected: bool) -> SavedRows:
+    """Return what users saved on a server, whose graph may be of any version of the ontology, or incomplete."""
+    rows, _ = saved_tables(saved_rows(server), schema)
+    return SavedRows(list(_staged(rows)), list(_tables(server, schema, expected=expected)))
 
 
 def _tables(store: Store, schema: Schema, *, expected: bool) -> Iterator[GraphTable]:
@@ -84,12 +88,11 @@ def _tables(store: Store, schema: Schema, *, expected: bool) -> Iterator[GraphTa
 
 def _staged(tables: Sequence[GraphTable]) -> Iterator[StagedTable]:
     for table in tables:
-        if not table.rows.num_rows or table.name == PREDICTED:
+        if not table.rows.num_rows or not (table.name in NODES or (table.ends and table.ends[0] in _STARTS)):
             continue
-        rows = pl.DataFrame(pl.from_arrow(table.rows)).filter(pl.col("source") == USER)
+        stated = named_runs(table.rows) if table.name == "Diagnosis" else table.rows
+        rows = pl.DataFrame(pl.from_arrow(stated)).filter(pl.col("source") == USER)
         rows = rows.with_columns(pl.lit(None, pl.Int64).alias(LINE))
-        if table.name == "Diagnosis":  # ontology 1 gave runs no name
-            rows = rows.with_columns(pl.coalesce("name", pl.concat_str(pl.lit("Diagnosis of "), "created")))
         if rows.height:
             yield StagedTable(USER, table.name, table.ends, NODES.get(table.name, "record"), rows)
 
