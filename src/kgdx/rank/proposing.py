@@ -13,7 +13,7 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.complaints import NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
@@ -284,6 +284,16 @@ class Proposer:
         if not telling or any(pool.ids[row] in implied for row in rows):
             return True, []
         return False, [(pool.ids[row], pool.labels(row)) for row in telling if pool.ids[row] not in known][:2]
+
+    def unexplained(self, case: Case, number: int, others: Sequence[int], said: Sequence[str] = ()) -> list[int]:
+        """Return which other diseases have a finding that decides about a complaint, and that a disease never has."""
+        pool, of = self.pools.get("phenotype"), complaints_of(case, self.settled.above, said)
+        deciding = {id for each in of for stage in FIRST for id in each.stages[stage]} & set(case.observed)
+        rows = [] if pool is None else [pool.rows[id] for id in deciding if id in pool.rows]
+        if pool is None or not rows or not others:
+            return []
+        often = pool.of(np.array([number, *others]), np.array(rows))
+        return [other for other, its in zip(others, often[1:], strict=True) if (its[often[0] == 0] > 0).any()]
 
     def _decides(self, pool: QuestionPool, number: int) -> list[int]:
         recommended = [row for id in self._results_of.get(number, ()) if (row := pool.rows.get(id, -1)) >= 0]
