@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, through
+from kgdx.cli.evaluation_options import Cases, OnSplit, Seed, asked_model, held_out_of, through
 from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
@@ -68,9 +68,7 @@ def text(
 
 
 def rank(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
-    ],
+    cases: Cases,
     sharing: Sharing,
     known: DdxplusFindings = option(
         DdxplusFindings.ALL, "WHAT", "Of DDXPlus's patients: all evidences, or the first complaint."

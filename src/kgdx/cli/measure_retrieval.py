@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, through
+from kgdx.cli.evaluation_options import Cases, OnSplit, Out, held_out_of, listed, through
 from kgdx.cli.options import BudgetOptions, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
@@ -56,9 +54,7 @@ class RetrievalFiles:
 
 
 def retrieve(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
-    ],
+    cases: Cases,
     arms: ArmOptions,
     layer_two: RerankArmOptions,
     budget: BudgetOptions,
