@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Case, Status

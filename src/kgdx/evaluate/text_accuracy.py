@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_text(extractor: Extractor, docs: Iterable[Mapping[str, Any]]) -> dict[str, float | int]:
-    """Read every document and compare with its ``mentions``, ``[start, end, text, HPO id]`` each.
-
-    Returns:
-        ``precision``, ``recall``, ``f1`` (fractions, over all (document, term) pairs), ``ms_median`` (milliseconds per
-        document) and ``n`` (documents).
-    """
+    """Read every document and compare with its ``mentions``, ``[start, end, text, HPO id]`` each."""
     right = found = wanted = 0
     times = []
     for number, doc in enumerate(docs, 1):
