@@ -47,3 +47,17 @@ def test_a_patient_with_a_rare_disease_has_no_lane_and_one_of_the_other_sex_is_n
     assert graph.diagnose(rare).dangerous == ()
     man = graph.diagnose("30-year-old man with sudden pain in the lower belly, vaginal bleeding and dizziness")
     assert not any("pregnan" in each.name.lower() for each in man.dangerous)
+
+
+def test_next_tests_are_genes_a_laboratory_finding_that_tells_leaders_apart_and_what_settles_one(
+    graph: kgdx.Graph,
+) -> None:
+    rare = graph.diagnose(["Ataxia", "Telangiectasia", "Recurrent infections"])
+    tests = {each.kind: each for each in rare.judgement.tests}
+    assert "ATM" in tests["genes"].name and "a variant in ATM" in [each.result for each in tests["genes"].predicts]
+    shares = [int(each.result.removesuffix(" %")) for each in tests["laboratory"].predicts]
+    assert len(shares) > 1 and max(shares) - min(shares) >= 30
+    assert not any(each.name in ("Ataxia", "Telangiectasia") for each in rare.judgement.tests)
+    common = graph.diagnose("Sore throat for 2 days, runny nose and cough")
+    named = {each.name for each in common.judgement.tests if each.kind == "recommended"}
+    assert named and not any(name.startswith("none") for name in named)

@@ -37,12 +37,7 @@ from kgdx.results.cited import Citation, CitedText
 
 
 class Respond(Action):
-    """Answer the question from the evidence, and end the episode.
-
-    Example:
-        >>> Respond(text="Ptosis [E1].").parameters()["author"]
-        'template'
-    """
+    """Answer the question from the evidence, and end the episode."""
 
     name: ClassVar[str] = "respond"
     planned: ClassVar[bool] = False
@@ -92,7 +87,6 @@ class Respond(Action):
         return ("question", "evidence", Retrieved, Fitted, Ranked, Explained, Described, Cited, Named, Understood)
 
     def run(self, graph: Operations, view: State) -> Answered:
-        """Return the checked answer."""
         if self.text is not None and not self.text.strip():
             raise UsageError("the answer is empty", hint="write one, or leave the text out to have it made by template")
         evidence = pack(view)
@@ -134,10 +128,6 @@ class Cite(Action):
     """Gather publications for what was found. Relations of the graph carry some; PubMed is asked only on request.
 
     PubMed is given names of diseases as the graph has them, never the words of a patient or user.
-
-    Example:
-        >>> Cite().parameters()
-        {'diseases': None, 'pubmed': False, 'limit': 3}
     """
 
     name: ClassVar[str] = "cite"
@@ -160,7 +150,6 @@ class Cite(Action):
         return (Retrieved, Ranked, Explained)
 
     def run(self, graph: Operations, view: State) -> Cited:
-        """Return the publications found, with those of before; where PubMed fails, with those of the graph."""
         carried = _carried(view)
         known = {each.id: each for each in citations_of(view)}
         new = [id for id in carried if id not in known][:MAX_CITATIONS]

@@ -57,12 +57,7 @@ class Questions(Artifact):
 
 
 class Believe(Action):
-    """Say how likely the leading diseases are, as shares among all diseases that are annotated.
-
-    Example:
-        >>> Believe(top=5).parameters()
-        {'top': 5}
-    """
+    """Say how likely the leading diseases are, as shares among all diseases that are annotated."""
 
     name: ClassVar[str] = "believe"
     makes: ClassVar[type[Artifact]] = Shares
@@ -72,7 +67,6 @@ class Believe(Action):
     """How many diseases."""
 
     def run(self, graph: Operations, view: State) -> Shares:
-        """Return the shares."""
         ranker, case = graph.graph.ranker, view.case
 
         def believe() -> tuple[Share, ...]:
@@ -90,10 +84,6 @@ class ProposeQuestions(Action):
 
     Phenotypes, evidences of DDXPlus, symptoms in words and tests are valued by one selector; its value is divided by
     the price of answering. The gain of each question is the mutual information of answer and disease, in bits.
-
-    Example:
-        >>> ProposeQuestions(count=3).parameters()["count"]
-        3
     """
 
     name: ClassVar[str] = "propose_questions"
@@ -121,7 +111,6 @@ class ProposeQuestions(Action):
     """How many narrower findings a question offers after a yes."""
 
     def run(self, graph: Operations, view: State) -> Questions:
-        """Return the questions."""
         proposer, case = graph.graph.ranker.proposer, view.case
 
         def propose() -> tuple[Question, ...]:

@@ -37,12 +37,7 @@ _GIVEN = lazy_pattern(r"^([^（(。]{1,40})[（(]\s*([A-Za-z][A-Za-z0-9 ,'’\-]
 
 
 class Describe(Action):
-    """Look up what diseases are: names, description, and MeSH heading with scope note and tree numbers.
-
-    Example:
-        >>> Describe(diseases=("OMIM:154700",)).parameters()
-        {'diseases': ['OMIM:154700'], 'mesh': True}
-    """
+    """Look up what diseases are: names, description, and MeSH heading with scope note and tree numbers."""
 
     name: ClassVar[str] = "describe"
     makes: ClassVar[type[Artifact]] = Described
@@ -58,7 +53,6 @@ class Describe(Action):
         return (Retrieved, Ranked) if self.diseases is None else ()
 
     def run(self, graph: Operations, view: State) -> Described | None:
-        """Return the descriptions; ``None`` where there is nothing to describe."""
         wanted = list(dict.fromkeys(named(view) if self.diseases is None else self.diseases))[:MAX_DISEASES]
         if not wanted:
             return None
@@ -69,13 +63,7 @@ class Describe(Action):
 
 
 def named(state: State) -> tuple[str, ...]:
-    """Return the diseases that an answer will speak of: those that were named, then the best that were found.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> named(State(Case("p")))
-        ()
-    """
+    """Return the diseases that an answer will speak of: those that were named, then the best that were found."""
     asked = (id for each in resolved_of(state) if "Disease" in each.kinds for id in each.ids)
     ranking = ranking_of(state)
     ranked = (each.id for each in (() if ranking is None else ranking.candidates)[:3])
@@ -185,12 +173,7 @@ def _known(about: str) -> str:
 
 
 class GetPassage(Action):
-    """Sentences of definitions and articles that say of diseases what no relation states, such as their cause.
-
-    Example:
-        >>> GetPassage(diseases=("pertussis",), about="transmission").parameters()["about"]
-        'transmission'
-    """
+    """Sentences of definitions and articles that say of diseases what no relation states, such as their cause."""
 
     name: ClassVar[str] = "get_passage"
     aliases: ClassVar[tuple[str, ...]] = ("GET_PASSAGE", "get_passages", "get_text", "get_description")
@@ -210,7 +193,6 @@ class GetPassage(Action):
     """Most passages of each disease."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the passages, and the names as they were understood."""
         found = resolve(graph, self.diseases, ("Disease",))
         arguments = {"diseases": ids_of(found)}
         texts = retrieve(graph, self, "texts_of_diseases", arguments, found)
@@ -228,12 +210,7 @@ class GetPassage(Action):
 
 
 class GetDefinition(Action):
-    """What a finding of the Human Phenotype Ontology is, in its words.
-
-    Example:
-        >>> GetDefinition(phenotype="ectopia lentis").parameters()
-        {'phenotype': 'ectopia lentis'}
-    """
+    """What a finding of the Human Phenotype Ontology is, in its words."""
 
     name: ClassVar[str] = "get_definition"
     aliases: ClassVar[tuple[str, ...]] = ("GET_DEFINITION", "define")
@@ -243,7 +220,6 @@ class GetDefinition(Action):
     """A finding in Chinese or English, or its id."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return its definition, and how its name was understood."""
         found = resolve(graph, (self.phenotype,), ("Phenotype",))
         made = retrieve(graph, self, "phenotype_by_id", {"phenotype": found[0].ids[0]}, found)
         told = ({"text": row["definition"], "kind": "definition", "source": "hp"} for row in made.rows)
@@ -256,12 +232,7 @@ MAX_NAMED = 400
 
 
 class NameFound(Action):
-    """Look up what the entities that were found are called in English and in Chinese.
-
-    Example:
-        >>> NameFound().parameters()
-        {}
-    """
+    """Look up what the entities that were found are called in English and in Chinese."""
 
     name: ClassVar[str] = "name_found"
     planned: ClassVar[bool] = False
@@ -272,7 +243,6 @@ class NameFound(Action):
         return (Retrieved, Understood)
 
     def run(self, graph: Operations, view: State) -> Named:
-        """Return the names."""
         phenotypes, symptoms, diseases = (list(ids)[:MAX_NAMED] for ids in _ids_found(view))
         called: dict[str, Mapping[str, str]] = {}
         if phenotypes:

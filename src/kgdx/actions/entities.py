@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -17,7 +17,7 @@ from kgdx.terms.normalise import has_chinese
 if TYPE_CHECKING:
     from kgdx.episode.operations import Operations
     from kgdx.results.cited import Resolved
-    from kgdx.terms.names.name_decision import Mention, NameDecision, NameEntry
+    from kgdx.terms.names.name_decision import NameDecision
 
 MOST = 50
 """Most names that one action takes."""
@@ -25,16 +25,6 @@ MOST_IDS = 400
 """Most ids that the names of one action may stand for together."""
 NEAR = 3
 """Names that are suggested for one that means nothing."""
-
-
-class NameLookup(Protocol):
-    """Looks names up; :class:`kgdx.terms.names.name_index.NameIndex` does."""
-
-    def resolve(self, name: str, kinds: Sequence[str] = ("Disease",)) -> NameDecision: ...
-
-    def complete(self, prefix: str, kinds: Sequence[str] = ("Disease",), limit: int = 10) -> list[NameEntry]: ...
-
-    def mentions(self, text: str, kinds: Sequence[str] = ()) -> list[Mention]: ...
 
 
 def _once(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -52,14 +42,6 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
     """Look up the names that an action was given.
 
     A name that means nothing is an error only when all of them do; otherwise it is returned without ids.
-
-    Args:
-        graph: Its index looks them up.
-        names: Names or ids.
-        kinds: Node classes that they may be of.
-
-    Returns:
-        How each name was understood.
     """
     found = graph.tool(
         "names",
@@ -100,13 +82,7 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
 
 
 def understood(decision: NameDecision) -> Resolved:
-    """Return a decision of the index as the state keeps it.
-
-    Example:
-        >>> from kgdx.terms.names.name_decision import NameDecision
-        >>> understood(NameDecision("x", ("Drug",), (), "no drug is called so")).ids
-        ()
-    """
+    """Return a decision of the index as the state keeps it."""
     from kgdx.results.cited import Resolved
 
     return Resolved(

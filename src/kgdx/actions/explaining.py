@@ -74,7 +74,6 @@ class Explain(Action):
     """How many unmentioned typical phenotypes to show for each."""
 
     def run(self, graph: Operations, view: State) -> Explained:
-        """Return the evidence for the diseases asked for."""
         members = self._members(view)
         if not members:
             return Explained()
@@ -214,12 +213,7 @@ def _shared(
 
 
 def share(row: Mapping[str, Any]) -> float | None:
-    """Return the share of patients that an annotation states; ``None`` when it states none.
-
-    Example:
-        >>> share({"numerator": 1, "denominator": 4}), share({"percentage": 45.0}), share({})
-        (0.25, 0.45, None)
-    """
+    """Return the share of patients that an annotation states; ``None`` when it states none."""
     if row.get("denominator"):
         return float(row.get("numerator") or 0) / float(row["denominator"])
     if row.get("percentage") is not None:
@@ -289,10 +283,6 @@ def least_share(row: Row) -> float:
 def by_candidate(rows: Iterable[Row], members: Mapping[str, str]) -> dict[str, list[Row]]:
     """Sort rows by the candidate that their disease belongs to.
 
-    Args:
-        rows: Rows with a ``disease`` column.
-        members: Disease id → candidate id.
-
     Example:
         >>> by_candidate([{"disease": "ORPHA:1"}], {"ORPHA:1": "OMIM:1"})
         {'OMIM:1': [{'disease': 'ORPHA:1'}]}
@@ -312,12 +302,11 @@ def _nearest(rows: Iterable[Row]) -> list[Row]:
     for finding in sorted(groups):
         fewest = min(len(_chain(row)) for row in groups[finding])
         near = [row for row in groups[finding] if len(_chain(row)) == fewest]
-        kept += sorted(near, key=lambda row: (-(share(row) or 0.0), row["phenotype"], row["disease"], _reference(row)))
+        kept += sorted(
+            near,
+            key=lambda row: (-(share(row) or 0.0), row["phenotype"], row["disease"], str(row.get("reference") or "")),
+        )
     return kept
-
-
-def _reference(row: Row) -> str:
-    return str(row.get("reference") or "")
 
 
 def _chain(row: Row) -> list[str]:

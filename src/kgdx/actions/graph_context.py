@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kgdx.actions.graph_source import MAPPED, FolderSource, GraphSource, MappedSource, NothingCompiled, ServerSource
-from kgdx.case import Case, Extraction, Measurement, Resolution
+from kgdx.case import Case, Extraction, Finding, Measurement, Resolution
 from kgdx.episode.world import Memo
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import USER
@@ -37,6 +37,17 @@ if TYPE_CHECKING:
     from kgdx.terms.phenotypes import Hierarchy, Terms
     from kgdx.terms.text_index import TextIndex
     from kgdx.terms.text_search import SearchableTexts
+
+
+T = TypeVar("T")
+
+
+def _once(make: Callable[[GraphContext], T]) -> Callable[[GraphContext], T]:
+    def opened(graph: GraphContext) -> T:
+        return graph._opened_once(make.__name__, lambda: make(graph))
+
+    opened.__doc__ = make.__doc__
+    return opened
 
 
 class GraphContext:
@@ -76,54 +87,42 @@ class GraphContext:
         return self._source.bookmarks
 
     @property
+    @_once
     def store(self) -> Store:
         """The store, read-only."""
-        store: Store = self._once("store", self._source.store)
-        return store
+        return self._source.store()
 
     @property
+    @_once
     def snapshot(self) -> Snapshot:
         """The compiled snapshot; for a Neo4j graph it is compiled when this machine has none yet."""
-        snapshot: Snapshot = self._once("snapshot", lambda: self._source.snapshot(lambda: self.store, self._tell))
-        return snapshot
+        return self._source.snapshot(lambda: self.store, self._tell)
 
     @property
+    @_once
     def fingerprint(self) -> str:
         """Fingerprint of the build; of a database that others built, of the mapping and how much it holds."""
-        if self._foreign is None:
-            return self.snapshot.fingerprint
-        found: str = self._once("fingerprint", lambda: self.store.fingerprint())
-        return found
+        return self.snapshot.fingerprint if self._foreign is None else self.store.fingerprint()
 
     def replaced(self) -> bool:
         """Whether another build is in the graph's place since this one was opened: open it again to see it."""
         return self._source.replaced(lambda: self.store, lambda: self.fingerprint)
 
     @property
+    @_once
     def reader(self) -> Extractor:
         """Reads words into findings."""
+        from kgdx.terms.extractor import Extractor
 
-        def make() -> Extractor:
-            from kgdx.terms.extractor import Extractor
-
-            return Extractor.open(self.snapshot, self._encoder, self._progress)
-
-        extractor: Extractor = self._once("reader", make)
-        return extractor
+        return Extractor.open(self.snapshot, self._encoder, self._progress)
 
     @property
+    @_once
     def ranker(self) -> Ranker:
         """Ranks diseases, by the retrieval method and the weights that the settings name."""
+        from kgdx.rank.retrieval import METHODS
 
-        def make() -> Ranker:
-            from kgdx.rank.retrieval import METHODS
-
-            return (
-                METHODS.get(self.settings.rank_retrieval).open(self.snapshot, None, self.settings.rank_weights).ranker
-            )
-
-        ranker: Ranker = self._once("ranker", make)
-        return ranker
+        return METHODS.get(self.settings.rank_retrieval).open(self.snapshot, None, self.settings.rank_weights).ranker
 
     @property
     def in_words(self) -> bool:
@@ -134,167 +133,121 @@ class GraphContext:
         return self.snapshot.rows("document") > 0
 
     @property
+    @_once
     def bank(self) -> CaseBank:
         """The patients of the graph whose diagnosis is known, to match other cases with."""
+        from kgdx.rank.case_bank import CaseBank
 
-        def make() -> CaseBank:
-            from kgdx.rank.case_bank import CaseBank
-
-            return CaseBank(self.ranker, self.snapshot)
-
-        bank: CaseBank = self._once("bank", make)
-        return bank
+        return CaseBank(self.ranker, self.snapshot)
 
     def __deepcopy__(self, memo: object) -> Self:
         """Return the same one: an open graph is shared, as when Gymnasium copies what an environment is made of."""
         return self
 
     @property
+    @_once
     def belief_tracker(self) -> BeliefTracker:
         """Says which diseases are how likely for a patient, with the graph's other patients where it has some."""
+        from kgdx.rank.belief import BeliefTracker
 
-        def make() -> BeliefTracker:
-            from kgdx.rank.belief import BeliefTracker
-
-            with suppress(StoreError):
-                return BeliefTracker(self.ranker, self.bank)
-            return BeliefTracker(self.ranker)
-
-        tracker: BeliefTracker = self._once("belief_tracker", make)
-        return tracker
+        with suppress(StoreError):
+            return BeliefTracker(self.ranker, self.bank)
+        return BeliefTracker(self.ranker)
 
     @property
+    @_once
     def nearness(self) -> NearFindings | None:
         """Knows which findings are similar; ``None`` for a database that others built."""
         if self._foreign is not None:
             return None
+        from kgdx.rank.near_findings import NearFindings
 
-        def make() -> NearFindings:
-            from kgdx.rank.near_findings import NearFindings
-
-            return NearFindings(self.ranker, self.reader.meaning if self._encoder is not None else None)
-
-        near: NearFindings = self._once("nearness", make)
-        return near
+        return NearFindings(self.ranker, self.reader.meaning if self._encoder is not None else None)
 
     @property
+    @_once
     def disease_words(self) -> DiseaseWords:
         """Finds diseases by the words of their names."""
+        from kgdx.terms.names.suggestions import DiseaseWords
 
-        def make() -> DiseaseWords:
-            from kgdx.terms.names.suggestions import DiseaseWords
-
-            return DiseaseWords(self.snapshot)
-
-        words: DiseaseWords = self._once("disease words", make)
-        return words
+        return DiseaseWords(self.snapshot)
 
     @property
+    @_once
     def texts(self) -> SearchableTexts:
         """Searches the graph's texts and the folders that the user has indexed."""
+        from kgdx.graph.snapshot import DERIVED
+        from kgdx.terms.text_search import FOLDER, SearchableTexts, graph_texts
 
-        def make() -> SearchableTexts:
-            from kgdx.graph.snapshot import DERIVED
-            from kgdx.terms.text_search import FOLDER, SearchableTexts, graph_texts
+        def tell(done: str) -> None:
+            self._tell(f"indexing the texts of the graph, once: {done}")
 
-            def tell(done: str) -> None:
-                self._tell(f"indexing the texts of the graph, once: {done}")
+        def graph() -> TextIndex:
+            return graph_texts(self.snapshot, lambda: self.store, tell)
 
-            def graph() -> TextIndex:
-                return graph_texts(self.snapshot, lambda: self.store, tell)
-
-            home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
-            if self._foreign:
-                return SearchableTexts(None, home, self._encoder, vectors)
-            return SearchableTexts(graph, home, self._encoder, vectors, self.snapshot.path / DERIVED / FOLDER)
-
-        texts: SearchableTexts = self._once("texts", make)
-        return texts
+        home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
+        if self._foreign:
+            return SearchableTexts(None, home, self._encoder, vectors)
+        return SearchableTexts(graph, home, self._encoder, vectors, self.snapshot.path / DERIVED / FOLDER)
 
     @property
+    @_once
     def genes(self) -> GeneNames:
         """The graph's genes, to look up those of a patient."""
+        from kgdx.case import GeneNames
 
-        def make() -> GeneNames:
-            from kgdx.case import GeneNames
-
-            columns = (self.snapshot.values("gene", name).values() for name in ("id", "name", "xrefs"))
-            return GeneNames(zip(*columns, strict=True))
-
-        names: GeneNames = self._once("genes", make)
-        return names
+        columns = (self.snapshot.values("gene", name).values() for name in ("id", "name", "xrefs"))
+        return GeneNames(zip(*columns, strict=True))
 
     @property
+    @_once
     def ancestry(self) -> Hierarchy:
         """The is-a hierarchy of phenotypes."""
+        from kgdx.terms.phenotypes import Hierarchy
 
-        def make() -> Hierarchy:
-            from kgdx.terms.phenotypes import Hierarchy
-
-            return Hierarchy.of(self.snapshot)
-
-        hierarchy: Hierarchy = self._once("ancestry", make)
-        return hierarchy
+        return Hierarchy.of(self.snapshot)
 
     @property
+    @_once
     def memo(self) -> Memo:
         """What actions of consultations found, so that none is done again to go on or back."""
-        memo: Memo = self._once("memo", Memo)
-        return memo
+        return Memo()
 
     @property
+    @_once
     def terms(self) -> Terms:
         """Names of the phenotypes."""
+        from kgdx.terms.phenotypes import Terms
 
-        def make() -> Terms:
-            from kgdx.terms.phenotypes import Terms
-
-            return Terms(self.snapshot)
-
-        terms: Terms = self._once("terms", make)
-        return terms
+        return Terms(self.snapshot)
 
     @property
+    @_once
     def names(self) -> NameIndex:
         """Looks up names of diseases, findings, tests, medicines and genes; made when it is first asked for."""
+        if self._foreign is not None:
+            return self._foreign.names(self.store, self._tell)
+        from kgdx.terms.names.name_index import open_index
 
-        def make() -> NameIndex:
-            if self._foreign is not None:
-                return self._foreign.names(self.store, self._tell)
-            from kgdx.terms.names.name_index import open_index
-
-            chinese = "zh" in self._languages
-            return open_index(
-                self.snapshot, lambda: self.store, self._encoder, chinese=chinese, progress=self._progress
-            )
-
-        index: NameIndex = self._once("names", make)
-        return index
+        chinese = "zh" in self._languages
+        return open_index(self.snapshot, lambda: self.store, self._encoder, chinese=chinese, progress=self._progress)
 
     @property
+    @_once
     def literature(self) -> PubMed | None:
         """PubMed, where an e-mail address for it is set; nothing is asked before an action asks it."""
+        from kgdx.literature import PubMed, pubmed_access
 
-        def make() -> PubMed | None:
-            from kgdx.literature import PubMed, pubmed_access
-
-            access = pubmed_access(self.settings)
-            return None if access is None else PubMed(access, self.settings.cache / "pubmed")
-
-        found: PubMed | None = self._once("literature", make)
-        return found
+        access = pubmed_access(self.settings)
+        return None if access is None else PubMed(access, self.settings.cache / "pubmed")
 
     @property
+    @_once
     def headings(self) -> Headings:
         """Decides which MeSH heading a disease has, by its names; each once."""
+        from kgdx.terms.names.mesh_index import Headings
 
-        def make() -> Headings:
-            from kgdx.terms.names.mesh_index import Headings
-
-            return Headings(self.mesh)
-
-        headings: Headings = self._once("headings", make)
-        return headings
+        return Headings(self.mesh)
 
     def mesh(self) -> MeshIndex:
         """Open the index of the graph's MeSH descriptors, which says what descriptor a name means; close it after use.
@@ -306,6 +259,7 @@ class GraphContext:
         return open_index(self.snapshot, lambda: self.store)
 
     @property
+    @_once
     def compiled(self) -> CompiledQueries | NothingCompiled:
         """The compiled form of templates: their rows, from the snapshot.
 
@@ -313,14 +267,9 @@ class GraphContext:
         """
         if self._foreign is not None or self.settings.on_store:
             return NothingCompiled()
+        from kgdx.graph.compiled_templates import CompiledQueries
 
-        def make() -> CompiledQueries:
-            from kgdx.graph.compiled_templates import CompiledQueries
-
-            return CompiledQueries(self.snapshot, self._saved_cases)
-
-        queries: CompiledQueries = self._once("compiled", make)
-        return queries
+        return CompiledQueries(self.snapshot, self._saved_cases)
 
     def _saved_cases(self) -> list[Row]:
         """Return the cases that users saved: once while the folder is held, each time from a server."""
@@ -328,8 +277,7 @@ class GraphContext:
         def read() -> list[Row]:
             return self.run("saved_cases", source=USER)
 
-        rows: list[Row] = read() if self.settings.is_neo4j else self._once("saved_cases", read)
-        return rows
+        return read() if self.settings.is_neo4j else self._opened_once("saved_cases", read)
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
         return self.store.run(template, **parameters)
@@ -351,8 +299,7 @@ class GraphContext:
                     return kept_rows(self.snapshot, name, lambda: self.store)
             return tuple(self.run(name))
 
-        found: tuple[Row, ...] = self._once(name, read)
-        return found
+        return self._opened_once(name, read)
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read all findings of a free text; the patient's age and sex decide which values are usual."""
@@ -362,7 +309,12 @@ class GraphContext:
         return self.reader.judge(measurements, patient)
 
     def resolve(self, term: str) -> Resolution:
-        return self.reader.resolve(term)
+        """Find the finding that an HPO id, a name, or the id of a symptom of the graph stands for."""
+        found = self.reader.resolve(term)
+        if found.finding is None and ":" in term and (row := self.ranker.names.symptom(term.strip())) >= 0:
+            name = str(self.snapshot.column("symptom", "name")[row])
+            return Resolution(Finding(term.strip(), label=name, text=term, method="id"))
+        return found
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
@@ -401,11 +353,12 @@ class GraphContext:
     ) -> None:
         self.close()
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+    def _opened_once(self, name: str, make: Callable[[], T]) -> T:
         with self._lock:
             if name not in self._opened:
                 self._opened[name] = make()
-            return self._opened[name]
+            found: T = self._opened[name]
+            return found
 
     def _tell(self, what: str) -> None:
         if self._progress is not None:

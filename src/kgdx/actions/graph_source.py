@@ -81,7 +81,6 @@ class FolderSource:
 
     @property
     def bookmarks(self) -> tuple[str, ...]:
-        """Return none: a folder is read as it is."""
         return ()
 
     def hold(self) -> None:
@@ -212,13 +211,6 @@ def _own(store: Store) -> Neo4jStore:
 
 
 def server_name(access: Neo4jAccess) -> str:
-    """Return how a server's database is called among those seen.
-
-    Example:
-        >>> from kgdx.config import Neo4jAccess
-        >>> server_name(Neo4jAccess("bolt://127.0.0.1:7687"))
-        'bolt://127.0.0.1:7687'
-    """
     return f"{access.uri}/{access.database}" if access.database else access.uri
 
 
@@ -232,13 +224,6 @@ def keep_snapshot(snapshot: Path, settings: Settings, access: Neo4jAccess, copie
     On this machine it is made of hard links, and left out where there can be none: then it is fetched when it is first
     needed. It is stored beside the graph, for others to fetch, and the server's Build node learns what it holds, by
     which they see whether the graph there was changed.
-
-    Args:
-        snapshot: Folder of the snapshot.
-        settings: Where the state of this machine is.
-        access: The server.
-        copied: How the server stood when it was found to hold the same graph.
-        tell: Told in words what is done.
     """
     from kgdx.actions.server_snapshot import Seen, ServerSnapshots, prune_snapshots, share
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
@@ -276,7 +261,6 @@ class NothingCompiled:
         return False
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Refuse to run one."""
         raise StoreError(f"{template} has no compiled form here", hint="run the template itself")
 
 

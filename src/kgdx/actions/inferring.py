@@ -62,7 +62,6 @@ class DiseasesBy(Action, ABC):
     by id."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the diseases found, and the names as they were understood."""
         known = resolve(graph, getattr(self, self.takes), self.kinds)
         found = distinct(known)
         arguments = {
@@ -120,12 +119,7 @@ def _likeliest(graph: Operations, names: Sequence[str], rows: Sequence[Row]) -> 
 
 
 class InferByPhenotype(DiseasesBy):
-    """Diseases that present with most of the findings (HPO); what is annotated below a finding counts for it.
-
-    Example:
-        >>> InferByPhenotype(phenotypes=("HP:0001250",)).phenotypes
-        ('HP:0001250',)
-    """
+    """Diseases that present with most of the findings (HPO); what is annotated below a finding counts for it."""
 
     name: ClassVar[str] = "infer_by_phenotype"
     aliases: ClassVar[tuple[str, ...]] = ("INFER_BY_PHENOTYPE", "infer_by_phenotypes", "INFER_DISEASES_BY_PHENOTYPES")

@@ -15,13 +15,7 @@ from kgdx.rank.choices import telling_round
 
 
 class RoundQuestion(NamedTuple):
-    """A finding to ask for.
-
-    Attributes:
-        id: Which.
-        label: Its name.
-        below: Ids of later ones of the round that a no, or "don't know", settles.
-    """
+    """A finding to ask for."""
 
     id: str
     label: str
@@ -49,12 +43,7 @@ class QuestionRound(Artifact):
 
 
 class ProposeRound(Action):
-    """Propose the questions that tell most of which disease it is.
-
-    Example:
-        >>> ProposeRound(left=("HP:0001250",)).parameters()
-        {'left': ['HP:0001250']}
-    """
+    """Propose the questions that tell most of which disease it is."""
 
     name: ClassVar[str] = "propose_round"
     needs_findings: ClassVar[bool] = True
@@ -65,7 +54,6 @@ class ProposeRound(Action):
     """Ids of what is left of a round: where some are given, those of them that are still open."""
 
     def run(self, graph: Operations, view: State) -> QuestionRound:
-        """Return the round."""
         given = {"observed": list(view.case.observed), "excluded": list(view.case.excluded), **self.parameters()}
         found: QuestionRound = graph.tool(
             "questions", given, lambda: self._round(graph.graph.belief_tracker, view), lambda made: len(made.questions)

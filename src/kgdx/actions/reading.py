@@ -16,18 +16,12 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
 from kgdx.lazy import lazy_pattern
-from kgdx.rank.clauses import with_phrases
-from kgdx.rank.gaps import unread
+from kgdx.rank.clauses import unread, with_phrases
 from kgdx.results.cited import Resolved
 
 
 class Extract(Action):
-    """Read the findings of the case's text, or of what came to it since it was read, and clean the case.
-
-    Example:
-        >>> Extract().parameters()
-        {'language': None}
-    """
+    """Read the findings of the case's text, or of what came to it since it was read, and clean the case."""
 
     name: ClassVar[str] = "extract"
     planned: ClassVar[bool] = False
@@ -39,7 +33,6 @@ class Extract(Action):
     """Language of the text, ``en`` or ``zh``; found out when absent."""
 
     def run(self, graph: Operations, view: State) -> Outcome:
-        """Return the case, read."""
         case, before = view.case, view.last(Read)
         begin = 0 if before is None else before.characters
         given = {"characters": len(case.text) - begin, "terms": len(case.findings)}
@@ -65,12 +58,7 @@ class Extract(Action):
 
 
 class _Later:
-    """A reader of what stands behind a place in the text: what was read before is not read again.
-
-    Args:
-        reader: Reads.
-        begin: The place.
-    """
+    """A reader of what stands behind a place in the text: what was read before is not read again."""
 
     def __init__(self, reader: FindingReader, begin: int) -> None:
         self._reader, self._begin = reader, begin
@@ -93,19 +81,13 @@ class _Later:
 
 
 class Recognise(Action):
-    """Find the entities of the graph that the question names.
-
-    Example:
-        >>> Recognise().parameters()
-        {}
-    """
+    """Find the entities of the graph that the question names."""
 
     name: ClassVar[str] = "recognise"
     planned: ClassVar[bool] = False
     makes: ClassVar[type[Artifact]] = Mentioned
 
     def run(self, graph: Operations, view: State) -> Mentioned:
-        """Return what the question mentions."""
         given = {"characters": len(view.question)}
         return Mentioned(graph.tool("names", given, lambda: tuple(graph.graph.names.mentions(view.question)), len))
 
@@ -126,7 +108,6 @@ class Understand(Action):
         return ("question", Mentioned)
 
     def run(self, graph: Operations, view: State) -> Understood:
-        """Return how each was understood; without ids where nothing is called so."""
         given = {"names": len(self.names)}
 
         def look_up() -> tuple[Resolved, ...]:
@@ -176,12 +157,7 @@ MAX_TOP = 100_000
 
 
 class Rank(Action):
-    """Rank all diseases by the case's findings and keep the best.
-
-    Example:
-        >>> Rank(top=5).parameters()
-        {'top': 5, 'also': [], 'case_bank': None, 'explain': False, 'gates': True, 'abstain': False}
-    """
+    """Rank all diseases by the case's findings and keep the best."""
 
     name: ClassVar[str] = "rank"
     needs_findings: ClassVar[bool] = True
@@ -211,7 +187,6 @@ class Rank(Action):
         return ("evidence",) if self.case_bank is False and not self.abstain else ("case",)
 
     def run(self, graph: Operations, view: State) -> Ranked:
-        """Return the ranking."""
         case = view.case
         given = {
             "observed": list(case.observed),
@@ -243,12 +218,7 @@ class Rank(Action):
 
 
 class Diagnose(Action):
-    """Declare the present ranking, or an order of diseases, as the diagnosis and end the episode.
-
-    Example:
-        >>> Diagnose().parameters()
-        {'diseases': []}
-    """
+    """Declare the present ranking, or an order of diseases, as the diagnosis and end the episode."""
 
     name: ClassVar[str] = "diagnose"
     planned: ClassVar[bool] = False

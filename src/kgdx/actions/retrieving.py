@@ -26,12 +26,7 @@ Limit = Annotated[int, Field(ge=1, le=MAX_ROWS)]
 
 
 class Retrieve(Action):
-    """Run any read template; its header says which parameters it takes.
-
-    Example:
-        >>> Retrieve(template="disease_by_id", arguments={"disease": "OMIM:1"}).parameters()["template"]
-        'disease_by_id'
-    """
+    """Run any read template; its header says which parameters it takes."""
 
     name: ClassVar[str] = "retrieve"
     planned: ClassVar[bool] = False
@@ -44,7 +39,6 @@ class Retrieve(Action):
     """Its parameters by name."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows."""
         templates()  # a malformed file is the graph's fault, what follows that of who asks
         try:
             template(self.template, "read").bind(self.arguments)
@@ -54,12 +48,7 @@ class Retrieve(Action):
 
 
 class Infer(Action):
-    """Find diseases by how many of the phenotypes they are annotated with, ontology descendants included.
-
-    Example:
-        >>> Infer(min_match_count=2).parameters()["min_match_count"]
-        2
-    """
+    """Find diseases by how many of the phenotypes they are annotated with, ontology descendants included."""
 
     name: ClassVar[str] = "infer"
     planned: ClassVar[bool] = False
@@ -79,7 +68,6 @@ class Infer(Action):
         return ("evidence",) if self.phenotypes is None else ()
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the diseases found."""
         arguments = {
             "phenotypes": list(view.case.observed if self.phenotypes is None else self.phenotypes),
             "min_match_count": self.min_match_count,
@@ -91,15 +79,7 @@ class Infer(Action):
 def retrieve(
     graph: Operations, action: Action, template: str, arguments: dict[str, Any], resolved: tuple[Resolved, ...] = ()
 ) -> Retrieved:
-    """Run a template for an action, in its compiled form where it has one.
-
-    Args:
-        graph: Where it runs.
-        action: Who asks.
-        template: Name of a read template.
-        arguments: Its parameters by name.
-        resolved: How the names were understood that the action was given.
-    """
+    """Run a template for an action, in its compiled form where it has one."""
     rows = graph.query(template, **arguments)
     return Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name, resolved, graph.ran[-1].digest)
 
@@ -134,7 +114,6 @@ class OfDiseases(Action, ABC):
     """Most rows of each disease; each row says how many there are in all."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows, and the names as they were understood."""
         found = resolve(graph, self.diseases, ("Disease",))
         index = graph.graph.names
         things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only or ())
@@ -166,12 +145,7 @@ class OfDiseases(Action, ABC):
 
 
 class GetComorbidity(OfDiseases):
-    """Diseases that occur together with diseases.
-
-    Example:
-        >>> GetComorbidity(diseases=("OMIM:154700",)).diseases
-        ('OMIM:154700',)
-    """
+    """Diseases that occur together with diseases."""
 
     name: ClassVar[str] = "get_comorbidity"
     aliases: ClassVar[tuple[str, ...]] = ("GET_COMORBIDITY", "get_comorbidities", "GET_COMORBIDITIES_OF_DISEASE")
@@ -179,7 +153,6 @@ class GetComorbidity(OfDiseases):
     gives: ClassVar[str] = "Disease"
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the rows, those first that are said of the diseases themselves, and how the names were understood."""
         whole = self.model_copy(update={"limit": MOST_OF_DISEASE})
         found = super(GetComorbidity, whole).run(graph, view)
         if not found.rows:
@@ -193,12 +166,7 @@ class GetComorbidity(OfDiseases):
 
 
 class GetPhenotype(OfDiseases):
-    """Findings (HPO) that diseases present with, how often, and on whose word.
-
-    Example:
-        >>> GetPhenotype(diseases=("Marfan syndrome",)).template
-        'phenotypes_of_diseases'
-    """
+    """Findings (HPO) that diseases present with, how often, and on whose word."""
 
     name: ClassVar[str] = "get_phenotype"
     aliases: ClassVar[tuple[str, ...]] = ("GET_PHENOTYPE", "get_phenotypes", "GET_PHENOTYPES_OF_DISEASE")
@@ -216,12 +184,7 @@ class GetPhenotype(OfDiseases):
 
 
 class GetCooccurrence(Action):
-    """Findings (HPO) that were observed in the same patients as one finding, by number of patients.
-
-    Example:
-        >>> GetCooccurrence(phenotype="seizure").parameters()
-        {'phenotype': 'seizure', 'source': None, 'limit': 20}
-    """
+    """Findings (HPO) that were observed in the same patients as one finding, by number of patients."""
 
     name: ClassVar[str] = "get_cooccurrence"
     makes: ClassVar[type[Artifact]] = Retrieved
@@ -238,7 +201,6 @@ class GetCooccurrence(Action):
     """Most findings."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the findings beside it, and how its name was understood."""
         (found,) = resolve(graph, (self.phenotype,), ("Phenotype",))
         arguments = {"phenotype": found.ids[0], "source": self.source, "limit": self.limit}
         return retrieve(graph, self, self.template, arguments, (found,))

@@ -75,25 +75,14 @@ class Seen:
 
 
 class ServerSnapshots:
-    """The snapshots of servers' graphs that are kept in a folder, by fingerprint.
-
-    Args:
-        folder: Where they are.
-        server: Which server and database is meant.
-    """
+    """The snapshots of servers' graphs that are kept in a folder, by fingerprint."""
 
     def __init__(self, folder: Path, server: str) -> None:
         self._folder = folder
         self._server = server
 
     def open(self, store: Neo4jStore, tell: Tell, writing: Writing | None = None) -> tuple[Snapshot, Seen]:
-        """Open the snapshot of what the server holds; fetch or compile it first where this machine has none that is.
-
-        Args:
-            store: The graph's.
-            tell: Told in words what takes long, and what was changed.
-            writing: What was compiled is stored beside the graph with it, where the user may write.
-        """
+        """Open the snapshot of what the server holds; fetch or compile it first where this machine has none that is."""
         state, seen = store.state(), self._seen()
         if seen is not None and seen.holds(state, store):
             with suppress(StoreError):  # damaged or gone: it is fetched or compiled again
@@ -298,12 +287,7 @@ def _differences(before: Path, made: Snapshot) -> str:
 
 
 def prune_snapshots(folder: Path, new: Path) -> None:
-    """Remove the snapshots of servers' graphs that were used longest ago, and what interrupted compilations left.
-
-    Args:
-        folder: Folder of all of them; its parts are named by fingerprint, unfinished ones start with a dot.
-        new: The one that is wanted now.
-    """
+    """Remove the snapshots of servers' graphs that were used longest ago, and what interrupted compilations left."""
     aged = sorted(
         ((part.stat().st_mtime, part) for part in folder.iterdir() if part != new and part.is_dir()), reverse=True
     )

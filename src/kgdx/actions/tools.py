@@ -19,7 +19,6 @@ from kgdx.episode.state import Artifact, Reads, State, digest_of
 from kgdx.episode.wish import Action
 from kgdx.errors import CaseError, UsageError
 from kgdx.graph.case_index import UNIT, SimilarCases
-from kgdx.graph.protocol import Row
 from kgdx.rank.near_findings import NearFindings
 from kgdx.results.cited import Resolved
 
@@ -42,10 +41,6 @@ class Lookup(Action):
     """Look up the findings (HPO) that diseases typically present with, the most frequent first.
 
     A name that is no disease of the graph gives no row, and says so: "no reference".
-
-    Example:
-        >>> Lookup(diseases=("Marfan syndrome",)).parameters()
-        {'diseases': ['Marfan syndrome'], 'limit': 10, 'letter': False}
     """
 
     name: ClassVar[str] = "lookup"
@@ -64,7 +59,6 @@ class Lookup(Action):
     """Whether names are found by BM25 alone, as the paper has it, rather than by the graph's name index first."""
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the findings, and how the names were understood."""
         found = graph.tool(
             "names",
             {"kinds": ["Disease"], "names": len(self.diseases), "letter": self.letter},
@@ -90,10 +84,6 @@ class Match(Action):
 
     Equation 21 of Deep-DxSearch: the mean over what is asked of the similarity of a patient's nearest finding. The case
     itself, and patients reported in its publications, are never found.
-
-    Example:
-        >>> Match(limit=3).parameters()
-        {'findings': None, 'by': 'ontology', 'limit': 3, 'irrelevant': 0, 'seed': 0}
     """
 
     name: ClassVar[str] = "match"
@@ -126,7 +116,6 @@ class Match(Action):
         return ("case",)
 
     def run(self, graph: Operations, view: State) -> Retrieved:
-        """Return the patients found."""
         case = view.case
         asked, resolved = self._asked(graph, case)
         without, publications = [case.id, case_key(case)], list(case.publications)
@@ -142,13 +131,15 @@ class Match(Action):
         elif self.irrelevant:
             raise UsageError("patients to put in are drawn from a compiled graph", hint="leave out `irrelevant`")
         else:
-            listed = _identical(asked) if near is None else graph.graph.nearness.rows(near)
+            alike = ({"asked": number, "id": id, "similarity": UNIT} for number, id in enumerate(asked))
+            listed = [*alike] if near is None else graph.graph.nearness.rows(near)
             parameters = {"near": listed, "asked": len(asked), "without": without, "publications": publications}
             rows = list(graph.query(self.template, **parameters, limit=self.limit))
         if self.irrelevant:
             drawn = graph.graph.compiled.unlike(near, without, publications, self.irrelevant, self.seed)
             rows = [*rows, *({**row, "irrelevant": True} for row in drawn)]
-        return Retrieved(self.template, given | {"asked": asked}, tuple(rows), self.name, resolved, _proof(rows))
+        proof = digest_of([(row["id"], row["score"]) for row in rows])
+        return Retrieved(self.template, given | {"asked": asked}, tuple(rows), self.name, resolved, proof)
 
     def _asked(self, graph: Operations, case: Case) -> tuple[list[str], tuple[Resolved, ...]]:
         """What is asked: ids of findings, or phrases by meaning; and how names were understood."""
@@ -176,21 +167,8 @@ class Match(Action):
         return nearness.by_meaning([nearness.name(each) for each in asked])
 
 
-def _proof(rows: Sequence[Row]) -> str:
-    return digest_of([(row["id"], row["score"]) for row in rows])
-
-
-def _identical(asked: Sequence[str]) -> list[Row]:
-    return [{"asked": number, "id": id, "similarity": UNIT} for number, id in enumerate(asked)]
-
-
 class Search(Action):
-    """Search texts by the words of a query: the graph's documents and publications, and the user's folders.
-
-    Example:
-        >>> Search(query="dermatitis from nickel").parameters()
-        {'sources': [], 'limit': 5, 'dense': False, 'irrelevant': 0, 'seed': 0, 'without': []}
-    """
+    """Search texts by the words of a query: the graph's documents and publications, and the user's folders."""
 
     name: ClassVar[str] = "search"
     aliases: ClassVar[tuple[str, ...]] = ("SEARCH", "search_texts")
@@ -220,7 +198,6 @@ class Search(Action):
     """Ids of publications and documents to leave out, such as those that report the case itself."""
 
     def run(self, graph: Operations, view: State) -> Searched:
-        """Return the passages found."""
         given = {"characters": len(self.query), "sources": list(self.sources), "limit": self.limit, "dense": self.dense}
         texts, most = graph.graph.texts, self.limit + SPARE * len(self.without)
         found = graph.tool("texts", given, lambda: texts.search(self.query, self.sources, most, dense=self.dense), len)
@@ -236,12 +213,7 @@ class Search(Action):
 
 
 class Summarise(Action):
-    """Summarise what the searches found for a query: by a model's answer, or by choosing sentences.
-
-    Example:
-        >>> Summarise(query="nickel dermatitis").parameters()
-        {'points': 10}
-    """
+    """Summarise what the searches found for a query: by a model's answer, or by choosing sentences."""
 
     name: ClassVar[str] = "summarise"
     aliases: ClassVar[tuple[str, ...]] = ("SUMMARISE", "summarize")
@@ -263,7 +235,6 @@ class Summarise(Action):
         return None if state.all(Searched) else "nothing was searched yet: run the action search first"
 
     def run(self, graph: Operations, view: State) -> Summarised:
-        """Return the points; none where nothing found is about the query."""
         passages = tuple(dict.fromkeys(each for found in view.all(Searched) for each in found.passages))
         if self.answer is None:
             return Summarised(by_sentences(self.query, passages, self.points))

@@ -147,8 +147,10 @@ class Agreement:
         for item in self._pack.items:
             known |= _words(" ".join(self._subjects([item])))
         elements = [_words(each) for each in _LISTED.split(text.folded)[1:]]
+        everyday = (_cue("plain"), *_relations())
         for element in elements:
-            telling = {word for word in element if not word.isdigit() and len(word) > 2 and not _everyday(word)}
+            telling = {word for word in element if not word.isdigit() and len(word) > 2}
+            telling = {word for word in telling if not any(cues.latin.fullmatch(word) for cues in everyday)}
             if telling and len(element) <= _MOST_LISTED and not any(_alike(*pair) for pair in product(telling, known)):
                 return False
         return True
@@ -219,10 +221,6 @@ def _words(text: str) -> set[str]:
 def _alike(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     return one == other or (len(short) >= _STEM and long.startswith(short))
-
-
-def _everyday(word: str) -> bool:
-    return bool(_cue("plain").latin.fullmatch(word)) or any(cues.latin.fullmatch(word) for cues in _relations())
 
 
 def _denies(text: str, cues: _Cues) -> bool:

@@ -36,7 +36,6 @@ class Read(Artifact):
         return digest_of({"characters": self.characters, "findings": self.findings})
 
     def summary(self) -> dict[str, Any]:
-        """Return what is new."""
         told = {"findings": self.new, "doubts": self.doubts}
         return {name: [list(each) for each in rows] for name, rows in told.items() if rows}
 
@@ -98,14 +97,7 @@ class Explained(Artifact):
 
 @dataclass(frozen=True, slots=True)
 class DiseasesNamed(Artifact):
-    """The diseases that a model's diagnosis names.
-
-    Attributes:
-        declared: Their ids, the likeliest first, each disease once.
-        unknown: Names that no disease of the graph has.
-        invented: How many marks and publications its reasons cite that no evidence has.
-        reasons: Why it names each, as far as the evidence carries it, by id.
-    """
+    """The diseases that a model's diagnosis names."""
 
     depends: ClassVar[tuple[Reads, ...]] = ()
 
@@ -164,16 +156,7 @@ class Retrieved(Artifact):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a text that a search found.
-
-    Attributes:
-        id: Of the document or publication, and of the piece of it.
-        title: What the text is called.
-        text: The piece.
-        source: Tag of where it is from.
-        score: BM25, or the cosine of a search by meaning.
-        irrelevant: Whether it was put in on request although it answers nothing.
-    """
+    """A piece of a text that a search found."""
 
     id: str
     title: str
@@ -208,15 +191,7 @@ def _ids_found(passages: tuple[Passage, ...]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Fitted(Artifact):
-    """The passages that an answer may rest on: those that have room in a prompt.
-
-    Attributes:
-        passages: They, best first.
-        found: How many there were to choose from.
-        tokens: About how many tokens they take.
-        budget: How many they may take.
-        cut: Whether not even one had room, so that the best was cut.
-    """
+    """The passages that an answer may rest on: those that have room in a prompt."""
 
     depends: ClassVar[tuple[Reads, ...]] = (Searched,)
 
@@ -225,23 +200,16 @@ class Fitted(Artifact):
     tokens: int = 0
     budget: int = 0
     cut: bool = False
+    """Whether not even one had room, so that the best was cut."""
 
     def summary(self) -> dict[str, Any]:
-        """Return how many of how many have room, and which."""
         told = {"fit": len(self.passages), "of": self.found, "tokens": self.tokens, "budget": self.budget}
         return {**told, **({"cut": True} if self.cut else {}), "found": [each.id for each in self.passages]}
 
 
 @dataclass(frozen=True, slots=True)
 class OptionChosen(Artifact):
-    """The option that a question is answered with.
-
-    Attributes:
-        letter: Of it; empty where no answer chooses one.
-        text: Its words.
-        votes: Letter → how many answers choose it.
-        answers: How many answers there were.
-    """
+    """The option that a question is answered with."""
 
     depends: ClassVar[tuple[Reads, ...]] = ("question",)
 
@@ -301,7 +269,6 @@ class Cited(Artifact):
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Cited:
-        """Read the citations back."""
         from kgdx.results.cited import Citation
 
         plain: Iterator[dict[str, Any]] = (
@@ -358,24 +325,20 @@ def described_of(state: State) -> tuple[Description, ...]:
 
 
 def names_of(state: State) -> Mapping[str, Mapping[str, str]]:
-    """Return the names by id and language of what was found."""
     found = state.last(Named)
     return {} if found is None else found.names
 
 
 def citations_of(state: State) -> tuple[Citation, ...]:
-    """Return the publications."""
     found = state.last(Cited)
     return () if found is None else found.citations
 
 
 def mentions_of(state: State) -> tuple[Mention, ...]:
-    """Return the entities that the question names."""
     found = state.get(Mentioned)
     return () if found is None else found.mentions
 
 
 def answer_of(state: State) -> CitedText | None:
-    """Return the answer, if one was given."""
     found = state.get(Answered)
     return None if found is None else found.answer

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import polars
 
     from kgdx.graph.neo4j.browser_links import Place
-    from kgdx.results.cited import EvidenceItem
-    from kgdx.results.evidence_paths import PathNode
 
 THINGS = 60
 """How many nodes of an answer's evidence are drawn in Neo4j Browser, the cited ones first."""
@@ -177,7 +175,6 @@ class Answer:
         return self.document(private=private).to_dict(*hidden)
 
     def to_json(self, *, indent: int | None = None, trace: bool = True, private: bool = False) -> str:
-        """Return :meth:`to_dict` as JSON text."""
         hidden = ("links",) if trace else ("links", "trace")
         return self.document(private=private).to_json(*hidden, indent=indent)
 
@@ -199,10 +196,6 @@ class Answer:
         Args:
             neo4j: Bolt address; the local server when ``None``.
             browser: Address of Browser's server, where it is not that of the Neo4j.
-
-        Raises:
-            UsageError: The evidence names no disease.
-            ConfigError: There is no Neo4j, or no password.
         """
         from kgdx.config import Settings
         from kgdx.graph.neo4j.browser_links import place
@@ -210,7 +203,6 @@ class Answer:
         return place(Settings.load(), neo4j, browser).link(answer_query(self))
 
     def __str__(self) -> str:
-        """Return the answer with its marks."""
         return self.text.text
 
     def _repr_html_(self) -> str:
@@ -232,7 +224,7 @@ def answer_query(answer: Answer) -> str:
     diseases: dict[str, None] = {}
     things: dict[str, None] = {}
     for item in sorted(answer.pack.items, key=lambda item: item.id not in cited):
-        for node in _nodes(item):
+        for node in filter(None, (item.subject, *item.objects)):
             if len(things) < THINGS or node.id in things:
                 things[node.id] = None
                 if node.label == "Disease":
@@ -242,7 +234,3 @@ def answer_query(answer: Answer) -> str:
     from kgdx.graph.neo4j.browser_links import statement
 
     return statement("evidence_of_answer", diseases=list(diseases), things=list(things))
-
-
-def _nodes(item: EvidenceItem) -> list[PathNode]:
-    return [node for node in (item.subject, *item.objects) if node is not None]

@@ -80,12 +80,7 @@ def _author(log: Sequence[Segment], written: Segment) -> str:
 
 
 def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
-    """Return the questions of a log with their answers; a log without its words will do.
-
-    Example:
-        >>> record_turns([])
-        []
-    """
+    """Return the questions of a log with their answers; a log without its words will do."""
     return [_turn(each, number) for number, each in _numbered(turns(log))]
 
 
@@ -110,12 +105,7 @@ def kind_of(asked: AskPatient) -> Literal["open", "finding", "which", "test"]:
 
 
 def is_examination(asked: AskPatient) -> bool:
-    """Return whether something is ordered rather than asked: a test of the graph, or what a doctor orders in words.
-
-    Example:
-        >>> is_examination(AskPatient(order="test", spoken="a blood count")), is_examination(AskPatient())
-        (True, False)
-    """
+    """Return whether something is ordered rather than asked: a test of the graph, or what a doctor orders in words."""
     return bool(asked.order) or asked.kind == TEST
 
 

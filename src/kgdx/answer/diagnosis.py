@@ -24,12 +24,13 @@ from kgdx.results.ranked import (
     DangerousDisease,
     DiagnosisDocument,
     Judgement,
+    ReadFinding,
     Reranking,
     RolloutPart,
     named_support,
+    unread_texts,
 )
 from kgdx.results.view import supporting
-from kgdx.results.words_read import ReadFinding, unread_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -88,15 +89,12 @@ class Diagnosis:
     judgement: Judgement | None = None
 
     def __len__(self) -> int:
-        """Return how many candidates are listed."""
         return len(self.candidates)
 
     def __iter__(self) -> Iterator[Candidate]:
-        """Yield the candidates, best first."""
         return iter(self.candidates)
 
     def __getitem__(self, place: int) -> Candidate:
-        """Return a candidate by its place, from 0."""
         return self.candidates[place]
 
     def __bool__(self) -> bool:
@@ -149,22 +147,14 @@ class Diagnosis:
         return spent(self.trace)
 
     def candidate(self, id: str) -> Candidate:
-        """Return a candidate by its id, or by that of an entry that is merged into it or ranked under it.
-
-        Raises:
-            UsageError: It is not among the candidates.
-        """
+        """Return a candidate by its id, or by that of an entry that is merged into it or ranked under it."""
         for candidate in self.candidates:
             if id == candidate.id or id in candidate.members or id in candidate.nested:
                 return candidate
         raise UsageError(f"{id[:40]} is not among the {len(self.candidates)} candidates", hint="raise `top`")
 
     def paths(self, id: str) -> tuple[EvidencePath, ...]:
-        """Return the evidence paths of a candidate.
-
-        Raises:
-            UsageError: It is not among the candidates, or was not explained.
-        """
+        """Return the evidence paths of a candidate."""
         if id in self.evidence:
             return self.evidence[id]
         candidate = self.candidate(id)
@@ -195,20 +185,13 @@ class Diagnosis:
         Args:
             top: How many candidates.
             ax: Where to draw; axes of a new figure when ``None``.
-
-        Raises:
-            MissingExtraError: matplotlib is not installed.
         """
         from kgdx.render.plots import ranking_plot
 
         return ranking_plot(self.document(), top, ax)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return :meth:`table` as a pandas data frame.
-
-        Raises:
-            MissingExtraError: pandas is not installed.
-        """
+        """Return :meth:`table` as a pandas data frame."""
         try:
             import pandas
         except ImportError as error:
@@ -269,12 +252,6 @@ class Diagnosis:
         return self.document(words=words).to_dict("created", "links", *(() if trace else ("trace",)))
 
     def to_json(self, *, indent: int | None = None, trace: bool = True, words: bool = False) -> str:
-        """Return :meth:`to_dict` as JSON text, written in one step.
-
-        Example:
-            >>> json.loads(Diagnosis(Case("p")).to_json())["case"]["id"]
-            'p'
-        """
         hidden = ("created", "links", *(() if trace else ("trace",)))
         return self.document(words=words).to_json(*hidden, indent=indent)
 
@@ -313,10 +290,6 @@ class Diagnosis:
             top: How many candidates.
             neo4j: Bolt address; the local server when ``None``.
             browser: Address of Browser's server, where it is not that of the Neo4j.
-
-        Raises:
-            UsageError: A disease is not among the candidates.
-            ConfigError: There is no Neo4j, or no password.
         """
         from kgdx.config import Settings
         from kgdx.graph.neo4j.browser_links import place
@@ -328,10 +301,6 @@ class Diagnosis:
 
         Args:
             ids: Candidates whose paths are meant; the best explained one when none is named.
-
-        Raises:
-            MissingExtraError: neo4j-viz is not installed.
-            UsageError: A candidate is unknown or was not explained.
         """
         from kgdx.render.pages.layout import neo4j_graph
 
@@ -399,12 +368,7 @@ def diagnosis_query(diagnosis: Diagnosis, ids: Sequence[str] = (), top: int = 1)
 
 
 def run_query(run: str, ranks: Iterable[int], *, asked: bool = False) -> str:
-    """Return the query for a run and the candidates at some ranks, or for what its consultation asked and ordered.
-
-    Example:
-        >>> "run:1" in run_query("run:1", [1])
-        True
-    """
+    """Return the query for a run and the candidates at some ranks, or for what its consultation asked and ordered."""
     wanted = sorted(set(ranks))
     if not wanted:
         raise UsageError(f"{run} has no candidates", hint="say more of the patient, and diagnose again")

@@ -63,10 +63,6 @@ class EvidencePack(Pack):
 
     Attributes:
         called: Id → language → name, of what was found.
-
-    Example:
-        >>> EvidencePack().ids
-        frozenset()
     """
 
     called: Annotated[Mapping[str, Mapping[str, str]], Field(exclude=True)] = field(default_factory=dict, hash=False)
@@ -145,12 +141,7 @@ _FENCE = lazy_pattern(r"([=`~#*_-])\1{2,}")
 
 
 def language_of(text: str) -> str:
-    """Return ``zh`` for a text with Chinese characters, otherwise ``en``.
-
-    Example:
-        >>> language_of("流感有哪些症状?"), language_of("What is flu?")
-        ('zh', 'en')
-    """
+    """Return ``zh`` for a text with Chinese characters, otherwise ``en``."""
     return "zh" if _CHINESE.search(text) else "en"
 
 
@@ -190,11 +181,6 @@ def pack(state: State) -> EvidencePack:
 
     Rows that state the same fact are one item with all their sources. Ids are given in the order of retrieval, then
     to candidates, descriptions, MeSH headings and publications.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> pack(State(Case("p"))).items
-        ()
     """
     several = (state.all(each) for each in (Retrieved, Explained, Described))
     single = (state.get(each) for each in (Fitted, Ranked, Understood))

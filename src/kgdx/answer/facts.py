@@ -123,12 +123,7 @@ class Fact:
 def facts(
     found: Retrieved, names: Mapping[str, str], given: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[Fact]:
-    """Yield what the rows of a template state, in their order.
-
-    Args:
-        names: Names of diseases by id, where the rows hold ids alone.
-        given: The words that entities were asked for by, by id.
-    """
+    """Yield what the rows of a template state, in their order."""
     if found.template in RELATIONS:
         relation, label = RELATIONS[found.template]
         one = found.parameters.get("phenotype")
@@ -136,7 +131,8 @@ def facts(
             yield _relation({"disease": one, **row} if one else row, relation, label, names)
     elif found.template in INFERENCES:
         relation, label, parameter = INFERENCES[found.template]
-        asked = _asked(found.parameters.get(parameter) or ())
+        given_there = found.parameters.get(parameter) or ()
+        asked = len({each["given"] if isinstance(each, Mapping) else each for each in given_there})
         for row in found.rows:
             yield _inference(row, relation, label, asked, given)
     else:
@@ -196,10 +192,6 @@ def _row(row: Row, template: str) -> Fact:
     return Fact(
         "row", None, template, source=str(row.get("source") or ""), references=_references(row), details=details
     )
-
-
-def _asked(given: Any) -> int:
-    return len({each["given"] if isinstance(each, Mapping) else each for each in given})
 
 
 def _references(row: Row) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
+from kgdx.answer.answer_phrases import SentencePatterns, patterns_in, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, marks_of, merged, often, same_name, stem, weight_of
 from kgdx.answer.term_tables import bringing, in_chinese, in_english, note_of, wanted, weights
@@ -58,7 +58,7 @@ def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool
         >>> print(focused(EvidencePack(resolved=(flu,)), Asked((Want.PREVALENCE,), ("flu",))).text[:66])
         Not in this graph: no source of it states the prevalence of flu; O
     """
-    writer = _Writer(pack, asked, CHINESE if language == "zh" else ENGLISH)
+    writer = _Writer(pack, asked, patterns_in(language))
     said = list(writer.said())
     sentences = [Sentence(text, cites, gap=writer.words.gap) for text, cites in said]
     lacks = not any(each.cites for each in sentences)
@@ -161,7 +161,9 @@ class _Writer:
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
         stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
-        passages = [each for each in items if each.kind == "description" and each.details.get("about") == _about(want)]
+        passages = [
+            each for each in items if each.kind == "description" and each.details.get("about") == PASSAGES.get(want, "")
+        ]
         listed = [each for each in passages if each.relation in _LISTS]
         quoted = [each for each in passages if each not in listed]
         native = [each for each in quoted if each.language == self.words.language]
@@ -220,7 +222,7 @@ class _Writer:
             shown = clean(self._in_language("", each.text))
             groups.setdefault(each.relation, []).append(Thing(shown, shown, [each.id], set(each.sources), 0.0, True))
         for kind, things in groups.items():
-            noun = wanted(want.value, self.words.language) if kind == want.value else self.words.kinds.get(kind, kind)
+            noun = wanted(want.value, self.words.language) if kind == want.value else self.words.of_kind("kinds", kind)
             text, cites = self._list(merged(things), ROOM // 2)
             yield self.words.listed.format(subject=subject.label, noun=noun, list=text), cites
 
@@ -453,7 +455,3 @@ class _Writer:
         if not other or not original:
             return other or name
         return f"{other} ({name})" if language == "en" else f"{other}（{name}）"
-
-
-def _about(want: Want) -> str:
-    return PASSAGES.get(want, "")

@@ -52,10 +52,6 @@ class OptionQuestion:
         subject: What it is about, such as a disease's id; questions of one subject are drawn and held back together.
         rests_on: What holds the answer: ``documents``, ``graph``, ``neither``; empty where it is not known.
 
-    Raises:
-        UsageError: The question is empty; it has fewer than two options; two are equal or one is empty; the letters
-            are not A, B, C … in order; or the gold is none of them.
-
     Example:
         >>> asked = OptionQuestion("q1", "Which gene causes cystic fibrosis?", {"A": "CFTR", "B": "FBN1"}, "A")
         >>> asked.options[asked.gold]
@@ -99,12 +95,6 @@ class OptionQuestion:
 
 
 def listed(options: Mapping[str, str]) -> str:
-    r"""Return options as lines, for a prompt.
-
-    Example:
-        >>> listed({"A": "CFTR", "B": "FBN1"})
-        'A. CFTR\nB. FBN1'
-    """
     return "\n".join(f"{letter}. {' '.join(words.split())}" for letter, words in options.items())
 
 

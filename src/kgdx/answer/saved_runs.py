@@ -73,12 +73,7 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, dia
 
 
 def case_of(result: Diagnosis | Answer) -> Case:
-    """Return the case that a run belongs to.
-
-    Example:
-        >>> case_of(Answer("What is ptosis?")).text
-        'What is ptosis?'
-    """
+    """Return the case that a run belongs to."""
     if isinstance(result, Diagnosis):
         return result.case
     return result.case if result.case is not None else Case(QUESTION, text=result.question)

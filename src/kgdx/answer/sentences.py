@@ -98,8 +98,8 @@ def split(text: str) -> list[SentencePiece]:
             gap += "\n"
             continue
         bullet = _BULLET.match(line)
-        start = bullet.end() if bullet else 0
-        pieces = [piece for piece in _of_line(line.strip(), max(0, start - _indent(line))) if piece.text]
+        start, indent = bullet.end() if bullet else 0, len(line) - len(line.lstrip())
+        pieces = [piece for piece in _of_line(line.strip(), max(0, start - indent)) if piece.text]
         for number, piece in enumerate(pieces):
             first = number == 0
             title = (bool(bullet) and line.lstrip().startswith("#")) or piece.text.rstrip("*_ ").endswith((":", "："))
@@ -182,10 +182,6 @@ def _past(line: str, at: int) -> int:
     return at
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
 def check(
     text: str, pack: EvidencePack, *, strict: bool = True, language: str = "", author: str = "template"
 ) -> CitedText:
@@ -198,7 +194,8 @@ def check(
     """
     language = language or language_of(text)
     removed: list[str] = []
-    text = _without_inventions(_printable(text[:MAX_CHARS]), pack, removed)
+    printable = "".join(each if each.isprintable() or each == "\n" else " " for each in text[:MAX_CHARS])
+    text = _without_inventions(printable, pack, removed)
     pieces = split(text)
     known = pack.ids
     agreement = Agreement(pack)
@@ -214,10 +211,6 @@ def check(
     unsupported = sum(not each.supported for each in sentences)
     wrong = sum(not each.agrees for each in sentences)
     return CitedText(tuple(sentences), tuple(removed), unsupported, lacks, author, strict, language, wrong)
-
-
-def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() or each == "\n" else " " for each in text)
 
 
 def _without_inventions(text: str, pack: EvidencePack, removed: list[str]) -> str:
@@ -254,12 +247,8 @@ def _marked(piece: SentencePiece, known: frozenset[str], removed: list[str]) -> 
         parts.append("".join(f"[{id}]" for id in kept))
         at = mark.end
     text = "".join([*parts, piece.text[at:]]).strip()
-    supported = bool(cites) or _claims_nothing(text)
+    supported = bool(cites or _LACKS.match(text)) or not any(each.isalnum() for each in text)
     return Sentence(text, tuple(dict.fromkeys(cites)), supported, piece.gap)
-
-
-def _claims_nothing(text: str) -> bool:
-    return bool(_LACKS.match(text)) or not any(each.isalnum() for each in text)
 
 
 def _led(sentences: Sequence[Sentence], pieces: Sequence[SentencePiece]) -> Iterator[Sentence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgdx.answer.answer_phrases import CHINESE, ENGLISH, SentencePatterns, unknown_name
+from kgdx.answer.answer_phrases import SentencePatterns, patterns_in, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
@@ -46,15 +46,8 @@ def templated(pack: EvidencePack, language: str = "en", strict: bool = True) -> 
     """Write an answer from the evidence alone, each sentence with its marks.
 
     Names stay in the words of their source; it rests on nothing but the evidence, be it ``strict`` or not.
-
-    Example:
-        >>> from kgdx.answer.evidence_pack import Nothing
-        >>> print(templated(EvidencePack()))
-        Not enough evidence: nothing was asked of the graph for this question.
-        >>> print(templated(EvidencePack(nothing=(Nothing("get_symptom"),)), "zh"))
-        证据不足：图谱没有返回与该问题有关的内容。
     """
-    words = CHINESE if language == "zh" else ENGLISH
+    words = patterns_in(language)
     said = _said(pack, words) if pack.answers else _nothing(pack, words)
     sentences = (Sentence(text, cites, gap=words.gap) for text, cites in said)
     return CitedText(tuple(sentences), insufficient=not pack.answers, strict=strict, language=words.language)
@@ -162,7 +155,7 @@ def _of_case(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator
             groups.setdefault((_subject(item), item.details["evidence"]), []).append(item)
     for (subject, kind), group in list(groups.items())[:MOST]:
         named = _objects(group)
-        yield words.paths[kind].format(subject=subject, list=_list(named, words)), _ids(named)
+        yield words.of_kind("paths", kind).format(subject=subject, list=_list(named, words)), _ids(named)
 
 
 def _of_kind(items: Iterable[EvidenceItem], kind: str) -> list[EvidenceItem]:

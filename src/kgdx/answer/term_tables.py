@@ -55,7 +55,6 @@ def note_of(term: str, language: str) -> str:
 
 @cache
 def weights(language: str) -> Mapping[str, str]:
-    """Return what each source of treatments is worth, in words."""
     rows = read_table(Path(__file__).with_name("source_weight.tsv"))
     return {row[0]: row[2] if language == "zh" else row[1] for row in rows}
 

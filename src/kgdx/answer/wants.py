@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 class Want(StrEnum):
-    """Something that a question may want."""
+    """Something that a question may want, in the order in which its words are looked for."""
 
     DISEASE = "disease"
     SYMPTOM = "symptom"
@@ -21,10 +21,9 @@ class Want(StrEnum):
     TOGETHER = "together"
     """Diseases that occur with another one, whichever of them comes first."""
     GENE = "gene"
-    DESCRIPTION = "description"
-    INHERITANCE = "inheritance"
     RECURRENCE = "recurrence"
     """What a mode of inheritance means for the relatives of somebody who has a disease."""
+    INHERITANCE = "inheritance"
     ONSET = "onset"
     PREVALENCE = "prevalence"
     RISK = "risk"
@@ -51,6 +50,7 @@ class Want(StrEnum):
     DIFFERENCE = "difference"
     """What one of several diseases has alone, and what they have in common."""
     SHARED = "shared"
+    DESCRIPTION = "description"
 
 
 UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)
@@ -103,50 +103,26 @@ TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
 
+_OF_THEIR_OWN = (
+    *(Want.CAUSE, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE, Want.RISK, Want.PREVENTION, Want.TRANSMISSION),
+    *(Want.COURSE, Want.DEPARTMENT, Want.DIET, Want.COST, *UNSAID),
+)
+"""Wants that texts of the same name answer."""
+
+IN_WORDS = frozenset({Want.DESCRIPTION, *_OF_THEIR_OWN})
+"""What sources say in words; of everything else they are read where no relation states it."""
+
 PASSAGES: Mapping[Want, str] = MappingProxyType(
     {
-        Want.DESCRIPTION: "definition",
-        Want.CAUSE: "cause",
-        Want.INHERITANCE: "inheritance",
-        Want.ONSET: "onset",
-        Want.PREVALENCE: "prevalence",
-        Want.RISK: "risk",
-        Want.PREVENTION: "prevention",
-        Want.TRANSMISSION: "transmission",
-        Want.COURSE: "course",
-        Want.DEPARTMENT: "department",
-        Want.DIET: "diet",
-        **{want: want.value for want in (Want.COST, *UNSAID)},
-        Want.CURE: "treatment",
-        Want.DRUG: "treatment",
+        **{want: want.value for want in _OF_THEIR_OWN},
+        **dict.fromkeys((Want.DESCRIPTION, Want.DIFFERENCE, Want.SHARED), "definition"),
+        **dict.fromkeys((Want.CURE, Want.DRUG), "treatment"),
         Want.TEST: "tests",
         Want.SYMPTOM: "symptoms",
         Want.COMORBIDITY: "complications",
-        Want.DIFFERENCE: "definition",
-        Want.SHARED: "definition",
     }
 )
 """Want → what a text must be about to answer it."""
-
-
-IN_WORDS = frozenset(
-    {
-        Want.DESCRIPTION,
-        Want.CAUSE,
-        Want.INHERITANCE,
-        Want.ONSET,
-        Want.PREVALENCE,
-        Want.RISK,
-        Want.PREVENTION,
-        Want.TRANSMISSION,
-        Want.COURSE,
-        Want.DEPARTMENT,
-        Want.DIET,
-        Want.COST,
-        *UNSAID,
-    }
-)
-"""What sources say in words; of everything else they are read where no relation states it."""
 
 
 def aspect_of(relation: str, aspect: str, name: str) -> str:

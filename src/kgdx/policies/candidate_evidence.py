@@ -102,7 +102,9 @@ def _items(
         weights[key] = weights.get(key, 0.0) + score
         if key not in best or abs(score) > abs(best[key].score):
             best[key] = part
-    telling = [key for key, part in best.items() if _tells(part, weights[key])]
+    telling = [
+        key for key, part in best.items() if abs(weights[key]) >= LEAST and (part.rule != "phrase" or weights[key] > 0)
+    ]
     subject = PathNode(candidate.id, "Disease", candidate.name)
     for key in nsmallest(most, telling, key=lambda key: -abs(weights[key])):
         yield _item(f"E{next(number)}", subject, best[key], label)
@@ -114,10 +116,6 @@ def _topic(part: Contribution) -> tuple[str, str] | None:
     if part.rule == "phrase":
         return ("words", part.text) if part.words else None
     return ("person", part.text) if part.text else None
-
-
-def _tells(part: Contribution, weight: float) -> bool:
-    return abs(weight) >= LEAST and (part.rule != "phrase" or weight > 0)
 
 
 def _item(mark: str, subject: PathNode, part: Contribution, label: Callable[[str], str]) -> EvidenceItem:

@@ -14,9 +14,9 @@ from pydantic import Field
 
 from kgdx.actions.believing import ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Diagnose, Extract, Rank
+from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.retrieving import GetPhenotype
-from kgdx.answer.artifacts import Explained, Ranked, Read
+from kgdx.answer.artifacts import Read
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Status
 from kgdx.episode.conversation import exchanges
@@ -37,7 +37,7 @@ from kgdx.policies.doctor_reading import (
     ReadRecord,
     ReadTurn,
 )
-from kgdx.policies.finishing import FINAL
+from kgdx.policies.finishing import FINAL, declaring
 
 LEFT = "left"
 """Code of the remark that rules take over from a model for the rest of the consultation."""
@@ -96,7 +96,8 @@ class DoctorPolicy(RulesDoctorPolicy):
         last = said[-1] if said else None
         if last is not None and last.asked.term and last.reply and last.reply.status is None and last.reply.text:
             asked = {"term": last.asked.term, "label": last.asked.label}
-            shown = {"question": _spoken(last.asked), "answer": last.reply.text}
+            spoken = last.asked.spoken or f"{last.asked.label or last.asked.term}?"
+            shown = {"question": spoken, "answer": last.reply.text}
             fields = {"finding": clean(last.asked.label or last.asked.term, 200)} | {
                 key: clean(value, briefing.SAID) for key, value in shown.items()
             }
@@ -148,7 +149,8 @@ class DoctorPolicy(RulesDoctorPolicy):
             prose=self.way == "agentclinic",
             alignment=self.alignment,
         )
-        shown = {**self._known(state), "questions": _listed(listed), **self._urged(state)}
+        questions = "\n".join(f"{id} {clean(label, 200)} ({gain:.2f} bits)" for id, label, gain in listed)
+        shown = {**self._known(state), "questions": questions or briefing.NOTHING, **self._urged(state)}
         yield from self._step(state, asked, shown, read_turn, None if asked == "doctor_plain" else WrittenTurn)
 
     def _step(self, state: State, name: str, shown: dict[str, str], read: Action, form: Any = None) -> Iterator[Wish]:
@@ -185,13 +187,8 @@ class DoctorPolicy(RulesDoctorPolicy):
                 code=LACKING, text="the diagnosis of the model is no disease of this graph, and stands beside it"
             )
         ids = tuple(dict.fromkeys(id for each in named for id in each.ids))
-        rank = Rank(top=self.top, explain=True)
-        if state.case.observed and state.get(Ranked) is None and not state.tried(rank):
-            return rank
-        if state.get(Ranked) is not None and self.explain and not state.all(Explained):
-            return Explain(top=min(self.explain, self.top))
-        declare = Diagnose(diseases=ids)
-        return None if declare.refused(state) else declare
+        rank = Rank(top=self.top, explain=True) if state.case.observed else None
+        return declaring(state, rank, Explain(top=min(self.explain, self.top)) if self.explain else None, ids)
 
     # -- what is asked of the model
 
@@ -322,11 +319,3 @@ def _noticed(state: State) -> Remark | None:
         if not state.tried(remark):
             return remark
     return None
-
-
-def _spoken(asked: AskPatient) -> str:
-    return asked.spoken or f"{asked.label or asked.term}?"
-
-
-def _listed(offered: Sequence[tuple[str, str, float]]) -> str:
-    return "\n".join(f"{id} {clean(label, 200)} ({gain:.2f} bits)" for id, label, gain in offered) or briefing.NOTHING

@@ -108,7 +108,6 @@ class Heard(_Kept):
         return {"findings": [list(each) for each in self.findings]} if self.findings else {}
 
     def to_data(self) -> dict[str, Any]:
-        """Return all of it."""
         found = [list(each) for each in self.findings]
         return {"turn": self.turn, "failed": self.failed, "status": self.status, "findings": found}
 

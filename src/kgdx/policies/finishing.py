@@ -47,6 +47,18 @@ DESCRIBED = 20
 """Most entries of diseases that one episode describes; one disease has an entry in several sources."""
 
 
+def declaring(
+    state: State, rank: Rank | None, explain: Explain | None, diseases: tuple[str, ...] = ()
+) -> Action | None:
+    """Return the next step to a diagnosis: rank and explain, each tried once, then declare the ranking or an order."""
+    ranked = state.get(Ranked) is not None
+    if not ranked and rank is not None and not state.tried(rank):
+        return rank
+    if ranked and explain is not None and not state.all(Explained) and not state.tried(explain):
+        return explain
+    return Diagnose(diseases=diseases) if ranked or diseases else None
+
+
 class EndingPolicy(Policy):
     """A policy that ends in the usual way: the case ranked, diseases described, publications cited, an answer given."""
 
@@ -103,13 +115,7 @@ class EndingPolicy(Policy):
 
 
 def asked_in(state: State) -> Literal["en", "zh"]:
-    """Return the language of a question: that of its own words, not of the names in it.
-
-    Example:
-        >>> from kgdx.case import Case
-        >>> asked_in(State(Case("p"), question="糖尿病有什么症状"))
-        'zh'
-    """
+    """Return the language of a question: that of its own words, not of the names in it."""
     words = masked(state.question, mentions_of(state)).replace(GAP, "")
     said = words if any(each.isalpha() for each in words) else state.question
     return "zh" if language_of(said) == "zh" else "en"

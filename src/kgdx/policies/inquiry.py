@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 
 from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Diagnose, Extract, Rank
-from kgdx.answer.artifacts import Explained, Ranked, Read
+from kgdx.actions.reading import Extract, Rank
+from kgdx.answer.artifacts import Read
 from kgdx.case import Status
 from kgdx.case.ddxplus_release import values_of
 from kgdx.episode.policy import Capabilities, Policy
@@ -23,6 +23,7 @@ from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
 from kgdx.errors import UsageError
+from kgdx.policies.finishing import declaring
 from kgdx.rank.complaints import FIRST, NARROWED, said_complaints
 from kgdx.rank.proposing import EFFORT, Question
 from kgdx.rank.selectors import DEFAULT, make_selector
@@ -104,12 +105,8 @@ class InquiryPolicy(Policy):
             return None
         if state.get(Shares) is None and not state.tried(Believe()):
             return Believe()
-        rank, explain = Rank(top=self.top, explain=True), Explain(top=max(1, min(self.explain, self.top)))
-        if state.get(Ranked) is None:
-            return None if state.tried(rank) else rank
-        if self.explain and not state.all(Explained) and not state.tried(explain):
-            return explain
-        return Diagnose()
+        explain = Explain(top=max(1, min(self.explain, self.top))) if self.explain else None
+        return declaring(state, Rank(top=self.top, explain=True), explain)
 
     def _kind(self, before: Sequence[Turn]) -> Wish | None:
         last = before[-1] if before else None

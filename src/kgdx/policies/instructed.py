@@ -66,7 +66,6 @@ def instruction(given: str | Path) -> Instruction:
 
 @cache
 def names() -> tuple[str, ...]:
-    """Return the names of the instructions that come with kgdx."""
     folder = files("kgdx.policies").joinpath("instructions")
     return tuple(sorted(each.name.removesuffix(".md") for each in folder.iterdir() if each.name.endswith(".md")))
 

@@ -58,7 +58,6 @@ class Planned(Artifact):
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> Planned:
-        """Read the plan back."""
         lists = {"actions": tuple(data["actions"]), "refused": tuple(data["refused"])}
         return cls(**{**data, **lists}, thought=str(words.get("thought", "")))
 

@@ -123,7 +123,6 @@ class PlannerPolicy(WritingPolicy):
         return self.finish(state, ask=False)
 
     def registry(self, state: State) -> dict[str, type[Action]]:
-        """Return the actions that may be planned."""
         findings = bool(state.case.observed)
         return {name: kind for name, kind in ACTIONS.items() if kind.planned and (findings or not kind.needs_findings)}
 

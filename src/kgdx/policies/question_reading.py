@@ -13,7 +13,7 @@ from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
-from kgdx.policies.intents import asks_whether, emergency, masked, names_diseases, negated, remainder, runs, wants
+from kgdx.policies.intents import asks_whether, emergency, masked, names_diseases, negated, remainder, runs, says, wants
 from kgdx.terms.names.name_decision import Mention
 from kgdx.terms.normalise import has_chinese, read_table
 
@@ -40,13 +40,6 @@ LONGEST_NAME = 80
 
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 
-_OF = lazy_pattern(
-    r"\b(?:symptoms?|signs?|features?|complications?|manifestations?|part|seen|found|occur\w*|present)\s+(?:of|in|with)\b"
-    r"|的(?:症状|并发症|表现|特征|体征)",
-    re.IGNORECASE,
-)
-"""Words after which the disease is named last: "Is 〇 a symptom of 〇?"."""
-
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
@@ -62,16 +55,7 @@ _EARLIER = re.compile(
 )
 """A number at the beginning of a disease's name, and that of another form before it: "type 1 and type 2 diabetes"."""
 
-_CHOICE = lazy_pattern(
-    r"\bof\b.*\bwhich\b|\bwhich\b(?:.*\b(?:of|or)\b|[^?]*[:,])|\bor\b|还是|哪一?[个种项]|下列|下面|以下|[:：]",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Words by which a question gives things to choose among."""
-_ABSENT = lazy_pattern(r"\bnot\b|n['’]t\b|\bexcept\b|\bnever\b|不是|不会|不属于|没有|除外", re.IGNORECASE)
-_PREGNANT = lazy_pattern(r"pregnan|breast-?\s?feed|怀孕|妊娠|孕期|哺乳", re.IGNORECASE)
 _WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
-_OR = lazy_pattern(r"\bor\b|还是", re.IGNORECASE)
-_EVERY = re.compile(r"\bboth\b|\ball\s+of\b|同时|兼有|既.*又", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +91,7 @@ class QuestionReading:
         alone = [text for text in self.findings if text not in self.diseases]
         among = len(alone) + len(runs(self.options)) > 1
         among |= len(self.diseases) > 1 and bool(alone or name_in(self.rest))
-        return bool(self.diseases) and among and _CHOICE.search(self.rest) is not None
+        return bool(self.diseases) and among and says("choice", self.rest) is not None
 
     @property
     def options(self) -> str:
@@ -121,11 +105,11 @@ class QuestionReading:
 
     @property
     def absent(self) -> bool:
-        return self.chooses and _ABSENT.search(self.rest) is not None
+        return self.chooses and says("except", self.rest) is not None
 
     @property
     def every(self) -> bool:
-        return _EVERY.search(self.rest) is not None
+        return says("every", self.rest) is not None
 
     @property
     def asked(self) -> tuple[Want, ...]:
@@ -178,7 +162,7 @@ def _recognised(state: State) -> list[Mention]:
         if not _VERB.match(question, each.start)
     ]
     mentions = _telling(question, mentions)
-    others = [each for each in mentions if not _PREGNANT.search(each.text)]
+    others = [each for each in mentions if not says("pregnant", each.text)]
     return others if len(others) < len(mentions) and Want.SAFETY in wants(masked(question, others)) else mentions
 
 
@@ -276,7 +260,7 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
     other = {Want.DIFFERENCE, Want.SHARED, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
     apart = set(read.findings) - set(read.diseases)
     often = Want.PREVALENCE in read.wanted and bool(
-        apart or (read.findings and not _OR.search(read.rest))
+        apart or (read.findings and not says("either", read.rest))
     )  # how often a finding is seen in a disease
     if not about or not (often or not other.intersection(read.wanted)):
         return ()
@@ -300,7 +284,7 @@ def confirmed_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]
     only = [text for text in about if text not in read.findings and text in before]
     if only and (len(only) == 1 or read.findings or read.chooses):
         return tuple(only)
-    return (about[-1] if _OF.search(read.rest) else about[0],)
+    return (about[-1] if says("disease_last", read.rest) else about[0],)
 
 
 def name_in(rest: str) -> str:

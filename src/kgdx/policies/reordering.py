@@ -90,7 +90,11 @@ class ReadOrder(Action):
         taken = tuple(self.shown[at] for at in found.places)
         left = sorted({*self.shown} - {*taken}, key=lambda id: place.get(id, len(place)))
         why = {self.shown[at]: words for at, words in found.why.items()}
-        fault = _failure(said.failed) if said.failed and not taken else found.fault
+        fault = (
+            _FAILURES.get(said.failed, f"the request failed ({said.failed})")
+            if said.failed and not taken
+            else found.fault
+        )
         counts = (found.unknown, found.repeated, found.omitted)
         return Ordered(self.turn, self.begin, self.shown, (*taken, *left), *counts, fault, why)
 
@@ -99,10 +103,6 @@ SPENT = "its budget is used up"
 """Fault of a request that a budget forbids."""
 
 _FAILURES = {"budget": SPENT, "refused": "it refuses to answer"}
-
-
-def _failure(kind: str) -> str:
-    return _FAILURES.get(kind, f"the request failed ({kind})")
 
 
 class Reorder(Action):

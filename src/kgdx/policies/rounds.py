@@ -13,13 +13,14 @@ from pydantic import Field
 
 from kgdx.actions.explaining import Explain
 from kgdx.actions.question_round import ProposeRound, QuestionRound
-from kgdx.actions.reading import Diagnose, Extract, Rank
-from kgdx.answer.artifacts import Explained, Ranked, Read
+from kgdx.actions.reading import Extract, Rank
+from kgdx.answer.artifacts import Read
 from kgdx.case import Status
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Wish
+from kgdx.policies.finishing import declaring
 from kgdx.policies.inquiry import OPENLY
 
 
@@ -60,13 +61,8 @@ class RoundsPolicy(Policy):
         """Return what ends the episode: rank, explain, and diagnose."""
         if not state.case.observed:
             return None
-        rank = Rank(top=self.top, explain=True, case_bank=self.case_bank)
-        if state.get(Ranked) is None:
-            return None if state.tried(rank) else rank
-        explain = Explain(top=max(1, min(self.explain, self.top)))
-        if self.explain and not state.all(Explained) and not state.tried(explain):
-            return explain
-        return Diagnose()
+        explain = Explain(top=max(1, min(self.explain, self.top))) if self.explain else None
+        return declaring(state, Rank(top=self.top, explain=True, case_bank=self.case_bank), explain)
 
     def _ask(self, state: State) -> Wish | None:
         asked, log = state.counts.questions, state.log

@@ -13,9 +13,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Diagnose, Extract, Rank
+from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
-from kgdx.answer.artifacts import Explained, Ranked, Read
+from kgdx.answer.artifacts import Read
 from kgdx.episode.conversation import Exchange, exchanges, spans, stopped
 from kgdx.episode.operations import GraphLike, Operations
 from kgdx.episode.policy import Capabilities, Policy
@@ -25,6 +25,7 @@ from kgdx.episode.tag_protocol import CLOSING, PAPER, Block, ProtocolRules, read
 from kgdx.episode.wish import Action, AskModel, Remark, Wish
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.doctor_reading import aligned
+from kgdx.policies.finishing import declaring
 from kgdx.policies.tag_answers import ShowFound, Shown, offered, presented, since_read
 
 Notation = Literal["tags", "calls"]
@@ -186,13 +187,9 @@ class TagsPolicy(Policy):
         ]
         turns = f"; it broke the protocol in turn {', '.join(broken)}" if broken else ""
         told = f"the model declared no disease of the graph{turns}; the graph's own ranking stands"
-        remark, rank = Remark(code=UNDECLARED, text=told), Rank(top=self.top, explain=True)
+        remark = Remark(code=UNDECLARED, text=told)
         explain = Explain(top=min(self.explain, self.top)) if self.explain else None
-        ranked = state.get(Ranked) is not None
-        steps = (remark, None if ranked else rank, explain if ranked and not state.all(Explained) else None)
-        if step := next((each for each in steps if each is not None and not state.tried(each)), None):
-            return step
-        return Diagnose() if ranked else None
+        return declaring(state, Rank(top=self.top, explain=True), explain) if state.tried(remark) else remark
 
     def _asked(self, messages: Sequence[Message], continues: bool) -> AskModel:
         return AskModel(
@@ -247,13 +244,8 @@ class TagsPolicy(Policy):
             return self._undeclared(state)
         known = self.top > 0 and bool(state.case.observed)
         rank = Rank(top=self.top, also=last.declared, explain=True) if known else None
-        if rank is not None and state.get(Ranked) is None and not state.tried(rank):
-            return rank
         explain = Explain(diseases=last.declared[: self.explain]) if known and self.explain else None
-        ranked = state.get(Ranked) is not None
-        if explain is not None and ranked and not state.all(Explained) and not state.tried(explain):
-            return explain
-        return Diagnose(diseases=last.declared)
+        return declaring(state, rank, explain, last.declared)
 
 
 def _length(log: Sequence[Segment]) -> int:

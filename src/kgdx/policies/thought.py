@@ -14,9 +14,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from kgdx.actions.answering import Respond
 from kgdx.actions.explaining import Explain
-from kgdx.actions.reading import Diagnose, Rank
+from kgdx.actions.reading import Rank
 from kgdx.actions.tools import MOST_SEARCHED, Search
-from kgdx.answer.artifacts import DiseasesNamed, Explained, Fitted, OptionChosen, Ranked
+from kgdx.answer.artifacts import DiseasesNamed, Fitted, OptionChosen
 from kgdx.answer.evidence_pack import language_of, pack
 from kgdx.answer.option_questions import read_option
 from kgdx.answer.sentences import MAX_CHARS
@@ -30,7 +30,7 @@ from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.candidate_evidence import patient
-from kgdx.policies.finishing import MAX_NAME, WritingPolicy, asked_in, lost, name_of
+from kgdx.policies.finishing import MAX_NAME, WritingPolicy, asked_in, declaring, lost, name_of
 from kgdx.policies.intents import wants
 from kgdx.policies.question_rules import getting
 from kgdx.policies.thought_prompts import (
@@ -261,24 +261,16 @@ class ThoughtPolicy(WritingPolicy):
             return doubt
         if not declared:
             return self._undeclared(state)
-        return self._declare(state, declared)
+        known = self.top > 0 and bool(state.case.observed)
+        rank = Rank(top=self.top, also=declared, case_bank=self.case_bank, explain=True) if known else None
+        explain = Explain(diseases=declared[: self.explain]) if known and self.explain else None
+        return declaring(state, rank, explain, declared)
 
     def _undeclared(self, state: State) -> Wish | None:
         remark = Remark(code=CODE, text="the model named no disease of the graph")
         if not state.tried(remark):
             return remark
         return self.ending(state) if self.fallback else None
-
-    def _declare(self, state: State, declared: tuple[str, ...]) -> Wish:
-        known = self.top > 0 and bool(state.case.observed)
-        rank = Rank(top=self.top, also=declared, case_bank=self.case_bank, explain=True) if known else None
-        if rank is not None and state.get(Ranked) is None and not state.tried(rank):
-            return rank
-        explain = Explain(diseases=declared[: self.explain]) if known and self.explain else None
-        ranked = state.get(Ranked) is not None
-        if explain is not None and ranked and not state.all(Explained) and not state.tried(explain):
-            return explain
-        return Diagnose(diseases=declared)
 
     def _asked(self, state: State, messages: Sequence[Message]) -> AskModel:
         kind = (

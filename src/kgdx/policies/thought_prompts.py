@@ -40,7 +40,6 @@ def answer_messages(question: str, options: Mapping[str, str], evidence: str, la
 
 
 def diagnosis_messages(patient: str, evidence: str, language: str) -> tuple[Message, ...]:
-    """Return the request for diseases with evidence."""
     shown = {"question": with_options(patient, {}), "evidence": evidence}
     return prompt("thought_diagnosis").messages(**shown, language=LANGUAGES[language], most=str(DISEASES))
 

@@ -96,7 +96,6 @@ class NameThought(Action):
     """It."""
 
     def run(self, graph: Operations, view: State) -> NamesThought:
-        """Return what it names."""
         index, given = graph.graph.names, {"characters": len(self.text)}
         mentions = graph.tool("names", given, lambda: tuple(index.mentions(self.text)), len)
         named: dict[str, Counter[tuple[str, ...]]] = {"Disease": Counter(), "Phenotype": Counter()}
@@ -131,7 +130,6 @@ class FitPassages(Action):
     """How many there may be."""
 
     def run(self, graph: Operations, view: State) -> Fitted:
-        """Return the passages."""
         every = (each for found in reversed(view.all(Searched)) for each in found.passages)
         found = list({each.id: each for each in reversed(list(every))}.values())[::-1][: self.most]
         taken: list[Passage] = []
@@ -166,7 +164,6 @@ class ReadChoice(Action):
     """What the model wrote."""
 
     def run(self, graph: Operations, view: State) -> OptionChosen:
-        """Return the option."""
         options = dict(view.options)
         return chosen([read_option(each, options) for each in self.answers], options)
 
@@ -203,7 +200,6 @@ class ReadDiagnosis(Action):
         return (Retrieved, Fitted)
 
     def run(self, graph: Operations, view: State) -> DiseasesNamed:
-        """Return the diseases."""
         lists = [list(diseases_in(each)) for each in self.answers]
         names = list(dict.fromkeys(name for each in lists for name in each))
         ids = dict(zip(names, resolved(graph, names), strict=True))

@@ -19,8 +19,9 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.query import Field as Among
-from kgdx.rank.query import Query
+from kgdx.rank.query import Query, Recent
 from kgdx.rank.scorers import Scorer
+from kgdx.rank.term_scorers import ByFinding
 from kgdx.resources import resource
 
 FLOOR = -8.0
@@ -97,11 +98,7 @@ class Weights(_Part):
 
     @classmethod
     def read(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Weights:
-        """Return weights.
-
-        Args:
-            given: A file like ``ranking/weights.yaml``, which is read by default, or scorer → weight, with the rest
-                of that file.
+        """Return weights: a file like ``ranking/weights.yaml``, the default, or scorer → weight with its rest.
 
         Example:
             >>> Weights.read({"likelihood": 1, "coverage": 0.5}).of("coverage")
@@ -126,14 +123,12 @@ class Weights(_Part):
             raise ConfigError(f"{path} cannot be read as weights ({why})", hint="see ranking/weights.yaml") from error
 
     def of(self, name: str) -> float:
-        """Return the weight of a scorer."""
         if name not in self.scorers:
             others = ", ".join(sorted(self.scorers))
             raise UsageError(f"the scorer {name[:40]} has no weight", hint=f"weighed are {others}")
         return self.scorers[name].weight
 
     def of_method(self, name: str) -> Weights:
-        """Return the weights of a retrieval method."""
         if name not in self.methods:
             others = ", ".join(sorted(self.methods)) or "none"
             raise UsageError(f"the retrieval method {name[:40]} has no weights", hint=f"weighed are {others}")
@@ -191,7 +186,6 @@ def _unfinite(scorer: Scorer) -> UsageError:
 
 
 def fused(values: Mapping[str, Floats], scales: Mapping[str, ScorerScale]) -> Floats:
-    """Return the sum of all parts; shape (candidates,)."""
     size = len(next(iter(values.values()), ()))
     return added((scales[name].part(value) for name, value in values.items()), size)
 
@@ -206,14 +200,9 @@ def added(parts: Iterable[Floats], size: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A case with every candidate's scores.
+    """A case with every candidate's scores: by scorer, how they become parts, and in total; shapes (candidates,).
 
-    Attributes:
-        query: The case.
-        values: Scorer → its scores; shape (candidates,).
-        scales: Scorer → how its scores become parts.
-        total: The fused score; shape (candidates,).
-        combined: Scorer → what its rows came to, where it combines rows: a longer case goes on from there.
+    ``combined`` is what the rows of scorers came to that combine rows: a longer case goes on from there.
     """
 
     query: Query
@@ -223,7 +212,6 @@ class Scored:
     combined: Mapping[str, Floats]
 
     def parts(self, numbers: Ints) -> list[dict[str, float]]:
-        """Return the parts of some candidates' scores, by scorer."""
         by_scorer = {name: self.scales[name].part(value[numbers]).tolist() for name, value in self.values.items()}
         return [{name: part[place] for name, part in by_scorer.items()} for place in range(len(numbers))]
 
@@ -235,12 +223,9 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """The leading candidates of a case, best first.
+    """The leading candidates of a case, best first, with their shares among all annotated diseases, at most 1 in sum.
 
-    Attributes:
-        numbers: Which candidates; shape (leaders,).
-        shares: Their shares among all annotated diseases, at most 1 in sum; shape (leaders,).
-        findings: How many present findings they rest on.
+    ``findings`` is how many present findings they rest on.
     """
 
     numbers: Ints
@@ -260,11 +245,7 @@ def temperature(findings: int, fitted: Mapping[int, float]) -> float:
 
 
 def shares(total: Floats, temperature: float) -> Floats:
-    """Return each candidate's share, softmax(score / T).
-
-    Returns:
-        Shape (candidates,); sums to 1.
-    """
+    """Return each candidate's share, softmax(score / T); shape (candidates,)."""
     weight = np.exp((total - total.max()) / temperature)
     share: Floats = weight / weight.sum(dtype=np.float64)
     return share
@@ -274,17 +255,11 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
     """Return each candidate's share: softmax(score / T) among the first ones, times what they have in common.
 
     What is left of 1 goes to the other candidates, none of which gets more than its score over that of the first ones
-    gives it; the rest belongs to none of them.
-
-    Returns:
-        Shape (candidates,); sums to at most 1, and is ordered as the scores.
+    gives it; the rest belongs to none of them. Ordered as the scores; shape (candidates,).
     """
     weight = np.exp((total.astype(np.float64) - float(total.max())) / temperature)
-    if len(weight) <= plausible:
-        first = np.ones(len(weight), bool)
-    else:
-        first = np.zeros(len(weight), bool)
-        first[leading(total, plausible)] = True
+    first = np.zeros(len(weight), bool)
+    first[leading(total, plausible)] = True
     share: Floats = weight * (most / weight[first].sum())
     others = float(share[~first].sum())
     if others > 1 - most:
@@ -328,3 +303,69 @@ def entropy(share: Floats) -> Floats:
     yes = share[uncertain]
     bits[uncertain] = -(yes * np.log2(yes) + (1 - yes) * np.log2(1 - yes))
     return bits
+
+
+PARTS = 64
+"""Parts of scores that are kept, of what does not depend on the findings: 80 kB each."""
+
+
+ANSWERED = 2.0
+"""Findings that answers to questions brought beside which the first words count half. Set by hand."""
+
+
+class Scorers:
+    """The scorers of a ranking with what each weighs."""
+
+    def __init__(self, scorers: Mapping[str, Scorer], weights: Weights, size: int) -> None:
+        self.scorers, self.size = scorers, size
+        self._weight = {name: weights.of(name) for name in scorers}
+        self._nothing = np.zeros(size, np.float32)
+        self._nothing.setflags(write=False)
+        self.forget()
+
+    def forget(self) -> None:
+        self._parts: Recent[tuple[int, ScorerScale], tuple[Floats, Floats]] = Recent(PARTS)
+
+    def score(self, query: Query, before: Scored | None = None) -> Scored:
+        """Score a query, going on from what is known of it before; the result is the same without that."""
+        values: dict[str, Floats] = {}
+        combined: dict[str, Floats] = {}
+        for name, scorer in self.scorers.items():
+            if not scorer.speaks(query):
+                continue
+            if not scorer.tells(query):
+                values[name] = self._nothing
+            elif isinstance(scorer, ByFinding):
+                rows = None if before is None else before.combined.get(name)
+                known = None if before is None or rows is None else (before.query, rows)
+                combined[name] = scorer.combined(query, known)
+                values[name] = scorer.finish(combined[name], query)
+            else:
+                values[name] = scorer.score(query)
+        return self.fuse(query, values, combined)
+
+    def fuse(self, query: Query, values: Mapping[str, Floats], combined: Mapping[str, Floats]) -> Scored:
+        scales, parts = {}, []
+        gate = min((scorer.gate(query) for scorer in self.scorers.values()), default=1.0) if query.phrases else 1.0
+        for name, value in values.items():
+            scorer = self.scorers[name]
+            weight = self._weight[name] * scorer.heeded(gate)
+            if scorer.hears:
+                weight /= 1 + query.answered / ANSWERED
+            if value is self._nothing or (value.shape == (self.size,) and not value.any()):
+                scales[name] = ScorerScale(0.0, 1.0, weight)
+                continue
+            field = scorer.field(query)
+            scales[name] = scale(scorer, value, weight, self.size, field)
+            if field is not None:
+                value[field.numbers[1]] = scales[name].mean
+            parts.append(self._part(value, scales[name], steady=scorer.steady))
+        total = added(parts, self.size)
+        total.setflags(write=False)  # it is kept, and handed out
+        return Scored(query, values, scales, total, combined)
+
+    def _part(self, value: Floats, scale: ScorerScale, *, steady: bool) -> Floats:
+        if not steady:
+            return scale.part(value)
+        # the array is kept beside its part, so that no other one can have its id
+        return self._parts.get((id(value), scale), lambda: (value, scale.part(value)))[1]

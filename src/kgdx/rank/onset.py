@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.case.patient import Status
 from kgdx.case.person import years_of
 from kgdx.graph.snapshot import stated
-from kgdx.rank.person_scorer import ByPerson, below
+from kgdx.rank.person_scorer import ByPerson, annotated_with, below
 from kgdx.rank.query import Recent
 from kgdx.terms.qualifiers import days_of
 
@@ -95,22 +95,17 @@ class Onset(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute P(stage | candidate); a row of zeros where no onset is known; shape (candidates, stages)."""
         size = model.columns.size
         counts = np.zeros((size, len(STAGES)), np.float32)
-        kinds = below(snapshot, TERMS)
         said = stated(snapshot, "has_phenotype")
-        disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         weight = np.where(said.positive > 0, said.positive, 1.0)
-        for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
-            candidate = model.candidates.of[disease[row]]
-            if candidate >= 0:
-                add(counts[candidate], kinds[int(term[row])], float(weight[row]))
+        for row, candidate, stages in annotated_with(snapshot, model, TERMS):
+            add(counts[candidate], stages, float(weight[row]))
         for row, ages in enumerate(snapshot.column("disease", "onset_ages").tolist()):
             candidate = model.candidates.of[row]
             for age in ages if candidate >= 0 and ages is not None else ():
                 add(counts[candidate], ORPHANET.get(age, ()), 1.0)
-        total = counts.sum(axis=1, keepdims=True)
+        total, kinds = counts.sum(axis=1, keepdims=True), below(snapshot, TERMS)
         ids = snapshot.column("phenotype", "id")
         return {
             "share": np.divide(counts, total, out=counts, where=total > 0),
@@ -128,7 +123,6 @@ class Onset(ByPerson):
         return None if age is None else Began((stage_at(age),), by_age=True)
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         share = self.arrays["share"]
         began = cast("Began", person)
         stages = list(range(began.stages[0] + 1)) if began.by_age else list(began.stages)
@@ -141,7 +135,6 @@ class Onset(ByPerson):
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return when the disease usually begins, and when it began in the patient."""
         share, began = np.asarray(self.arrays["share"][candidate]), cast("Began", person)
         if not share.any():
             return ""
@@ -196,7 +189,6 @@ class Course(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the tens logarithms of the shortest and longest usual duration in days; shape (candidates, 2)."""
         lasting = np.tile(np.array([np.inf, -np.inf], np.float32), (model.columns.size, 1))
 
         def widen(candidate: int, shortest: float, longest: float) -> None:
@@ -204,10 +196,8 @@ class Course(ByPerson):
                 lasting[candidate, 0] = min(lasting[candidate, 0], np.log10(shortest))
                 lasting[candidate, 1] = max(lasting[candidate, 1], np.log10(longest))
 
-        kinds = below(snapshot, COURSES)
-        disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
-        for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
-            widen(int(model.candidates.of[disease[row]]), *kinds[int(term[row])])
+        for _, candidate, usual in annotated_with(snapshot, model, COURSES):
+            widen(candidate, *usual)
         stated: dict[int, tuple[float, float]] = {}
         for row, course in enumerate(snapshot.column("disease", "course").tolist()):
             days = [LASTING[word] for word in (course or "").split("-") if word in LASTING]
@@ -219,7 +209,6 @@ class Course(ByPerson):
         return {"lasting": lasting}
 
     def person(self, case: Case) -> tuple[float, str] | None:
-        """Return the tens logarithm of the patient's duration in days, with the words that say it."""
         told = [finding for finding in case.findings if finding.status is Status.PRESENT]
         since = [(days, finding.since) for finding in told if (days := days_of(finding.since)) is not None]
         if since:
@@ -232,14 +221,12 @@ class Course(ByPerson):
         return None
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         days, _ = cast("tuple[float, str]", person)
         shortest, longest = self.arrays["lasting"].T
         beyond = np.maximum(np.maximum(shortest - days, days - longest), 0.0)
         return np.where(np.isfinite(shortest), np.maximum(WITHIN - PER_TENFOLD * beyond, LEAST), 0.0).astype(np.float32)
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return how long patients have usually been ill, and how long this one has."""
         shortest, longest = self.arrays["lasting"][candidate].tolist()
         if not np.isfinite(shortest):
             return ""
@@ -253,7 +240,6 @@ def _span(days: float) -> str:
 
 
 def stage_at(age: float) -> int:
-    """Return the stage of life of an age in years."""
     return 1 if age <= 0 else 2 + int(np.searchsorted(ENDS, age, side="right"))
 
 

@@ -16,29 +16,25 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, StoreError, UsageError
-from kgdx.rank import family_rows
-from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
 from kgdx.rank.fusion import (
     Beliefs,
     Scored,
+    Scorers,
     Weights,
     believed,
     leading,
     temperature,
 )
-from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
-from kgdx.rank.next_tests import NextTests
+from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
+from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
-from kgdx.rank.sufficiency import Dangerous, judged, too_little
 from kgdx.results.ranked import (
     Candidate,
     Contribution,
@@ -83,7 +79,6 @@ class Ranker:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
         self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
@@ -98,11 +93,8 @@ class Ranker:
     ) -> Ranker:
         """Open the ranking model of a snapshot; it is compiled the first time.
 
-        Args:
-            snapshot: That of the graph.
-            weights: A file of weights, or scorer → weight; those that kgdx ships by default. A scorer is used when it
-                has a weight here.
-            scorers: Scorers to use beside those that :data:`~kgdx.rank.scorers.SCORERS` finds by name.
+        Weights are a file, or scorer → weight; a scorer is used when it has one. ``scorers`` are used beside those that
+        :data:`~kgdx.rank.scorers.SCORERS` finds by name.
         """
         return cls.of(snapshot, open_model(snapshot), weights, scorers)
 
@@ -141,11 +133,9 @@ class Ranker:
         abstain: bool = False,
         gates: bool = True,
     ) -> Ranking:
-        """Return the best candidates for a case.
+        """Return the best candidates for a case, or for the ids of its observed and excluded phenotypes.
 
         Args:
-            case: A case, or the ids of its observed and excluded phenotypes.
-            top: How many candidates to return.
             also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
@@ -156,7 +146,7 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, case, query, self._everyday)
+            little = self._reliability.too_little(case, query)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
@@ -200,8 +190,8 @@ class Ranker:
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
-        rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
-        ranks = family_rows.ranks_of(total, rows) if rows else {}
+        rows = family_rows(total, self.model.families, top, others) if by_family else []
+        ranks = ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         nearest = [] if matched is None else [matched.nearest(number) for number in places]
@@ -219,7 +209,7 @@ class Ranker:
         candidates = []
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
-            family = family_rows.family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
             candidates.append(
                 Candidate(
                     rank=rank,
@@ -234,15 +224,12 @@ class Ranker:
                     explained=shares[place],
                 )
             )
-        share, tests = float(self.posterior(scored, total).max()), self._tests.of(candidates, numbers, scored.query)
-        return tuple(candidates), share, self._lane(scored, total), tests
-
-    def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
-        explained = self._explains(scored, self._dangerous.numbers)
-        if explained is None:
-            explained = np.zeros(len(self._dangerous.numbers))
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
-        return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
+        known = self._explains(scored, dangerous := np.array([*self._reliability.dangerous], np.int64))
+        explained = np.zeros(len(dangerous)) if known is None else known
+        lane = self._reliability.lane(total, prior, explained, setting(scored.query.case)[0])
+        tests = self._reliability.tests(candidates, numbers, scored.query)
+        return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
 
     def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
         """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
@@ -275,7 +262,6 @@ class Ranker:
         return tuple(replace(each, contributions=parts) for each, parts in zip(given, told, strict=True))
 
     def _told(self, scored: Scored, numbers: Ints, raised: Sequence[Raised]) -> list[tuple[Contribution, ...]]:
-        """Return what each finding, and the best patient, adds to the scores of some candidates."""
         told = Explanation(self.model, self.names, scored, self.scorers, numbers)
         case = scored.query.case
         name = supporting(() if case is None else case.findings)
@@ -295,10 +281,8 @@ class Ranker:
     def score(self, case: Case | Findings, before: Scored | None = None) -> Scored:
         """Score every candidate.
 
-        Args:
-            case: A case, or the ids of its observed and excluded phenotypes.
-            before: The same case when less was known, to go on from: where its findings come first, only what was
-                added is computed. The result is equal to the last bit with and without it.
+        ``before`` is the same case when less was known, to go on from: where its findings come first, only what was
+        added is computed. The result is equal to the last bit with and without it.
         """
         return self.score_query(self.query(case)[0], before)
 
@@ -334,12 +318,7 @@ class Ranker:
         return self.scoring.score(query, before)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
-        """Return the leading candidates with their shares among the annotated diseases.
-
-        Args:
-            case: A case, the ids of its observed and excluded phenotypes, or the case as it was scored.
-            count: How many lead; by default as many as the weights say.
-        """
+        """Return the leading candidates with their shares among the annotated diseases, as many as the weights say."""
         scored, query = (case, case.query) if isinstance(case, Scored) else (None, self.query(case)[0])
         fitted = self.weights.posterior
         many, findings = count or fitted.leaders, len(query.observed)
@@ -379,19 +358,8 @@ class Ranker:
         return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
-    def _everyday(self) -> Floats:
-        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
-        prior = self.scorers.get("prior")
-        none: Floats = np.zeros(len(self.model.basis.ic), np.float32)
-        return none if prior is None else np.asarray(prior.arrays["ratio"])
-
-    @cached_property
-    def _dangerous(self) -> Dangerous:
-        return Dangerous(self.names.snapshot, self.model, self.names)
-
-    @cached_property
-    def _tests(self) -> NextTests:
-        return NextTests(self.model, self.names)
+    def _reliability(self) -> Reliability:
+        return Reliability(self.model, self.names, self.scorers, self.weights)
 
     @cached_property
     def _gates(self) -> Gates:
@@ -399,14 +367,12 @@ class Ranker:
 
     @cached_property
     def proposer(self) -> Proposer:
-        """Proposes questions; opened when it is first asked."""
         from kgdx.rank.proposing import Proposer
 
         return Proposer(self)
 
     @cached_property
     def ids(self) -> list[str]:
-        """Id of each candidate."""
         ids = list(self.names.diseases)
         return [ids[row] for row in self.model.candidates.disease.tolist()]
 
@@ -420,20 +386,11 @@ class Ranker:
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
     def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to."""
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
-
-    @cached_property
-    def gaps(self) -> tuple[Issue, ...]:
-        return gaps_of(self.model, self.scorers)
-
-    @cached_property
-    def _of_words(self) -> tuple[Issue, ...]:
-        return of_words(self.scorers, self.weights)
 
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used."""
@@ -450,7 +407,7 @@ class Ranker:
 
     def _read(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
+        issues: list[Issue] = list(self._reliability.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
         mapped = _mapped(case, symptoms) if isinstance(case, Case) and "evidences" in self.scorers else frozenset()
         present = self._rows((id for id in observed if id not in symptoms and id not in mapped), issues)
@@ -458,7 +415,7 @@ class Ranker:
         given = case if isinstance(case, Case) else None
         phrases = said(given, own_words=self.weights.own_words) if given is not None and self.hears else ()
         if phrases:
-            issues = [*self._of_words, *issues]
+            issues = [*self._reliability.of_words, *issues]
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         return query, (*issues, *unused(self.scorers.values(), query))
 
@@ -499,12 +456,3 @@ def _unrankable(query: Query) -> tuple[str, str]:
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
-
-
-def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
-    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
-    ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
-    for number in also:
-        ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])
-        ranks[number] = int(ahead) + 1
-    return dict(sorted(ranks.items(), key=lambda item: item[1]))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kgdx.arrays.sparse import Ints
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, evidence_of
 from kgdx.case.patient import Case, Issue
 from kgdx.rank.candidates import Candidates
-from kgdx.results.ranked import Candidate, Judgement
+from kgdx.rank.families import Families
+from kgdx.rank.fusion import leading
+from kgdx.rank.term_scorers import dense
+from kgdx.results.ranked import Candidate, FamilyMember, Judgement, Separation
 from kgdx.schema.model import FREQUENCIES
 from kgdx.terms.normalise import has_chinese
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.ranking_model import RankModel
 
 _TABLES = ("has_phenotype", "lacks_phenotype")
 TABLE = "KGDX:common."
@@ -28,15 +32,7 @@ _KEPT_ANNOTATIONS = 65_536
 
 
 class DescribedCandidate(NamedTuple):
-    """A candidate in words.
-
-    Attributes:
-        id: CURIE of the entry that stands for it.
-        name: Its name.
-        members: CURIEs of all its entries, ``id`` first.
-        name_zh: Its Chinese name, where the graph has one.
-        nested: CURIEs of the wider or narrower entries that are ranked under it.
-    """
+    """A candidate in words: as :class:`~kgdx.results.ranked.Candidate` has them."""
 
     id: str
     name: str
@@ -51,9 +47,11 @@ class CandidateNames:
     def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
         self.snapshot = snapshot
         self._candidates = candidates
-        self._described: dict[int, DescribedCandidate] = {}
-        self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
-        self._annotations: dict[tuple[int, int, bool], tuple[str, tuple[str, ...]]] = {}
+        self.candidate = cache(self._candidate)
+        self.genes = cache(self._symbols)
+        self.hereditary = cache(self._hereditary)
+        self.annotation = lru_cache(_KEPT_ANNOTATIONS)(self._annotation)
+        self._by_term = lru_cache(_KEPT)(self._rows_by_term)
 
     @cached_property
     def terms(self) -> dict[str, int]:
@@ -99,32 +97,27 @@ class CandidateNames:
     def _term_ids(self) -> list[str]:
         return list(self.terms)
 
-    def candidate(self, number: int) -> DescribedCandidate:
-        """Return a candidate in words; each is read once.
+    def _candidate(self, number: int) -> DescribedCandidate:
+        """Return a candidate in words.
 
         Its name is another entry's where the one that stands for it has only its id, or only a Chinese name; its
         Chinese name is that of the first of its entries which has one.
         """
-        found = self._described.get(number)
-        if found is None:
-            rows = self._candidates.members.columns(number).tolist()
-            ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
-            named = [name for name, id in zip(names, ids, strict=True) if name != id]
-            if ids[0].startswith(PREFIX):  # of what DDXPlus calls "Anemia" the table says which
-                named.sort(key=lambda name: not ids[names.index(name)].startswith(TABLE))
-            name = next((name for name in named if not has_chinese(name)), (named or names)[0])
-            nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
-            found = DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
-            self._described[number] = found
-        return found
+        rows = self._candidates.members.columns(number).tolist()
+        ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
+        named = [name for name, id in zip(names, ids, strict=True) if name != id]
+        if ids[0].startswith(PREFIX):  # of what DDXPlus calls "Anemia" the table says which
+            named.sort(key=lambda name: not ids[names.index(name)].startswith(TABLE))
+        name = next((name for name in named if not has_chinese(name)), (named or names)[0])
+        nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
+        return DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
 
-    def genes(self, number: int) -> tuple[str, ...]:
-        """Return the symbols of a candidate's genes, in alphabetical order."""
+    def _symbols(self, number: int) -> tuple[str, ...]:
+        disease, gene = (self.snapshot.column("associated_gene", end) for end in ("disease", "gene"))
         symbols = self.snapshot.values("gene", "name")
-        genes = {int(self._genes[1][at]) for at in self._at(self._genes[0], number)}
-        return tuple(sorted(filter(None, (symbols[each] for each in genes))))
+        return tuple(sorted(filter(None, (symbols[int(each)] for each in {*gene[list(self._at(disease, number))]}))))
 
-    def hereditary(self, number: int) -> dict[str, Any]:
+    def _hereditary(self, number: int) -> dict[str, Any]:
         """Return a candidate's genes, modes of inheritance, stages of life in which it begins, and how common it is."""
         disease, said, kind = self._told_of
         told: dict[str, dict[str, None]] = {"inheritance": {}, "onset": {}}
@@ -145,19 +138,14 @@ class CandidateNames:
     def _at(self, owner: Ints, number: int) -> Iterator[int]:
         """Yield the places of a candidate's entries in a sorted column of diseases."""
         members = self._candidates.members.columns(number)
-        for first, last in zip(
-            *(np.searchsorted(owner, members, side).tolist() for side in ("left", "right")), strict=True
-        ):
-            yield from range(first, last)
-
-    @cached_property
-    def _genes(self) -> tuple[Ints, Ints]:
-        return self.snapshot.column("associated_gene", "disease"), self.snapshot.column("associated_gene", "gene")
+        first, last = (np.searchsorted(owner, members, side).tolist() for side in ("left", "right"))
+        for begin, end in zip(first, last, strict=True):
+            yield from range(begin, end)
 
     @cached_property
     def _told_of(self) -> tuple[Ints, list[str], list[str]]:
         """Of the annotations that are modes of inheritance or onsets: disease, short name, and which of both."""
-        disease, term = self._ends[0]
+        disease, term = (self.snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         said = {
             row: (name.lower().removesuffix(f" {kind}"), kind)
             for row, name in enumerate(self._labels)
@@ -176,18 +164,9 @@ class CandidateNames:
             found.setdefault(int(of[row]), []).append(row)
         return found
 
-    def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
+    def _annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
         """Return how often a candidate has a term, as its sources state it, and the sources."""
-        key = (number, term, lacking)
-        found = self._annotations.get(key)
-        if found is None:
-            if len(self._annotations) >= _KEPT_ANNOTATIONS:
-                self._annotations.clear()
-            found = self._annotations[key] = self._annotation(*key)
-        return found
-
-    def _annotation(self, number: int, term: int, lacking: bool) -> tuple[str, tuple[str, ...]]:
-        frequency, reference = self._texts[lacking]
+        frequency, reference = (self.snapshot.values(_TABLES[lacking], name) for name in ("frequency", "reference"))
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}
         for row in self._rows(number, term, lacking):
@@ -206,33 +185,12 @@ class CandidateNames:
         groups = self._candidates.broad[self._candidates.narrow == number]
         return [row for group in groups.tolist() for row in self._by_term(group, lacking).get(term, ())]
 
-    def _by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
-        if (number, lacking) not in self._stated:
-            disease, phenotype = self._ends[lacking]
-            members = self._candidates.members.columns(number)
-            begin, end = (np.searchsorted(disease, members, side).tolist() for side in ("left", "right"))
-            found: dict[int, list[int]] = {}
-            for first, last in zip(begin, end, strict=True):
-                for row, term in enumerate(phenotype[first:last].tolist(), start=first):
-                    found.setdefault(term, []).append(row)
-            if len(self._stated) > _KEPT:
-                self._stated.clear()
-            self._stated[number, lacking] = found
-        return self._stated[number, lacking]
-
-    @cached_property
-    def _ends(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-        has, lacks = (
-            (self.snapshot.column(table, "disease"), self.snapshot.column(table, "phenotype")) for table in _TABLES
-        )
-        return has, lacks
-
-    @cached_property
-    def _texts(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        has, lacks = (
-            (self.snapshot.values(table, "frequency"), self.snapshot.values(table, "reference")) for table in _TABLES
-        )
-        return has, lacks
+    def _rows_by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
+        disease, phenotype = (self.snapshot.column(_TABLES[lacking], end) for end in ("disease", "phenotype"))
+        found: dict[int, list[int]] = {}
+        for row in self._at(disease, number):
+            found.setdefault(int(phenotype[row]), []).append(row)
+        return found
 
     def _disease(self, column: str, row: int) -> str:
         return str(self.snapshot.values("disease", column)[row] or "")
@@ -240,14 +198,7 @@ class CandidateNames:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The best candidates for a case.
-
-    Attributes:
-        candidates: Best first.
-        n_candidates: How many were compared.
-        issues: Findings that could not be used, and why.
-        judgement: How far the list can be relied on; why it has no candidate.
-    """
+    """The best of ``n_candidates`` for a case, best first; findings that could not be used; how far to rely on it."""
 
     candidates: tuple[Candidate, ...]
     n_candidates: int
@@ -269,3 +220,89 @@ def leaving_out(case: Case) -> frozenset[str]:
         ['PMID:1', 'p1']
     """
     return frozenset({case.id, *case.publications} - {""})
+
+
+SHOWN = 20
+"""How many other members of a family a row holds, the best ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """One row of a list: a candidate, the rank of its family, and the other members of that, best first."""
+
+    candidate: int
+    rank: int
+    others: Ints
+
+
+def family_rows(total: Floats, families: Families, top: int, also: Iterable[int] = ()) -> list[ListRow]:
+    """Return the best families, each by its best member; equal scores are in the order of the candidates."""
+    members = families.members
+    best = np.maximum.reduceat(total[members.index], members.start[:-1])
+    found = []
+    for place, family in enumerate(leading(best, top).tolist(), start=1):
+        ordered = _ordered(total, members.columns(family))
+        found.append(ListRow(int(ordered[0]), place, ordered[1:]))
+    shown = {row.candidate for row in found}
+    for number in dict.fromkeys(also):
+        if number not in shown:
+            family = int(families.of[number])
+            ordered = _ordered(total, members.columns(family))
+            found.append(ListRow(number, _rank(best, family), ordered[ordered != number]))
+    return sorted(found, key=lambda row: row.rank)
+
+
+def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
+    """Return the rank by disease of each candidate that rows show; equal scores are in the order of the candidates."""
+    numbers = np.concatenate([[row.candidate, *row.others[:SHOWN]] for row in shown]).astype(np.int64)
+    ordered, value = np.sort(total), total[numbers]
+    upper = np.searchsorted(ordered, value, side="right")
+    ranks = len(total) - upper + 1
+    for at in np.flatnonzero(upper - np.searchsorted(ordered, value) > 1).tolist():
+        ranks[at] += np.count_nonzero(total[: numbers[at]] == value[at])
+    return dict(zip(numbers.tolist(), ranks.tolist(), strict=True))
+
+
+def family_fields(
+    row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
+) -> dict[str, Any]:
+    """Return what a candidate that stands for a row says of its family."""
+    if not len(row.others):
+        return {"family_rank": row.rank}
+    members = []
+    for number in row.others[:SHOWN].tolist():
+        told = names.candidate(number)
+        score, genes = float(total[number]), names.genes(number)
+        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, genes))
+    return {
+        "family_rank": row.rank,
+        "family_size": len(row.others) + 1,
+        "in_family": tuple(members),
+        "separated_by": _separation(row.candidate, int(row.others[0]), model, names),
+    }
+
+
+def _ordered(total: Floats, members: Ints) -> Ints:
+    ordered: Ints = members[np.argsort(-total[members], kind="stable")]
+    return ordered
+
+
+def _separation(one: int, other: int, model: RankModel, names: CandidateNames) -> Separation | None:
+    shares = [dense(*model.propagated.row(number), len(model.basis.ic)) for number in (one, other)]
+    apart = np.abs(shares[0] - shares[1]) * model.basis.ic
+    at = int(apart.argmax())
+    if apart[at] <= 0:
+        return None
+    id, (here, there) = names.term(at), (round(float(share[at]), 2) for share in shares)
+    return Separation(id, names.label(id), names.candidate(other).id, here, there)
+
+
+def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
+    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
+    ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
+    ranks |= {number: _rank(total, number) for number in also}
+    return dict(sorted(ranks.items(), key=lambda item: item[1]))
+
+
+def _rank(values: Floats, at: int) -> int:
+    return int(np.count_nonzero(values > values[at]) + np.count_nonzero(values[:at] == values[at])) + 1

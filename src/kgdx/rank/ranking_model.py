@@ -10,14 +10,12 @@ import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, mapped, transposed
 from kgdx.errors import StoreError
-from kgdx.rank import candidates as neighbours
+from kgdx.rank import neighbours
 from kgdx.rank.annotations import Rows, listed, pooled, read_rows, with_groups
-from kgdx.rank.candidates import PREFERRED, Candidates, merged
+from kgdx.rank.candidates import PREFERRED, Candidates, merged, nested
 from kgdx.rank.descriptions import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
-from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
-from kgdx.rank.nesting import nested
-from kgdx.rank.opposites import opposites
+from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, opposites, propagate, term_statistics
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -57,7 +55,6 @@ class RankModel:
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
-        """Map the arrays of a compiled model."""
         try:
             model: RankModel = read_part(cls, folder, "")
             if (wrong := model.misfit()) is not None:
@@ -140,7 +137,7 @@ def build_model(snapshot: Snapshot) -> RankModel:
     basis = Basis(up, transposed(up, terms), ic, background, opposites(ids, names, up))
     weighted = stated.frequency * ic[stated.term]
     features = neighbours.annotation_features(stated.term, stated.candidate, weighted, (size, terms))
-    alike = neighbours.by_annotation(features)
+    alike = neighbours.nearest(features, neighbours.ANNOTATION_SHARE)
     related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
     lent = shares @ by_row(stated, size).array(terms)
@@ -206,8 +203,8 @@ def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Spars
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
     use = (candidate >= 0) & curated[candidate]
-    shape = size, snapshot.rows("gene")
-    both = named.array(size) + neighbours.by_gene(candidate[use], gene[use], shape).array(size)
+    genes = neighbours.weighted(candidate[use], gene[use], (size, snapshot.rows("gene")))
+    both = named.array(size) + neighbours.nearest(genes, neighbours.GENE_SHARE).array(size)
     return Sparse(both.indptr, both.indices, both.data)
 
 
