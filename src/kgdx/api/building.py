@@ -389,34 +389,16 @@ def _indexed(settings: Settings, tell: Callable[[str], None]) -> None:
 
 
 def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
-    from kgdx.ingest.alignment import mappings, same_names
+    from kgdx.ingest.alignment import equivalence, mappings, same_names
     from kgdx.ingest.alignment.decisions import Decisions
-    from kgdx.ingest.alignment.equivalence import SOURCE, infer
-    from kgdx.ingest.extraction.annotate import step as texts
-    from kgdx.ingest.pipeline.derive import Derive
+    from kgdx.ingest.extraction import annotate
     from kgdx.rank.case_bank import compile_if_annotated
-    from kgdx.schema.model import ANNOTATIONS, MATCHES
     from kgdx.terms.dictionary import build_dictionary
     from kgdx.terms.encoder import meaning
 
-    reads = ("Disease", "Phenotype", "IS_A", *ANNOTATIONS, "ASSOCIATED_GENE", *MATCHES.values())
-    equivalence = Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
     decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
-    joined = Derive(
-        same_names.SOURCE,
-        f"{same_names.VERSION} {decisions.digest}",
-        same_names.READS,
-        lambda tables: [same_names.infer(tables, decisions.denied())],
-        "joining names",
-    )
-    names = Derive(
-        mappings.SOURCE,
-        mappings.version(decisions, encoder),
-        mappings.READS,
-        lambda tables: mappings.relations(tables, decisions, encoder),
-        "aligning names",
-    )
-    return (texts(_document_reader(settings)), equivalence, joined, names), (compile_if_annotated, build_dictionary)
+    texts, names = annotate.step(_document_reader(settings)), mappings.step(decisions, encoder)
+    return (texts, equivalence.step(), same_names.step(decisions), names), (compile_if_annotated, build_dictionary)
 
 
 def _document_reader(settings: Settings) -> DocumentReader | None:

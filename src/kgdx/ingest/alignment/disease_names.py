@@ -40,6 +40,7 @@ _ALIAS = re.compile(
 _ALIASED = 80
 """Characters of a definition in which it says what a disease is also called."""
 _NUMBER = re.compile(r"\d+")
+_LETTER = re.compile(r"\b[A-Z]$")
 _LIMITS = Path(__file__).with_suffix(".tsv")
 
 
@@ -101,6 +102,8 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for each in row["synonyms"] or ():
         if _ABBREVIATION.fullmatch(each) or (of_some and not _POPULATION.match(each)):
             continue
+        if row["id"].startswith("KGDX:") and set(_LETTER.findall(each)) - set(_LETTER.findall(name)):
+            continue  # hepatitis A is a form of acute viral hepatitis
         foreign = has_chinese(each) != has_chinese(name)
         pair = (name, each) if has_chinese(each) else (each, name)
         if not foreign or (explained and same_limits(*pair)):

@@ -21,6 +21,7 @@ from scipy import sparse
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
 from kgdx.graph.protocol import GraphTable, RelationTable
+from kgdx.ingest.pipeline.derive import Derive
 from kgdx.schema.model import ANNOTATIONS, MATCHES
 from kgdx.terms.dictionary import ROOT
 from kgdx.terms.names.entity_names import edges, node_frame
@@ -78,6 +79,11 @@ class EntryPairs:
     right: Ints
     features: Floats
     group: Ints
+
+
+def step() -> Derive:
+    reads = ("Disease", "Phenotype", "IS_A", *ANNOTATIONS, "ASSOCIATED_GENE", *MATCHES.values())
+    return Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
 
 
 def infer(tables: Sequence[GraphTable]) -> RelationTable:

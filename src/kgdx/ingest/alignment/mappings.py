@@ -19,6 +19,7 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.alignment import differences, symptom_names
 from kgdx.ingest.alignment.decisions import CLASSES, TYPES, Decisions, oriented
 from kgdx.ingest.alignment.disease_names import label_frame
+from kgdx.ingest.pipeline.derive import Derive
 from kgdx.schema import load_schema
 from kgdx.schema.model import MATCHES
 from kgdx.terms import dictionary
@@ -71,6 +72,11 @@ def version(decisions: Decisions, meaning: NameEncoder | None) -> str:
     """Return what the mappings of a graph depend on beside its tables: rules, decisions and encoder."""
     versions = ".".join(map(str, (VERSION, symptom_names.VERSION, dictionary.version(), *VERSIONS)))
     return f"{versions} {decisions.digest} {meaning.name if meaning else 'no encoder'}"
+
+
+def step(decisions: Decisions, meaning: NameEncoder | None) -> Derive:
+    made = version(decisions, meaning)
+    return Derive(SOURCE, made, READS, lambda tables: relations(tables, decisions, meaning), "aligning names")
 
 
 def relations(

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.ingest.alignment import differences
+from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.alignment.disease_names import (
     ALIAS,
     GLOSS,
@@ -37,13 +38,14 @@ from kgdx.ingest.alignment.disease_names import (
     signatures,
     term_names,
 )
+from kgdx.ingest.pipeline.derive import Derive
+from kgdx.ingest.pipeline.stages import code_digest
 from kgdx.terms.names.entity_names import node_frame
 from kgdx.terms.names.morphemes import adds, meaning, without_population
 from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, kind
 from kgdx.terms.normalise import bare, has_chinese, read_table
 
 SOURCE = "kgdx:names"
-VERSION = "3"
 READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS", *differences.READS)
 
 SAME_ID = "same id"
@@ -73,6 +75,11 @@ class NamePair:
     evidence: str
     relation: str = "exact"
     refused: str = ""
+
+
+def step(decisions: Decisions) -> Derive:
+    version = f"{code_digest('kgdx.terms.names')} {decisions.digest}"
+    return Derive(SOURCE, version, READS, lambda tables: [infer(tables, decisions.denied())], "joining names")
 
 
 def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> RelationTable:
@@ -286,7 +293,7 @@ def _bridged(
     """Yield the pairs of entries of which each has a name of one bridge: a term, or a row of the table.
 
     For a term, the name has to be the entry's preferred one: a translation may be that of several terms. For a row it
-    may be a synonym in the same language.
+    may be a synonym in the same language that is not wider than the entry.
     """
     by_key: dict[str, list[EntryName]] = defaultdict(list)
     for bridge in bridges:
@@ -299,7 +306,7 @@ def _bridged(
             preferred[each.entry] = each
     for each in found:
         one, own = meant.get(each.key), preferred[each.entry]
-        synonym = method == ONE_ROW and has_chinese(each.text) == has_chinese(own.text)
+        synonym = method == ONE_ROW and has_chinese(each.text) == has_chinese(own.text) and not _wider(each, own)
         if one is not None and (synonym or each.weight == own.weight):
             weight = each.weight * one.weight
             known = by_bridge[one.entry].get(each.entry)
@@ -307,6 +314,16 @@ def _bridged(
                 by_bridge[one.entry][each.entry] = EntryName(each.entry, each.key, each.text, weight)
     for name, entries in by_bridge.items():
         yield from _pairs(list(entries.values()), joined, method, f" ({name})" if method == ONE_TERM else "")
+
+
+def _wider(each: EntryName, own: EntryName) -> bool:
+    """Whether a name says less than its entry's own: "stroke" of the ischemic one, but not "appendicitis" of the acute.
+
+    What is mostly acute, or has mostly no known cause, is called so without saying it.
+    """
+    usual = {word for name in ("acute", "essential", "primary", "major") for word in meaning(name).split()}
+    said, all_of_it = set(meaning(bare(each.text)).split()), set(meaning(bare(own.text)).split())
+    return said < all_of_it and not all_of_it - said <= usual
 
 
 def _only(group: Sequence[EntryName]) -> EntryName | None:
