@@ -18,12 +18,6 @@ def test_an_unknown_class_or_relation_is_an_error_that_lists_the_known_ones() ->
         schema.relation("TREATS")
 
 
-def test_edge_tables_names_each_pair_of_ends_once() -> None:
-    tables = [(r.name, start, end) for r, start, end in load_schema().edge_tables()]
-    assert len(tables) == len(set(tables))
-    assert {name for name, _, _ in tables} == set(load_schema().relations)
-
-
 @pytest.mark.parametrize("bad", ["", "0001250", "HP:", ":1", "hp:0001250", "OMIM:1"])
 def test_an_id_of_another_vocabulary_is_not_accepted(bad: str) -> None:
     assert not load_schema().node("Phenotype").accepts_id(bad)

@@ -108,9 +108,9 @@ def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints)
 
 def _terms_of(texts: dict[int, str], snapshot: Snapshot, inside: Ints) -> dict[int, list[int]]:
     mapped, vocabularies = _mapped(snapshot, inside)
-    ids = snapshot.values("symptom", "id").values()
+    vocabulary = [id.split(":")[0] for id in snapshot.values("symptom", "id").values()]
     found = {symptom: mapped[symptom] for symptom in texts if symptom in mapped}
-    unmapped = {row: text for row, text in texts.items() if ids[row].split(":")[0] not in vocabularies}
+    unmapped = {row: text for row, text in texts.items() if row not in found and vocabulary[row] not in vocabularies}
     if not unmapped:
         return found
     from kgdx.terms.extractor import Extractor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -127,18 +127,6 @@ class Schema:
             raise SchemaError(
                 f"no relation {name!r} in the ontology", hint=f"one of {', '.join(self.relations)}"
             ) from None
-
-    def edge_tables(self) -> Iterator[tuple[Relation, str, str]]:
-        """Yield each relation once for each pair of classes that it may join: (relation, start class, end class).
-
-        Example:
-            >>> from kgdx.schema import load_schema
-            >>> [(start, end) for r, start, end in load_schema().edge_tables() if r.name == "MENTIONS"]
-            [('Publication', 'Disease'), ('Document', 'Disease')]
-        """
-        for relation in self.relations.values():
-            for start, end in relation.ends:
-                yield relation, start, end
 
 
 MATCHES: Mapping[str, str] = MappingProxyType(

@@ -205,7 +205,7 @@ class ForeignStore(Closing):
         found: dict[str, int] = {}
         for name in schema.nodes:
             found[name] = sum(row["n"] for row in self._asked("count_nodes", label=name))
-        for relation, start, end in schema.edge_tables():
+        for relation, start, end in ((each, *ends) for each in schema.relations.values() for ends in each.ends):
             rows = self._asked("count_between", type=relation.name, start=start, end=end)
             found[relation.name] = found.get(relation.name, 0) + sum(row["n"] for row in rows)
         return {name: n for name, n in found.items() if n}

@@ -317,10 +317,7 @@ def _bridged(
 
 
 def _wider(each: EntryName, own: EntryName) -> bool:
-    """Whether a name says less than its entry's own: "stroke" of the ischemic one, but not "appendicitis" of the acute.
-
-    What is mostly acute, or has mostly no known cause, is called so without saying it.
-    """
+    """Whether a name says less than its entry's own: "stroke" of the ischemic one, not "appendicitis" of the acute."""
     usual = {word for name in ("acute", "essential", "primary", "major") for word in meaning(name).split()}
     said, all_of_it = set(meaning(bare(each.text)).split()), set(meaning(bare(own.text)).split())
     return said < all_of_it and not all_of_it - said <= usual

@@ -44,12 +44,7 @@ _MESH = "MESH:"
 _Entry = TypeVar("_Entry")
 
 
-def _version() -> str:
-    content = b"".join(release.shipped(name).read_bytes() for name in _TABLES)
-    return f"1.{hashlib.sha256(content).hexdigest()[:12]}"
-
-
-VERSION = _version()
+VERSION = f"1.{hashlib.sha256(b''.join(release.shipped(name).read_bytes() for name in _TABLES)).hexdigest()[:12]}"
 """Changes with the reader and with the tables that it joins to the release."""
 
 
