@@ -196,6 +196,19 @@ def test_a_part_a_form_or_a_complication_is_not_the_disease(wrong: str, english:
     assert joined(nodes) == {frozenset((f"{ZH}2", f"{EN}1")): SAME_MEANING}
 
 
+@pytest.mark.parametrize(
+    ("form", "synonym", "whole"),
+    [
+        ("Ischemic stroke", "stroke", True),
+        ("Acute viral hepatitis", "hepatitis A", True),
+        ("Acute appendicitis", "appendicitis", False),
+    ],
+)
+def test_a_wider_synonym_or_one_of_another_letter_is_no_name(form: str, synonym: str, whole: bool) -> None:
+    nodes = [disease("KGDX:common.1", form, synonyms=[synonym]), disease(f"{EN}1", synonym)]
+    assert (not joined(nodes)) == whole
+
+
 def test_a_translation_of_less_than_the_name_joins_nothing() -> None:
     assert not joined(
         [chinese("1", "主动脉瓣狭窄"), disease("OMIM:1", "Supravalvular aortic stenosis", "主动脉瓣狭窄；SVAS")]

@@ -110,6 +110,11 @@ def test_a_text_stands_for_a_list_and_a_list_for_a_text(parse: Parse, write: Wri
     assert records.frames["disease"].select("definition", "treatment_cost").row(0) == ("一。\n二。", "200")
 
 
+def test_a_copy_that_somebody_tried_has_the_name_of_the_disease(parse: Parse, write: Write) -> None:
+    given = [{"name": "肺不张"}, {"name": "肺不张-测试"}]
+    assert parse("chinese_kg", write("a.json", lines(*given))).frames["disease"]["name"].to_list() == ["肺不张"] * 2
+
+
 def test_an_array_gives_what_lines_give(parse: Parse, write: Write) -> None:
     other = {"name": "肺不张", "symptom": ["气促"]}
     apart = parse("chinese_kg", write("a.json", lines(WHOOPING, other)))

@@ -54,6 +54,9 @@ def test_names_of_one_meaning(one: str, other: str) -> None:
         ("ulcerative colitis", "结肠溃疡"),
         ("骨样骨瘤", "骨瘤"),
         ("丹毒", "类丹毒"),
+        ("anosmia", "嗅觉障碍"),
+        ("renal cyst", "囊性肾病"),
+        ("enchondroma", "内生软骨瘤病"),
     ],
 )
 def test_names_of_two_meanings(one: str, other: str) -> None:

@@ -40,7 +40,8 @@ _ALIAS = re.compile(
 _ALIASED = 80
 """Characters of a definition in which it says what a disease is also called."""
 _NUMBER = re.compile(r"\d+")
-_LETTER = re.compile(r"\b[A-Z]$")
+_USUAL = {"acute", "essential", "primary", "major", "disease", "disorder", "syndrome", "fever", "infection"}
+"""Words that people leave out: what is mostly acute, or mostly has no known cause, is called so without them."""
 _LIMITS = Path(__file__).with_suffix(".tsv")
 
 
@@ -102,15 +103,21 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for each in row["synonyms"] or ():
         if _ABBREVIATION.fullmatch(each) or (of_some and not _POPULATION.match(each)):
             continue
-        if row["id"].startswith("KGDX:") and set(_LETTER.findall(each)) - set(_LETTER.findall(name)):
-            continue  # hepatitis A is a form of acute viral hepatitis
         foreign = has_chinese(each) != has_chinese(name)
+        if row["id"].startswith("KGDX:") and not foreign and _means_another(each, name):
+            continue
         pair = (name, each) if has_chinese(each) else (each, name)
         if not foreign or (explained and same_limits(*pair)):
             yield each, GLOSS if foreign and has_chinese(name) else SYNONYM
     if has_chinese(name):
         for each in _aliases(name, row["definition"] or ""):
             yield each, ALIAS
+
+
+def _means_another(synonym: str, name: str) -> bool:
+    """Whether a synonym is of the whole ("stroke" of the ischemic one) or of a form with a letter ("hepatitis A")."""
+    said, own = (set(form(bare(text)).key.split()) for text in (synonym, name))
+    return (said < own and not own - said <= _USUAL) or any(len(word) == 1 and word.isascii() for word in said - own)
 
 
 def _plain(text: str) -> str:

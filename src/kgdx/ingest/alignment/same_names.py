@@ -293,7 +293,7 @@ def _bridged(
     """Yield the pairs of entries of which each has a name of one bridge: a term, or a row of the table.
 
     For a term, the name has to be the entry's preferred one: a translation may be that of several terms. For a row it
-    may be a synonym in the same language that is not wider than the entry.
+    may be a synonym in the same language.
     """
     by_key: dict[str, list[EntryName]] = defaultdict(list)
     for bridge in bridges:
@@ -306,7 +306,7 @@ def _bridged(
             preferred[each.entry] = each
     for each in found:
         one, own = meant.get(each.key), preferred[each.entry]
-        synonym = method == ONE_ROW and has_chinese(each.text) == has_chinese(own.text) and not _wider(each, own)
+        synonym = method == ONE_ROW and has_chinese(each.text) == has_chinese(own.text)
         if one is not None and (synonym or each.weight == own.weight):
             weight = each.weight * one.weight
             known = by_bridge[one.entry].get(each.entry)
@@ -314,13 +314,6 @@ def _bridged(
                 by_bridge[one.entry][each.entry] = EntryName(each.entry, each.key, each.text, weight)
     for name, entries in by_bridge.items():
         yield from _pairs(list(entries.values()), joined, method, f" ({name})" if method == ONE_TERM else "")
-
-
-def _wider(each: EntryName, own: EntryName) -> bool:
-    """Whether a name says less than its entry's own: "stroke" of the ischemic one, not "appendicitis" of the acute."""
-    usual = {word for name in ("acute", "essential", "primary", "major") for word in meaning(name).split()}
-    said, all_of_it = set(meaning(bare(each.text)).split()), set(meaning(bare(own.text)).split())
-    return said < all_of_it and not all_of_it - said <= usual
 
 
 def _only(group: Sequence[EntryName]) -> EntryName | None:
