@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import ssl
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from threading import Thread
@@ -28,10 +29,22 @@ _CONNECT_SECONDS = 4.5
 _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again after the server went away
 
 
-def connect(access: Neo4jAccess) -> neo4j.Driver:
-    """Open a driver and make sure that the server answers and knows the user."""
+def driver_package() -> Any:
+    """Import the driver without pandas, which takes longer than all of it and serves parameters of pandas' types alone."""
+    if not {"neo4j", "pandas"} & sys.modules.keys():
+        sys.modules["pandas"] = None  # type: ignore[assignment]  # an import of it fails, which the driver expects
+        try:
+            import neo4j
+        finally:
+            del sys.modules["pandas"]
     import neo4j
 
+    return neo4j
+
+
+def connect(access: Neo4jAccess) -> neo4j.Driver:
+    """Open a driver and make sure that the server answers and knows the user."""
+    neo4j = driver_package()
     logging.getLogger("neo4j").addHandler(logging.NullHandler())  # what it warns of is in our errors
     auth = None if access.password is None else (access.user, access.password)
     uri, encryption = _encryption(access)
@@ -91,8 +104,7 @@ def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
 
 def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
     """Return what several sessions share so that each reads what the others wrote, and what was written before."""
-    import neo4j
-
+    neo4j = driver_package()
     known = neo4j.Bookmarks.from_raw_values(access.bookmarks)
     return neo4j.GraphDatabase.bookmark_manager(initial_bookmarks=known)
 
