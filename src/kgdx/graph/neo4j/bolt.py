@@ -30,7 +30,7 @@ _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again aft
 
 
 def driver_package() -> Any:
-    """Import the driver without pandas, which takes longer than all of it and serves parameters of pandas' types alone."""
+    """Import the driver without pandas, which takes longer than the driver and serves its parameters alone."""
     if not {"neo4j", "pandas"} & sys.modules.keys():
         sys.modules["pandas"] = None  # type: ignore[assignment]  # an import of it fails, which the driver expects
         try:
