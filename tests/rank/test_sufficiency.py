@@ -68,3 +68,28 @@ def test_a_candidate_says_how_much_it_explains(ranker: Ranker) -> None:
     found = {each.id: each.explained for each in ranker.rank(([FEVER], ())).candidates}
     assert found["OMIM:3"] == 1.0
     assert found["OMIM:2"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "ranked"),
+    [
+        (
+            "Sports medical before the season, feels well, had one fever at nine and nothing since that time.",
+            False,
+        ),
+        ("来打流感疫苗，身体好，去年发过一次热，平时每周跑步三次，吃饭睡觉都好，没有别的情况要说的了。", False),
+        (
+            "Sent in with a fever that does not go away and that nobody over there could explain, asks for help.",
+            True,
+        ),
+        (
+            "Insurance medical, feels well otherwise; admitted with a fever that nobody over there could explain.",
+            True,
+        ),
+    ],
+)
+def test_one_finding_of_somebody_who_is_well_is_not_ranked(
+    ranker: Ranker, monkeypatch: pytest.MonkeyPatch, text: str, ranked: bool
+) -> None:
+    monkeypatch.setattr("kgdx.rank.judgement.FEW_DISEASES", 0)
+    assert bool(ranker.rank(Case("p", (Finding(FEVER),), text=text), abstain=True).candidates) is ranked

@@ -13,13 +13,10 @@ import typer
 from kgdx.cli import inputs, options, page_files
 from kgdx.cli.options import (
     Encoder,
-    Force,
-    Html,
-    Json,
     Mapping,
     Model,
     OnStore,
-    Plain,
+    Shown,
     Store,
     announce,
     flag,
@@ -27,7 +24,6 @@ from kgdx.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from kgdx.answer.cited_answer import Answer
     from kgdx.episode.segment import Segment
 
 LONGEST = 1_000_000
@@ -54,10 +50,6 @@ class AnswerOutput:
     save: bool = flag("Write the run into the graph.")
     save_text: bool = flag("Likewise, with question, prompts and answers in their own words.")
     trace: bool = flag("Show all evidence, and what the model was asked.")
-    html: Html = None
-    force: Force = False
-    as_json: Json = False
-    plain: Plain = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +69,7 @@ def ask(
     answering: AnswerOptions,
     model: Model,
     result: AnswerOutput,
+    shown: Shown,
     place: Opened,
 ) -> None:
     """Answer a medical question, with evidence.
@@ -85,7 +78,7 @@ def ask(
     """
     import kgdx
 
-    page_files.check(result.html, force=result.force)
+    page_files.check(shown.html, force=shown.force)
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)
@@ -103,9 +96,15 @@ def ask(
             language=language,
             rounds=model.rounds,
             limits=model.limits(),
-            watch=_told if sys.stderr.isatty() and not result.as_json else None,
+            watch=_told if sys.stderr.isatty() and not shown.as_json else None,
         )
-    _present(found, result, place.store)
+    if shown.as_json:
+        options.write_json(found.to_dict(private=result.trace))
+    else:
+        from kgdx.render.terminal.answer_text import answer
+
+        options.show(answer(found, everything=result.trace), facts=shown.plain)
+    page_files.write_result(shown, found, place.store)
     if result.save or result.save_text:
         options.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
 
@@ -147,13 +146,3 @@ def _language(given: str | None) -> Literal["en", "zh"] | None:
         case None | "en" | "zh":
             return given
     raise UsageError(f"the language is {given[:20]!r}", hint="en or zh")
-
-
-def _present(found: Answer, result: AnswerOutput, store: str | None) -> None:
-    if result.as_json:
-        options.write_json(found.to_dict(private=result.trace))
-    else:
-        from kgdx.render.terminal.answer_text import answer
-
-        options.show(answer(found, everything=result.trace), facts=result.plain)
-    page_files.write_result(result.html, found, store=store, force=result.force)

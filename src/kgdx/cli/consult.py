@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Force, Html, Json, Plain, Store, TermOptions, flag, option
+from kgdx.cli.options import CaseArgument, Shown, Store, TermOptions, flag, option
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -77,24 +77,14 @@ class ConsultFiles:
     save: bool = flag("Write the case and the run into the graph.")
 
 
-@dataclass(frozen=True)
-class ConsultOutput:
-    """What is done with the result."""
-
-    trace: bool = flag("Show every step, and who took it.")
-    html: Html = None
-    force: Force = False
-    as_json: Json = False
-    plain: Plain = False
-
-
 def consult(
     case: CaseArgument = None,
     *,
     terms: TermOptions,
     asking: ConsultQuestions,
     keep: ConsultFiles,
-    result: ConsultOutput,
+    trace: bool = flag("Show every step, and who took it."),
+    shown: Shown,
     store: Store = None,
 ) -> None:
     """Ask about a patient, and rank the diseases.
@@ -104,15 +94,15 @@ def consult(
     from kgdx.cli import page_files
     from kgdx.errors import UsageError
 
-    page_files.check(result.html, force=result.force)
-    page_files.check_record(keep.record, force=result.force)
+    page_files.check(shown.html, force=shown.force)
+    page_files.check_record(keep.record, force=shown.force)
     if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
         consultation = _begun(graph, given, terms, asking, keep)
         _ask(consultation)
-        page_files.write_record(keep.record, consultation, force=result.force)
+        page_files.write_record(keep.record, consultation, force=shown.force)
         if consultation.waiting:
             _unfinished(consultation, keep.resume or keep.transcript)
             return
@@ -120,15 +110,15 @@ def consult(
         found = consultation.diagnosis
         if keep.save:
             options.remark_saved(graph.save(found), graph)
-    if result.as_json:
+    if shown.as_json:
         options.write_json(found.to_dict())
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        options.show(diagnosis(found, explain=len(found.evidence)), facts=result.plain)
-        if result.trace:
-            options.show(steps(found.trace), facts=result.plain)
-    page_files.write_result(result.html, found, store=store, force=result.force)
+        options.show(diagnosis(found, explain=len(found.evidence)), facts=shown.plain)
+        if trace:
+            options.show(steps(found.trace), facts=shown.plain)
+    page_files.write_result(shown, found, store)
 
 
 def _begun(

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, page_files
-from kgdx.cli import options as output
+from kgdx.cli import inputs, options, page_files
 from kgdx.cli.options import (
     BudgetOptions,
     CaseArgument,
     CaseBank,
     Encoder,
-    Force,
-    Html,
     Json,
     OnStore,
-    Plain,
     Policy,
+    Shown,
     Store,
     TermOptions,
     Top,
@@ -101,10 +98,6 @@ class DiagnosisOutput:
     members: bool = flag("List the other diseases of each family in the ranking.")
     trace: bool = flag("Show every step, and who took it.")
     save: bool = flag("Write case and result into the graph.")
-    html: Html = None
-    force: Force = False
-    as_json: Json = False
-    plain: Plain = False
 
 
 def diagnose(
@@ -115,6 +108,7 @@ def diagnose(
     ranking: RankingOptions,
     rerank: Rerank,
     result: DiagnosisOutput,
+    shown: Shown,
     encoder: Encoder = False,
     on_store: OnStore = False,
     store: Store = None,
@@ -125,12 +119,12 @@ def diagnose(
     """
     import kgdx
 
-    page_files.check(result.html, force=result.force)
+    page_files.check(shown.html, force=shown.force)
     given = inputs.one(case)
     inputs.check_given(given, terms)
     about = person.about()
     top = ranking.top
-    paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
+    paths = min(max(ranking.explain, page_files.EXPLAINED if shown.html or shown.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     how |= {} if ranking.gates else {"gates": False}
     others = (ranking.llm, ranking.policy)
@@ -140,19 +134,19 @@ def diagnose(
     announce(store, how["model"], ranking.policy)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
-    if result.as_json:
-        output.write_json(found.to_dict(words=True))
+    if shown.as_json:
+        options.write_json(found.to_dict(words=True))
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        output.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=result.plain)
+        options.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=shown.plain)
         if result.trace:
-            output.show(steps(found.trace), facts=result.plain)
-    page_files.write_result(result.html, found, store=store, force=result.force)
+            options.show(steps(found.trace), facts=shown.plain)
+    page_files.write_result(shown, found, store)
     finished(found)
     if result.save:
         with kgdx.open(store) as graph:
-            output.remark_saved(graph.save(found), graph)
+            options.remark_saved(graph.save(found), graph)
 
 
 def explain(
@@ -164,17 +158,14 @@ def explain(
     policy: Policy = None,
     case_bank: CaseBank = None,
     encoder: Encoder = False,
-    html: Html = None,
-    force: Force = False,
-    as_json: Json = False,
-    plain: Plain = False,
+    shown: Shown,
     store: Store = None,
 ) -> None:
     """Show all that speaks for and against one disease.
 
     Example: kgdx explain patient.json OMIM:190350
     """
-    page_files.check(html, force=force)
+    page_files.check(shown.html, force=shown.force)
     given, about = inputs.one(case), person.about()
     with inputs.graph(store, encoder=encoder) as graph:
         patient = inputs.with_terms(given, terms, graph)
@@ -182,15 +173,15 @@ def explain(
         result = graph.explain(patient, wanted, policy=policy, case_bank=case_bank, **about)
     finished(result)
     candidate = result.candidate(wanted)
-    if as_json:
+    if shown.as_json:
         document = result.to_dict(trace=False)
         document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
-        output.write_json(document)
+        options.write_json(document)
     else:
         from kgdx.render.terminal.diagnosis_text import explanation
 
-        output.show(explanation(result, candidate), facts=plain)
-    page_files.write_result(html, result, store=store, force=force)
+        options.show(explanation(result, candidate), facts=shown.plain)
+    page_files.write_result(shown, result, store)
 
 
 def extract(
@@ -218,11 +209,11 @@ def extract(
     if as_json:
         from dataclasses import asdict
 
-        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
+        options.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
+        options.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(
@@ -241,11 +232,11 @@ def replay(
     if as_json:
         from dataclasses import asdict
 
-        output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
+        options.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
     else:
         from kgdx.render.terminal.graph_text import replayed as table
 
-        output.show(table(replayed))
+        options.show(table(replayed))
     if not all(each.same for each in replayed):
         raise typer.Exit(1)
 
@@ -274,11 +265,11 @@ def synthesize(
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
         target = nullcontext(sys.stdout) if to is None else private_file(to).open("w", encoding="utf-8")
-        with target as stream, output.progress_bar("cases", n) as advance:
-            for case in output.each(cases, advance):
+        with target as stream, options.progress_bar("cases", n) as advance:
+            for case in options.each(cases, advance):
                 packet = case_to_phenopacket(case, build.get("created"), made_of)
                 print(json.dumps(packet, ensure_ascii=False), file=stream)
     if to is not None:
         from kgdx.results.words import count
 
-        output.remark(f"{count(n, 'synthetic case')} in {to}")
+        options.remark(f"{count(n, 'synthetic case')} in {to}")

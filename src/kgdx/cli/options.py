@@ -128,6 +128,16 @@ def _field(kind: Callable[..., Any], default: Any, names: Sequence[str], **how: 
 
 
 @dataclass(frozen=True)
+class Shown:
+    """How a result is shown."""
+
+    html: Html = None
+    force: Force = False
+    as_json: Json = False
+    plain: Plain = False
+
+
+@dataclass(frozen=True)
 class TermOptions:
     """Findings that are given as terms, and outweigh what is read."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Force, option
+from kgdx.cli.options import Force, Shown, option
 
 if TYPE_CHECKING:
     from kgdx import Diagnosis
@@ -40,7 +40,7 @@ def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
     options.remark(f"page written to {write_page(make(), path, force=force)}")
 
 
-def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | None, force: bool) -> None:
+def write_result(shown: Shown, result: Diagnosis | Answer, store: str | None) -> None:
     """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
 
     def make() -> str:
@@ -48,7 +48,7 @@ def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | 
 
         return result.to_html(kgdx.browser_place(result.fingerprint, store))
 
-    write(path, make, force=force)
+    write(shown.html, make, force=shown.force)
 
 
 def check_record(path: Path | None, *, force: bool) -> None:

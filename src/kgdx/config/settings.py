@@ -15,17 +15,14 @@ from typing import Any
 
 import platformdirs
 
-from kgdx.config.language_model import PROVIDER_VARIABLES, LlmAccess, llm_access
+from kgdx.config.language_model import LLM_KEYS, NUMBERS, PROVIDER_VARIABLES, LlmAccess, llm_access
 from kgdx.config.values import (
-    JUDGE_KEYS,
-    LLM_KEYS,
-    PUBMED_KEYS,
+    check_private,
     first,
     folder_of,
     is_neo4j,
     languages,
     path_of,
-    read_config,
     read_secret,
     same_server,
     seconds,
@@ -252,6 +249,61 @@ class Settings:
         except (OSError, ValueError):
             return None
         return info if isinstance(info, dict) and isinstance(info.get("bolt"), str) else None
+
+
+JUDGE_KEYS = frozenset({"base_url", "model", "api_key"})
+PUBMED_KEYS = frozenset({"ask", "email", "api_key", "tool", "base_url", "seconds"})
+_SECTIONS = {
+    "align": frozenset({"encoder", "languages"}),
+    "neo4j": frozenset({"user", "password", "database", "ca", "home", "version", "mapping"}),
+    "llm": LLM_KEYS,
+    "judge": JUDGE_KEYS,
+    "pubmed": PUBMED_KEYS,
+    "rank": frozenset({"weights", "retrieval"}),
+}
+_KEYS = frozenset({"store", "encoder", *_SECTIONS})
+_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("judge", "api_key"), ("pubmed", "api_key"))
+_NUMERIC = frozenset({*(f"llm.{key}" for key in NUMBERS), "pubmed.seconds"})
+_SWITCHES = frozenset({"llm.documents", "llm.deidentify", "pubmed.ask"})
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read the config file; there need be none."""
+    import tomllib
+
+    try:
+        with path.open("rb") as stream:
+            config = tomllib.load(stream)
+            mode = os.fstat(stream.fileno()).st_mode
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}", hint="mend or remove it") from error
+    _check_config(path, config)
+    if any(secret in config.get(section, {}) for section, secret in _SECRETS):
+        check_private(path, mode)
+    return config
+
+
+def _check_config(path: Path, config: dict[str, Any]) -> None:
+    unknown = sorted(config.keys() - _KEYS)
+    values = [(name, config.get(name, "")) for name in ("store", "encoder")]
+    for name, keys in _SECTIONS.items():
+        section = config.get(name, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"{name} in {path} must be a section", hint=f"write [{name}] on a line of its own")
+        unknown += sorted(f"{name}.{key}" for key in section.keys() - keys)
+        values += [(f"{name}.{key}", value) for key, value in section.items()]
+    if unknown:
+        known = sorted(
+            [*(_KEYS - _SECTIONS.keys()), *(f"{name}.{key}" for name, keys in _SECTIONS.items() for key in keys)]
+        )
+        raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
+    for key, value in values:
+        number = key in _NUMERIC and isinstance(value, int | float)
+        switch = key in _SWITCHES and isinstance(value, bool)
+        if not isinstance(value, str) and not number and not switch:
+            raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
 
 
 def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:

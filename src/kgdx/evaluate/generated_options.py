@@ -71,12 +71,7 @@ _COMMON = 400
 
 
 def split_of(subject: str) -> Split:
-    """Return the part that the questions on a subject belong to, whatever the seed.
-
-    Example:
-        >>> split_of("OMIM:154700"), split_of("OMIM:143100")
-        ('held_out', 'tuned')
-    """
+    """Return the part that the questions on a subject belong to, whatever the seed."""
     return "held_out" if int(digest(subject)[:8], 16) % HELD_OUT == 0 else "tuned"
 
 

@@ -323,13 +323,7 @@ def _paired(ours: Sequence[Record], others: Sequence[Record], length: int) -> di
 def sampled(
     cases: Iterable[Case | Failure], count: int, seed: int = 0, by_publication: int = 2
 ) -> list[Case | Failure]:
-    """Return cases chosen at random, at most some of a publication.
-
-    Example:
-        >>> cases = [Case(str(n), publications=("PMID:1",)) for n in range(9)]
-        >>> len(sampled(cases, 5))
-        2
-    """
+    """Return cases chosen at random, at most some of a publication."""
     given = list(cases)
     order = np.random.default_rng(seed).permutation(len(given)).tolist()
     chosen: list[int] = []

@@ -99,12 +99,7 @@ def option_arm(name: str) -> OptionArm:
 
 
 def varied(arm: str, setting: str) -> Iterator[str]:
-    """Yield the names of an arm with each value of a setting.
-
-    Example:
-        >>> list(varied("thought@tuned", "documents=1,8"))
-        ['thought:documents=1@tuned', 'thought:documents=8@tuned']
-    """
+    """Yield the names of an arm with each value of a setting."""
     key, equals, values = setting.partition("=")
     if not equals or not values.strip(", "):
         raise UsageError(f"{setting[:60]!r} names no values", hint="as in documents=1,4,8,16,32")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -99,10 +100,13 @@ class BenchmarkQuestion(_Form):
 
 def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
     """Read a question set, gzipped or not."""
-    path = Path(path)
+    return parse_questions(io.BytesIO(content_of(Path(path))), str(path))
+
+
+def content_of(path: Path) -> bytes:
+    """Return what a file of questions holds, gzipped or not."""
     try:
-        with cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as stream:
-            return parse_questions(stream, str(path))
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
     except OSError as error:
@@ -111,12 +115,7 @@ def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
 
 
 def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[BenchmarkQuestion, ...]:
-    """Read a question set from lines.
-
-    Example:
-        >>> [each.id for each in parse_questions([b'{"id": "q1", "question": "Why?"}'])]
-        ['q1']
-    """
+    """Read a question set from lines."""
     found: dict[str, BenchmarkQuestion] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -134,12 +133,7 @@ def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[B
 
 
 def write_questions(questions: Iterable[BenchmarkQuestion]) -> str:
-    r"""Return a question set as JSON lines.
-
-    Example:
-        >>> write_questions([BenchmarkQuestion(id="q1", question="Why?")])
-        '{"id": "q1", "question": "Why?"}\n'
-    """
+    """Return a question set as JSON lines."""
     return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions)
 
 
@@ -158,15 +152,21 @@ def chosen(questions: Iterable[BenchmarkQuestion], only: str | None) -> tuple[Be
     return kept
 
 
-def _question(line: bytes, place: str) -> BenchmarkQuestion:
+def object_of(line: bytes) -> dict[str, Any] | str:
+    """Return the JSON object of a line, or why it is none."""
     if len(line) > LONGEST_LINE:
-        raise SourceError(f"{place}: it is longer than {LONGEST_LINE:,} bytes", hint=_HINT)
+        return f"it is longer than {LONGEST_LINE:,} bytes"
     try:
         value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{place}: it is not valid JSON", hint=_HINT) from error
-    if not isinstance(value, dict):
-        raise SourceError(f"{place}: it is not a JSON object", hint=_HINT)
+    except (ValueError, RecursionError):
+        return "it is not valid JSON; is the file cut off?"
+    return value if isinstance(value, dict) else "it is not a JSON object"
+
+
+def _question(line: bytes, place: str) -> BenchmarkQuestion:
+    value = object_of(line)
+    if isinstance(value, str):
+        raise SourceError(f"{place}: {value}", hint=_HINT)
     try:
         return BenchmarkQuestion.model_validate(value)
     except ValidationError as error:

@@ -74,12 +74,7 @@ class RagasJudge:
 
 
 def rubric() -> str:
-    """Return the judge's prompt in RAGAS's form: one text, with ``{question}``, ``{reference}`` and ``{answer}``.
-
-    Example:
-        >>> "{answer}" in rubric() and '"score"' not in rubric()
-        True
-    """
+    """Return the judge's prompt in RAGAS's form: one text, with ``{question}``, ``{reference}`` and ``{answer}``."""
     asking = prompt("judge")
     asked, _, _ = asking.user.partition("\n# Your grade")
     fields = {name: f"{{{name}}}" for name in ("question", "reference", "answer")}

@@ -94,13 +94,7 @@ class Request:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def samples(self) -> tuple[Request, ...]:
-        """Return the requests for one sample each that this one stands for.
-
-        Example:
-            >>> three = Request((Message("user", "hello"),), temperature=1.0, seed=7, n=3).samples()
-            >>> [each.n for each in three], three[0].seed, len({each.seed for each in three})
-            ([1, 1, 1], 7, 3)
-        """
+        """Return the requests for one sample each that this one stands for."""
         if self.n == 1:
             return (self,)
         if self.seed is None:
@@ -109,12 +103,7 @@ class Request:
 
 
 def seed_of(seed: int, number: int) -> int:
-    """Return the seed of a sample: the seed itself for the first one, others derived from it.
-
-    Example:
-        >>> seed_of(7, 0), seed_of(7, 1) == seed_of(7, 1) != seed_of(7, 2)
-        (7, True)
-    """
+    """Return the seed of a sample: the seed itself for the first one, others derived from it."""
     if number == 0:
         return seed
     return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:4], "big") >> 1
@@ -132,12 +121,7 @@ class Usage:
     completion_tokens: int | None = None
 
     def cost(self, prices: Prices) -> float:
-        """Return what the tokens cost; unknown numbers cost nothing.
-
-        Example:
-            >>> Usage(1_000, 250).cost((1.0, 4.0))
-            0.002
-        """
+        """Return what the tokens cost; unknown numbers cost nothing."""
         return ((self.prompt_tokens or 0) * prices[0] + (self.completion_tokens or 0) * prices[1]) / 1_000_000
 
 
@@ -374,12 +358,7 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Name and version, as they stand in what is made of the answers.
-
-        Example:
-            >>> prompt("relations").id.partition("@")[0]
-            'relations'
-        """
+        """Name and version, as they stand in what is made of the answers."""
         return f"{self.name}@{self.version}"
 
     def messages(self, **values: str) -> tuple[Message, ...]:

@@ -103,6 +103,20 @@ def mild(text: str) -> bool:
     return bool(_told_by("mild").search(text))
 
 
+def well(text: str) -> int:
+    """Return how many of two signs a text gives of a visit without an illness: its purpose, and that all is well.
+
+    Example:
+        >>> well("Insurance medical, no complaints."), well("来打疫苗"), well("Fever and cough; routine bloods.")
+        (2, 1, 0)
+    """
+    return (
+        0
+        if _told_by("presents").search(text)
+        else sum(bool(_told_by(kind).search(text)) for kind in ("purpose", "well"))
+    )
+
+
 def unread_clauses(case: Case) -> Iterator[str]:
     """Yield the clauses of a case's text that hold no finding, of whatever status."""
     spans = [each.span for each in case.findings if each.span is not None]

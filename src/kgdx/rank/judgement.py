@@ -14,8 +14,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
-from kgdx.case.patient import Case, Issue
-from kgdx.rank.clauses import complains, mild, unread_clauses
+from kgdx.case.patient import Case, Finding, Issue, Status
+from kgdx.rank.clauses import complains, mild, unread_clauses, well
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
@@ -34,6 +34,7 @@ SPECIFIC_ALONE = 6.0
 """Information content from which one finding is enough to rank by: at most one in 400 diseases has it."""
 EVERYDAY = 4.0
 """Log-odds of being of an everyday disease, up to which that is so: a sneeze is annotated rarely and told often."""
+MILD = "HP:0012825"
 LINE = 16
 """Words of a text, from which more than its one finding is told."""
 FAIR, GOOD = 0.15, 0.45
@@ -47,27 +48,38 @@ def too_little(model: RankModel, names: CandidateNames, case: Case, query: Query
     """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone.
 
     A finding, a complaint in other words and a symptom of the graph count alike; what is only history or a risk does
-    not. One alone is ranked where it is specific, and where more than a line tells of it.
+    not. One alone is ranked where it is specific, and where more than a line tells of it, but not in the text of a
+    person who comes for no illness or is said to be well, unless it is severe or has been there for some time.
     """
     if not (case.text or case.phrases) or model.columns.size < FEW_DISEASES:
         return None
-    if any(not _antecedent(names.symptom_id(row)) for row in query.symptoms):
-        return None
     terms = _most_specific(model, query)
+    given = {names.symptom_id(row) for row in query.symptoms}
+    symptoms = [each.label for each in case.findings if each.id in given and not _antecedent(each.id)]
     complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
-    if len(terms) + len(complaints) > 1 and not (mild(case.text) and len(list(units(case.text))) <= LINE):
+    told = len(list(units(case.text)))
+    calm = 0 if any(map(_lasting, case.findings)) else well(case.text)
+    little = len(terms) + len(symptoms) + len(complaints) <= calm or (mild(case.text) and told <= LINE)
+    if case.gene_evidence is not None or (not little and (symptoms or len(terms) + len(complaints) > 1)):
         return None
+    complaints += symptoms
     if not len(terms) and not complaints:
         return Judgement("nothing", NOTHING, _missing(case))
     ic = float(model.basis.ic[terms[0]]) if len(terms) and everyday[terms[0]] <= EVERYDAY else 0.0
-    told = len(list(units(case.text))) > LINE or (not len(terms) and not case.text)
-    if case.gene_evidence is not None or (not mild(case.text) and (told or ic >= SPECIFIC_ALONE)):
+    at_length = told > LINE or (not len(terms) and not case.text)
+    if not little and not mild(case.text) and (at_length or ic >= SPECIFIC_ALONE):
         return None
     if not len(terms):
         return Judgement("little", ALONE.format(complaint=complaints[0].strip()[:60]), _missing(case))
     diseases = f"{max(1, round(np.exp(-model.basis.ic[terms[0]]) * int(model.curated.sum()))):,}"
     text = LITTLE.format(finding=names.label(names.term(int(terms[0]))).lower(), diseases=diseases)
     return Judgement("little", text, _missing(case))
+
+
+def _lasting(finding: Finding) -> bool:
+    """Return whether a finding is told as one that is there: since when, how it goes on, or that it is severe."""
+    heavy = finding.severity and finding.severity != MILD
+    return finding.status is Status.PRESENT and bool(finding.since or heavy or finding.value is not None)
 
 
 def _antecedent(symptom: str) -> bool:

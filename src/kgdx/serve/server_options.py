@@ -23,13 +23,6 @@ class Options:
         askers: Processes that ask a language model or PubMed, which may take minutes: diagnoses must not wait for them.
         hosts: Names besides ``localhost`` and addresses that requests may be sent to.
         log_requests: Whether to write a line for each request (never with what was asked).
-
-    Example:
-        >>> Options(host="0.0.0.0").checked()
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: 0.0.0.0 can be reached from other machines: give a token with --token-file or
-        KGDX_SERVE_TOKEN, or listen on 127.0.0.1
     """
 
     store: str | None = None

@@ -359,12 +359,7 @@ def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 def case_of(given: Given, graph: Graph) -> Case:
-    """Make the case of a request: a phenopacket; words, given terms, or both; or findings as somebody corrected them.
-
-    Example:
-        >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
-        'FEMALE'
-    """
+    """Make the case of a request: a phenopacket; words, given terms or both; or findings as somebody corrected them."""
     from kgdx.case import About, with_person, with_terms
 
     packet, text = given.get("phenopacket"), given.get("text") or ""

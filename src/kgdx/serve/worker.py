@@ -42,13 +42,7 @@ def frame(kind: int, content: bytes) -> bytes:
 
 
 def read(stream: BinaryIO) -> tuple[int, bytes] | None:
-    """Read a frame; ``None`` where the other side has gone.
-
-    Example:
-        >>> import io
-        >>> read(io.BytesIO(frame(EVENT, b"[]"))), read(io.BytesIO(b""))
-        ((3, b'[]'), None)
-    """
+    """Read a frame; ``None`` where the other side has gone."""
     head = stream.read(HEADER.size)
     if len(head) < HEADER.size:
         return None

@@ -324,12 +324,7 @@ class WorkerPool:
 
 
 def request(operation: str, given: Mapping[str, Any]) -> bytes:
-    """Return the JSON of a request to a worker.
-
-    Example:
-        >>> request("ready", {})
-        b'{"operation":"ready","given":{}}'
-    """
+    """Return the JSON of a request to a worker."""
     try:
         return orjson.dumps({"operation": operation, "given": given})
     except (TypeError, RecursionError):

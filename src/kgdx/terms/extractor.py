@@ -41,6 +41,7 @@ from kgdx.terms.matcher import (
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.qualifiers import qualified
+from kgdx.terms.sites import at_sites
 from kgdx.terms.spoken import FIGURE, spoken
 from kgdx.terms.tokens import Spelling, corrected, words
 
@@ -146,7 +147,7 @@ class Extractor:
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
         every = combined(named, values.findings, self.terms)
-        beside = self._beside(text)
+        beside = self._beside(text, every)
         stated = _without_implied(every)
         within = inner_spans(each.span for each in (*stated, *beside) if each.span)
         plain = (each for each in stated if each.id not in _GENERAL or each.span not in within)
@@ -179,13 +180,21 @@ class Extractor:
         said = _meant(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
         kept.sort(key=_start)
-        return [*kept, *(e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept)))]
+        kept += [e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept))]
+        every = [*kept, *_meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))]
+        return [*kept, *at_sites(text, every, lambda id: self.terms.row(id) is not None)]
 
-    def _beside(self, text: str) -> list[Finding]:
+    def _beside(self, text: str, read: Sequence[Finding]) -> list[Finding]:
         said = _meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))
         said = [each for each in said if each.id != FIGURE]
+        said += at_sites(text, (*read, *said), lambda id: id in self.symptoms)
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
         told = [_habit(text, each, status) for each, status in zip(said, told, strict=True)]
+        kin = [each for each in read if each.status is Status.FAMILY]
+        told = [
+            Status.FAMILY if any(_starts_in(other, each) for other in kin) else status
+            for each, status in zip(said, told, strict=True)
+        ]
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
         return sorted(once.values(), key=lambda each: each.span.start if each.span else 0)
 
