@@ -83,7 +83,7 @@ class Words:
         seeds = [int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) for text in texts]
         return np.stack([np.random.default_rng(seed).standard_normal(16) for seed in seeds]).astype(np.float32)
 with kgdx.open(sys.argv[1]) as graph:
-    choice = GraphChoice(relations=("HAS_PHENOTYPE",))
+    choice = GraphChoice(relations=("has_phenotype",))
     learn_embeddings(graph.snapshot, Path(sys.argv[1]), sys.argv[2], Words(), choice, Training(epochs=150, patience=0))
 """
 REAL = ("hp", "ddxplus", "genes", "hp_zh", "orphanet_omim")

@@ -44,7 +44,7 @@ def driver_package() -> Any:
 
 def connect(access: Neo4jAccess) -> neo4j.Driver:
     """Open a driver and make sure that the server answers and knows the user."""
-    neo4j = driver_package()
+    neo4j: Any = driver_package()
     logging.getLogger("neo4j").addHandler(logging.NullHandler())  # what it warns of is in our errors
     auth = None if access.password is None else (access.user, access.password)
     uri, encryption = _encryption(access)
@@ -104,7 +104,7 @@ def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
 
 def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
     """Return what several sessions share so that each reads what the others wrote, and what was written before."""
-    neo4j = driver_package()
+    neo4j: Any = driver_package()
     known = neo4j.Bookmarks.from_raw_values(access.bookmarks)
     return neo4j.GraphDatabase.bookmark_manager(initial_bookmarks=known)
 
