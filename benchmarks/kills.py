@@ -47,6 +47,8 @@ from kgdx.config import Settings
 from kgdx.errors import KgdxError
 from kgdx.graph.neo4j import local_server
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.neo4j.saved_rows import saved_rows
+from kgdx.schema import load_schema
 
 SAVES = """
 import sys
@@ -145,7 +147,7 @@ class Trials:
         self.seconds["save"] = timed(self.save(5))
         if neo4j:
             self.seconds["push"] = timed(self.push())
-            self.on_server_alone = [self.saved_there(90)]
+            self.on_server_alone = dict([self.saved_there(190)])
         if "learn" in kinds:
             self.seconds["learn"] = timed(self.learn("whole"))
 
@@ -254,17 +256,24 @@ class Trials:
         except KgdxError:
             said = "refused as incomplete"
         run(*self.push())
-        with kgdx.open(self.neo4j) as graph:
-            lost = [each for each in self.on_server_alone if len(graph.run("run_candidates", run_id=each)) < 4]
+        there = self.candidates_there()
+        lost = [each for each, number in self.on_server_alone.items() if there[each] != number]
         if lost:
             return stopped, f"half-written: {lost[0]}, saved on the server alone, is lost"
         healed = self.on_server() == self.on_folder(new)
-        self.on_server_alone.append(self.saved_there(len(self.on_server_alone)))
+        self.on_server_alone |= dict([self.saved_there(190 + len(self.on_server_alone))])
         return stopped, said if healed else "not healed"
 
-    def saved_there(self, age: int) -> str:
+    def saved_there(self, age: int) -> tuple[str, int]:
         with kgdx.open(self.neo4j) as graph:
-            return graph.save(graph.diagnose(["HP:0001250"], top=5, age=age))
+            found = graph.diagnose(["HP:0001250"], top=5, seed=age)
+            return graph.save(found), len(found.candidates)
+
+    def candidates_there(self) -> Counter[str]:
+        """By run the candidates in the server's graph, and those that it keeps aside because the graph lacks them."""
+        with Neo4jStore.connect(Settings.load().neo4j(self.neo4j)) as store:
+            rows = {row.key(load_schema()) for row in saved_rows(store)}
+        return Counter(str(row[1][1]) for row in rows if row and row[0] == "CONSIDERED")
 
     def on_server(self) -> str:
         with kgdx.open(self.neo4j) as graph:
