@@ -25,6 +25,7 @@ def names(text: str) -> set[str]:
         ("pain in the hips, shoulders and jaw", {"Hip pain", "Shoulder pain", "Jaw pain"}),
         ("can't turn my head to the left", {"Limited neck range of motion"}),
         ("his calf is tender and twitches", {"Calf pain", "Fasciculations"}),
+        ("My LEFT Arm won’t do what I tell it", {"Upper limb muscle weakness"}),
         ("手指和手腕都肿", {"Finger swelling", "Wrist swelling"}),
         ("右膝盖弯不了，上下楼都疼", {"Limited knee flexion/extension", "Knee pain"}),
         ("眼皮老是抽动", {"Eyelid fasciculation"}),
@@ -45,6 +46,7 @@ def test_place_and_quality_make_a_finding(text: str, expected: set[str]) -> None
         "荨麻疹",
         "red reflex in both eyes",
         "shakes her head",
+        "\u017fore \u017fhin",
     ],
 )
 def test_words_that_only_look_like_it_make_none(text: str) -> None:

@@ -335,7 +335,6 @@ def _han_age(text: str, match: re.Match[str]) -> str | None:
 
 
 def _beside(text: str, age: re.Match[str]) -> bool:
-    """Whether a number of months or days stands beside a sex or person, so that it is an age and no span of time."""
     return bool(
         re.match(r"的?[，,\s]*[男女]", text[age.end() :])
         or re.search(

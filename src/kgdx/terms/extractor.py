@@ -302,14 +302,12 @@ def _symptoms(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _meant(said: list[Finding]) -> list[Finding]:
-    """Leave out what is said within a figure of speech, in the order of the text."""
     said.sort(key=_start)
     figures = [each for each in said if each.id == FIGURE]
     return [e for e in said if e.id == FIGURE or not any(_starts_in(e, other) for other in _beside(e, figures))]
 
 
 def _habit(text: str, finding: Finding, told: Status) -> Status:
-    """A person's habit or state behind a comma is none of what is denied before it: "no fever, smoker"."""
     behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
     return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
 
@@ -319,7 +317,6 @@ def _start(finding: Finding) -> int:
 
 
 def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
-    """Return those of findings in the order of their starts that begin near another, before its end."""
     if finding.span is None:
         return ()
     low = bisect_left(others, finding.span.start - _LONGEST, key=_start)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kgdx.case.patient import Finding, Span, Status
 from kgdx.lazy import lazy_pattern
+from kgdx.terms.everyday import spelt_out
 from kgdx.terms.headings import any_of
 from kgdx.terms.normalise import read_table, simplify
 
@@ -41,31 +42,6 @@ _AND = lazy_pattern(rf"\s*(?:,|and|or|&|/|\+|、|和|及|与|跟|又)\s*(?:(?:{_
 """Between two places, or two qualities, of a list."""
 _GOES_ON = lazy_pattern("[，,][^，。；,.;不没无未否]{0,8}")
 """Between two qualities of one place that two Chinese clauses tell of."""
-_CANNOT = (
-    *(
-        "can't",
-        "cannot",
-        "can hardly",
-        "can barely",
-        "can't fully",
-        "cannot fully",
-        "can't even",
-        "could not",
-        "unable to",
-    ),
-    *(
-        "couldn't",
-        "won't",
-        "wouldn't",
-        "doesn't",
-        "not able to",
-        "struggles to",
-        "struggling to",
-        "hard to",
-        "painful to",
-    ),
-)
-_MOVE = ("bend", "straighten", "turn", "raise", "lift", "rotate", "twist", "flex", "extend", "move", "open", "close")
 
 
 class _Mention(NamedTuple):
@@ -77,17 +53,14 @@ class _Mention(NamedTuple):
 
 @cache
 def _table() -> tuple[dict[str, tuple[str, str]], dict[tuple[str, str], tuple[str, str]], re.Pattern[str]]:
-    """Return each word with its place and quality, the finding of each place and quality, and what finds the words."""
     said: dict[str, tuple[str, str]] = {}
     cells: dict[tuple[str, str], tuple[str, str]] = {}
     for kind, name, english, chinese, label in read_table(Path(__file__).with_name("sites.tsv")):
         if kind == "finding":
             cells[name, english] = chinese, label
             continue
-        words = [*english.split("|"), *chinese.split("|")]
-        if name == "limitation":
-            words += [f"{cannot} {move}" for cannot in _CANNOT for move in _MOVE]
-        said |= dict.fromkeys(words, (name, "") if kind == "site" else ("", name))
+        words = [*(spelt_out(english) if "(" in english else english.split("|")), *chinese.split("|")]
+        said |= dict.fromkeys(map(str.lower, words), (name, "") if kind == "site" else ("", name))
     return said, cells, any_of(list(said))
 
 
@@ -106,7 +79,7 @@ def _composed(text: str) -> tuple[tuple[Span, Finding], ...]:
     said, cells, pattern = _table()
     plain = simplify(text)
     found = [
-        _Mention(*match.span(), *said[" ".join(match[0].lower().replace("’", "'").split())])
+        _Mention(*match.span(), *said.get(" ".join(match[0].lower().replace("’", "'").split()), (_NOTHING, "")))
         for match in pattern.finditer(plain)
     ]
     result: list[tuple[Span, Finding]] = []
@@ -136,7 +109,6 @@ def _behind(plain: str, found: Sequence[_Mention], at: int) -> list[_Mention]:
 
 
 def _ahead(plain: str, found: Sequence[_Mention], at: int, last: Sequence[_Mention]) -> list[_Mention]:
-    """Return the places before a quality, or those of the quality before it."""
     if not at:
         return []
     before, each = found[at - 1], found[at]
