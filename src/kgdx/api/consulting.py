@@ -119,13 +119,14 @@ class Consultation:
         before, kind = turns(self.log), kind_of(asked)
         name = self._name(asked.term, asked.label) if asked.term else ""
         key = "else" if kind == "open" and self._episode.state.case.observed else kind
+        way = self._graph.ranker.proposer.way(asked.term) if key == "finding" and asked.term else ""
         return QuestionDocument(
             number=number_of(before),
             kind=kind,
             term=asked.term,
             label=asked.label,
             name=name,
-            text=asked.spoken or self._worded(asked) or say(self._put(asked, key), self.language, name=name),
+            text=asked.spoken or self._worded(asked) or say(f"finding_{way}" if way else key, self.language, name=name),
             why=self._why(asked),
             gain=asked.gain,
             options=self._options(asked),
@@ -343,10 +344,6 @@ class Consultation:
             Choice(id=id, label=label, name=f"{name} ({label})" if names.count(name) > 1 else name)
             for (id, label), name in zip(asked.options, names, strict=True)
         )
-
-    def _put(self, asked: AskPatient, key: str) -> str:
-        way = self._graph.ranker.proposer.way(asked.term) if key == "finding" and asked.term else ""
-        return f"finding_{way}" if way else key
 
     def _worded(self, asked: AskPatient) -> str:
         if asked.which or asked.order or asked.term is None:
