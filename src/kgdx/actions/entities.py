@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from kgdx.actions.narrowing import forms_of
+from kgdx.actions.narrowing import MOST_FORMS, forms_of
+from kgdx.answer.stated_things import family_of
 from kgdx.errors import UsageError
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import has_chinese
@@ -72,6 +73,8 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
     read = understood(index.resolve(name))
     if read.ids:
         return read
+    if typed := _TYPED.search(name):
+        return _of_type(graph, read, name[: typed.start()], typed[1] or typed[2])
     finding = index.resolve(name, ("Phenotype",))
     forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
     kept = [pair for each in forms for pair in zip(each.ids, each.names, strict=True) if _FORM.search(pair[1])]
@@ -79,6 +82,25 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
         return read
     ids, names = zip(*kept, strict=True)
     return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
+
+
+_TYPED = lazy_pattern(r",?\s+(?:sub)?type\s+(\S+)$|(\d+|[IVX]+|[一二三四五六七八九十]+)型$")
+_DIGITS = {han: str(at) for at, han in enumerate("一二三四五六七八九十", 1)}
+
+
+def _of_type(graph: Operations, read: Resolved, of: str, number: str) -> Resolved:
+    """The disease of a type, however it is written; where there is none, the types that there are come near."""
+    from kgdx.terms.names.suggestions import lay_names
+
+    index, number = graph.graph.names, _DIGITS.get(number, number)
+    known = dict.fromkeys((*lay_names(of), *index.resolve(of).names))
+    for other in (f"type {number} {of}", *(f"{each} type {number}" for each in known)):
+        if (found := index.resolve(other)).ids:
+            return replace(understood(found), given=read.given)
+    forms = [each.name for base in (of, *known) for each in index.complete(base, ("Disease",), MOST_FORMS)]
+    families = {family_of(base) for base in (of, *known)}
+    of_family = tuple(dict.fromkeys(each for each in forms if family_of(each) in families))
+    return replace(read, candidates=of_family or read.candidates)
 
 
 def understood(decision: NameDecision) -> Resolved:

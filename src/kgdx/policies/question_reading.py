@@ -42,6 +42,9 @@ _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\
 
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
+_TYPE_BEHIND = re.compile(
+    r",?\s+(?:sub)?type\s+(?:\d+[A-Za-z]?|[IVX]+[A-Z]?|[A-Z])\b|(?:\d+|[IVX]+|[一二三四五六七八九十]+)型"
+)
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
 _HEAD = re.compile(r"\s?综合[征症]")
 _FURTHER = re.compile(
@@ -143,15 +146,33 @@ def read_question(state: State) -> QuestionReading:
     """Return how a question is read whose entities were recognised."""
     question = state.question
     mentions = _recognised(state)
+    typed = list(_typed(question, mentions))
+    mentions = _outside(mentions, typed)
     found = _understood(state, mentions)
-    inside = [each for each in mentions if any(one.start <= each.start and each.end < one.end for one in found)]
-    mentions = [*(each for each in mentions if each not in inside), *found]
-    rest = masked(question, mentions)
+    mentions = [*_outside(mentions, found), *found]
+    unknown = _outside(typed, found)[:1]
+    if unknown and any(each.kind == "Disease" and each.start < unknown[0].start for each in mentions):
+        unknown = []  # what is asked of is named before it
+    rest = masked(question, [*mentions, *unknown])
+    mentions = [] if unknown else mentions  # nothing can be said of it
     wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
-    return QuestionReading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
+    unnamed = unknown[0].text if unknown else _unnamed(named, rest, wanted)
+    return QuestionReading(question, named, rest, wanted, unnamed, denied)
+
+
+def _typed(question: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """What is named with a type behind it that the name does not have: no entry may be of that type."""
+    for each in mentions:
+        kinds = ("Disease",) if has_chinese(each.text) else ("Disease", *FINDINGS)
+        if each.kind in kinds and (behind := _TYPE_BEHIND.match(question, each.end)):
+            yield replace(each, end=behind.end(), text=question[each.start : behind.end()])
+
+
+def _outside(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Mention]:
+    return [each for each in mentions if not any(one.start <= each.start and each.end <= one.end for one in found)]
 
 
 def _recognised(state: State) -> list[Mention]:
@@ -173,8 +194,12 @@ def names_to_try(state: State) -> tuple[str, ...]:
     a finding is tried where what is asked is said of diseases alone.
     """
     mentions = _recognised(state)
-    rest = masked(state.question, mentions)
-    found = [each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME]
+    typed = list(_typed(state.question, mentions))
+    mentions = _outside(mentions, typed)
+    rest = masked(state.question, [*mentions, *typed])
+    found = [
+        each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME and not each.isdigit()
+    ]
     found = [_numbered_whole(state.question, each) for each in found]
     joined = [each for each in _joined(state.question, mentions, found) if each not in found]
     ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
@@ -186,7 +211,8 @@ def names_to_try(state: State) -> tuple[str, ...]:
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
-    return tuple(dict.fromkeys((*joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
+    of_type = [each.text for each in typed]
+    return tuple(dict.fromkeys((*of_type, *joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
 
 
 def _numbered_whole(question: str, name: str) -> str:
