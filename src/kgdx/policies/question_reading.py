@@ -150,7 +150,7 @@ def read_question(state: State) -> QuestionReading:
     mentions = _outside(mentions, typed)
     found = _understood(state, mentions)
     mentions = [*_outside(mentions, found), *found]
-    unknown = _outside(typed, found)[:1]
+    unknown = [each for each in typed if each.start not in {one.start for one in found}][:1]
     if unknown and any(each.kind == "Disease" and each.start < unknown[0].start for each in mentions):
         unknown = []  # what is asked of is named before it
     rest = masked(question, [*mentions, *unknown])
@@ -172,7 +172,7 @@ def _typed(question: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _outside(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Mention]:
-    return [each for each in mentions if not any(one.start <= each.start and each.end <= one.end for one in found)]
+    return [each for each in mentions if not any(one.start <= each.start and each.end < one.end for one in found)]
 
 
 def _recognised(state: State) -> list[Mention]:
