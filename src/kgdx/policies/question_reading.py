@@ -31,6 +31,7 @@ _OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION} - {Want.CAUSE, Want.DESCRIPTIO
 
 _WRONG = frozenset(
     {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
+    | {"normal", "normally", "properly", "well"}
 )
 
 FINDINGS = ("Symptom", "Phenotype")
@@ -187,6 +188,14 @@ def _recognised(state: State) -> list[Mention]:
     return others if len(others) < len(mentions) and Want.SAFETY in wants(masked(question, others)) else mentions
 
 
+def by_findings(state: State) -> bool:
+    """Tell whether nothing but diseases is asked for, by findings alone."""
+    mentions = _recognised(state)
+    findings = texts_of(each for each in mentions if each.kind in FINDINGS)
+    other = any(each.kind == "Disease" and each.text not in findings for each in mentions)
+    return not other and wants(masked(state.question, mentions)) == (Want.DISEASE,)
+
+
 def names_to_try(state: State) -> tuple[str, ...]:
     """The words that may be names of diseases though no entry is called so in full: eponyms, and the members of a list.
 
@@ -248,7 +257,9 @@ def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
             and said
             and all(start <= one.start and one.end <= end and one.end - one.start < end - start for one in within)
         ):
-            made.append(Mention(start, end, each.given, "Disease", each.ids, each.names))
+            kind = "Disease" if "Disease" in each.kinds else each.kinds[0]
+            text = each.given if kind == "Disease" else each.ids[0]  # words that are read are no name
+            made.append(Mention(start, end, text, kind, each.ids, each.names))
     return made
 
 
@@ -290,6 +301,8 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
     )  # how often a finding is seen in a disease
     if not about or not (often or not other.intersection(read.wanted)):
         return ()
+    if says("working", read.rest) and part_asked(read):
+        return ()  # yes or no would be the wrong way round
     if not (often or read.chooses or asks_whether(read.rest)):
         return ()
     left, of = name_in(read.rest), confirmed_of(read, about)
@@ -350,7 +363,7 @@ def _body() -> Mapping[str, str]:
 
 def part_of(text: str) -> str:
     """The phenotype that stands for what is wrong with a part of the body; empty where none is named."""
-    said = text.casefold()
+    said = text.casefold().removeprefix("正常")
     words = [said] if has_chinese(said) else [word for word in said.split() if word not in _WRONG]
     return _body().get(words[0], "") if len(words) == 1 else ""
 

@@ -21,6 +21,7 @@ from kgdx.policies.intents import asks_whether, of_causes, runs
 from kgdx.policies.question_reading import (
     FINDINGS,
     QuestionReading,
+    by_findings,
     confirmed_of,
     name_in,
     names_to_try,
@@ -140,7 +141,7 @@ class RulesPolicy(EndingPolicy):
             yield _action("get_definition", phenotype=read.findings[0])
             return
         if names and not (state.case.observed and not read.named):
-            yield Understand(names=names)
+            yield Understand(names=names, read=by_findings(state))
         about = subjects_of(read)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
         if others := others_of(read, about):
@@ -156,7 +157,7 @@ class RulesPolicy(EndingPolicy):
             if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):  # "malformations in the lung"
                 classes = {"Phenotype": (*classes.get("Phenotype", ()), *parts)}
             yield from _inferring(
-                classes, likeliest=True, without=texts_of(read.denied), every=read.every or bool(parts)
+                classes, likeliest=True, without=texts_of(read.denied), every=read.every or len(parts) == 1
             )
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from getting(_focus(state), further, state)
@@ -176,6 +177,9 @@ class RulesPolicy(EndingPolicy):
             made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
             yield _action("infer_by_drug", drugs=made[:MOST])
         elif Want.DISEASE in read.wanted and (left := name_in(read.rest)):
+            if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):
+                yield from _inferring({"Phenotype": parts}, likeliest=True)
+                return
             parts = tuple(filter(None, map(str.strip, _BETWEEN.split(left))))
             yield from _inferring(dict.fromkeys(FINDINGS, parts), likeliest=True)
 
@@ -300,6 +304,8 @@ def _inferring(
         ordered: dict[str, Any] = {"likeliest": True} if likeliest and kind in FINDINGS else {}
         ordered |= {"without": list(without[:MOST])} if without and kind in FINDINGS else {}
         ordered |= {"min_match_count": len(names)} if every else {}
+        if kind != "Phenotype":
+            names = tuple(name for name in names if not name.startswith("HP:"))
         if names:
             yield _action(action, **{parameter: list(names[:MOST])}, **ordered)
 
