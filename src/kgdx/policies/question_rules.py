@@ -17,7 +17,7 @@ from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
-from kgdx.policies.intents import asks_whether, of_causes, runs
+from kgdx.policies.intents import asks_whether, of_causes, runs, says
 from kgdx.policies.question_reading import (
     FINDINGS,
     QuestionReading,
@@ -211,6 +211,9 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
         names = (each for each in (*runs(read.rest), *texts_of(read.named)) if len(each) > 1)
         return {"wants": read.wanted, "subjects": about, "unused": ", ".join(dict.fromkeys(names))}
     whether = asks_whether(read.rest)
+    counted = says("counted", read.rest)
+    if not read.named and counted:
+        return {"wants": read.wanted, "subjects": (), "unread": counted[0].strip()}
     if read.of_finding:
         return {"wants": tuple(each for each in read.asked if each is not Want.DESCRIPTION), "subjects": read.findings}
     if others := others_of(read, about):
@@ -238,7 +241,7 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
         return {"wants": (Want.SYMPTOM,), "subjects": subjects}
     if read.diseases and not read.asked and (left := name_in(read.rest)):
         return {"wants": OVERVIEW_WANTS, "subjects": subjects, "unread": left}
-    unused = "" if read.unnamed else name_in(read.rest)
+    unused = counted[0].strip() if counted else "" if read.unnamed else name_in(read.rest)
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether, "unused": unused}
 
 
