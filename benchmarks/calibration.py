@@ -22,7 +22,7 @@ import kgdx
 from kgdx.api import Graph
 from kgdx.evaluate.labels import Labels
 from kgdx.rank.fusion import believed
-from kgdx.rank.sufficiency import FAIR, GOOD
+from kgdx.rank.judgement import FAIR, GOOD
 
 COUNTS = (1, 2, 3, 4, 5, 7, 10)
 DEGREES = np.arange(0.8, 6.01, 0.2)

@@ -29,8 +29,7 @@ from kgdx.learn.held_out_links import split
 from kgdx.learn.hetero_graph import PAPER, GraphChoice, HeteroGraph, ends_of
 from kgdx.learn.link_training import Training, train
 from kgdx.learn.tensors import torch_of
-from kgdx.rank.embeddings import Embeddings
-from kgdx.rank.insertion import Insertion
+from kgdx.rank.embeddings import Embeddings, Insertion
 from kgdx.terms.encoder import CachedEncoder, encoder
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

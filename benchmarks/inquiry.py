@@ -26,7 +26,7 @@ from kgdx.evaluate.inquiries import ANSWERS, Answers, Inquiries, Setting, evalua
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.runner import Runner, kept
 from kgdx.evaluate.words_reader import words_reader
-from kgdx.rank.evidence_table import EvidenceTable
+from kgdx.rank.evidence_odds import EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.proposing import Proposer

@@ -27,8 +27,7 @@ from kgdx.learn.graph_encoders import GRAPH_ENCODERS
 from kgdx.learn.held_out_links import auc, average_precision, split, unlinked
 from kgdx.learn.hetero_graph import SIMILAR_DISEASES, GraphChoice, HeteroGraph, hetero_graph, jaccard
 from kgdx.learn.link_training import Training, train
-from kgdx.rank.calibration import Calibration
-from kgdx.rank.link_prediction import calibrate
+from kgdx.rank.link_prediction import Calibration, calibrate
 from kgdx.terms.encoder import CachedEncoder, encoder
 
 RELATION = "has_symptom"

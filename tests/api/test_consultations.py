@@ -511,4 +511,4 @@ def test_no_word_of_a_patient_is_in_a_representation(graph: Graph) -> None:
     talk = graph.consult("a secretive child with seizures", certain=1.0)
     talk.answer("secretive words")
     assert "secretive" not in repr(talk) + repr(talk.log)
-    assert Memo().get("x") is None
+    assert Memo().peek("x") is None

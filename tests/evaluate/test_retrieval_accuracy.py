@@ -33,8 +33,8 @@ from kgdx.evaluate.runner import Record, Runner, by_arm, kept, numbered
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
+from kgdx.render.terminal.accuracy_text import retrieval_figures as retrieval_text
 from kgdx.render.terminal.console import text
-from kgdx.render.terminal.retrieval_text import retrieval_figures as retrieval_text
 from small_graph import FEVER, RECESSIVE, SEIZURE, SHORT
 
 

@@ -211,7 +211,7 @@ def test_push_into_another_graph_needs_force(
     elsewhere = Settings.load(environ={"KGDX_HOME": str(tmp_path / "another home")})
     with Neo4jStore.create(empty) as store:
         store.load([GENE])
-    with pytest.raises(StoreError, match="holds something else: replace all of it with `kgdx push --force`"):
+    with pytest.raises(StoreError, match="holds something else: replace it with `kgdx push --force`"):
         push(embedded, elsewhere, empty)
     assert push(embedded, elsewhere, empty, force=True).counts == push(embedded, elsewhere, empty).counts
 

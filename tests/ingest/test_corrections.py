@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from kgdx.errors import StoreError
+from kgdx.graph.tables import title
 from kgdx.ingest.column_mapping import StagedTable
 from kgdx.ingest.pipeline.quarantine import (
     CORRECTION,
@@ -18,7 +19,6 @@ from kgdx.ingest.pipeline.quarantine import (
     keep_corrections,
     read_corrections,
 )
-from kgdx.ingest.record_counts import part_of
 from kgdx.ingest.records import LINE, RECORD_LENGTH, Records, join_rejects, refuse
 
 
@@ -34,20 +34,20 @@ def correction(part: str | None, line: int, record: Any, mended: Any) -> pl.Data
 
 def test_a_row_that_the_check_refused_is_replaced_in_its_place() -> None:
     given = table(("OMIM:1", "HP:1", 2), ("OMIM:2", "HP:X", 3), ("OMIM:3", "HP:3", 4))
-    mended = Corrections(correction(part_of(given), 3, {"start": "OMIM:2", "end": "HP:X"}, {"end": "HP:2"}))
+    mended = Corrections(correction(title(given), 3, {"start": "OMIM:2", "end": "HP:X"}, {"end": "HP:2"}))
     assert mended.table(given).rows.rows() == [("OMIM:1", "HP:1", 2), ("OMIM:2", "HP:2", 3), ("OMIM:3", "HP:3", 4)]
     assert mended.left == 0
 
 
 def test_of_several_rows_of_a_line_the_one_with_the_same_ids_is_replaced() -> None:
     given = table(("OMIM:1", "HP:1", 2), ("OMIM:1", "HP:X", 2), ("OMIM:1", None, 2))
-    mended = Corrections(correction(part_of(given), 2, {"start": "OMIM:1", "end": "HP:X"}, {"end": "HP:2"}))
+    mended = Corrections(correction(title(given), 2, {"start": "OMIM:1", "end": "HP:X"}, {"end": "HP:2"}))
     assert mended.table(given).rows["end"].to_list() == ["HP:1", "HP:2", None]
 
 
 def test_another_record_that_a_newer_file_has_on_the_line_is_left_alone() -> None:
     given = table(("OMIM:1", "HP:1", 2), ("OMIM:2", "HP:7", 3))
-    mended = Corrections(correction(part_of(given), 3, {"start": "OMIM:2", "end": "HP:X"}, {"end": "HP:2"}))
+    mended = Corrections(correction(title(given), 3, {"start": "OMIM:2", "end": "HP:X"}, {"end": "HP:2"}))
     assert mended.table(given) is given
     assert mended.left == 1
 

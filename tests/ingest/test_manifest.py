@@ -14,7 +14,7 @@ from kgdx.graph.templates import templates
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest, manifest, manifests, read_manifest
-from kgdx.ingest.pipeline.freshness import METHODS, parts, sources
+from kgdx.ingest.pipeline.freshness import METHODS, parts
 from kgdx.ingest.source_choice import choose
 from kgdx.ingest.sources import FORMATS, read
 from kgdx.resources import resource
@@ -113,7 +113,7 @@ def test_a_mapping_of_a_missing_frame_or_column_is_refused(tiny: Path) -> None:
 
 
 def test_each_source_says_which_methods_read_what_of_it() -> None:
-    found = {each.name: {part: methods for methods, read in parts(each).items() for part in read} for each in sources()}
+    found = {name: {x: key for key, read in parts(each).items() for x in read} for name, each in manifests().items()}
     assert found["hpoa"]["HAS_PHENOTYPE"] == ("ranking", "questions", "ask")
     assert found["hp_zh"] == {"Phenotype.name_zh": ("reading",)}
     assert found["encyclopedia"]["Document.text"] == ("retrieval",)

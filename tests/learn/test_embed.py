@@ -20,8 +20,7 @@ from kgdx.learn.embed import learn_embeddings
 from kgdx.learn.graph_encoders import GRAPH_ENCODERS
 from kgdx.learn.hetero_graph import GraphChoice
 from kgdx.learn.link_training import Training
-from kgdx.rank.embeddings import CARD, Embeddings
-from kgdx.rank.insertion import Insertion
+from kgdx.rank.embeddings import CARD, Embeddings, Insertion
 from worded_graph import Letters, Make
 
 pytestmark = pytest.mark.usefixtures("torch_here")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import small_graph
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.rank.absent import OBLIGATE_FROM, OBLIGATE_FULL, OBLIGATE_MOST, Obligate
 from kgdx.rank.hub import Hub, simulated
+from kgdx.rank.term_scorers import OBLIGATE_FROM, OBLIGATE_FULL, OBLIGATE_MOST, Obligate
 from small_graph import FEVER, FOCAL, HYPOTONIA, SEIZURE, SHORT
 
 HAS = [

@@ -140,8 +140,8 @@ def test_the_gain_of_a_question_is_what_its_answer_tells_of_the_leaders(ranker: 
         often = [row.get(int(told.terms[place]), 0.0) for row in rows]
         chance = sum(map(float.__mul__, often, share))
         gain = bits(chance) - sum(one * bits(each) for one, each in zip(share, often, strict=True))
-        assert (told.chance[place], told.gain[place]) == pytest.approx((chance, max(gain, 0)), abs=1e-4)
-    assert (np.diff(told.gain) <= 1e-6).all()
+        assert (told.values[1, place], told.values[0, place]) == pytest.approx((chance, max(gain, 0)), abs=1e-4)
+    assert (np.diff(told.values[0]) <= 1e-6).all()
 
 
 def test_what_is_listed_is_open_and_what_is_settled_is_not(ranker: Ranker, tracker: BeliefTracker) -> None:

@@ -9,7 +9,7 @@ import sys
 NEAREST = """
 import hashlib
 import numpy as np
-from kgdx.rank.candidates import by_name
+from kgdx.rank.neighbours import by_name
 made = np.random.default_rng(0)
 words = ["".join(letters) for letters in made.choice(list("abcdefghij"), (400, 5))]
 names = [" ".join(words[number] for number in made.zipf(1.3, 8) % 400) for _ in range(600)]

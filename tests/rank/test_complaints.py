@@ -11,8 +11,7 @@ import pytest
 import kgdx
 from kgdx.case.patient import Case, Finding, Span, Status
 from kgdx.rank.complaints import FIRST, NARROWED, STAGES, asked_first, complaints, complaints_of, wordings
-from kgdx.rank.evidence_odds import EvidenceOdds
-from kgdx.rank.evidence_table import ConditionCounts, EvidenceTable
+from kgdx.rank.evidence_odds import ConditionCounts, EvidenceOdds, EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.proposing import OPTIONS, WAYS, _moves
 from kgdx.rank.selectors import Situation
@@ -248,3 +247,11 @@ def test_types_of_one_disease_are_not_told_apart_by_questions(default_graph: Pat
             for families in (None, ranker.model.families.of)
         ]
     assert len(family) > 1 and gains[0] > 0.1 and gains[1] < 1e-9
+
+
+def test_a_symptom_of_the_graph_is_a_finding_by_its_id(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        for id, name in (("DDXPLUS:E_79", "smokes cigarettes"), ("KGDX:common.symptom-calf-pain", "Calf pain")):
+            found = graph.resolve(id).finding
+            assert found is not None and (found.id, found.label) == (id, name)
+        assert graph.resolve("DDXPLUS:E_0000").finding is None

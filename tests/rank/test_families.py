@@ -14,8 +14,7 @@ from kgdx.arrays.sparse import Sparse
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.families import MOST_JOINED, MOST_SERIES, Families, _Joined, _series, stem
-from kgdx.rank.family_rows import ranks_of, rows
-from kgdx.rank.ranker import placed
+from kgdx.rank.ranking import family_rows, placed, ranks_of
 from small_graph import FEVER, HYPOTONIA, SEIZURE, SHORT
 
 
@@ -115,5 +114,5 @@ def test_without_families_both_ranks_are_equal(tmp_path: Path) -> None:
 def test_ranks_within_rows_are_those_of_the_ranking_by_disease(total: list[float]) -> None:
     scores, number = np.array(total), np.arange(len(total), dtype=np.int32)
     alone = Families(number, Sparse(np.arange(len(total) + 1), number, np.ones(len(total), np.int8)))
-    listed = rows(scores, alone, len(total))
+    listed = family_rows(scores, alone, len(total))
     assert ranks_of(scores, listed) == placed(scores, len(total))

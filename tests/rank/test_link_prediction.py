@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import AbsentError
-from kgdx.rank.calibration import Calibration, calibration_error, reliability
 from kgdx.rank.embeddings import SCHEMA, Embeddings
-from kgdx.rank.link_prediction import LinkPredictor, calibrate, nearest, shared
+from kgdx.rank.link_prediction import (
+    Calibration,
+    LinkPredictor,
+    calibrate,
+    calibration_error,
+    nearest,
+    reliability,
+    shared,
+)
 
 SCORES = st.lists(st.floats(-50, 50), max_size=60).map(np.array)
 

@@ -8,7 +8,8 @@ import pytest
 from kgdx.case.patient import Case, Unread
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT
-from kgdx.rank import Ranker, gaps
+from kgdx.rank import Ranker
+from kgdx.rank.clauses import unread
 from kgdx.rank.near_findings import NearFindings
 from kgdx.terms.measured.amounts import MEASURED
 from kgdx.terms.phrase_vectors import PhraseVectors
@@ -37,8 +38,8 @@ def test_findings_are_similar_to_a_phrase_by_the_cosine_of_their_names(ranker: R
 
 def test_measured_values_of_no_known_analyte_are_told_and_nothing_else() -> None:
     text = "oddness 9.8 % and plain words, 7 of 9"
-    unread = (Unread(0, 13, MEASURED, 9.8, "%"), Unread(18, 29, "no finding"), Unread(31, 37, MEASURED, 7))
-    assert [each.message for each in gaps.unread(Case("p", text=text, unread=unread))] == [
+    parts = (Unread(0, 13, MEASURED, 9.8, "%"), Unread(18, 29, "no finding"), Unread(31, 37, MEASURED, 7))
+    assert [each.message for each in unread(Case("p", text=text, unread=parts))] == [
         "no finding was read from oddness 9.8 %"
     ]
-    assert not list(gaps.unread(Case("p", text=text, unread=unread[1:])))
+    assert not list(unread(Case("p", text=text, unread=parts[1:])))

@@ -11,7 +11,7 @@ import small_graph
 from kgdx.arrays.sparse import ancestors
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
-from kgdx.rank.opposites import named_opposites, opposites
+from kgdx.rank.feature_matrices import named_opposites, opposites
 
 TERMS = ["HP:1", "HP:2", "HP:3", "HP:4", "HP:5"]
 NAMES = [
@@ -59,7 +59,7 @@ def ranker(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
     pair = small_graph.SHORT, small_graph.DELAY
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "kgdx.rank.opposites.named_opposites",
+            "kgdx.rank.feature_matrices.named_opposites",
             lambda ids, names: [tuple(map(list(ids).index, pair))],
         )
         folder: Path = tmp_path_factory.mktemp("opposites")

@@ -17,8 +17,7 @@ from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
-from kgdx.rank.genes import MISSING, ONE_COPY
-from kgdx.rank.inheritance import MOST, WRONG_SEX
+from kgdx.rank.inheritance import MISSING, MOST, ONE_COPY, WRONG_SEX
 from kgdx.rank.onset import LEAST, PER_TENFOLD, STAGES, WITHIN, Onset, stage_at
 from kgdx.results.ranked import Candidate
 

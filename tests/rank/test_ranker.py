@@ -18,7 +18,7 @@ from kgdx.errors import CaseError, UsageError
 from kgdx.graph.protocol import NodeTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Candidate, Ranker
-from kgdx.rank.absent import EXCLUDED_MOST
+from kgdx.rank.term_scorers import EXCLUDED_MOST
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NAMES, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from kgdx.rank import Ranker
-from kgdx.rank.absent import EXCLUDED_MOST, EXCLUDED_SHARE
 from kgdx.rank.query import Recent
-from kgdx.rank.term_scorers import BREADTH
+from kgdx.rank.term_scorers import BREADTH, EXCLUDED_MOST, EXCLUDED_SHARE
 from small_graph import FEVER, HYPOTONIA, NERVOUS, SEIZURE, SHORT, STATUS
 
 EPILEPSY, SHORTNESS, UNKNOWN_FEVER = 0, 1, 2

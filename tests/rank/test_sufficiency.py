@@ -6,7 +6,7 @@ import pytest
 
 from kgdx.case.patient import Case, Finding, Span
 from kgdx.case.person import CandidateGene, GeneEvidence
-from kgdx.rank import Ranker, sufficiency
+from kgdx.rank import Ranker
 from kgdx.rank.clauses import clauses, unread_clauses
 from small_graph import FEVER, NERVOUS, SEIZURE
 
@@ -43,7 +43,7 @@ def test_clauses_with_findings_are_read() -> None:
 def test_a_text_with_too_little_is_not_ranked(
     ranker: Ranker, monkeypatch: pytest.MonkeyPatch, findings: tuple[str, ...], level: str
 ) -> None:
-    monkeypatch.setattr(sufficiency, "FEW_DISEASES", 0)
+    monkeypatch.setattr("kgdx.rank.judgement.FEW_DISEASES", 0)
     case = Case("p", tuple(map(Finding, findings)), text="something")
     found = ranker.rank(case, abstain=True)
     judgement = found.judgement
@@ -54,12 +54,12 @@ def test_a_text_with_too_little_is_not_ranked(
 
 
 def test_terms_are_ranked_whatever_they_are(ranker: Ranker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sufficiency, "FEW_DISEASES", 0)
+    monkeypatch.setattr("kgdx.rank.judgement.FEW_DISEASES", 0)
     assert ranker.rank(Case("p", (Finding(FEVER),)), abstain=True).candidates
 
 
 def test_a_finding_beside_a_candidate_gene_is_ranked(ranker: Ranker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sufficiency, "FEW_DISEASES", 0)
+    monkeypatch.setattr("kgdx.rank.judgement.FEW_DISEASES", 0)
     case = Case("p", (Finding(FEVER),), text="something", gene_evidence=GeneEvidence((CandidateGene("GENA"),)))
     assert ranker.rank(case, abstain=True).candidates
 
@@ -68,3 +68,28 @@ def test_a_candidate_says_how_much_it_explains(ranker: Ranker) -> None:
     found = {each.id: each.explained for each in ranker.rank(([FEVER], ())).candidates}
     assert found["OMIM:3"] == 1.0
     assert found["OMIM:2"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "ranked"),
+    [
+        (
+            "Sports medical before the season, feels well, had one fever at nine and nothing since that time.",
+            False,
+        ),
+        ("来打流感疫苗，身体好，去年发过一次热，平时每周跑步三次，吃饭睡觉都好，没有别的情况要说的了。", False),
+        (
+            "Sent in with a fever that does not go away and that nobody over there could explain, asks for help.",
+            True,
+        ),
+        (
+            "Insurance medical, feels well otherwise; admitted with a fever that nobody over there could explain.",
+            True,
+        ),
+    ],
+)
+def test_one_finding_of_somebody_who_is_well_is_not_ranked(
+    ranker: Ranker, monkeypatch: pytest.MonkeyPatch, text: str, ranked: bool
+) -> None:
+    monkeypatch.setattr("kgdx.rank.judgement.FEW_DISEASES", 0)
+    assert bool(ranker.rank(Case("p", (Finding(FEVER),), text=text), abstain=True).candidates) is ranked

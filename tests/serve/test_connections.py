@@ -85,53 +85,17 @@ def status(place: socket.socket) -> int:
     return int(head[9:12]) if head else 0
 
 
-def test_silent_connections_lock_nobody_out() -> None:
+def test_silent_connections_hold_their_places_for_some_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 1.0)
     with serving(most=40) as port:
-        held = [connect(port) for _ in range(100)]
-        for _ in range(5):
-            with connect(port) as client:
-                found = [answer(client) for _ in range(3)]
-            assert found == [200] * 3
+        held = [connect(port) for _ in range(40)]
+        with connect(port) as client:
+            assert status(client) == 503
+        assert [each.recv(10) for each in held] == [b""] * 40
+        with connect(port) as client:
+            assert [answer(client) for _ in range(3)] == [200] * 3
         for each in held:
             each.close()
-
-
-def test_connections_that_ask_are_kept_before_those_that_wait() -> None:
-    with serving(most=40) as port:
-        client = connect(port)
-        assert answer(client) == 200
-        held = []
-        for _ in range(100):
-            held.append(connect(port))
-            assert answer(client) == 200, "it asked more lately than any other"
-        for each in [client, *held]:
-            each.close()
-
-
-def test_one_client_cannot_take_all_places() -> None:
-    book = connections.Book(4, 2)
-
-    class Waiting:
-        def __init__(self, owner: str) -> None:
-            self.owner, self.ended = owner, False
-
-        def give_way(self) -> None:
-            self.ended = True
-            book.leave(self)  # type: ignore[arg-type]
-
-    def enter(owner: str) -> Waiting:
-        one = Waiting(owner)
-        assert book.enter(one)  # type: ignore[arg-type]
-        book.waits(one)  # type: ignore[arg-type]
-        return one
-
-    greedy = [enter("a") for _ in range(5)]
-    assert [each.ended for each in greedy] == [True, True, True, False, False]
-    others = [enter(name) for name in "bcd"]
-    assert greedy[3].ended and not greedy[4].ended and not any(each.ended for each in others)
-    for each in (greedy[4], *others):
-        book.works(each)  # type: ignore[arg-type]
-    assert not book.enter(Waiting("e")), "no one at work gives way"  # type: ignore[arg-type]
 
 
 def test_a_header_without_end_is_refused_early() -> None:

@@ -155,6 +155,10 @@ def test_corrected_findings_stand_for_what_a_text_says(client: httpx2.Client) ->
     assert found["candidates"] and [each["id"] for each in found["candidates"]] == [
         each["id"] for each in plain["candidates"]
     ]
+    seen = {"text": "Seen in the genetics clinic.", "findings": [{"id": "HP:0001251", "since": "P3D"}]}
+    found = client.post("/diagnose", json=seen).json()
+    assert found["judgement"]["setting"] == "referral"  # what the text says beside its findings counts
+    assert found["case"]["findings"][0]["since"] == "P3D"
     unknown = client.post("/diagnose", json={"findings": [{"id": "blorb"}]})
     assert unknown.status_code == 422 and "unknown term" in unknown.json()["detail"]
     assert client.post("/diagnose", json={"findings": [], "text": ""}).status_code == 422

@@ -122,3 +122,21 @@ def test_what_is_over_is_absent(hpo_reader: Extractor) -> None:
     text = "Had pneumonia in 2011, fully recovered. No fever, smoker, tired. The rash has gone."
     said = {each.label: each.status for each in hpo_reader.extract(text).findings}
     assert said == {"Pneumonia": "absent", "Fever": "absent", "Fatigue": "present", "Skin rash": "absent"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("82 F on warfarin for AF", {"takes an anticoagulant"}),
+        (
+            "Meds: bisoprolol 2.5 mg, apixaban 5 mg bd, ramipril 10 mg",
+            {"takes an anticoagulant", "high blood pressure or treated for it"},
+        ),
+        ("ibuprofen 400 mg for his knee", {"takes anti-inflammatory drugs (NSAIDs)"}),
+        ("长期服用华法林", {"takes an anticoagulant"}),
+        ("强的松片10mg", {"takes corticosteroids"}),
+        ("allergic to ibuprofen; metformin was considered", set()),
+    ],
+)
+def test_drugs_are_read_by_their_class_where_they_are_taken(text: str, expected: set[str]) -> None:
+    assert {each.label for each in spoken(text, lambda id: id.startswith("DDXPLUS"))} == expected

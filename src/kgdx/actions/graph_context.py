@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kgdx.actions.graph_source import MAPPED, FolderSource, GraphSource, MappedSource, NothingCompiled, ServerSource
-from kgdx.case import Case, Extraction, Measurement, Resolution
+from kgdx.case import Case, Extraction, Finding, Measurement, Resolution
 from kgdx.episode.world import Memo
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import USER
@@ -309,7 +309,12 @@ class GraphContext:
         return self.reader.judge(measurements, patient)
 
     def resolve(self, term: str) -> Resolution:
-        return self.reader.resolve(term)
+        """Find the finding that an HPO id, a name, or the id of a symptom of the graph stands for."""
+        found = self.reader.resolve(term)
+        if found.finding is None and ":" in term and (row := self.ranker.names.symptom(term.strip())) >= 0:
+            name = str(self.snapshot.column("symptom", "name")[row])
+            return Resolution(Finding(term.strip(), label=name, text=term, method="id"))
+        return found
 
     @contextmanager
     def writing(self) -> Iterator[Store]:

@@ -16,8 +16,7 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
 from kgdx.lazy import lazy_pattern
-from kgdx.rank.clauses import with_phrases
-from kgdx.rank.gaps import unread
+from kgdx.rank.clauses import unread, with_phrases
 from kgdx.results.cited import Resolved
 
 if TYPE_CHECKING:

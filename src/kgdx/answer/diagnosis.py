@@ -24,12 +24,13 @@ from kgdx.results.ranked import (
     DangerousDisease,
     DiagnosisDocument,
     Judgement,
+    ReadFinding,
     Reranking,
     RolloutPart,
     named_support,
+    unread_texts,
 )
 from kgdx.results.view import supporting
-from kgdx.results.words_read import ReadFinding, unread_texts
 
 if TYPE_CHECKING:
     import pandas

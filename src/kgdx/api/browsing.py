@@ -32,12 +32,7 @@ class Browsed:
 
     Attributes:
         url: Opens Neo4j Browser with the query in its editor; Browser asks for the password.
-        query: The query.
-        uri: Bolt address of the Neo4j.
-        user: Whom Browser signs in.
         run: Id of the run; empty for an answer, whose evidence is in the graph itself.
-        copied: Whether the graph was copied there.
-        saved: Whether the run was written there.
     """
 
     url: str
@@ -63,10 +58,7 @@ def browse(
     """Bring a result to a Neo4j where it is not there, and return the link that draws its evidence.
 
     Args:
-        result: A diagnosis, an answer, or the id of a saved run.
         diseases: Candidates whose evidence is drawn; the first ``top`` when none is named.
-        top: How many candidates.
-        store: The graph that the result rests on.
         neo4j: Bolt address; the local server that kgdx started when ``None``.
         browser: Address of Neo4j Browser's server, where it is not that of the Neo4j.
         push: Whether the graph may be copied to a Neo4j that is empty or holds another graph of kgdx.
@@ -86,12 +78,7 @@ def browse(
 
 
 def browser_place(fingerprint: str, store: str | Path | None = None) -> Place | None:
-    """Return where Neo4j Browser can draw a graph: the store, or the local server, if the graph is there.
-
-    Args:
-        fingerprint: The graph's, as results state it.
-        store: The graph that the result rests on.
-    """
+    """Return where Neo4j Browser can draw a graph: the store, or the local server, if the graph is there."""
     from kgdx.graph.neo4j.browser_links import place
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
@@ -122,8 +109,9 @@ def _bring_graph(
     with Neo4jStore.unchecked(where.access) as target:
         empty = target.is_empty()
         built = [] if empty else target.run("build")
-    if built and built[0]["fingerprint"] == _fingerprint(settings):
-        return False
+    with GraphContext(settings) as graph:
+        if built and built[0]["fingerprint"] == graph.fingerprint:
+            return False
     uri = where.access.uri
     if not empty and not built:
         hint = "use another one, or replace all of it with `kgdx push --force`"
@@ -134,11 +122,6 @@ def _bring_graph(
         raise StoreError(why, hint="copy this one there with --push")
     push_graph(store=settings.graph_folder, neo4j=neo4j, force=not empty, progress=progress)
     return True
-
-
-def _fingerprint(settings: Settings) -> str:
-    with GraphContext(settings) as graph:
-        return graph.fingerprint
 
 
 def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> bool:

@@ -46,7 +46,6 @@ def build(
 
     Args:
         sources: Names of sources, or ``name=path-or-URL``; the default build when ``None``.
-        keep_cases: Whether saved cases and runs are carried over.
         force: Whether a source may have lost half of the rows that it has in the old graph, and whether a database is
             replaced that is no graph of kgdx.
     """
@@ -86,7 +85,7 @@ def build(
         about = {name: getattr(report, name) for name in ("fingerprint", "schema_version", "schema_checksum")}
         about |= {"kgdx_version": report.kgdx_version, "created": report.created}
         content = Content(tables, about, counts(tables), digests(tables))
-        copied = write(content, str(folder.path), settings, access, force=True, progress=tell)
+        copied = write(content, str(folder.path), settings, access, force=True, keep_saved=keep_cases, progress=tell)
         keep_snapshot(build.snapshot, settings, access, copied, tell)
     return report
 
@@ -130,9 +129,6 @@ def ensure_default_graph(progress: Callable[[BuildProgress], None] | None = None
     The default graph is the one in ``KGDX_HOME``. Where ``KGDX_STORE`` or the config file name another store, nothing
     is built. Of processes that call this together one builds, and the others wait until its graph is complete. If that
     process is killed, one of those that wait takes over.
-
-    Args:
-        progress: Called as the build goes on, and about once a second while another process builds.
 
     Returns:
         The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
@@ -277,6 +273,7 @@ def push(
     store: str | Path | None = None,
     neo4j: str | None = None,
     force: bool = False,
+    keep_saved: bool = True,
     sessions: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CopyReport:
@@ -284,8 +281,7 @@ def push(
 
     Args:
         neo4j: Bolt address; the local server that kgdx started when ``None``.
-        force: Whether to replace what the Neo4j holds.
-        sessions: How many write at once where the copy goes over Bolt (:data:`kgdx.graph.copies.SESSIONS`).
+        keep_saved: Whether cases and runs that were saved there alone are carried over into the new graph.
     """
     settings = _embedded(store)
     access = settings.neo4j(neo4j)
@@ -309,6 +305,7 @@ def push(
             access,
             kept=kept,
             force=force,
+            keep_saved=keep_saved,
             sessions=sessions or SESSIONS,
             progress=progress or _quiet,
         )
@@ -332,7 +329,6 @@ def pull(
 
     Args:
         neo4j: Bolt address; the local server that kgdx started when ``None``.
-        force: Whether to replace another graph in the folder.
         leave_out: Whether classes, relations and properties that the ontology does not have are left out, and named in
             the report.
     """

@@ -20,7 +20,7 @@ from kgdx.episode.loop import run as run_episode
 from kgdx.episode.resume import resume
 from kgdx.episode.segment import Author, Kind, Segment, error_of
 from kgdx.episode.state import State
-from kgdx.episode.turns import Leader, leaders_of, turns
+from kgdx.episode.turns import leaders_of, turns
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
@@ -108,7 +108,7 @@ class Consultation:
     def differential(self) -> tuple[Lead, ...]:
         """The leading diseases with their shares, best first; empty while nothing is known."""
         found = next((found for each in reversed(self.log) if (found := leaders_of(each))), ())
-        return tuple(self._lead(each) for each in found)
+        return tuple(Lead(id=each.id, name=self._disease(each.id, each.name), share=each.share) for each in found)
 
     @property
     def question(self) -> QuestionDocument | None:
@@ -203,7 +203,12 @@ class Consultation:
             language=self.language,
             heard=tuple(
                 self._named(
-                    FindingDocument(id=each.id, label=each.label, status=str(each.status), source=_source(each))
+                    FindingDocument(
+                        id=each.id,
+                        label=each.label,
+                        status=str(each.status),
+                        source="asked" if each.method == "asked" else "read",
+                    )
                 )
                 for each in self.heard
             ),
@@ -359,9 +364,6 @@ class Consultation:
             label = str(self._graph.snapshot.column("symptom", "name_zh")[symptom]) or label
         return self._graph.terms.everyday(term, self.language) or label or term
 
-    def _lead(self, leader: Leader) -> Lead:
-        return Lead(id=leader.id, name=self._disease(leader.id, leader.name), share=leader.share)
-
     def _named(self, finding: FindingDocument) -> FindingDocument:
         return finding.model_copy(update={"name": self._name(finding.id, finding.label)})
 
@@ -375,10 +377,6 @@ class Consultation:
             return name
         ranker = self._graph.ranker
         return ranker.names.candidate(ranker.number_of(id)).name_zh or name
-
-
-def _source(finding: Finding) -> Literal["read", "asked"]:
-    return "asked" if finding.method == "asked" else "read"
 
 
 def _sound(episode: Episode) -> Episode:

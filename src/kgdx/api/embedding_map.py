@@ -39,10 +39,9 @@ def embedding_map(
     phrases: Sequence[str] = (),
     encoder: Encoder | None = None,
 ) -> dict[str, Any]:
-    """Return a map of the nodes of one kind, as :func:`kgdx.render.pages.map_page.map_page` shows it.
+    """Return a map of the nodes of one kind, as :func:`kgdx.render.pages.figure_pages.map_page` shows it.
 
     Args:
-        kind: Such as ``disease`` or ``phenotype``.
         by: What makes the groups: ``links``, nodes that are near to each other, named by what they are linked to; or
             ``source``.
         encoder: What encodes phrases; the one that the embeddings were made with.

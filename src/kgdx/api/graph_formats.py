@@ -63,9 +63,6 @@ def export_graph(
 
     Args:
         target: The file or folder, which must not be there yet.
-        format: One of :data:`FORMATS`.
-        store: Graph folder, or ``bolt://…``.
-        progress: Told in words what is being written.
     """
     from kgdx.api.opening import open as open_graph
 

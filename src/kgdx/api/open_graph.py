@@ -85,12 +85,10 @@ class Graph(GraphContext):
 
         Args:
             case: A case, free text, a path to a file, a parsed phenopacket, or HPO terms (ids, labels, phrases).
-            top: How many candidates.
             policy: Name of a policy (:data:`kgdx.policies.POLICIES`), or a policy of your own; by default the first
                 that diagnoses, and asks a model if one is given.
             explain: For how many of them to find evidence paths, at most 1,000, which takes most of the time;
                 :meth:`explain` finds those of any one candidate.
-            seed: Of the policy's random choices.
             case_bank: Whether to match with the graph's patients too, never with those of the case's own publications;
                 by default where it has some. For a policy given by name.
             gates: Whether diseases that sex or age rules out are left out, as the policy ``fixed`` does.
@@ -140,13 +138,10 @@ class Graph(GraphContext):
         Args:
             case: As for :meth:`diagnose`; nothing is known of the patient where ``None``.
             policy: Name of a policy with its usual settings, or a policy of your own.
-            question: What the policy is to answer.
             patient: Who is asked at once, such as a simulated patient.
             model: A language model, or the name of one at the endpoint that is set.
             log: The log of an episode to go on with; case, question, limits and seed are its own, and so is the policy
                 unless one of your own is given.
-            seed: Of all random choices.
-            watch: Given each segment as it is written.
         """
         given = tuple(log or ())
         if isinstance(policy, Policy):
@@ -182,10 +177,8 @@ class Graph(GraphContext):
             case: What is known of the patient, as for :meth:`diagnose`; it begins with an open question where nothing
                 is.
             policy: Who chooses the questions: a policy that asks patients, or its name; by default ``inquiry``.
-            model: A language model, for a policy that asks one, or the name of one at the endpoint that is set.
             resume: What to go on with: :meth:`Consultation.to_dict`, a log, or the file of one. It has its own patient,
                 policy and settings.
-            seed: Of all random choices.
             keep: Given the whole log after each change.
             trusted: Whether the transcript was kept where nobody could change it. Otherwise only its patient, its
                 settings and its answers count: all else is done again, and has to come out the same.
@@ -241,11 +234,9 @@ class Graph(GraphContext):
         """Answer a medical question from the graph, in English or Chinese; each claim points at its evidence.
 
         Args:
-            question: Such as "Which gene causes Marfan syndrome?".
             case: The patient that it is about, in any form that :meth:`diagnose` takes.
             policy: ``rules`` (no language model), ``planner``, or a policy of your own; by default ``planner`` where a
                 model is given, otherwise ``rules``.
-            model: A language model, or the name of one at the endpoint that is set.
             how: See :class:`~kgdx.api.questions.Asking`: ``strict``, ``pubmed``, ``language``, ``rounds``, ``limits``,
                 ``seed``, ``on_text``, ``watch``.
         """
@@ -266,7 +257,6 @@ class Graph(GraphContext):
         Args:
             case: A case in any form, or a diagnosis whose case is meant.
             disease: Id or name of a disease, or of an entry that is merged into one.
-            top: How many candidates to rank beside it.
             policy: Name of a policy that can be asked for a disease.
         """
         patient = self.case(case.case if isinstance(case, Diagnosis) else case, **about)
@@ -276,11 +266,7 @@ class Graph(GraphContext):
         return self.diagnosis(run_episode(world_of(self, chooser, None, Limits()), start, chooser))
 
     def case(self, given: CaseLike, **about: Unpack[About]) -> Case:
-        """Make a case of what :meth:`diagnose` accepts.
-
-        Args:
-            about: What is known of the patient beside it (:class:`kgdx.case.About`).
-        """
+        """Make a case of what :meth:`diagnose` accepts."""
         case = with_person(self._case(given), about)
         return self.genes.known(case) if case.gene_evidence else case
 
@@ -306,7 +292,6 @@ class Graph(GraphContext):
         Args:
             text: A name, the beginning of one, or an id; typos are seen through.
             kinds: Node classes, such as ``Disease``; all that have names by default.
-            limit: Most nodes.
 
         Returns:
             A row for each with ``id``, ``kind``, ``name``, ``source``, ``matched`` (the name that was found),

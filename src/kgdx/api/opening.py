@@ -95,8 +95,6 @@ def save(
     """Write a run with its case and candidates into the graph, in one transaction; twice is as good as once.
 
     Args:
-        result: What :meth:`Graph.diagnose` or :meth:`Graph.ask` returned.
-        graph: The open graph; opened from ``store`` for this when ``None``.
         text: Whether the patient's own words are stored too, with question, answer, and what models said.
 
     Returns:

@@ -59,13 +59,9 @@ class Asking(TypedDict, total=False):
             as such. On by default.
         pubmed: Whether PubMed is searched for publications; by default as it is set, and it is off where nothing is.
         language: Language of the answer, ``en`` or ``zh``; that of the question by default.
-        rounds: Most plans of a model.
         fallback: Whether rules and the template stand in where no plan of a model, or not its answer, can be used. On
             by default.
         limits: When to stop: actions, time, and calls, tokens and cost of the model.
-        seed: Of the policy's random choices.
-        on_text: Given each piece of a model's answer as it is written.
-        watch: Given each segment of the log, as soon as the choice and its action are done.
     """
 
     options: Mapping[str, str] | None
@@ -99,9 +95,14 @@ def ask(
     rounds = how.get("rounds", 1)
     if not 1 <= rounds <= MAX_ROUNDS:
         raise UsageError(f"rounds is {rounds}", hint=f"ask for 1 to {MAX_ROUNDS}")
+    if (pubmed := how.get("pubmed")) is None:
+        from kgdx.literature import pubmed_access
+
+        access = pubmed_access(graph.settings)
+        pubmed = access is not None and access.ask
     settings: dict[str, Any] = {
         "strict": how.get("strict", True),
-        "pubmed": _asks_pubmed(graph.settings) if how.get("pubmed") is None else how["pubmed"],
+        "pubmed": pubmed,
         "language": how.get("language"),
         **{name: how[name] for name in ("rounds", "fallback") if name in how},
     }
@@ -111,6 +112,7 @@ def ask(
     options = offered(question, how.get("options"), chooser)
     world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()
+    fingerprint, sources = provenance(graph)
     start = begin(
         patient,
         chooser,
@@ -118,10 +120,9 @@ def ask(
         options=options,
         seed=how.get("seed", 0),
         limits=limits,
-        fingerprint=_fingerprint(graph),
+        fingerprint=fingerprint,
     )
     episode = run(world, start, chooser, how.get("watch"))
-    fingerprint, sources = provenance(graph)
     found = replace(answer_of(episode, case, fingerprint=fingerprint), sources=sources)
     nothing = (not found.pack.answers or found.text.insufficient) and not found.candidates
     if nothing and (error := failure(episode)) is not None:
@@ -182,12 +183,6 @@ def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None,
     return World(graph, models={asked.name: asked}, prices=prices)
 
 
-def _fingerprint(graph: GraphContext) -> str:
-    with suppress(StoreError):
-        return graph.fingerprint
-    return ""
-
-
 def checked(question: str) -> str:
     """Return a question without the space around it.
 
@@ -220,10 +215,7 @@ def connected(
     """Return a model that can be asked, with its prices; the limits end a call that is under way, too.
 
     Args:
-        settings: Say which endpoint.
         model: A model that is ready, the name of one at the endpoint, or ``None`` for the one that is set.
-        limits: What it may cost.
-        cached: Whether answers are kept for the next time.
     """
     if model is not None and not isinstance(model, str):
         return model, (0.0, 0.0)
@@ -253,13 +245,6 @@ def limited(access: LlmAccess, limits: Limits) -> LlmAccess:
         max_cost=_least(access.max_cost, limits.cost),
         max_seconds=_least(access.max_seconds, limits.seconds),
     )
-
-
-def _asks_pubmed(settings: Settings) -> bool:
-    from kgdx.literature import pubmed_access
-
-    access = pubmed_access(settings)
-    return access is not None and access.ask
 
 
 def provenance(graph: GraphContext) -> tuple[str, tuple[Row, ...]]:

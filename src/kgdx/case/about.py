@@ -162,7 +162,6 @@ class GeneNames:
 
 
 def _plain(gene: str) -> str:
-    """A name as names are compared: Ensembl's without version, NCBI's and Ensembl's with or without prefix."""
     name = gene.strip().upper()
     if name.removeprefix("ENSEMBL:").startswith("ENSG"):
         return name.removeprefix("ENSEMBL:").partition(".")[0]
@@ -174,7 +173,6 @@ def _plain(gene: str) -> str:
 
 
 def _untold(evidence: GeneEvidence) -> list[Issue]:
-    """Say that a list says nothing, as many genes with equal scores do."""
     total, squares = sum(gene.score for gene in evidence.genes), sum(gene.score**2 for gene in evidence.genes)
     if not squares or total**2 / squares < UNTOLD:
         return []

@@ -98,7 +98,6 @@ def _table(folder: Path, name: str) -> Path | None:
 
 
 def _rows(folder: Path, name: str, *, wanted: bool = True) -> Iterator[Row]:
-    """The rows of a table by folded column names; none where it is absent and need not be there."""
     file = _table(folder, name)
     if file is None:
         if wanted:

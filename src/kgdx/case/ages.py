@@ -114,6 +114,16 @@ _SELF = lazy_pattern(
     r"(?!(?:noticed?|think|thought|worr|found|saw|see|know|believe|am worried|have noticed))\w",
     re.IGNORECASE,
 )
+_OWN = lazy_pattern(
+    rf"\bmy\s+(?!(?:[\w-]+\s+)?(?:{KIN}|child|baby|concern|worry|question|guess|fear)\b)(?:[\w-]+\s+){{1,2}}"
+    r"(?:is|are|hurts?|aches?|feels?|keeps?|went|got|gets?|has been|have been|look(?:s|ed)?)\b",
+    re.IGNORECASE,
+)
+"""The writer's own body."""
+_HISTORY_ZH = lazy_pattern(
+    "[^，。,]{0,3}(?:有|得过?|患有?|确诊)(?![^。]*(?:最近|今天|昨[天晚]|现在|突然|这几天|近来|刚才|岁|吗|怎么|什么|[？?]))"
+)
+"""What a relative has or had, of whom nothing new and no question is told."""
 _SELF_ZH = lazy_pattern("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
 _ABOUT = lazy_pattern(
     rf"^\W*+(?:(?:hi|hello|dear)\b[^.,\n]{{0,30}}[.,\n]\s*+)?(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<kin>{_KIN})\b"
@@ -228,7 +238,9 @@ def subject(text: str) -> re.Match[str] | None:
     A text that begins with a relative and in which the writer tells nothing of himself is about that relative.
     """
     found = _ABOUT.match(text)
-    return None if not found or _SELF.search(text) or _SELF_ZH.search(text) else found
+    if not found or any(own.search(text) for own in (_SELF, _SELF_ZH, _OWN)):
+        return None
+    return None if found["zh"] and _HISTORY_ZH.match(text, found.end()) else found
 
 
 def about_relative(text: str) -> Iterator[PersonStatement]:
@@ -323,7 +335,6 @@ def _han_age(text: str, match: re.Match[str]) -> str | None:
 
 
 def _beside(text: str, age: re.Match[str]) -> bool:
-    """Whether a number of months or days stands beside a sex or person, so that it is an age and no span of time."""
     return bool(
         re.match(r"的?[，,\s]*[男女]", text[age.end() :])
         or re.search(

@@ -98,7 +98,6 @@ def parse_cases(stream: IO[bytes], where: str = "standard input", *, known: Know
 
 @contextmanager
 def _detached(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
-    """Give a binary stream as text, unpacked if need be, and leave it open: it belongs to the caller."""
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
     packed = buffered.peek(2)[:2] == b"\x1f\x8b"
     text = io.TextIOWrapper(
@@ -249,7 +248,6 @@ def _too_long(where: str) -> CaseError:
 
 
 def _whole(line: str, stream: io.TextIOWrapper, where: str, number: int) -> Iterator[Case | Failure]:
-    """A document over several lines; or JSON lines whose first one is broken."""
     rest = stream.read(MAX_DOCUMENT)
     if stream.read(1):
         raise _too_long(where)
@@ -314,7 +312,6 @@ def _is_json(line: str) -> bool:
 
 
 def _plain_text(text: str, where: str) -> Case | Failure:
-    """Free text; or one HPO id a line, ``-`` or ``!`` before those that are absent."""
     if "\0" in text:
         return Failure(where, f"{where}: it is not text: {_IN_UTF8}")
     lines = [_TERM_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]

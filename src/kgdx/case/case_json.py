@@ -106,7 +106,6 @@ def _qualifiers(finding: Finding) -> dict[str, Any]:
 
 
 def _qualified(finding: Finding, stated: object, where: str, issues: list[Issue]) -> Finding:
-    """Return a finding with the severity, side, course and duration that are stated by its id."""
     said = stated.get(finding.id) if isinstance(stated, Mapping) else None
     if finding.status is not Status.PRESENT or said is None:
         return finding
@@ -133,7 +132,6 @@ def _person(case: Case) -> dict[str, Any]:
 
 
 def _checked(check: Callable[[str], str], said: str, key: str, where: str, issues: list[Issue]) -> str | None:
-    """Return a value, checked; what cannot be used is an issue."""
     try:
         return check(said) if said else None
     except CaseError as error:
@@ -283,7 +281,6 @@ def case_from_dialogue(document: Mapping[str, Any], where: str = "dialogue") -> 
 def _slot(
     document: Mapping[str, Any], goal: Mapping[str, Any], place: int, where: str, issues: list[Issue]
 ) -> list[Finding]:
-    """What the patient reports at first (0), or what comes up later (1), in either dataset's form."""
     stated = goal.get(_SLOTS[place])
     if stated is None and (info := document.get(_INFO[place])) is not None:
         stated = info.get("Symptom", {}) if isinstance(info, dict) else info
@@ -294,7 +291,6 @@ def _slot(
 
 
 def _turns(document: Mapping[str, Any], where: str, issues: list[Issue]) -> list[str]:
-    """What was said, a turn each; of IMCS21 with its speaker."""
     turns = document.get("dialog", document.get("dialogue", []))
     given = turns if isinstance(turns, list) else [None]
     said = [_turn(each, where) if isinstance(each, dict) else each for each in given]
@@ -360,7 +356,6 @@ def _findings(goal: Mapping[str, Any], slot: str, where: str, issues: list[Issue
 
 
 def _sentences(value: object, heading: str = "") -> Iterator[str]:
-    """Flatten nested headings to lines: ``Cranial nerves: Presence of ptosis.``."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _sentences(inner, str(key).replace("_", " ").strip())

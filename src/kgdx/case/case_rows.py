@@ -171,7 +171,6 @@ def _age(value: Any, where: str, issues: list[Issue]) -> str | None:
 
 
 def _checked(check: Callable[[str], str], value: Any, key: str, where: str, issues: list[Issue]) -> str | None:
-    """Return what a cell says, checked; what cannot be used is an issue."""
     said = _text(value, key, where).strip()
     try:
         return check(said) if said else None
@@ -279,7 +278,6 @@ def table_rows(lines: Sequence[str], columns: Sequence[str] = ()) -> Iterator[tu
 
 
 def _block(lines: Sequence[str], at: int) -> tuple[int, bool]:
-    """How many lines from ``at`` on belong together, as their quotes say; one where they never are in pairs."""
     quotes = 0
     for size, line in enumerate(lines[at : at + MAX_LINES], 1):
         quotes += line.count('"')

@@ -115,7 +115,6 @@ def _by_label(finding: Finding, reader: FindingReader) -> Resolution:
 
 
 def _corrected(findings: list[Finding], found: list[Issue]) -> list[Finding]:
-    """Corrections take the place of what was read of the same term, and its words; relatives may have it too."""
     corrections = {finding.id: finding for finding in findings if finding.method == CORRECTED}
     kept = []
     for finding in findings:
@@ -144,10 +143,6 @@ def _distinct(findings: Iterable[Finding], found: list[Issue]) -> list[Finding]:
 
 
 def _consistent(findings: list[Finding], found: list[Issue]) -> list[Finding]:
-    """Presence outweighs absence and doubt: what was seen once is the patient's, what was not seen may have come later.
-
-    What a relative has contradicts nothing.
-    """
     present = {finding.id for finding in findings if finding.status is Status.PRESENT}
     kept = []
     for finding in findings:
@@ -211,7 +206,7 @@ def read_text(
 ) -> Case:
     """Add the findings of the case's text to those it has, and who the patient is; clean the result."""
     issues: tuple[Issue, ...] = ()
-    if case.text:
+    if case.text and case.source != CORRECTED:
         with limited():
             said = mentions(case.text)
             case = described(case, said)
@@ -289,7 +284,6 @@ def with_terms(
 
 
 def _outer(findings: tuple[Finding, ...]) -> list[Finding]:
-    """Leave out present mentions inside longer ones: in "brachydactyly type C" one finding is stated, not two."""
     inner = inner_spans(finding.span for finding in findings if finding.span and finding.status is Status.PRESENT)
     return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]
 

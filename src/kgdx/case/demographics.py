@@ -142,7 +142,6 @@ def described(case: Case, found: tuple[PersonMention, ...] | None = None) -> Cas
 
 
 def _one(found: tuple[PersonMention, ...], kind: str, issues: list[Issue]) -> PersonMention | None:
-    """The one statement of a kind; where there are two, neither."""
     each = {mention.value: mention for mention in reversed(found) if mention.kind == kind}
     if len(each) > 1:
         said = " and ".join(f"{value} (characters {m.span.start}-{m.span.end})" for value, m in sorted(each.items()))
@@ -162,7 +161,6 @@ def _mention(kind: str, value: str, match: re.Match[str], group: str | int = 0) 
 
 
 def _person(text: str) -> list[PersonMention]:
-    """Age and sex: of what is said of each, the surest; a place is read once, as the longest that stands there."""
     said = [*about_relative(text), *ages(text), *(chinese(text) if has_han(text) else ())]
     said += [PersonStatement("sex", sex_of(match["sex"]), *match.span("sex"), 0) for match in _FIELD.finditer(text)]
     kept: list[PersonMention] = []
@@ -200,7 +198,6 @@ def _pronouns(text: str) -> Iterator[PersonMention]:
 
 
 def _told(text: str) -> Iterator[PersonMention]:
-    """The sex by what only one sex says of itself, or by pronouns that all are of one."""
     for match in _TOLD.finditer(text):
         yield _mention("sex", "FEMALE" if match["female"] else "MALE", match)
         return

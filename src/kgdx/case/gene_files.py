@@ -147,7 +147,6 @@ def _evidence(genes: Iterable[CandidateGene], where: str, *, complete: bool, sou
 
 
 def _gathered(variants: Iterable[_Variant], where: str) -> dict[str, CandidateGene]:
-    """Join the variants of each gene; two that each change one copy change both."""
     genes: dict[str, CandidateGene] = {}
     single: dict[str, int] = {}
     for each in variants:
@@ -263,7 +262,6 @@ def _of_line(cells: list[str], formats: Mapping[str, tuple[str, ...]]) -> Iterat
 
 
 def _zygosity(cells: list[str]) -> str | None:
-    """The first sample's zygosity; empty where none is called, ``None`` where the sample does not have the variant."""
     if len(cells) < 10:
         return ""
     keys, values = cells[8].split(":"), cells[9].split(":")
@@ -329,7 +327,6 @@ def _table(table: tuple[str, Iterator[str]], where: str, form: str) -> GeneEvide
 
 
 def _exomiser(row: Mapping[str, str]) -> _Variant | None:
-    """A gene or variant of Exomiser by the score of its variants: that of phenotypes is not used twice."""
     symbol, number = row.get("gene_symbol", ""), row.get("entrez_gene_id", "")
     score = _score(row, ("exomiser_variant_score", "exomiser_gene_variant_score", "variant_score"))
     zygosity = {"AR": "BIALLELIC", "AD": "HETEROZYGOUS", "XD": "HETEROZYGOUS"}.get(row.get("moi", ""), "")
@@ -340,7 +337,6 @@ def _exomiser(row: Mapping[str, str]) -> _Variant | None:
 
 
 def _score(row: Mapping[str, str], names: Iterable[str]) -> float:
-    """The first of some scores that a row has, 0 to 1; 1 where it has none."""
     for name in names:
         try:
             return min(max(float(row[name]), 0.0), 1.0)

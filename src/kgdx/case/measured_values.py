@@ -98,7 +98,6 @@ def _bound(value: object) -> float | None:
 
 
 def _unit(reader: JsonReader, unit: Mapping[str, Any]) -> str:
-    """A unit as it is written: of UCUM's code, which is exact, or the label."""
     code = reader.string(unit, "id")
     if not code.upper().startswith("UCUM:"):
         return reader.string(unit, "label")

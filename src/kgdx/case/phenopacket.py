@@ -184,7 +184,6 @@ def _age(reader: _Reader, subject: Mapping[str, Any]) -> str | None:
 
 
 def _onset(reader: _Reader, top: Mapping[str, Any]) -> str | None:
-    """When the patient's disease began: a term of HPO or an age, of the first disease that says so."""
     for path, disease in reader.objects(top, "diseases"):
         onset = reader.child(disease, "onset", f"{path}.")
         term = reader.string(reader.child(onset, "ontologyClass"), "id")
@@ -199,7 +198,6 @@ def _onset(reader: _Reader, top: Mapping[str, Any]) -> str | None:
 
 
 def _candidates(reader: _Reader, top: Mapping[str, Any]) -> Iterator[CandidateGene]:
-    """The genes that are under suspicion; one that is held to cause the disease is a label (:func:`_genes`)."""
     for path, interpretation in reader.objects(top, "interpretations"):
         diagnosis = reader.child(interpretation, "diagnosis", f"{path}.")
         for _, genomic in reader.objects(diagnosis, "genomicInterpretations"):
@@ -214,7 +212,6 @@ def _candidates(reader: _Reader, top: Mapping[str, Any]) -> Iterator[CandidateGe
 
 
 def _diseases(reader: _Reader, top: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each diagnosis with the label that the packet has for it, which may be empty."""
     for path, disease in reader.objects(top, "diseases"):
         term = reader.child(disease, "term", f"{path}.")
         identifier = reader.string(term, "id")
@@ -342,7 +339,6 @@ def _interpretation(case: Case) -> dict[str, Any]:
 
 
 def _suspicion(case: Case) -> dict[str, Any]:
-    """The candidate genes, as an interpretation in progress."""
     assert case.gene_evidence is not None
     genomic = []
     for gene in case.gene_evidence.genes:

@@ -136,7 +136,6 @@ class Split:
 
 
 def _groups(cases: Sequence[Case]) -> list[list[str]]:
-    """Ids of cases that belong on one side: of one publication, also through others that share a case."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:

@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; see :func:`kgdx.cli.commands.main`."""
-    gc.set_threshold(50_000, 20, 50)  # modules and tables are no garbage: seeking it takes a tenth of a short command
+    gc.set_threshold(200_000, 20, 50)  # modules and tables are no garbage: seeking it takes a tenth of a short command
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looked for among all packages that are installed
     try:
         from kgdx.cli.commands import main as run

@@ -11,57 +11,45 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import Encoder, Force, Html, Json, Mapping, Model, OnStore, Plain, Store, announce, grouped
+from kgdx.cli.options import (
+    Encoder,
+    Mapping,
+    Model,
+    OnStore,
+    Shown,
+    Store,
+    announce,
+    flag,
+    option,
+)
 
 if TYPE_CHECKING:
-    from kgdx.answer.cited_answer import Answer
     from kgdx.episode.segment import Segment
 
 LONGEST = 1_000_000
 """Bytes of standard input that are read at most: more than any question may have."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(ask)
-
-
 @dataclass(frozen=True)
 class AnswerOptions:
     """How a question is answered."""
 
-    policy: Annotated[
-        str | None, typer.Option("--policy", metavar="NAME", help="rules, planner (as with --llm), or thought.")
-    ] = None
-    unstrict: Annotated[
-        bool, typer.Option("--unstrict", help="Let the model add what it knows beside the evidence, marked as such.")
-    ] = False
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", metavar="A=WORDS", help="An option to choose from; once for each.", show_default=False
-        ),
-    ] = None
-    pubmed: Annotated[
-        bool | None, typer.Option("--pubmed/--no-pubmed", help="Search PubMed for publications.", show_default=False)
-    ] = None
-    language: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Language of the answer, en or zh; that of the question.")
-    ] = None
+    policy: str | None = option(None, "NAME", "rules, planner (as with --llm), or thought.")
+    unstrict: bool = flag("Let the model add what it knows beside the evidence, marked as such.")
+    choices: list[str] | None = option(
+        None, "A=WORDS", "An option to choose from; once for each.", "--option", show_default=False
+    )
+    pubmed: bool | None = option(None, "", "Search PubMed for publications.", show_default=False)
+    language: str | None = option(None, "CODE", "Language of the answer, en or zh; that of the question.")
 
 
 @dataclass(frozen=True)
 class AnswerOutput:
     """What is done with the answer."""
 
-    save: Annotated[bool, typer.Option("--save", help="Write the run into the graph.")] = False
-    save_text: Annotated[
-        bool, typer.Option("--save-text", help="Likewise, with question, prompts and answers in their own words.")
-    ] = False
-    trace: Annotated[bool, typer.Option("--trace", help="Show all evidence, and what the model was asked.")] = False
-    html: Html = None
-    force: Force = False
-    as_json: Json = False
-    plain: Plain = False
+    save: bool = flag("Write the run into the graph.")
+    save_text: bool = flag("Likewise, with question, prompts and answers in their own words.")
+    trace: bool = flag("Show all evidence, and what the model was asked.")
 
 
 @dataclass(frozen=True)
@@ -74,16 +62,14 @@ class Opened:
     store: Store = None
 
 
-@grouped
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION|-", help="In English or Chinese; - reads it.")],
     *,
-    case: Annotated[
-        str | None, typer.Option("--case", metavar="TEXT|FILE|-", help="The patient that it is about.")
-    ] = None,
+    case: str | None = option(None, "TEXT|FILE|-", "The patient that it is about."),
     answering: AnswerOptions,
     model: Model,
     result: AnswerOutput,
+    shown: Shown,
     place: Opened,
 ) -> None:
     """Answer a medical question, with evidence.
@@ -92,11 +78,11 @@ def ask(
     """
     import kgdx
 
-    page_files.check(result.html, force=result.force)
+    page_files.check(shown.html, force=shown.force)
     asked = _question(question)
     patient = inputs.one(case)
     language = _language(answering.language)
-    choices = _choices(answering.option or ())
+    choices = _choices(answering.choices or ())
     announce(place.store, model.llm, answering.policy)
     with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
         found = graph.ask(
@@ -110,9 +96,15 @@ def ask(
             language=language,
             rounds=model.rounds,
             limits=model.limits(),
-            watch=_told if sys.stderr.isatty() and not result.as_json else None,
+            watch=_told if sys.stderr.isatty() and not shown.as_json else None,
         )
-    _present(found, result, place.store)
+    if shown.as_json:
+        options.write_json(found.to_dict(private=result.trace))
+    else:
+        from kgdx.render.terminal.answer_text import answer
+
+        options.show(answer(found, everything=result.trace), facts=shown.plain)
+    page_files.write_result(shown, found, place.store)
     if result.save or result.save_text:
         options.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
 
@@ -154,13 +146,3 @@ def _language(given: str | None) -> Literal["en", "zh"] | None:
         case None | "en" | "zh":
             return given
     raise UsageError(f"the language is {given[:20]!r}", hint="en or zh")
-
-
-def _present(found: Answer, result: AnswerOutput, store: str | None) -> None:
-    if result.as_json:
-        options.write_json(found.to_dict(private=result.trace))
-    else:
-        from kgdx.render.terminal.answer_text import answer
-
-        options.show(answer(found, everything=result.trace), facts=result.plain)
-    page_files.write_result(result.html, found, store=store, force=result.force)

@@ -13,7 +13,7 @@ import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
-from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, announce, finished, grouped
+from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, announce, finished, option
 from kgdx.cli.rerank_options import Rerank, reranked
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
@@ -28,27 +28,17 @@ if TYPE_CHECKING:
 FAILED_CASES = 7
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(batch)
-
-
 @dataclass(frozen=True)
 class Many:
     """What is done with each case of a batch."""
 
     top: Top = 10
-    explain: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="For how many diseases to add evidence.")
-    ] = 0
+    explain: int = option(0, "N", "For how many diseases to add evidence.", min=0, max=100)
     policy: Policy = None
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
-    ] = None
+    llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan the steps.")
     case_bank: CaseBank = None
 
 
-@grouped
 def batch(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases: JSON lines, phenopackets, a folder, or -.")
@@ -58,10 +48,7 @@ def batch(
     budget: BudgetOptions,
     sharing: Sharing,
     encoder: Encoder = False,
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
-    ] = None,
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
     store: Store = None,
 ) -> None:
     """Diagnose many cases, a JSON line for each.

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli.options import writes_all
+from kgdx.cli.options import add, writes_all
 from kgdx.errors import KgdxError
 from kgdx.files.private import private_umask
 
@@ -58,7 +58,11 @@ def application(command: str | None = None) -> typer.Typer:
     )
     made.callback()(_root)
     for module in [name for name, commands in COMMANDS.items() if command in commands] or COMMANDS:
-        import_module(f"kgdx.cli.{module}").register(made)
+        found = import_module(f"kgdx.cli.{module}")
+        if hasattr(found, "register"):  # it has groups of commands
+            found.register(made)
+        else:
+            add(made, *(getattr(found, name) for name in COMMANDS[module]))
     return made
 
 

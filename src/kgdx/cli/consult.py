@@ -6,12 +6,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Force, Html, Json, Plain, Store, TermOptions, grouped
+from kgdx.cli.options import CaseArgument, Shown, Store, TermOptions, flag, option
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -21,37 +19,18 @@ if TYPE_CHECKING:
     from kgdx.results.consulted import QuestionDocument
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(consult)
-
-
 @dataclass(frozen=True)
 class ConsultQuestions:
     """Who asks, how, and for how long."""
 
-    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Who chooses the questions.")] = None
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="Model that plays the doctor (--policy doctor)."),
-    ] = None
-    selector: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How they are chosen: infogain, split:20, medkgi, degree …")
-    ] = None
-    max_questions: Annotated[
-        int | None, typer.Option(metavar="N", min=0, max=500, help="Most questions; 20 unless said.")
-    ] = None
-    certain: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", min=0.01, max=1.0, help="Share of the best disease at which to end; .6."),
-    ] = None
-    language: Annotated[
-        str | None, typer.Option(metavar="LANGUAGE", help="Ask in en or zh; by default as the patient is described.")
-    ] = None
+    policy: str | None = option(None, "NAME", "Who chooses the questions.")
+    llm: str | None = option(None, "MODEL", "Model that plays the doctor (--policy doctor).")
+    selector: str | None = option(None, "NAME", "How they are chosen: infogain, split:20, medkgi, degree …")
+    max_questions: int | None = option(None, "N", "Most questions; 20 unless said.", min=0, max=500)
+    certain: float | None = option(None, "SHARE", "Share of the best disease at which to end; .6.", min=0.01, max=1.0)
+    language: str | None = option(None, "LANGUAGE", "Ask in en or zh; by default as the patient is described.")
 
-    costs: Annotated[
-        str | None,
-        typer.Option(metavar="WAY=PRICE,…", help="Prices of ask, look, examine, laboratory, imaging; by effort."),
-    ] = None
+    costs: str | None = option(None, "WAY=PRICE,…", "Prices of ask, look, examine, laboratory, imaging; by effort.")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -90,40 +69,22 @@ def prices(given: str) -> dict[str, float]:
 class ConsultFiles:
     """Where the consultation is kept."""
 
-    transcript: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the consultation here; it holds the patient's words.")
-    ] = None
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Go on with this transcript, and keep it there.")
-    ] = None
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the record: .json, .html to print, or .phenopacket.json for what is known."
-        ),
-    ] = None
-    save: Annotated[bool, typer.Option("--save", help="Write the case and the run into the graph.")] = False
+    transcript: Path | None = option(None, "FILE", "Keep the consultation here; it holds the patient's words.")
+    resume: Path | None = option(None, "FILE", "Go on with this transcript, and keep it there.")
+    record: Path | None = option(
+        None, "FILE", "Write the record: .json, .html to print, or .phenopacket.json for what is known."
+    )
+    save: bool = flag("Write the case and the run into the graph.")
 
 
-@dataclass(frozen=True)
-class ConsultOutput:
-    """What is done with the result."""
-
-    trace: Annotated[bool, typer.Option("--trace", help="Show every step, and who took it.")] = False
-    html: Html = None
-    force: Force = False
-    as_json: Json = False
-    plain: Plain = False
-
-
-@grouped
 def consult(
     case: CaseArgument = None,
     *,
     terms: TermOptions,
     asking: ConsultQuestions,
     keep: ConsultFiles,
-    result: ConsultOutput,
+    trace: bool = flag("Show every step, and who took it."),
+    shown: Shown,
     store: Store = None,
 ) -> None:
     """Ask about a patient, and rank the diseases.
@@ -133,15 +94,15 @@ def consult(
     from kgdx.cli import page_files
     from kgdx.errors import UsageError
 
-    page_files.check(result.html, force=result.force)
-    page_files.check_record(keep.record, force=result.force)
+    page_files.check(shown.html, force=shown.force)
+    page_files.check_record(keep.record, force=shown.force)
     if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
         consultation = _begun(graph, given, terms, asking, keep)
         _ask(consultation)
-        page_files.write_record(keep.record, consultation, force=result.force)
+        page_files.write_record(keep.record, consultation, force=shown.force)
         if consultation.waiting:
             _unfinished(consultation, keep.resume or keep.transcript)
             return
@@ -149,15 +110,15 @@ def consult(
         found = consultation.diagnosis
         if keep.save:
             options.remark_saved(graph.save(found), graph)
-    if result.as_json:
+    if shown.as_json:
         options.write_json(found.to_dict())
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        options.show(diagnosis(found, explain=len(found.evidence)), facts=result.plain)
-        if result.trace:
-            options.show(steps(found.trace), facts=result.plain)
-    page_files.write_result(result.html, found, store=store, force=result.force)
+        options.show(diagnosis(found, explain=len(found.evidence)), facts=shown.plain)
+        if trace:
+            options.show(steps(found.trace), facts=shown.plain)
+    page_files.write_result(shown, found, store)
 
 
 def _begun(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store, TermOptions, grouped
+from kgdx.cli.options import Json, Store, TermOptions, add, add_typer, argument, flag, option
 from kgdx.errors import StoreError
 from kgdx.lazy import lazy_pattern
 
@@ -22,25 +22,15 @@ _RUN = lazy_pattern(r"run:\S+")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="A local Neo4j, and databases of others.")
-    for name, command in (("up", up), ("down", down), ("status", server_status), ("shell-url", shell_url)):
-        group.command(name)(command)
-    group.command("export")(export)
+    group = add_typer(app, "neo4j", "A local Neo4j, and databases of others.", up, down, status, shell_url, export)
     options.add_group(group, "mapping", "Databases that others built, read through a mapping.")
-    app.add_typer(group, name="neo4j")
-    for command in (push, pull, browse):
-        app.command()(command)
+    add(app, push, pull, browse)
 
 
 def up(
-    bolt_port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Port of the Bolt protocol.")
-    ] = None,
-    http_port: Annotated[
-        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Port of Neo4j Browser.")
-    ] = None,
-    heap: Annotated[str, typer.Option(metavar="SIZE", help="Memory for Java, such as 1g.")] = "1g",
+    bolt_port: int | None = option(None, "PORT", "Port of the Bolt protocol.", min=1, max=65535),
+    http_port: int | None = option(None, "PORT", "Port of Neo4j Browser.", min=1, max=65535),
+    heap: str = option("1g", "SIZE", "Memory for Java, such as 1g."),
     as_json: Json = False,
 ) -> None:
     """Start a local Neo4j.
@@ -54,10 +44,7 @@ def up(
     info = start(
         Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: options.remark(line)
     )
-    if as_json:
-        options.write_json(options.plain(info))
-    else:
-        options.show(server(info))
+    options.present(info, as_json, server)
 
 
 def down() -> None:
@@ -68,26 +55,23 @@ def down() -> None:
     options.remark("stopped" if stop(Settings.load()) else "it was not running")
 
 
-def server_status(as_json: Json = False) -> None:
+def status(as_json: Json = False) -> None:
     """Show whether the local Neo4j runs, and where.
 
     The exit code is 6 when it does not.
     """
     from kgdx.config import Settings
-    from kgdx.graph.neo4j.local_server import status
+    from kgdx.graph.neo4j import local_server
     from kgdx.render.terminal.graph_text import server
 
-    info = status(Settings.load())
+    info = local_server.status(Settings.load())
     if info is None:
         raise StoreError("the local Neo4j is not running", hint="start it with `kgdx neo4j up`")
-    if as_json:
-        options.write_json(options.plain(info))
-    else:
-        options.show(server(info))
+    options.present(info, as_json, server)
 
 
 def shell_url(
-    query: Annotated[str, typer.Argument(help="Cypher to fill in.")] = "",
+    query: str = argument("", "", "Cypher to fill in."),
 ) -> None:
     """Print the address of Neo4j Browser on the local server."""
     from kgdx.config import Settings
@@ -98,7 +82,7 @@ def shell_url(
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace an export that is there.")] = False,
+    force: bool = flag("Replace an export that is there."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -110,19 +94,14 @@ def export(
     from kgdx.render.terminal.graph_text import exported
 
     report = api.export(folder, store=store, force=force, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        options.show(exported(report))
+    options.present(report, as_json, exported)
 
 
 def push(
     uri: Address = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what the Neo4j holds.")] = False,
-    sessions: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=64, help="How many write at once where the copy goes over Bolt."),
-    ] = None,
+    force: bool = flag("Replace what the Neo4j holds."),
+    discard_saved: bool = flag("Do not carry over what was saved there alone (cases, runs)."),
+    sessions: int | None = option(None, "N", "How many write at once where the copy goes over Bolt.", min=1, max=64),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -133,19 +112,21 @@ def push(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.push(store=store, neo4j=uri, force=force, sessions=sessions, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        options.show(copied(report))
+    report = api.push(
+        store=store,
+        neo4j=uri,
+        force=force,
+        keep_saved=not discard_saved,
+        sessions=sessions,
+        progress=options.remark,
+    )
+    options.present(report, as_json, copied)
 
 
 def pull(
     uri: Address = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the embedded graph.")] = False,
-    leave_out: Annotated[
-        bool, typer.Option("--leave-out", help="Leave out, and list, what the ontology has no place for.")
-    ] = False,
+    force: bool = flag("Replace the embedded graph."),
+    leave_out: bool = flag("Leave out, and list, what the ontology has no place for."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -157,52 +138,36 @@ def pull(
     from kgdx.render.terminal.graph_text import copied
 
     report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        options.show(copied(report))
+    options.present(report, as_json, copied)
 
 
 @dataclass(frozen=True)
 class Wanted:
     """Whose evidence is drawn."""
 
-    disease: Annotated[
-        list[str] | None,
-        typer.Option("--disease", "-d", metavar="ID", help="A candidate whose evidence to draw; can be repeated."),
-    ] = None
-    top: Annotated[
-        int, typer.Option("--top", "-n", metavar="N", min=1, max=20, help="How many, where none is named.")
-    ] = 1
+    disease: list[str] | None = option(
+        None, "ID", "A candidate whose evidence to draw; can be repeated.", "--disease", "-d"
+    )
+    top: int = option(1, "N", "How many, where none is named.", "--top", "-n", min=1, max=20)
 
 
 @dataclass(frozen=True)
 class Where:
     """Where it is drawn."""
 
-    neo4j: Annotated[
-        str | None, typer.Option("--neo4j", metavar="URI", help="The Neo4j; by default that of `kgdx neo4j up`.")
-    ] = None
-    browser: Annotated[
-        str | None, typer.Option("--browser", metavar="URL", help="Where its Browser is, such as http://host:7474.")
-    ] = None
-    push: Annotated[bool, typer.Option("--push", help="Copy the graph to a Neo4j that has none or another one.")] = (
-        False
-    )
-    open_it: Annotated[bool, typer.Option("--open", help="Open the link, rather than only print it.")] = False
+    neo4j: str | None = option(None, "URI", "The Neo4j; by default that of `kgdx neo4j up`.")
+    browser: str | None = option(None, "URL", "Where its Browser is, such as http://host:7474.")
+    push: bool = flag("Copy the graph to a Neo4j that has none or another one.")
+    open_it: bool = flag("Open the link, rather than only print it.", "--open")
 
 
-@grouped
 def browse(
-    what: Annotated[
-        str | None,
-        typer.Argument(metavar="RUN|TEXT|FILE|-", help="A saved run, such as run:0123456789abcdef; or the patient."),
-    ] = None,
+    what: str | None = argument(None, "RUN|TEXT|FILE|-", "A saved run, such as run:0123456789abcdef; or the patient."),
     *,
     terms: TermOptions,
     wanted: Wanted,
     where: Where,
-    style: Annotated[bool, typer.Option("--style", help="Say where the style and the saved queries are.")] = False,
+    style: bool = flag("Say where the style and the saved queries are."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:

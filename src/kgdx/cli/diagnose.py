@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, page_files
-from kgdx.cli import options as output
+from kgdx.cli import inputs, options, page_files
 from kgdx.cli.options import (
     BudgetOptions,
     CaseArgument,
     CaseBank,
     Encoder,
-    Force,
-    Html,
     Json,
     OnStore,
-    Plain,
     Policy,
+    Shown,
     Store,
     TermOptions,
     Top,
+    add,
+    add_typer,
     announce,
     finished,
-    grouped,
+    flag,
+    option,
 )
 from kgdx.cli.rerank_options import Rerank
 from kgdx.files.private import private_file
@@ -39,48 +39,25 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (diagnose, explain, extract, replay):
-        app.command()(command)
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make up cases to try things out with.")
-    group.callback()(lambda: None)
-    group.command("synthesize")(synthesize)
-    app.add_typer(group, name="cases")
+    add(app, diagnose, explain, extract, replay)
+    add_typer(app, "cases", "Make up cases to try things out with.", synthesize).callback()(lambda: None)
 
 
 @dataclass(frozen=True)
 class PersonOptions:
     """What is known of the patient beside the findings."""
 
-    age: Annotated[str | None, typer.Option(metavar="AGE", help="Now, such as 7, 3 months or P7Y3M.")] = None
-    sex: Annotated[str | None, typer.Option(metavar="SEX", help="female or male.")] = None
-    onset: Annotated[
-        str | None, typer.Option(metavar="WHEN", help="Begin of the disease: an age, congenital, infantile, adult …")
-    ] = None
-    inheritance: Annotated[
-        str | None, typer.Option(metavar="MODE", help="The mode that is suspected: AD, AR, XLR, XLD, XL, MT.")
-    ] = None
-    consanguineous: Annotated[
-        bool | None,
-        typer.Option(
-            "--consanguineous/--not-consanguineous", help="Whether the parents are related.", show_default=False
-        ),
-    ] = None
-    gene: Annotated[
-        list[str] | None,
-        typer.Option("--gene", metavar="SYMBOL", help="A gene with a candidate variant; can be repeated."),
-    ] = None
-    genes: Annotated[
-        Path | None,
-        typer.Option(
-            "--genes", metavar="FILE", help="File of such genes: a list, an annotated VCF, Exomiser's or VEP's TSV."
-        ),
-    ] = None
+    age: str | None = option(None, "AGE", "Now, such as 7, 3 months or P7Y3M.")
+    sex: str | None = option(None, "SEX", "female or male.")
+    onset: str | None = option(None, "WHEN", "Begin of the disease: an age, congenital, infantile, adult …")
+    inheritance: str | None = option(None, "MODE", "The mode that is suspected: AD, AR, XLR, XLD, XL, MT.")
+    consanguineous: bool | None = option(
+        None, "", "Whether the parents are related.", "--consanguineous/--not-consanguineous", show_default=False
+    )
+    gene: list[str] | None = option(None, "SYMBOL", "A gene with a candidate variant; can be repeated.")
+    genes: Path | None = option(None, "FILE", "File of such genes: a list, an annotated VCF, Exomiser's or VEP's TSV.")
 
-    setting: Annotated[
-        str | None,
-        typer.Option(metavar="WHERE", help="Where the patient is seen: emergency, general, or referral."),
-    ] = None
+    setting: str | None = option(None, "WHERE", "Where the patient is seen: emergency, general, or referral.")
 
     def about(self) -> About:
         """Return what was given, checked before any graph is opened."""
@@ -107,34 +84,22 @@ class RankingOptions(BudgetOptions):
     """How diseases are ranked, for how many it is said why, and what a model may cost."""
 
     top: Top = 10
-    explain: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="For how many of them to say why.")] = 3
+    explain: int = option(3, "N", "For how many of them to say why.", min=0, max=100)
     policy: Policy = None
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan the steps."),
-    ] = None
+    llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan the steps.")
     case_bank: CaseBank = None
-    gates: Annotated[bool, typer.Option("--gates/--no-gates", help="Leave out diseases that sex or age rules out.")] = (
-        True
-    )
+    gates: bool = option(True, "", "Leave out diseases that sex or age rules out.")
 
 
 @dataclass(frozen=True)
 class DiagnosisOutput:
     """What is done with the result."""
 
-    members: Annotated[
-        bool, typer.Option("--members", help="List the other diseases of each family in the ranking.")
-    ] = False
-    trace: Annotated[bool, typer.Option("--trace", help="Show every step, and who took it.")] = False
-    save: Annotated[bool, typer.Option("--save", help="Write case and result into the graph.")] = False
-    html: Html = None
-    force: Force = False
-    as_json: Json = False
-    plain: Plain = False
+    members: bool = flag("List the other diseases of each family in the ranking.")
+    trace: bool = flag("Show every step, and who took it.")
+    save: bool = flag("Write case and result into the graph.")
 
 
-@grouped
 def diagnose(
     case: CaseArgument = None,
     *,
@@ -143,6 +108,7 @@ def diagnose(
     ranking: RankingOptions,
     rerank: Rerank,
     result: DiagnosisOutput,
+    shown: Shown,
     encoder: Encoder = False,
     on_store: OnStore = False,
     store: Store = None,
@@ -153,12 +119,12 @@ def diagnose(
     """
     import kgdx
 
-    page_files.check(result.html, force=result.force)
+    page_files.check(shown.html, force=shown.force)
     given = inputs.one(case)
     inputs.check_given(given, terms)
     about = person.about()
     top = ranking.top
-    paths = min(max(ranking.explain, page_files.EXPLAINED if result.html or result.as_json else 0), top)
+    paths = min(max(ranking.explain, page_files.EXPLAINED if shown.html or shown.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     how |= {} if ranking.gates else {"gates": False}
     others = (ranking.llm, ranking.policy)
@@ -168,22 +134,21 @@ def diagnose(
     announce(store, how["model"], ranking.policy)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
-    if result.as_json:
-        output.write_json(found.to_dict(words=True))
+    if shown.as_json:
+        options.write_json(found.to_dict(words=True))
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        output.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=result.plain)
+        options.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=shown.plain)
         if result.trace:
-            output.show(steps(found.trace), facts=result.plain)
-    page_files.write_result(result.html, found, store=store, force=result.force)
+            options.show(steps(found.trace), facts=shown.plain)
+    page_files.write_result(shown, found, store)
     finished(found)
     if result.save:
         with kgdx.open(store) as graph:
-            output.remark_saved(graph.save(found), graph)
+            options.remark_saved(graph.save(found), graph)
 
 
-@grouped
 def explain(
     case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
     disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph: its id or name.")],
@@ -193,17 +158,14 @@ def explain(
     policy: Policy = None,
     case_bank: CaseBank = None,
     encoder: Encoder = False,
-    html: Html = None,
-    force: Force = False,
-    as_json: Json = False,
-    plain: Plain = False,
+    shown: Shown,
     store: Store = None,
 ) -> None:
     """Show all that speaks for and against one disease.
 
     Example: kgdx explain patient.json OMIM:190350
     """
-    page_files.check(html, force=force)
+    page_files.check(shown.html, force=shown.force)
     given, about = inputs.one(case), person.about()
     with inputs.graph(store, encoder=encoder) as graph:
         patient = inputs.with_terms(given, terms, graph)
@@ -211,20 +173,20 @@ def explain(
         result = graph.explain(patient, wanted, policy=policy, case_bank=case_bank, **about)
     finished(result)
     candidate = result.candidate(wanted)
-    if as_json:
+    if shown.as_json:
         document = result.to_dict(trace=False)
         document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
-        output.write_json(document)
+        options.write_json(document)
     else:
         from kgdx.render.terminal.diagnosis_text import explanation
 
-        output.show(explanation(result, candidate), facts=plain)
-    page_files.write_result(html, result, store=store, force=force)
+        options.show(explanation(result, candidate), facts=shown.plain)
+    page_files.write_result(shown, result, store)
 
 
 def extract(
     text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
-    language: Annotated[str | None, typer.Option(metavar="CODE", help="en or zh; found out when not given.")] = None,
+    language: str | None = option(None, "CODE", "en or zh; found out when not given."),
     encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
@@ -247,11 +209,11 @@ def extract(
     if as_json:
         from dataclasses import asdict
 
-        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
+        options.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
+        options.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(
@@ -270,34 +232,23 @@ def replay(
     if as_json:
         from dataclasses import asdict
 
-        output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
+        options.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
     else:
         from kgdx.render.terminal.graph_text import replayed as table
 
-        output.show(table(replayed))
+        options.show(table(replayed))
     if not all(each.same for each in replayed):
         raise typer.Exit(1)
 
 
 def synthesize(
-    n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many cases.")] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the random choices.")] = 0,
-    imprecision: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that give way to an ancestor.")
-    ] = 0.2,
-    noise: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Unrelated terms, for each that is observed.")
-    ] = 0.2,
-    omission: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the terms that are left out.")
-    ] = 0.2,
-    exclusion: Annotated[
-        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Of the absent terms that are stated.")
-    ] = 0.1,
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
-    ] = None,
+    n: int = option(100, "N", "How many cases.", "--n", "-n", min=1),
+    seed: int = option(0, "N", "Of the random choices.", min=0),
+    imprecision: float = option(0.2, "SHARE", "Of the terms that give way to an ancestor.", min=0.0, max=1.0),
+    noise: float = option(0.2, "SHARE", "Unrelated terms, for each that is observed.", min=0.0, max=1.0),
+    omission: float = option(0.2, "SHARE", "Of the terms that are left out.", min=0.0, max=1.0),
+    exclusion: float = option(0.1, "SHARE", "Of the absent terms that are stated.", min=0.0, max=1.0),
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
     store: Store = None,
 ) -> None:
     """Make up patients from the annotations of diseases.
@@ -314,11 +265,11 @@ def synthesize(
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
         target = nullcontext(sys.stdout) if to is None else private_file(to).open("w", encoding="utf-8")
-        with target as stream, output.progress_bar("cases", n) as advance:
-            for case in output.each(cases, advance):
+        with target as stream, options.progress_bar("cases", n) as advance:
+            for case in options.each(cases, advance):
                 packet = case_to_phenopacket(case, build.get("created"), made_of)
                 print(json.dumps(packet, ensure_ascii=False), file=stream)
     if to is not None:
         from kgdx.results.words import count
 
-        output.remark(f"{count(n, 'synthetic case')} in {to}")
+        options.remark(f"{count(n, 'synthetic case')} in {to}")

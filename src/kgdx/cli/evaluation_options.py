@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs
 from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from kgdx.api import Graph
     from kgdx.case import Case, Failure
     from kgdx.config import LlmAccess
@@ -82,13 +80,3 @@ def through(
     from kgdx.evaluate.runner import Shared
 
     return partial(sharing.out, Shared(task), graph=graph, share=share)
-
-
-def show(
-    result: Mapping[str, Any], as_json: bool, terminal: Callable[[Mapping[str, Any]], RenderableType], least: int = 0
-) -> None:
-    """Print a result as JSON, or as a person reads it, at least so many columns wide."""
-    if as_json:
-        options.write_json(result)
-    else:
-        options.show(terminal(result), least)

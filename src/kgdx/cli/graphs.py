@@ -10,44 +10,23 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, argument, flag, option
 from kgdx.errors import StoreError, UsageError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (build, update, remove, diff, status, verify, search, export):
-        app.command()(command)
-
-
 def build(
-    source: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
-        ),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Take every source that has a file.")] = False,
-    place: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="PATH", help="File of the one source, or folder with the sources' files."),
-    ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option("--accept-licence", metavar="SOURCE", help="Accept a source's licence; it is remembered."),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Also where a source has lost half of its rows, or ranking needs what goes."),
-    ] = False,
-    discard: Annotated[
-        bool,
-        typer.Option(
-            "--discard-saved",
-            "--discard-cases",
-            help="Do not carry what was saved (cases, runs) over from the old graph.",
-        ),
-    ] = False,
+    source: list[str] | None = argument(
+        None, "SOURCE…", "Names of sources, or NAME=PATH-OR-URL; the standard ones when none is given."
+    ),
+    everything: bool = flag("Take every source that has a file.", "--all"),
+    place: Path | None = option(None, "PATH", "File of the one source, or folder with the sources' files.", "--from"),
+    accept: list[str] | None = option(
+        None, "SOURCE", "Accept a source's licence; it is remembered.", "--accept-licence"
+    ),
+    force: bool = flag("Also where a source has lost half of its rows, or ranking needs what goes."),
+    discard: bool = flag(
+        "Do not carry what was saved (cases, runs) over from the old graph.", "--discard-saved", "--discard-cases"
+    ),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -70,10 +49,7 @@ def build(
             raise UsageError(f"ranking needs {', '.join(gone)}", hint=hint)
     with build_progress() as tell:
         built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard, force=force)
-    if as_json:
-        options.write_json(built.to_dict())
-    else:
-        options.show(report(built))
+    options.present(built, as_json, report)
 
 
 def chosen(
@@ -102,9 +78,7 @@ def update(
             metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; a name alone is read from where it was."
         ),
     ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Also where a source has lost half of what it had before.")
-    ] = False,
+    force: bool = flag("Also where a source has lost half of what it had before."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -118,10 +92,7 @@ def update(
 
     with build_progress() as tell:
         built = api.update(source, store=store, progress=tell, force=force)
-    if as_json:
-        options.write_json(built.to_dict())
-    else:
-        options.show(report(built))
+    options.present(built, as_json, report)
 
 
 def remove(
@@ -138,23 +109,13 @@ def remove(
 
     with build_progress() as tell:
         built = api.remove(source, store=store, progress=tell)
-    if as_json:
-        options.write_json(built.to_dict())
-    else:
-        options.show(report(built))
+    options.present(built, as_json, report)
 
 
 def diff(
-    old: Annotated[
-        str | None,
-        typer.Argument(metavar="OLD", help="Folder of a graph; what the new one held before if not given."),
-    ] = None,
-    new: Annotated[
-        str | None, typer.Argument(metavar="NEW", help="Folder of a graph; the store in use if not given.")
-    ] = None,
-    examples: Annotated[
-        int, typer.Option("--examples", metavar="N", min=0, max=15, help="How many rows of each table to show.")
-    ] = 3,
+    old: str | None = argument(None, "OLD", "Folder of a graph; what the new one held before if not given."),
+    new: str | None = argument(None, "NEW", "Folder of a graph; the store in use if not given."),
+    examples: int = option(3, "N", "How many rows of each table to show.", min=0, max=15),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -167,10 +128,7 @@ def diff(
     from kgdx.render.terminal.build_text import comparison
 
     found = api.diff(old, new if new is not None else store)
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        options.show(comparison(found, examples))
+    options.present(found, as_json, lambda each: comparison(each, examples))
 
 
 def status(as_json: Json = False, store: Store = None) -> None:
@@ -210,19 +168,13 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     settings = Settings.load(store)
     if settings.is_neo4j:
         misfits = api.misfits(store=store)
-        if as_json:
-            options.write_json({"misfits": options.plain(misfits)})
-        else:
-            options.show(conformance(misfits))
+        options.present({"misfits": misfits}, as_json, lambda _: conformance(misfits))
         if misfits:
             message = f"the graph at {settings.store} does not conform to the ontology: {misfits[0]}"
             raise StoreError(message, hint="mend it there, or replace it with `kgdx push --force`")
         return
     found = api.verify(store=store)
-    if as_json:
-        options.write_json(options.plain(found))
-    else:
-        options.show(verified(found))
+    options.present(found, as_json, verified)
     if found.faults:
         message = f"{len(found.faults)} files of the graph in {found.path} are damaged"
         raise StoreError(message, hint="build it again with `kgdx build`")
@@ -232,10 +184,8 @@ def verify(as_json: Json = False, store: Store = None) -> None:
 
 def search(
     text: Annotated[str, typer.Argument(metavar="NAME", help="A name, the beginning of one, or an id.")],
-    kind: Annotated[
-        list[str] | None, typer.Option(metavar="CLASS", help="Disease, Phenotype, Drug …; can be repeated.")
-    ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Most entries.")] = 10,
+    kind: list[str] | None = option(None, "CLASS", "Disease, Phenotype, Drug …; can be repeated."),
+    limit: int = option(10, "N", "Most entries.", min=1, max=1000),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -247,12 +197,10 @@ def search(
 
     with inputs.graph(store) as graph:
         found = graph.search(text, *(kind or ()), limit=limit)
-    if as_json:
-        options.write_json(found.to_dicts())
-    else:
-        from kgdx.render.terminal.graph_text import rows
+    from kgdx.render.terminal.graph_text import rows
 
-        options.show(rows(("id", "kind", "name", "matched", "method"), found.to_dicts()))
+    columns = ("id", "kind", "name", "matched", "method")
+    options.present(found.to_dicts(), as_json, lambda every: rows(columns, every))
 
 
 def export(
@@ -268,8 +216,6 @@ def export(
     from kgdx import api
 
     report = api.export_graph(path, format, store=store, progress=options.remark)
-    if as_json:
-        options.write_json(options.plain(report))
-    else:
-        counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
-        options.show(f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB")
+    counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
+    told = f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB"
+    options.present(report, as_json, lambda _: told)

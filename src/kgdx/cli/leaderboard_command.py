@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, show, through
-from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
+from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, through
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
 
@@ -26,24 +26,13 @@ WIDTH = 100
 """Columns of the table."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(split)
-    app.command()(leaderboard)
-
-
 @dataclass(frozen=True, slots=True)
 class MethodOptions:
     """Who runs."""
 
-    methods: Annotated[
-        str,
-        typer.Option(metavar="NAMES", help="Methods or kinds of them, several with commas; the first is the baseline."),
-    ] = ""
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="For the methods that ask a model; else they do not run."),
-    ] = None
-    questions: Annotated[int, typer.Option(metavar="N", min=1, max=500, help="Questions to a patient at most.")] = 20
+    methods: str = option("", "NAMES", "Methods or kinds of them, several with commas; the first is the baseline.")
+    llm: str | None = option(None, "MODEL", "For the methods that ask a model; else they do not run.")
+    questions: int = option(20, "N", "Questions to a patient at most.", min=1, max=500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +40,12 @@ class ContestOptions:
     """Which patients, and what is known of them."""
 
     split: OnSplit = None
-    known: Annotated[
-        str, typer.Option(metavar="N|all", help="Findings that are told at first; with all, nobody can be asked.")
-    ] = "2"
+    known: str = option("2", "N|all", "Findings that are told at first; with all, nobody can be asked.")
     sample: Sample = None
     seed: Seed = 0
     out: Out = None
 
 
-@grouped
 def leaderboard(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
     methods: MethodOptions,
@@ -100,9 +86,9 @@ def leaderboard(
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
             result = run.run(runner)
             finish(patients.out, runner.records, result)
-    show(result, as_json, leaderboard_figures, WIDTH)
+    options.present(result, as_json, leaderboard_figures, WIDTH)
     if html is not None:
-        from kgdx.render.pages.inquiry_page import leaderboard_page
+        from kgdx.render.pages.figure_pages import leaderboard_page
 
         page_files.write(html, lambda: leaderboard_page(result), force=force)
 
@@ -147,8 +133,8 @@ def _known(given: str) -> int | None:
 def split(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases, in any form; or .gz.")],
     to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write.")],
-    held_out: Annotated[float, typer.Option(metavar="SHARE", help="Of the cases, to measure on.")] = 0.3,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the choice.")] = 0,
+    held_out: float = option(0.3, "SHARE", "Of the cases, to measure on."),
+    seed: int = option(0, "N", "Of the choice.", min=0),
     as_json: Json = False,
 ) -> None:
     """Part cases by publication, to train on one side.

@@ -10,23 +10,16 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli import options as output
-from kgdx.cli.options import BudgetOptions, Json, Learned, Store, announce, grouped
+from kgdx.cli.options import BudgetOptions, Json, Learned, Store, add_typer, announce, flag, option
 from kgdx.errors import UsageError
 from kgdx.files.private import private_file
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train on the graph; needs kgdx[learn].")
-    for command in (embeddings, prompt):
-        group.command()(command)
+    group = add_typer(app, "learn", "Train on the graph; needs kgdx[learn].", embeddings, prompt, map=embedding_map)
     group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
-    group.command("map")(embedding_map)
     options.add_commands(group, "learn", ("pairs", "transcripts"))
-    app.add_typer(group, name="learn")
-    training = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train language models.")
-    options.add_commands(training, "train", ("grpo", "dpo"))
-    app.add_typer(training, name="train")
+    options.add_commands(add_typer(app, "train", "Train language models."), "train", ("grpo", "dpo"))
 
 
 def policy() -> None:
@@ -39,46 +32,33 @@ def policy() -> None:
 class What:
     """What of the graph is learned on."""
 
-    relations: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Relations; several with commas. GPT-RagAD's by default.")
-    ] = None
-    sources: Annotated[
-        str, typer.Option(metavar="NAMES", help="Only what these sources state; several with commas.")
-    ] = ""
-    languages: Annotated[str, typer.Option(metavar="en,zh", help="Languages of the names.")] = "en"
-    tau: Annotated[float, typer.Option(metavar="COSINE", help="Symptoms at least as near as this are similar.")] = 0.8
-    gamma: Annotated[
-        float, typer.Option(metavar="SHARE", help="Diseases that share at least so much (Jaccard) are similar.")
-    ] = 0.2
-    cooccurrence: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Symptoms of N diseases in common are similar, too; 0: not.")
-    ] = 0
-    comorbidity: Annotated[bool, typer.Option("--comorbidity", help="Diseases stated together are similar, too.")] = (
-        False
-    )
+    relations: str | None = option(None, "NAMES", "Relations; several with commas. GPT-RagAD's by default.")
+    sources: str = option("", "NAMES", "Only what these sources state; several with commas.")
+    languages: str = option("en", "en,zh", "Languages of the names.")
+    tau: float = option(0.8, "COSINE", "Symptoms at least as near as this are similar.")
+    gamma: float = option(0.2, "SHARE", "Diseases that share at least so much (Jaccard) are similar.")
+    cooccurrence: int = option(0, "N", "Symptoms of N diseases in common are similar, too; 0: not.", min=0)
+    comorbidity: bool = flag("Diseases stated together are similar, too.")
 
 
 @dataclass(frozen=True, slots=True)
 class How:
     """How it is trained."""
 
-    encoder: Annotated[str, typer.Option(metavar="NAME", help="The network: vgae, rgcn.")] = "vgae"
-    vectors: Annotated[
-        str, typer.Option(metavar="NAME", help="What encodes names: minilm, or sentence-transformers:MODEL.")
-    ] = "minilm"
-    epochs: Annotated[int, typer.Option(metavar="N", help="Epochs at most.")] = 200
-    rate: Annotated[float, typer.Option(metavar="RATE", help="Step size of Adam.")] = 0.01
-    held_out: Annotated[float, typer.Option(metavar="SHARE", help="Of the links, held out to stop and measure.")] = 0.1
-    patience: Annotated[int, typer.Option(metavar="N", help="Stop after N epochs that bring nothing; 0: never.")] = 100
-    device: Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda, or auto.")] = "auto"
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of all random choices.")] = 0
+    encoder: str = option("vgae", "NAME", "The network: vgae, rgcn.")
+    vectors: str = option("minilm", "NAME", "What encodes names: minilm, or sentence-transformers:MODEL.")
+    epochs: int = option(200, "N", "Epochs at most.")
+    rate: float = option(0.01, "RATE", "Step size of Adam.")
+    held_out: float = option(0.1, "SHARE", "Of the links, held out to stop and measure.")
+    patience: int = option(100, "N", "Stop after N epochs that bring nothing; 0: never.")
+    device: str = option("auto", "NAME", "cpu, cuda, or auto.")
+    seed: int = option(0, "N", "Of all random choices.", min=0)
 
 
-@grouped
 def embeddings(
     what: What,
     how: How,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What the embeddings are called.")] = "vgae",
+    name: str = option("vgae", "NAME", "What the embeddings are called."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -104,10 +84,7 @@ def embeddings(
     cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", options.remark)
     with inputs.graph(store) as graph:
         made = learn_embeddings(graph.snapshot, settings.graph_folder, name, cached, choice, training, _tell)
-    if as_json:
-        options.write_json(dict(made.card))
-    else:
-        options.show(learned(made.card))
+    options.present(made.card, as_json, learned)
 
 
 def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
@@ -122,13 +99,11 @@ def _listed(given: str) -> tuple[str, ...]:
 
 def embedding_map(
     out: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write.")],
-    kind: Annotated[str, typer.Option(metavar="KIND", help="Which nodes: disease, symptom, phenotype …")] = "disease",
-    by: Annotated[str, typer.Option(metavar="links|source", help="What makes the groups.")] = "links",
-    phrases: Annotated[
-        str, typer.Option(metavar="WORDS", help="A patient's symptoms with ; between them, to be shown in it.")
-    ] = "",
+    kind: str = option("disease", "KIND", "Which nodes: disease, symptom, phenotype …"),
+    by: str = option("links", "links|source", "What makes the groups."),
+    phrases: str = option("", "WORDS", "A patient's symptoms with ; between them, to be shown in it."),
     embeddings: Learned = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no such page.")] = False,
+    force: bool = flag("Replace a file that is no such page."),
     store: Store = None,
 ) -> None:
     """Draw a map of learned embeddings as a page.
@@ -138,7 +113,7 @@ def embedding_map(
     """
     from kgdx.api.embedding_map import embedding_map
     from kgdx.cli import page_files
-    from kgdx.render.pages.map_page import map_page
+    from kgdx.render.pages.figure_pages import map_page
 
     page_files.check(out, force=force)
     said = tuple(part.strip() for part in phrases.split(";") if part.strip())
@@ -149,7 +124,6 @@ def embedding_map(
     page_files.write(out, lambda: map_page(found), force=force)
 
 
-@grouped
 def prompt(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Development patients that state their diagnosis.")
@@ -157,9 +131,9 @@ def prompt(
     out: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where the chosen one is kept.")],
     llm: Annotated[str, typer.Option("--llm", metavar="MODEL", help="The model that writes them and re-ranks.")],
     budget: BudgetOptions,
-    variants: Annotated[int, typer.Option(metavar="N", min=0, max=20, help="How many it writes.")] = 4,
-    top: Annotated[int, typer.Option(metavar="K", min=2, max=500, help="How many candidates are ordered.")] = 50,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the halves of the patients.")] = 0,
+    variants: int = option(4, "N", "How many it writes.", min=0, max=20),
+    top: int = option(50, "K", "How many candidates are ordered.", min=2, max=500),
+    seed: int = option(0, "N", "Of the halves of the patients.", min=0),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -194,10 +168,7 @@ def prompt(
     with private_file(out).open("w", encoding="utf-8") as file:
         file.write(written(found.instruction, {"model": llm, "candidates": top, "seed": seed, **found.to_dict()}))
     told = {"instruction": found.instruction.name, "digest": found.instruction.digest, **found.to_dict()}
-    if as_json:
-        output.write_json(told)
-    else:
-        from kgdx.render.terminal.accuracy_text import instructions
+    from kgdx.render.terminal.accuracy_text import instructions
 
-        output.show(instructions(told))
+    output.present(told, as_json, instructions)
     output.remark(f"{found.instruction.name} is kept in {out}: `--rerank-prompt {out}`")

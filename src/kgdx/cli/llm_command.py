@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Json
+from kgdx.cli.options import Json, add_typer, argument
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try a language model.")
-    group.command("check")(check)
-    app.add_typer(group, name="llm")
+    add_typer(app, "llm", "Try a language model.", check)
 
 
 def check(
-    model: Annotated[
-        str | None,
-        typer.Argument(metavar="MODEL", help="As for --llm; the one that KGDX_LLM_MODEL names when left out."),
-    ] = None,
+    model: str | None = argument(None, "MODEL", "As for --llm; the one that KGDX_LLM_MODEL names when left out."),
     json: Json = False,
 ) -> None:
     """Ask an endpoint a few short questions, and say what it can do.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, add_typer, option
 
 if TYPE_CHECKING:
     from kgdx.terms.names.sssom import MappingStatement
@@ -25,24 +25,13 @@ Keep = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    group = typer.Typer(
-        no_args_is_help=True, rich_markup_mode=None, help="Review how sources were joined, exchange SSSOM."
-    )
-    group.command("review")(review)
-    group.command("apply")(apply)
-    group.command("export")(export)
-    group.command("import")(import_)
-    group.command("mesh")(mesh)
-    app.add_typer(group, name="mappings")
+    told = "Review how sources were joined, exchange SSSOM."
+    add_typer(app, "mappings", told, review, apply, export, **{"import": import_, "mesh": mesh})
 
 
 def review(
     out: Out = None,
-    status: Annotated[
-        list[str] | None,
-        typer.Option("--status", metavar="STATUS", help="Only rows of this status, such as ambiguous; repeatable."),
-    ] = None,
+    status: list[str] | None = option(None, "STATUS", "Only rows of this status, such as ambiguous; repeatable."),
     store: Store = None,
 ) -> None:
     """Write the table of mappings for review.
@@ -81,9 +70,7 @@ def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
 
 def export(
     out: Out = None,
-    sssom: Annotated[
-        bool, typer.Option("--sssom/--decisions", help="All mappings, or people's decisions only.")
-    ] = True,
+    sssom: bool = option(True, "", "All mappings, or people's decisions only.", "--sssom/--decisions"),
     store: Store = None,
 ) -> None:
     """Write the mappings of the graph as SSSOM/TSV."""
@@ -126,10 +113,7 @@ def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
 
 def mesh(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name, in English.")],
-    branch: Annotated[
-        list[str] | None,
-        typer.Option("--branch", metavar="TREE", help="Only in this branch of the tree, such as C; repeatable."),
-    ] = None,
+    branch: list[str] | None = option(None, "TREE", "Only in this branch of the tree, such as C; repeatable."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -138,10 +122,7 @@ def mesh(
 
     with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        options.show(mesh_decision(found))
+    options.present(found, as_json, mesh_decision)
 
 
 def _classes(store: str | None) -> dict[str, str]:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
-from kgdx.cli.options import Encoder, Store
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(mcp)
+from kgdx.cli.options import Encoder, Store, flag, option
 
 
 def mcp(
-    http: Annotated[bool, typer.Option("--http", help="Listen, instead of standard input and output.")] = False,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen; other machines need a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 for a free one.")] = 8766,
-    token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the token that requests bring; or KGDX_SERVE_TOKEN.")
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name that the server is called by; can be repeated.")
-    ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")] = 20.0,
+    http: bool = flag("Listen, instead of standard input and output."),
+    host: str = option("127.0.0.1", "ADDRESS", "Where to listen; other machines need a token."),
+    port: int = option(8766, "PORT", "0 for a free one.", min=0, max=65535),
+    token_file: Path | None = option(None, "FILE", "File with the token that requests bring; or KGDX_SERVE_TOKEN."),
+    allow_host: list[str] | None = option(None, "NAME", "A name that the server is called by; can be repeated."),
+    timeout: float = option(20.0, "SECONDS", "Longest time for an answer.", min=0.1),
     encoder: Encoder = False,
     store: Store = None,
 ) -> None:

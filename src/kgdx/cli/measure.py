@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, show, through
+from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, through
 from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
-from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Json, Store, add_typer, flag, option
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
@@ -44,11 +44,8 @@ PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:ha
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure accuracy on annotated data.")
-    for command in (text, rank, retrieve, questions, recall, answers, consult, inquiry):
-        group.command()(command)
-    group.command("options")(option_questions)
-    app.add_typer(group, name="evaluate")
+    every = (text, rank, retrieve, questions, recall, answers, consult, inquiry)
+    add_typer(app, "evaluate", "Measure accuracy on annotated data.", *every, options=option_questions)
 
 
 def text(
@@ -67,19 +64,17 @@ def text(
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     from kgdx.render.terminal.accuracy_text import text_accuracy
 
-    show(result, as_json, text_accuracy)
+    options.present(result, as_json, text_accuracy)
 
 
-@grouped
 def rank(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
     ],
     sharing: Sharing,
-    known: Annotated[
-        DdxplusFindings,
-        typer.Option(metavar="WHAT", help="Of DDXPlus's patients: all evidences, or the first complaint."),
-    ] = DdxplusFindings.ALL,
+    known: DdxplusFindings = option(
+        DdxplusFindings.ALL, "WHAT", "Of DDXPlus's patients: all evidences, or the first complaint."
+    ),
     case_bank: CaseBank = None,
     split: OnSplit = None,
     as_json: Json = False,
@@ -99,21 +94,17 @@ def rank(
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task(graph))
         result = rank_figures(records, graph.ranker.model.columns.size)
-    show(result, as_json, rank_accuracy)
+    options.present(result, as_json, rank_accuracy)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
     """How questions are asked."""
 
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Most plans of a model.")] = 5
+    rounds: int = option(5, "N", "Most plans of a model.", min=1, max=50)
     split: Split = None
-    unstrict: Annotated[
-        bool, typer.Option("--unstrict", help="Let an answer add what the model knows, marked as such.")
-    ] = False
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=64, help="Questions at the same time; KGDX_LLM_CONCURRENCY.")
-    ] = None
+    unstrict: bool = flag("Let an answer add what the model knows, marked as such.")
+    jobs: int | None = option(None, "N", "Questions at the same time; KGDX_LLM_CONCURRENCY.", min=1, max=64)
 
     def at_once(self, access: LlmAccess | None) -> int:
         return self.jobs or (1 if access is None else access.concurrency)
@@ -123,35 +114,21 @@ class PlanOptions:
 class JudgeOptions:
     """How answers are judged."""
 
-    judge: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
-    ] = None
-    ragas: Annotated[bool, typer.Option("--ragas", help="Judge by RAGAS's numeric metric; needs kgdx[ragas].")] = False
-    margin: Annotated[
-        float, typer.Option(metavar="X", min=0.0, max=1.0, help="Smallest difference of scores that is no tie.")
-    ] = 0.05
+    judge: str | None = option(None, "MODEL", "Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
+    ragas: bool = flag("Judge by RAGAS's numeric metric; needs kgdx[ragas].")
+    margin: float = option(0.05, "X", "Smallest difference of scores that is no tie.", min=0.0, max=1.0)
     seed: Seed = 0
 
 
 def questions(
-    source: Annotated[str, typer.Option(metavar="NAME", help="Whose relations are asked for.")] = "chinese_kg",
-    diseases: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Diseases asked about for each action; 0 for all.")
-    ] = 100,
-    with_options: Annotated[
-        bool, typer.Option("--options", help="Make option questions, N of each kind, from all relations.")
-    ] = False,
-    cases: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="With --options: ask for the diagnosis of these cases instead."),
-    ] = None,
-    language: Annotated[str | None, typer.Option(metavar="zh|en", help="Only questions in this language.")] = None,
+    source: str = option("chinese_kg", "NAME", "Whose relations are asked for."),
+    diseases: int = option(100, "N", "Diseases asked about for each action; 0 for all.", min=0),
+    with_options: bool = flag("Make option questions, N of each kind, from all relations.", "--options"),
+    cases: str | None = option(None, "FILE", "With --options: ask for the diagnosis of these cases instead."),
+    language: str | None = option(None, "zh|en", "Only questions in this language."),
     split: Split = None,
     seed: Seed = 0,
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; standard output by default."),
-    ] = None,
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
     store: Store = None,
 ) -> None:
     """Make a question set from the graph's relations.
@@ -217,17 +194,11 @@ def _option_questions(
     return "".join(f"{line}\n" for line in lines)
 
 
-@grouped
 def recall(
     file: Questions,
     way: PlanOptions,
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help=f"{PLANS}scripted:adversarial; rules when left out."),
-    ] = None,
-    details: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write what was measured of each question, JSON lines.")
-    ] = None,
+    llm: str | None = option(None, "MODEL", f"{PLANS}scripted:adversarial; rules when left out."),
+    details: Path | None = option(None, "FILE", "Write what was measured of each question, JSON lines."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -253,10 +224,9 @@ def recall(
         private_file(details).write_text(text, encoding="utf-8")
     from kgdx.render.terminal.accuracy_text import recall_figures
 
-    show(result, as_json, recall_figures)
+    options.present(result, as_json, recall_figures)
 
 
-@grouped
 def answers(
     file: Questions,
     out: Annotated[
@@ -265,7 +235,7 @@ def answers(
     way: PlanOptions,
     judging: JudgeOptions,
     spending: BudgetOptions,
-    llm: Annotated[str | None, typer.Option("--llm", metavar="MODEL", help="Who answers; KGDX_LLM_MODEL.")] = None,
+    llm: str | None = option(None, "MODEL", "Who answers; KGDX_LLM_MODEL."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -302,7 +272,7 @@ def answers(
             progress=advance,
         )
         result = evaluation.run(asked, out)
-    show(result, as_json, lambda figures: paired_figures(figures, out))
+    options.present(result, as_json, lambda figures: paired_figures(figures, out))
 
 
 def _model(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, show, through
-from kgdx.cli.options import Force, Html, Json, Store, grouped
+from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, through
+from kgdx.cli.options import Force, Html, Json, Store, option
 from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
@@ -29,33 +29,23 @@ if TYPE_CHECKING:
 class InquiryOptions:
     """Who asks, and how it is answered."""
 
-    selectors: Annotated[
-        str, typer.Option(metavar="NAMES", help="Who chooses questions; several with commas, settings behind a colon.")
-    ] = "infogain,degree"
-    answers: Annotated[
-        str, typer.Option(metavar="bare,named", help="Whether a yes says which recorded finding it is; one or both.")
-    ] = "named"
-    questions: Annotated[int, typer.Option(metavar="N", min=1, max=500, help="Questions to each patient.")] = 20
-    ablate: Annotated[
-        str, typer.Option(metavar="WHAT", help="Also without: graph, record, selector; several with commas.")
-    ] = ""
-    kinds: Annotated[str, typer.Option(metavar="KINDS", help="Asked about: phenotype, evidence, symptom, test.")] = (
-        "phenotype,evidence"
+    selectors: str = option(
+        "infogain,degree", "NAMES", "Who chooses questions; several with commas, settings behind a colon."
     )
+    answers: str = option("named", "bare,named", "Whether a yes says which recorded finding it is; one or both.")
+    questions: int = option(20, "N", "Questions to each patient.", min=1, max=500)
+    ablate: str = option("", "WHAT", "Also without: graph, record, selector; several with commas.")
+    kinds: str = option("phenotype,evidence", "KINDS", "Asked about: phenotype, evidence, symptom, test.")
 
 
 @dataclass(frozen=True, slots=True)
 class PatientOptions:
     """Which patients, and how they answer."""
 
-    start: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Findings known at first.")] = 2
-    forgets: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the findings, not known.")] = 0.0
-    contradicts: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the yes and no, turned round.")
-    ] = 0.0
-    unsure: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Of the questions, answered with don't know.")
-    ] = 0.0
+    start: int = option(2, "N", "Findings known at first.", min=1, max=100)
+    forgets: float = option(0.0, "SHARE", "Of the findings, not known.", min=0, max=1)
+    contradicts: float = option(0.0, "SHARE", "Of the yes and no, turned round.", min=0, max=1)
+    unsure: float = option(0.0, "SHARE", "Of the questions, answered with don't know.", min=0, max=1)
     sample: Sample = None
     seed: Seed = 0
 
@@ -65,14 +55,11 @@ class InquiryFiles:
     """What is written besides."""
 
     out: Out = None
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Accuracy by question as a picture, PNG; needs kgdx[plot].")
-    ] = None
+    plot: Path | None = option(None, "FILE", "Accuracy by question as a picture, PNG; needs kgdx[plot].")
     html: Html = None
     force: Force = False
 
 
-@grouped
 def inquiry(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
     asking: InquiryOptions,
@@ -91,7 +78,7 @@ def inquiry(
     from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import checked_selectors, evaluate_inquiry, inquiries_on, sampled
     from kgdx.evaluate.runner import Runner, finish, kept
-    from kgdx.render.terminal.inquiry_text import inquiry_figures
+    from kgdx.render.terminal.accuracy_text import inquiry_figures
 
     page_files.check(written.html, force=written.force)
     selectors, answers, setting = _wanted(asking, patients)
@@ -106,7 +93,7 @@ def inquiry(
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=2))
             result = evaluate_inquiry(task(graph), given, selectors, answers, runner)
             finish(written.out, runner.records, result)
-    show(result, as_json, inquiry_figures)
+    options.present(result, as_json, inquiry_figures)
     _draw(written, result)
 
 
@@ -134,7 +121,7 @@ def _draw(written: InquiryFiles, result: dict[str, Any]) -> None:
         inquiry_plot(result, written.plot)
         options.remark(f"picture written to {written.plot}")
     if written.html is not None:
-        from kgdx.render.pages.inquiry_page import inquiry_page
+        from kgdx.render.pages.figure_pages import inquiry_page
 
         page_files.write(written.html, lambda: inquiry_page(result), force=written.force)
 
@@ -146,37 +133,24 @@ SCRIPTED = "scripted:right, scripted:prose, scripted:malformed, scripted:adversa
 class PlayerOptions:
     """Who plays what."""
 
-    doctor: Annotated[
-        str,
-        typer.Option(metavar="NAMES", help="medkgi, house, agentclinic, thought; several with commas."),
-    ] = "medkgi"
-    ablate: Annotated[
-        str, typer.Option(metavar="WHAT", help="Also without: graph, record, selector; several with commas.")
-    ] = ""
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help=f"Who plays the doctor: a model, or {SCRIPTED}; else rules."),
-    ] = None
-    patient: Annotated[
-        str, typer.Option(metavar="MODEL", help="Who plays patient and measurement; rules by default.")
-    ] = "rules"
-    judge: Annotated[
-        str, typer.Option(metavar="MODEL", help="Who judges what the graph does not know; none by default.")
-    ] = "none"
+    doctor: str = option("medkgi", "NAMES", "medkgi, house, agentclinic, thought; several with commas.")
+    ablate: str = option("", "WHAT", "Also without: graph, record, selector; several with commas.")
+    llm: str | None = option(None, "MODEL", f"Who plays the doctor: a model, or {SCRIPTED}; else rules.")
+    patient: str = option("rules", "MODEL", "Who plays patient and measurement; rules by default.")
+    judge: str = option("none", "MODEL", "Who judges what the graph does not know; none by default.")
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How it runs."""
 
-    questions: Annotated[int, typer.Option(metavar="N", min=1, max=500, help="Most turns of a consultation.")] = 20
-    sample: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N cases.")] = None
-    jobs: Annotated[int, typer.Option(metavar="N", min=1, max=256, help="Consultations at the same time.")] = 8
+    questions: int = option(20, "N", "Most turns of a consultation.", min=1, max=500)
+    sample: int | None = option(None, "N", "Only the first N cases.", min=1)
+    jobs: int = option(8, "N", "Consultations at the same time.", min=1, max=256)
     seed: Seed = 0
     out: Out = None
 
 
-@grouped
 def consult(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="OSCE cases in AgentClinic's form; or .gz.")],
     players: PlayerOptions,
@@ -201,7 +175,7 @@ def consult(
     cast = _cast(players, osce_cases(given)[0], None if run.out is None else run.out / CACHE)
     with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
         result = ConsultEvaluation(graph, doctors, cast, run.seed, run.jobs, advance).run(given, run.out)
-    show(result, as_json, consult_figures)
+    options.present(result, as_json, consult_figures)
 
 
 def _cast(players: PlayerOptions, known: Sequence[Osce], cache: Path | None) -> Cast:

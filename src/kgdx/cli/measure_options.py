@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Out, Seed, show
-from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
+from kgdx.cli.evaluation_options import Out, Seed
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
@@ -30,43 +30,28 @@ SCRIPTED = "scripted:knows, scripted:half-knows, scripted:guesses, scripted:unsu
 class ModelOptions:
     """Who answers, and how."""
 
-    llm: Annotated[
-        str | None, typer.Option("--llm", metavar="MODEL", help=f"Who answers; KGDX_LLM_MODEL; or {SCRIPTED}.")
-    ] = None
-    arms: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="none, question, thought, graph, thought+graph, parallel, iterative, votes; several with commas, "
-            "settings behind colons, another model behind @; the first two are the baselines.",
-        ),
-    ] = "none,question,thought,thought+graph,parallel,iterative"
-    vary: Annotated[
-        str, typer.Option(metavar="SETTING=VALUES", help="Also the last arm with each value: documents=1,4,8,16,32.")
-    ] = ""
-    endpoint: Annotated[
-        list[str] | None,
-        typer.Option("--endpoint", metavar="MODEL=URL", help="Where a model behind @ is asked; several times."),
-    ] = None
+    llm: str | None = option(None, "MODEL", f"Who answers; KGDX_LLM_MODEL; or {SCRIPTED}.")
+    arms: str = option(
+        "none,question,thought,thought+graph,parallel,iterative",
+        "NAMES",
+        "none, question, thought, graph, thought+graph, parallel, iterative, votes; several with commas, "
+        "settings behind colons, another model behind @; the first two are the baselines.",
+    )
+    vary: str = option("", "SETTING=VALUES", "Also the last arm with each value: documents=1,4,8,16,32.")
+    endpoint: list[str] | None = option(None, "MODEL=URL", "Where a model behind @ is asked; several times.")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionOptions:
     """What is asked, and how it runs."""
 
-    format: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", help="What the file is written as; by its fields.")
-    ] = None
-    sample: Annotated[int | None, typer.Option(metavar="N", min=1, help="So many questions, by chance.")] = None
+    format: str | None = option(None, "NAME", "What the file is written as; by its fields.")
+    sample: int | None = option(None, "N", "So many questions, by chance.", min=1)
     seed: Seed = 0
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=1024, help="Questions at the same time; KGDX_LLM_CONCURRENCY."),
-    ] = None
+    jobs: int | None = option(None, "N", "Questions at the same time; KGDX_LLM_CONCURRENCY.", min=1, max=1024)
     out: Out = None
 
 
-@grouped
 def option_questions(
     questions: Annotated[
         Path,
@@ -102,9 +87,9 @@ def option_questions(
         with options.progress_bar("questions", len(asked)) as advance:
             evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
             result = evaluation.run(asked, asking.out) | _set(graph, found, asked)
-    show(result, as_json, option_figures)
+    options.present(result, as_json, option_figures)
     if html is not None:
-        from kgdx.render.pages.inquiry_page import options_page
+        from kgdx.render.pages.figure_pages import options_page
 
         page_files.write(html, lambda: options_page(result), force=force)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, show, through
-from kgdx.cli.options import BudgetOptions, Json, Store, grouped
+from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, through
+from kgdx.cli.options import BudgetOptions, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
@@ -30,50 +30,31 @@ ALL = "all"
 class ArmOptions:
     """What is compared."""
 
-    methods: Annotated[
-        str, typer.Option(metavar="NAMES", help="Ways to retrieve, several with commas; the first is the baseline.")
-    ] = ALL
-    without: Annotated[
-        str, typer.Option(metavar="SCORERS", help="Also each method without one of these of its scorers.")
-    ] = ""
-    candidates: Annotated[
-        str | None, typer.Option(metavar="SOURCE", help="Compare only the diseases that this source describes.")
-    ] = None
-    at: Annotated[str, typer.Option("--at", metavar="K,…", help="Ranks at which is measured.")] = "1,10,20,50"
-    keep: Annotated[
-        str, typer.Option(metavar="K,…", help="Candidates that are retrieved, and re-ordered; each K is an arm.")
-    ] = "100"
+    methods: str = option(ALL, "NAMES", "Ways to retrieve, several with commas; the first is the baseline.")
+    without: str = option("", "SCORERS", "Also each method without one of these of its scorers.")
+    candidates: str | None = option(None, "SOURCE", "Compare only the diseases that this source describes.")
+    at: str = option("1,10,20,50", "K,…", "Ranks at which is measured.")
+    keep: str = option("100", "K,…", "Candidates that are retrieved, and re-ordered; each K is an arm.")
 
 
 @dataclass(frozen=True, slots=True)
 class RerankArmOptions:
     """What re-orders the candidates of the first method."""
 
-    rerank: Annotated[
-        str, typer.Option(metavar="MODELS", help="Models that re-order what the first method retrieved.")
-    ] = ""
-    prompt: Annotated[
-        str, typer.Option(metavar="NAMES|FILES", help="How: vanilla, cot, or files of `learn prompt`; each is an arm.")
-    ] = "vanilla"
-    rerank_weight: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Of its order beside the score; 1: the order alone.")
-    ] = 1.0
-    shuffle: Annotated[
-        int, typer.Option(metavar="N", min=0, max=20, help="Ask N times more, in random orders; measures agreement.")
-    ] = 0
+    rerank: str = option("", "MODELS", "Models that re-order what the first method retrieved.")
+    prompt: str = option("vanilla", "NAMES|FILES", "How: vanilla, cot, or files of `learn prompt`; each is an arm.")
+    rerank_weight: float = option(1.0, "SHARE", "Of its order beside the score; 1: the order alone.", min=0, max=1)
+    shuffle: int = option(0, "N", "Ask N times more, in random orders; measures agreement.", min=0, max=20)
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalFiles:
     """What is written besides."""
 
-    errors: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What became of each patient: .csv, .tsv or .jsonl.")
-    ] = None
+    errors: Path | None = option(None, "FILE", "What became of each patient: .csv, .tsv or .jsonl.")
     out: Out = None
 
 
-@grouped
 def retrieve(
     cases: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
@@ -96,7 +77,7 @@ def retrieve(
     from kgdx.errors import UsageError
     from kgdx.evaluate import retrieval_accuracy as accuracy
     from kgdx.evaluate.runner import Runner, finish, kept, numbered
-    from kgdx.render.terminal.retrieval_text import retrieval_figures
+    from kgdx.render.terminal.accuracy_text import retrieval_figures
 
     if layer_two.rerank:
         sharing.refuse_ray("--rerank")
@@ -126,7 +107,7 @@ def retrieve(
         lines = accuracy.patient_lines(records, written.errors.suffix)
         private_file(written.errors).write_text(lines, encoding="utf-8")
         options.remark(f"what became of each patient: {written.errors}")
-    show(result, as_json, retrieval_figures)
+    options.present(result, as_json, retrieval_figures)
 
 
 def _at_once(layer_two: RerankArmOptions, sharing: Sharing, graph: Graph) -> int:

@@ -103,6 +103,40 @@ CaseArgument = Annotated[
 ]
 
 
+def option(default: Any, metavar: str, help: str, *names: str, **how: Any) -> Any:
+    """Return the default of a command's parameter, or of a field of a group of them, that is an option.
+
+    Args:
+        names: What it is called; by its parameter when left out.
+        how: See :func:`typer.Option`, such as ``min`` and ``max``.
+    """
+    return _field(typer.Option, default, names, metavar=metavar or None, help=help, **how)
+
+
+def flag(help: str, *names: str) -> Any:
+    """Return the same for an option that is off unless it is given."""
+    return _field(typer.Option, False, names or ("--{}",), help=help)
+
+
+def argument(default: Any, metavar: str, help: str) -> Any:
+    """Return the same for an argument that may be left out."""
+    return _field(typer.Argument, default, (), metavar=metavar or None, help=help)
+
+
+def _field(kind: Callable[..., Any], default: Any, names: Sequence[str], **how: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"kind": kind, "names": names, "how": how})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a result is shown."""
+
+    html: Html = None
+    force: Force = False
+    as_json: Json = False
+    plain: Plain = False
+
+
 @dataclass(frozen=True)
 class TermOptions:
     """Findings that are given as terms, and outweigh what is read."""
@@ -124,12 +158,10 @@ STEPS = 200
 class BudgetOptions:
     """What a language model may cost."""
 
-    max_calls: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most calls of the model.")] = None
-    max_tokens: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most tokens, read and written.")] = None
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="COST", min=0, help="Most cost, by KGDX_LLM_PRICE_IN and _OUT.")
-    ] = None
-    max_seconds: Annotated[float | None, typer.Option(metavar="S", min=0, help="Most time in all.")] = None
+    max_calls: int | None = option(None, "N", "Most calls of the model.", min=1)
+    max_tokens: int | None = option(None, "N", "Most tokens, read and written.", min=1)
+    max_cost: float | None = option(None, "COST", "Most cost, by KGDX_LLM_PRICE_IN and _OUT.", min=0)
+    max_seconds: float | None = option(None, "S", "Most time in all.", min=0)
 
     def limits(self) -> Limits:
         """Return the budget."""
@@ -144,11 +176,8 @@ class BudgetOptions:
 class Model(BudgetOptions):
     """A language model and its budget."""
 
-    llm: Annotated[
-        str | None,
-        typer.Option("--llm", metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL plan and write."),
-    ] = None
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Most plans of the model.")] = 5
+    llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan and write.")
+    rounds: int = option(5, "N", "Most plans of the model.", min=1, max=50)
 
 
 def announce(store: str | None, model: str | None, policy: str | None) -> bool:
@@ -167,12 +196,12 @@ def announce(store: str | None, model: str | None, policy: str | None) -> bool:
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose parameters that are dataclasses become an option for each of their fields.
 
-    The fields are annotated as parameters of a command are; groups stand in the order of the command's parameters.
+    Groups stand in the order of the command's parameters.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
         ... class Size:
-        ...     width: int = 80
+        ...     width: int = option(80, "N", "Columns.", min=1)
         ...     height: int = 24
         >>> @grouped
         ... def draw(size: Size, text: str = "") -> None:
@@ -187,13 +216,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     groups = {name: hints[name] for name in own if dataclasses.is_dataclass(hints[name])}
     flat: list[inspect.Parameter] = []
     for name, parameter in own.items():
-        options = _options(groups[name]) if name in groups else [parameter.replace(annotation=hints[name])]
-        flat += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in options]
+        if name in groups:
+            inner = typing.get_type_hints(groups[name], include_extras=True)
+            flat += [_parameter(each.name, each, inner[each.name]) for each in fields(groups[name])]
+        else:
+            flat.append(_parameter(name, parameter.default, hints[name]))
 
     @functools.wraps(command, updated=())
     def run(**given: Any) -> None:
         made = {
-            name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
         command(**made, **given)
@@ -203,17 +235,29 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _options(group: Any) -> list[inspect.Parameter]:
-    hints = typing.get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default if field.default is not dataclasses.MISSING else inspect.Parameter.empty,
-            annotation=hints[field.name],
-        )
-        for field in dataclasses.fields(group)
-    ]
+def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    if isinstance(default, dataclasses.Field):
+        about, default = default.metadata, default.default
+        if about:
+            names = (each.format(name.replace("_", "-")) for each in about["names"])
+            default = about["kind"](default, *names, **about["how"])
+    if default is dataclasses.MISSING:
+        default = inspect.Parameter.empty
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def add(app: typer.Typer, *commands: Callable[..., None], **named: Callable[..., None]) -> None:
+    """Add commands, which are called as their functions are, or as is said."""
+    for name, command in [(None, each) for each in commands] + [*named.items()]:
+        app.command(name)(grouped(command))
+
+
+def add_typer(app: typer.Typer, name: str, help: str, *commands: Callable[..., None], **named: Any) -> typer.Typer:
+    """Add a group of commands, and return it."""
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help)
+    add(group, *commands, **named)
+    app.add_typer(group, name=name)
+    return group
 
 
 class PackageCommands(Protocol):
@@ -235,11 +279,8 @@ COMMANDS: Registry[PackageCommands] = Registry(
 def add_group(app: typer.Typer, name: str, help: str) -> None:
     """Add the commands of a package; one command that says which package brings them, where it is not installed."""
     if name in COMMANDS:
-        group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help)
-        COMMANDS.get(name).register(group)
-        app.add_typer(group, name=name)
+        COMMANDS.get(name).register(add_typer(app, name, help))
         return
-
     _absent(app, name, name, help)
 
 
@@ -280,6 +321,14 @@ def show(renderable: RenderableType, least: int = 0, *, facts: bool = False) -> 
         print(text(renderable, max(screen.width, least)), end="")
 
 
+def present(result: Any, as_json: bool, shown: Callable[[Any], RenderableType], least: int = 0) -> None:
+    """Write a result as JSON, or as a person reads it, at least so many columns wide."""
+    if as_json:
+        write_json(result.to_dict() if hasattr(result, "to_dict") else plain(result))
+    else:
+        show(shown(result), least)
+
+
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write what a program reads: one JSON document."""
     print(json.dumps(value, ensure_ascii=not writes_all(sys.stdout), indent=indent))
@@ -296,6 +345,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, frozenset):
         return sorted(value)
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     if isinstance(value, AbcMapping):
         return {name: plain(each) for name, each in value.items()}
     return str(value) if isinstance(value, Path) else value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Force
+from kgdx.cli.options import Force, Shown, option
 
 if TYPE_CHECKING:
     from kgdx import Diagnosis
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 EXPLAINED = 10
 """How many diseases a page or a JSON document explains, unless fewer are listed or more are asked for."""
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(report)
 
 
 def check(path: Path | None, *, force: bool) -> None:
@@ -44,7 +40,7 @@ def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
     options.remark(f"page written to {write_page(make(), path, force=force)}")
 
 
-def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | None, force: bool) -> None:
+def write_result(shown: Shown, result: Diagnosis | Answer, store: str | None) -> None:
     """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
 
     def make() -> str:
@@ -52,7 +48,7 @@ def write_result(path: Path | None, result: Diagnosis | Answer, *, store: str | 
 
         return result.to_html(kgdx.browser_place(result.fingerprint, store))
 
-    write(path, make, force=force)
+    write(shown.html, make, force=shown.force)
 
 
 def check_record(path: Path | None, *, force: bool) -> None:
@@ -87,10 +83,7 @@ def write_record(path: Path | None, consultation: Consultation, *, force: bool) 
 
 def report(
     result: Annotated[str, typer.Argument(metavar="FILE.json|-", help="What --json printed; - for standard input.")],
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write; beside the result by default."),
-    ] = None,
+    to: Path | None = option(None, "FILE", "Page to write; beside the result by default.", "--out", "--output", "-o"),
     force: Force = False,
 ) -> None:
     """Make a page of a result that was kept as JSON.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Learned, Store, grouped
+from kgdx.cli.options import Json, Learned, Store, argument, flag, option
 from kgdx.errors import UsageError
 
 Rows = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many to list.")]
@@ -17,32 +17,20 @@ Asked = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(predict)
-    app.command()(nearest)
-
-
 @dataclass(frozen=True, slots=True)
 class Keeping:
     """What becomes of predictions."""
 
-    save: Annotated[
-        bool, typer.Option("--save", help="Keep them in the graph, as relations PREDICTED, which are no facts.")
-    ] = False
-    drop: Annotated[
-        str | None, typer.Option("--drop", metavar="MODEL", help="Take a model's kept predictions out of the graph.")
-    ] = None
+    save: bool = flag("Keep them in the graph, as relations PREDICTED, which are no facts.")
+    drop: str | None = option(None, "MODEL", "Take a model's kept predictions out of the graph.")
 
 
-@grouped
 def predict(
     keeping: Keeping,
     node: Asked = None,
-    relation: Annotated[
-        str | None, typer.Argument(metavar="RELATION", help="Name of the ontology, such as has_symptom.")
-    ] = None,
+    relation: str | None = argument(None, "RELATION", "Name of the ontology, such as has_symptom."),
     top: Rows = 10,
-    known: Annotated[bool, typer.Option("--known", help="List also what the graph states.")] = False,
+    known: bool = flag("List also what the graph states."),
     embeddings: Learned = None,
     as_json: Json = False,
     store: Store = None,
@@ -69,12 +57,9 @@ def predict(
         kept = graph.keep_predictions(found) if keeping.save else None
     if kept is not None:
         options.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        from kgdx.render.terminal.prediction_text import predictions
+    from kgdx.render.terminal.learned_text import predictions
 
-        options.show(predictions(found))
+    options.present(found, as_json, predictions)
 
 
 def nearest(
@@ -90,9 +75,6 @@ def nearest(
     """
     with inputs.graph(store) as graph:
         found = graph.nearest(node, top=top, embeddings=embeddings)
-    if as_json:
-        options.write_json(found.to_dict())
-    else:
-        from kgdx.render.terminal.prediction_text import neighbours
+    from kgdx.render.terminal.learned_text import neighbours
 
-        options.show(neighbours(found))
+    options.present(found, as_json, neighbours)

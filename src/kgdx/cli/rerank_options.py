@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
-from kgdx.cli.options import BudgetOptions, remark
+from kgdx.cli.options import BudgetOptions, option, remark
 
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis
@@ -26,26 +24,14 @@ if TYPE_CHECKING:
 class Rerank:
     """Who re-ranks, and how."""
 
-    rerank: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Have this model at KGDX_LLM_BASE_URL put the candidates in order."),
-    ] = None
-    rerank_top: Annotated[
-        int, typer.Option(metavar="K", min=2, max=500, help="How many candidates it orders, such as 50, 80 or 100.")
-    ] = 50
-    rerank_prompt: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="How: vanilla, cot (by thoughts), or a file of `learn prompt`.")
-    ] = "vanilla"
-    rerank_weight: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Of its order beside the score; 1: the order alone.")
-    ] = 1.0
-    rerank_window: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=2, max=500, help="Candidates a request, in sliding windows; as fit by default."),
-    ] = None
-    shuffle: Annotated[
-        int, typer.Option(metavar="N", min=0, max=20, help="Ask N times more, in random orders; measures agreement.")
-    ] = 0
+    rerank: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL put the candidates in order.")
+    rerank_top: int = option(50, "K", "How many candidates it orders, such as 50, 80 or 100.", min=2, max=500)
+    rerank_prompt: str = option("vanilla", "NAME|FILE", "How: vanilla, cot (by thoughts), or a file of `learn prompt`.")
+    rerank_weight: float = option(1.0, "SHARE", "Of its order beside the score; 1: the order alone.", min=0, max=1)
+    rerank_window: int | None = option(
+        None, "N", "Candidates a request, in sliding windows; as fit by default.", min=2, max=500
+    )
+    shuffle: int = option(0, "N", "Ask N times more, in random orders; measures agreement.", min=0, max=20)
 
     def policy(
         self, *, top: int, explain: int, case_bank: bool | None, others: Iterable[str | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from kgdx.cli.options import option
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -24,16 +24,10 @@ MANY = 200
 class Sharing:
     """Who shares the work."""
 
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, max=1024, help="Processes that share the work, or requests to a model at a time."
-        ),
-    ] = None
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS|local", help="Share it out on a Ray cluster; needs kgdx[cluster]."),
-    ] = None
+    jobs: int | None = option(
+        None, "N", "Processes that share the work, or requests to a model at a time.", min=1, max=1024
+    )
+    ray: str | None = option(None, "ADDRESS|local", "Share it out on a Ray cluster; needs kgdx[cluster].")
 
     @property
     def shares(self) -> bool:

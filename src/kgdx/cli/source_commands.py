@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, add, argument, flag, grouped, option
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -26,27 +26,24 @@ Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this so
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = typer.Typer(help="List the sources, or make one of your own.", invoke_without_command=True)
-    group.callback()(sources)
-    for command in (new, check, accept):
-        group.command()(command)
+    group.callback()(grouped(sources))
+    add(group, new, check, accept)
     app.add_typer(group, name="sources")
     refused = typer.Typer(help="Look at refused records, mend and load them.", no_args_is_help=True)
-    for about in (show, export, retry):
-        refused.command()(about)
+    add(refused, show, export, retry)
     app.add_typer(refused, name="quarantine")
-    app.command("extract-relations")(extract_relations)
-    app.command()(index)
+    add(app, extract_relations, index)
 
 
 def sources(context: typer.Context, as_json: Json = False) -> None:
     """List the sources that can be loaded, kgdx's and your own, and what of each takes part in which methods."""
     if context.invoked_subcommand is not None:
         return
+    from kgdx.ingest.manifest import manifests
     from kgdx.ingest.pipeline.freshness import parts
-    from kgdx.ingest.pipeline.freshness import sources as every
     from kgdx.render.terminal.sources_text import source_list
 
-    found = every()
+    found = tuple(manifests().values())
     read = {each.name: parts(each) for each in found}
     if as_json:
         told = {name: [{"methods": key, "reads": part} for key, part in own.items()] for name, own in read.items()}
@@ -60,10 +57,7 @@ def new(
         str, typer.Argument(metavar="NAME", help="What the source is to be called: small letters, digits, _.")
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines or Parquet; compressed or not.")],
-    to: Annotated[
-        Path | None,
-        typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write; NAME.yaml by default."),
-    ] = None,
+    to: Path | None = option(None, "FILE", "File to write; NAME.yaml by default.", "--out", "--output", "-o"),
 ) -> None:
     """Write a first manifest for a file of yours.
 
@@ -87,10 +81,8 @@ def new(
 
 def check(
     manifest: Annotated[str, typer.Argument(metavar="MANIFEST", help="A manifest's file, or the name of a source.")],
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="The source's file; by default the manifest's own.")
-    ] = None,
-    rows: Annotated[int, typer.Option(metavar="N", min=0, max=100, help="How many rows of each table to show.")] = 3,
+    file: Path | None = argument(None, "FILE", "The source's file; by default the manifest's own."),
+    rows: int = option(3, "N", "How many rows of each table to show.", min=0, max=100),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -99,8 +91,6 @@ def check(
     No graph is touched. The ends of relations are looked for in the graph that is there, if any. The exit code is 5
     where the manifest is wrong or nothing can be loaded. Example: kgdx sources check my_annotations.yaml
     """
-    from dataclasses import asdict
-
     from kgdx.api import readers
     from kgdx.config import Settings
     from kgdx.ingest.manifest import manifests
@@ -113,17 +103,11 @@ def check(
     found = _manifest(manifest)
     known = manifests([] if found.shipped or found.path is None else [found.path])
     if problems := disagreements(found, load_schema(), known, [*FORMATS, *readers()]):
-        if as_json:
-            options.write_json({"faults": [asdict(each) for each in problems]})
-        else:
-            options.show(wrong(found, problems))
+        options.present({"faults": problems}, as_json, lambda _: wrong(found, problems))
         raise typer.Exit(WRONG)
     folder = GraphFolder(Settings.load(store).graph_folder)
     trial = attempt(found, file or file_of(found), load_schema(), folder, rows=rows, readers=readers())
-    if as_json:
-        options.write_json(trial.to_dict())
-    else:
-        options.show(tried(found, trial))
+    options.present(trial, as_json, lambda _: tried(found, trial))
     if not trial.counts.loaded + trial.counts.merged:
         raise typer.Exit(WRONG)
 
@@ -154,7 +138,7 @@ def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
 
 def show(
     source: Source = None,
-    rows: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How many reasons to show.")] = 20,
+    rows: int = option(20, "N", "How many reasons to show.", min=1, max=1000),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -162,22 +146,17 @@ def show(
 
     Each reason of a source stands with how often, and an example. Example: kgdx quarantine show hpoa
     """
-    from dataclasses import asdict
-
     from kgdx.ingest.pipeline.quarantine import summary
     from kgdx.render.terminal.sources_text import overview
 
     table = _table(store, source)
     groups = summary(table)
-    if as_json:
-        options.write_json([asdict(each) for each in groups])
-    else:
-        options.show(overview(groups, rows))
+    options.present(groups, as_json, lambda _: overview(groups, rows))
 
 
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write: .csv, .jsonl or .parquet.")],
-    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Of this source only.")] = None,
+    source: str | None = option(None, "NAME", "Of this source only."),
     store: Store = None,
 ) -> None:
     """Write the refused records to a file, to be mended there.
@@ -192,9 +171,7 @@ def export(
 
 
 def retry(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="An exported file whose records you have mended.")
-    ] = None,
+    file: Path | None = argument(None, "FILE", "An exported file whose records you have mended."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -232,21 +209,12 @@ def extract_relations(
     out: Annotated[
         Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished pages are kept.")
     ],
-    llm: Annotated[
-        str | None, typer.Option("--llm", metavar="MODEL", help="Ask this model at KGDX_LLM_BASE_URL; else by rules.")
-    ] = None,
-    vocabulary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Names that the rules may trust: a medical.json.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option("--pages", metavar="A:B", help="Only pages A to B-1, counted from 0.")
-    ] = None,
-    page_size: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Records of a page.")] = 1000,
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=64, help="Processes, or questions at a time; KGDX_LLM_CONCURRENCY."),
-    ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again what the model answered before.")] = False,
+    llm: str | None = option(None, "MODEL", "Ask this model at KGDX_LLM_BASE_URL; else by rules."),
+    vocabulary: Path | None = option(None, "FILE", "Names that the rules may trust: a medical.json."),
+    only: str | None = option(None, "A:B", "Only pages A to B-1, counted from 0.", "--pages"),
+    page_size: int = option(1000, "N", "Records of a page.", min=1, max=100_000),
+    jobs: int | None = option(None, "N", "Processes, or questions at a time; KGDX_LLM_CONCURRENCY.", min=1, max=64),
+    no_cache: bool = flag("Ask again what the model answered before."),
     as_json: Json = False,
 ) -> None:
     """Read relations from questions and answers.
@@ -263,10 +231,7 @@ def extract_relations(
     total = count(file, page_size) if wanted is None else len(wanted)
     with extraction_progress(total, meter.priced) as tell:
         done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs or usual, meter=meter, progress=tell)
-    if as_json:
-        options.write_json(done.to_dict())
-    else:
-        options.show(extraction(done, meter.priced))
+    options.present(done, as_json, lambda each: extraction(each, meter.priced))
 
 
 def _reader(
@@ -310,13 +275,12 @@ def _range(text: str | None) -> range | None:
 
 
 def index(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="FOLDER", help="Corpus in JSON lines, or documents; the graph's own texts without it."),
-    ] = None,
-    tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="What the source is called in a search.")] = "",
-    k1: Annotated[float | None, typer.Option("--k1", help="How much a repeated word counts. [default: 1.5]")] = None,
-    b: Annotated[float | None, typer.Option("--b", help="How little it counts in a long text. [default: 0.75]")] = None,
+    folder: Path | None = argument(
+        None, "FOLDER", "Corpus in JSON lines, or documents; the graph's own texts without it."
+    ),
+    tag: str = option("", "NAME", "What the source is called in a search."),
+    k1: float | None = option(None, "", "How much a repeated word counts. [default: 1.5]"),
+    b: float | None = option(None, "", "How little it counts in a long text. [default: 0.75]"),
     store: Store = None,
     as_json: Json = False,
 ) -> None:

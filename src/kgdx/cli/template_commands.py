@@ -9,26 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store
+from kgdx.cli.options import Json, Store, argument
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from kgdx.schema import NodeClass, Relation
 
 
-def register(app: typer.Typer) -> None:
-    for command in (run, templates, schema):
-        app.command()(command)
-
-
 def run(
     template: Annotated[
         str, typer.Argument(metavar="TEMPLATE", help="Name of a read template; `kgdx templates` lists them.")
     ],
-    parameters: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME=VALUE…", help="Its parameters; lists as a,b,c or as JSON."),
-    ] = None,
+    parameters: list[str] | None = argument(None, "NAME=VALUE…", "Its parameters; lists as a,b,c or as JSON."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -42,16 +34,13 @@ def run(
     values = parse(found.name, found.parameters, parameters or [])
     with inputs.graph(store) as graph:
         rows = graph.run(found.name, **values)
-    if as_json:
-        options.write_json(rows)
-    else:
-        from kgdx.render.terminal.graph_text import rows as table
+    from kgdx.render.terminal.graph_text import rows as table
 
-        options.show(table(found.columns, rows))
+    options.present(rows, as_json, lambda every: table(found.columns, every))
 
 
 def templates(
-    name: Annotated[str | None, typer.Argument(metavar="TEMPLATE", help="Show this one, with its Cypher.")] = None,
+    name: str | None = argument(None, "TEMPLATE", "Show this one, with its Cypher."),
     as_json: Json = False,
 ) -> None:
     """List the templates: what each is for and what it takes."""
@@ -137,9 +126,7 @@ _FORMS = {
 
 
 def schema(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show this class or relation with its properties.")
-    ] = None,
+    name: str | None = argument(None, "NAME", "Show this class or relation with its properties."),
     as_json: Json = False,
 ) -> None:
     """Show the ontology: classes, relations, properties.
@@ -152,21 +139,14 @@ def schema(
 
     found = load_schema()
     if name is None:
-        if as_json:
-            options.write_json(_document({**found.nodes, **found.relations}, found.version))
-        else:
-            options.show(ontology(found))
-        return
-    every: list[NodeClass | Relation] = [*found.nodes.values(), *found.relations.values()]
-    known = {each.name.casefold(): each for each in every}
-    chosen = known.get(name.casefold())
+        every = {**found.nodes, **found.relations}
+        return options.present(_document(every, found.version), as_json, lambda _: ontology(found))
+    known: dict[str, NodeClass | Relation] = {each.name.casefold(): each for each in found.nodes.values()}
+    chosen = (known | {each.name.casefold(): each for each in found.relations.values()}).get(name.casefold())
     if chosen is None:
         raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")
-    if as_json:
-        options.write_json(_document({chosen.name: chosen}, found.version))
-    else:
-        options.show(element(chosen))
+    options.present(_document({chosen.name: chosen}, found.version), as_json, lambda _: element(chosen))
 
 
-def _document(elements: Mapping[str, NodeClass | Relation], version: str) -> dict[str, Any]:
-    return {"version": version, "elements": {name: options.plain(each) for name, each in elements.items()}}
+def _document(elements: Mapping[str, Any], version: str) -> dict[str, Any]:
+    return {"version": version, "elements": elements}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from kgdx.config.values import LLM_LIMITS, LLM_NUMBERS, endpoint, number, switch
+from kgdx.config.values import endpoint, number, switch
 from kgdx.errors import ConfigError
 
 TRANSFORMERS, GGUF = "transformers", "gguf"
@@ -40,28 +40,16 @@ class LlmAccess:
     """What it takes to ask one language model; the key never shows in the representation.
 
     Attributes:
-        model: The model's name at the endpoint.
         base_url: Address of an endpoint that speaks OpenAI's protocol, up to and with ``/v1``; empty for a recording.
-        api_key: Its key; ``None`` for an endpoint that asks for none.
         price_in: Price of a million tokens read, in any currency.
-        price_out: Price of a million tokens written.
         timeout: Seconds to wait for an answer, or for the next piece of a stream.
-        concurrency: Calls at the same time.
-        attempts: Tries of one call.
-        cassette: File of recorded answers.
         cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
         deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent; by default
             where that goes to another machine.
-        max_calls: Calls at most; ``None`` for no limit.
-        max_tokens: Tokens read and written at most.
-        max_cost: Money at most; needs prices.
         max_seconds: Seconds at most from the first call on.
-        seed: Of a local model's random choices.
         device: Where a local model computes: ``auto``, or a device's name such as ``cpu`` or ``cuda:0``.
         context: Tokens that the model reads and writes in all; asked of the endpoint where ``None``.
         max_output: Tokens of one answer at most, where what is asked for sets no limit of its own.
-        headers: Sent with each request.
-        extra_body: Fields that are put into each request.
     """
 
     model: str
@@ -89,6 +77,17 @@ class LlmAccess:
     @property
     def is_local(self) -> bool:
         return self.base_url in IN_PROCESS
+
+
+NUMBERS = {
+    each.name: int if each.type.startswith("int") else float
+    for each in fields(LlmAccess)
+    if isinstance(each.type, str) and each.type.partition(" ")[0] in ("int", "float")
+}
+"""Settings that are numbers."""
+
+LLM_KEYS = frozenset({*(each.name for each in fields(LlmAccess)), "documents"})
+"""All that can be set; whether a build lets it read ``documents`` is no matter of asking it."""
 
 
 def elsewhere(base_url: str) -> bool:
@@ -125,31 +124,24 @@ def llm_access(given: Mapping[str, str], providers: Mapping[str, str]) -> LlmAcc
             f"with one of {', '.join(PROVIDERS)}"
         )
         raise ConfigError(f"no endpoint is set for the model {name}", hint=hint)
-    numbers = {key: number(key, given[key]) if key in given else value for key, value in LLM_NUMBERS.items()}
-    limits = {key: number(key, given[key]) for key in LLM_LIMITS if key in given}
-    if "max_cost" in limits and not (numbers["price_in"] or numbers["price_out"]):
+    numbers: dict[str, Any] = {key: kind(number(key, given[key])) for key, kind in NUMBERS.items() if key in given}
+    if "max_cost" in numbers and not (numbers.get("price_in") or numbers.get("price_out")):
         hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         raise ConfigError("KGDX_LLM_MAX_COST is set, and prices are not", hint=hint)
+    numbers |= {each: max(1, numbers[each]) for each in ("concurrency", "attempts", "max_output") if each in numbers}
+    if not numbers.get("timeout", 0.0):
+        numbers.pop("timeout", None)  # 0 is no time to wait
     return LlmAccess(
         name,
         place,
         key or None,
-        price_in=numbers["price_in"],
-        price_out=numbers["price_out"],
-        timeout=numbers["timeout"] or 120.0,
-        concurrency=max(1, int(numbers["concurrency"])),
-        attempts=max(1, int(numbers["attempts"])),
         cassette=cassette,
         cassette_mode=mode,
         deidentify=switch("KGDX_LLM_DEIDENTIFY", given.get("deidentify", str(elsewhere(place)).lower())),
-        max_cost=limits.get("max_cost"),
-        max_seconds=limits.get("max_seconds"),
-        seed=int(numbers["seed"]),
         device=given.get("device", "auto"),
-        max_output=max(1, int(numbers["max_output"])),
         headers={name: str(value) for name, value in _fields("headers", given).items()},
         extra_body=_fields("extra_body", given),
-        **{name: int(limits[name]) for name in ("max_calls", "max_tokens", "context") if name in limits},
+        **numbers,
     )
 
 

@@ -15,17 +15,14 @@ from typing import Any
 
 import platformdirs
 
-from kgdx.config.language_model import PROVIDER_VARIABLES, LlmAccess, llm_access
+from kgdx.config.language_model import LLM_KEYS, NUMBERS, PROVIDER_VARIABLES, LlmAccess, llm_access
 from kgdx.config.values import (
-    JUDGE_KEYS,
-    LLM_KEYS,
-    PUBMED_KEYS,
+    check_private,
     first,
     folder_of,
     is_neo4j,
     languages,
     path_of,
-    read_config,
     read_secret,
     same_server,
     seconds,
@@ -40,8 +37,6 @@ class Neo4jAccess:
     """What it takes to open one Neo4j database; the password never shows in the representation.
 
     Attributes:
-        uri: Bolt address without credentials.
-        user: User name.
         password: Password; ``None`` for a server whose authentication is switched off.
         database: Database name; ``None`` for the user's home database.
         ca: File of certificates (PEM) that are trusted, in place of the system's, where the address ends in ``+s``.
@@ -67,28 +62,18 @@ class Settings:
     Attributes:
         home: The folder that holds all state (``KGDX_HOME``, else the platform's user data folder).
         cache: The folder for what can be fetched again (``KGDX_CACHE``, else the platform's user cache folder).
-        store: Path of an embedded graph folder, or the Bolt address of a Neo4j server.
         neo4j_home: An installed Neo4j to start for ``kgdx neo4j up`` (``NEO4J_HOME``), if any.
         neo4j_version: The version that it assembles or runs in Docker (``KGDX_NEO4J_VERSION``), or ``newest``; ``None``
             for the pinned one.
-        neo4j_user: Neo4j user name as set, if set.
         neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
-        neo4j_database: Neo4j database name, if set.
-        neo4j_ca: File of certificates that are trusted (``KGDX_NEO4J_CA``); ``None`` for the system's.
-        neo4j_bookmarks: Of writes that have to be read (``KGDX_NEO4J_BOOKMARKS``).
         neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
         on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
-        llm_settings: How to reach a language model, as set; see :meth:`llm`.
-        judge_settings: What differs for the model that judges answers, as set; see :meth:`judge`.
-        provider_settings: Addresses and keys of known providers by their own variables, such as ``OPENAI_API_KEY``.
-        pubmed_settings: How to ask PubMed, as set; see :func:`kgdx.literature.pubmed_access`.
         align_encoder: Sentence encoder with which a build aligns names that no other stage does
             (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
         encoder: Sentence encoder by which is read and ranked (``KGDX_ENCODER``): ``minilm``, ``onnx:FOLDER``,
             ``sentence-transformers:MODEL``; ``minilm`` when ``None``.
         align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
         rank_weights: File that says what each scorer weighs (``KGDX_RANK_WEIGHTS``); ``None`` for the shipped one.
-        rank_retrieval: Name of the retrieval method that ranks (``KGDX_RANK_RETRIEVAL``).
         save_wait: Seconds that a save waits for others who read or write (``KGDX_SAVE_WAIT``).
     """
 
@@ -121,7 +106,6 @@ class Settings:
 
         Args:
             store: The store that the caller asked for; overrides ``KGDX_STORE`` and the config file.
-            environ: The environment to read; the process's own by default.
 
         Example:
             >>> Settings.load(environ={"KGDX_HOME": "/tmp/kgdx-doc"}).store
@@ -265,6 +249,61 @@ class Settings:
         except (OSError, ValueError):
             return None
         return info if isinstance(info, dict) and isinstance(info.get("bolt"), str) else None
+
+
+JUDGE_KEYS = frozenset({"base_url", "model", "api_key"})
+PUBMED_KEYS = frozenset({"ask", "email", "api_key", "tool", "base_url", "seconds"})
+_SECTIONS = {
+    "align": frozenset({"encoder", "languages"}),
+    "neo4j": frozenset({"user", "password", "database", "ca", "home", "version", "mapping"}),
+    "llm": LLM_KEYS,
+    "judge": JUDGE_KEYS,
+    "pubmed": PUBMED_KEYS,
+    "rank": frozenset({"weights", "retrieval"}),
+}
+_KEYS = frozenset({"store", "encoder", *_SECTIONS})
+_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("judge", "api_key"), ("pubmed", "api_key"))
+_NUMERIC = frozenset({*(f"llm.{key}" for key in NUMBERS), "pubmed.seconds"})
+_SWITCHES = frozenset({"llm.documents", "llm.deidentify", "pubmed.ask"})
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read the config file; there need be none."""
+    import tomllib
+
+    try:
+        with path.open("rb") as stream:
+            config = tomllib.load(stream)
+            mode = os.fstat(stream.fileno()).st_mode
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}", hint="mend or remove it") from error
+    _check_config(path, config)
+    if any(secret in config.get(section, {}) for section, secret in _SECRETS):
+        check_private(path, mode)
+    return config
+
+
+def _check_config(path: Path, config: dict[str, Any]) -> None:
+    unknown = sorted(config.keys() - _KEYS)
+    values = [(name, config.get(name, "")) for name in ("store", "encoder")]
+    for name, keys in _SECTIONS.items():
+        section = config.get(name, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"{name} in {path} must be a section", hint=f"write [{name}] on a line of its own")
+        unknown += sorted(f"{name}.{key}" for key in section.keys() - keys)
+        values += [(f"{name}.{key}", value) for key, value in section.items()]
+    if unknown:
+        known = sorted(
+            [*(_KEYS - _SECTIONS.keys()), *(f"{name}.{key}" for name, keys in _SECTIONS.items() for key in keys)]
+        )
+        raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
+    for key, value in values:
+        number = key in _NUMERIC and isinstance(value, int | float)
+        switch = key in _SWITCHES and isinstance(value, bool)
+        if not isinstance(value, str) and not number and not switch:
+            raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
 
 
 def _pubmed_settings(env: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:

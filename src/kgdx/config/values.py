@@ -159,90 +159,7 @@ def _parts(url: str) -> tuple[SplitResult, str | None]:
     return parts, host if host and _HOST.fullmatch(host) else None
 
 
-_KEYS = frozenset({"store", "encoder", "align", "neo4j", "llm", "judge", "pubmed", "rank"})
-_NEO4J_KEYS = frozenset({"user", "password", "database", "ca", "home", "version", "mapping"})
-LLM_NUMBERS = {
-    "price_in": 0.0,
-    "price_out": 0.0,
-    "timeout": 120.0,
-    "concurrency": 4.0,
-    "attempts": 5.0,
-    "seed": 0.0,
-    "max_output": 2_048.0,
-}
-LLM_LIMITS = ("max_calls", "max_tokens", "max_cost", "max_seconds", "context")
-LLM_SWITCHES = ("documents", "deidentify")
-_LLM_NUMERIC = frozenset({*LLM_NUMBERS, *LLM_LIMITS})
-LLM_KEYS = frozenset(
-    {
-        "base_url",
-        "model",
-        "api_key",
-        "cassette",
-        "cassette_mode",
-        "device",
-        "headers",
-        "extra_body",
-        *LLM_SWITCHES,
-        *_LLM_NUMERIC,
-    }
-)
-JUDGE_KEYS = frozenset({"base_url", "model", "api_key"})
-_ALIGN_KEYS = frozenset({"encoder", "languages"})
-PUBMED_KEYS = frozenset({"ask", "email", "api_key", "tool", "base_url", "seconds"})
-_SECTIONS = {
-    "align": _ALIGN_KEYS,
-    "neo4j": _NEO4J_KEYS,
-    "llm": LLM_KEYS,
-    "judge": JUDGE_KEYS,
-    "pubmed": PUBMED_KEYS,
-    "rank": frozenset({"weights", "retrieval"}),
-}
-_SECRETS = (("neo4j", "password"), ("llm", "api_key"), ("judge", "api_key"), ("pubmed", "api_key"))
-_NUMERIC = frozenset({*(f"llm.{key}" for key in _LLM_NUMERIC), "pubmed.seconds"})
-_SWITCHES = frozenset({*(f"llm.{key}" for key in LLM_SWITCHES), "pubmed.ask"})
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """Read the config file; there need be none."""
-    import tomllib
-
-    try:
-        with path.open("rb") as stream:
-            config = tomllib.load(stream)
-            mode = os.fstat(stream.fileno()).st_mode
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {path}: {error}", hint="mend or remove it") from error
-    _check_config(path, config)
-    if any(secret in config.get(section, {}) for section, secret in _SECRETS):
-        _check_private(path, mode)
-    return config
-
-
-def _check_config(path: Path, config: dict[str, Any]) -> None:
-    unknown = sorted(config.keys() - _KEYS)
-    values = [(name, config.get(name, "")) for name in ("store", "encoder")]
-    for name, keys in _SECTIONS.items():
-        section = config.get(name, {})
-        if not isinstance(section, dict):
-            raise ConfigError(f"{name} in {path} must be a section", hint=f"write [{name}] on a line of its own")
-        unknown += sorted(f"{name}.{key}" for key in section.keys() - keys)
-        values += [(f"{name}.{key}", value) for key, value in section.items()]
-    if unknown:
-        known = sorted(
-            [*(_KEYS - _SECTIONS.keys()), *(f"{name}.{key}" for name, keys in _SECTIONS.items() for key in keys)]
-        )
-        raise ConfigError(f"unknown setting {unknown[0]!r} in {path}", hint=f"known are {', '.join(known)}")
-    for key, value in values:
-        number = key in _NUMERIC and isinstance(value, int | float)
-        switch = key in _SWITCHES and isinstance(value, bool)
-        if not isinstance(value, str) and not number and not switch:
-            raise ConfigError(f"{key} in {path} must be a string, not {value!r}")
-
-
-def _check_private(path: Path, mode: int) -> None:
+def check_private(path: Path, mode: int) -> None:
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigError(f"{path} holds a password or key, and others can read it", hint=f"run `chmod 600 {path}`")
 
@@ -251,7 +168,7 @@ def read_secret(path: Path) -> str:
     """Read the local server's password."""
     try:
         with path.open(encoding="utf-8") as stream:
-            _check_private(path, os.fstat(stream.fileno()).st_mode)
+            check_private(path, os.fstat(stream.fileno()).st_mode)
             return stream.read().strip()
     except OSError as error:
         raise ConfigError(

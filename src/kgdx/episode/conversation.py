@@ -145,11 +145,7 @@ def completed(
     milliseconds: float,
     prices: Prices = (0.0, 0.0),
 ) -> Segment:
-    """Return the segment of a model's answer.
-
-    Args:
-        prices: Of a million prompt and completion tokens.
-    """
+    """Return the segment of a model's answer; prices are of a million prompt and completion tokens."""
     samples = [_ended(each, wish.stop) for each in samples]
     first = samples[0]
     usage = [each.usage for each in samples]
@@ -168,18 +164,16 @@ def completed(
         words["samples"] = [sound(each.text) for each in samples]
     if first.stop is not None:
         data["stop"] = first.stop
-    before = _context(log) if wish.continues else ()
+    before = tuple(training_sample(log)[0]) if wish.continues else ()
     tokens = tuple(_increment(before, each.tokens) for each in samples if each.tokens is not None)
     cost = sum(each.usage.cost(prices) for each in samples if not each.cached)
     return Segment(Author.MODEL, Kind.RESULT, name, data, words, tokens, cost=cost, milliseconds=milliseconds)
 
 
 def training_sample(log: Sequence[Segment]) -> tuple[list[int], list[bool], list[float]]:
-    """Return the latest conversation of a log as a trainer takes it.
+    """Return the latest conversation of a log as a trainer takes it: empty where the backend gave no tokens.
 
-    Returns:
-        Token ids, whether the model wrote each (the mask of the loss), and its log-probability (0 where it did not);
-        all of one length. Empty where the backend gave no tokens.
+    Token ids, whether the model wrote each (the mask of the loss), and its log-probability, 0 where it did not.
     """
     ids: list[int] = []
     mask: list[bool] = []
@@ -203,10 +197,6 @@ def _ended(sample: Completion, stops: Sequence[str]) -> Completion:
         return sample
     place, stop = min(places)
     return replace(sample, text=sample.text[:place], stop=stop, finish_reason="stop")
-
-
-def _context(log: Sequence[Segment]) -> tuple[int, ...]:
-    return tuple(training_sample(log)[0])
 
 
 def _increment(before: tuple[int, ...], tokens: Tokens) -> Tokens:

@@ -21,15 +21,7 @@ NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", *_READING, "respond"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action and what came of it.
-
-    Attributes:
-        action: Its name.
-        parameters: Its fields.
-        rows: How many rows came back, or how many results a tool gave; ``None`` where it asked for none.
-        error: Why it failed; empty where it did not.
-        milliseconds: How long it took.
-    """
+    """One action and what came of it: how many rows or results, ``None`` where it asked for none, or why it failed."""
 
     action: str
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -38,14 +30,8 @@ class Step:
     milliseconds: float = field(default=0.0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON values."""
-        return {
-            "action": self.action,
-            "parameters": dict(self.parameters),
-            "rows": self.rows,
-            "error": self.error,
-            "milliseconds": round(self.milliseconds, 3),
-        }
+        told = {name: getattr(self, name) for name in self.__slots__}
+        return told | {"parameters": dict(self.parameters), "milliseconds": round(self.milliseconds, 3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +39,11 @@ class Round:
     """A plan or a thought and its steps; round 0 is what is done before, and without, any plan.
 
     Attributes:
-        number: Which round.
         thought: Why the model chose so; may repeat a patient's words.
-        steps: What was done.
         refused: What of the plan was not done, and why.
         ended: The plan said that enough was found.
         failed: The model gave no plan, or none that could be read.
-        by: ``rules`` for what was looked up because no plan of the model could be used; otherwise ``model``.
+        by: ``rules`` for what was looked up because no plan of the model could be used.
     """
 
     number: int
@@ -72,27 +56,13 @@ class Round:
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
         """Return it as plain JSON values; the model's own words only when ``private``."""
-        return {
-            "round": self.number,
-            "thought": self.thought if private else "",
-            "steps": [step.to_dict() for step in self.steps],
-            "refused": list(self.refused),
-            "ended": self.ended,
-            "failed": self.failed,
-            "by": self.by,
-        }
+        said = {"round": self.number, "thought": self.thought if private else ""}
+        done = {"steps": [step.to_dict() for step in self.steps], "refused": list(self.refused)}
+        return said | done | {"ended": self.ended, "failed": self.failed, "by": self.by}
 
 
 def rounds_of(log: Iterable[Segment]) -> tuple[Round, ...]:
-    """Return the rounds of an episode.
-
-    Example:
-        >>> from kgdx.episode.segment import Author, Operation
-        >>> ran = (Operation("query", "tests", rows=3),)
-        >>> wish = Segment(Author.POLICY, Kind.WISH, "get_test")
-        >>> rounds_of([wish, Segment(Author.GRAPH, Kind.RESULT, "get_test", operations=ran)])[0].steps[0].rows
-        3
-    """
+    """Return the rounds of an episode."""
     rounds = [Round(0)]
     for segment in log:
         now, data = rounds[-1], segment.data

@@ -90,13 +90,9 @@ CASE_FORM = TypeAdapter(Case)
 
 
 def advance(state: State, policy: Policy) -> tuple[State, Wish | None]:
-    """Let the policy decide until something is to be done in the world, or the episode has ended.
-
-    Returns:
-        The state, and the wish that is pending; ``None`` where the episode has ended.
-    """
+    """Let the policy decide until a wish is to be done in the world, or the episode has ended."""
     while not state.ended:
-        wish = cast("Wish | None", state.pending)
+        wish = state.pending
         if state.finished:
             state = _end(state, state.limited or state.finished)
         elif wish is None or wish.effect == "note":
@@ -176,14 +172,7 @@ def recorded(state: State, wish: Action, segment: Segment, case: Case | None, fo
 
 
 def answered(state: State, reply: Reply) -> State:
-    """Return the state after the patient's reply to the pending question.
-
-    Example:
-        >>> from kgdx.episode.segment import load
-        >>> state = State(Case("p"), pending=AskPatient(term="HP:0001250"))
-        >>> answered(state, Reply(status="present")).case.observed
-        ('HP:0001250',)
-    """
+    """Return the state after the patient's reply to the pending question."""
     asked = state.pending
     if not isinstance(asked, AskPatient):
         raise UsageError("no question to the patient is pending", hint="answer the question that the episode asks")
@@ -202,7 +191,7 @@ def act(world: World, state: State, wish: Action) -> Done:
     view = state.view((*reads, *wish.sees), previous)
     kept = wish.makes.kept or wish.changes_case
     key = None if kept else (wish.key, state.stamp(reads), (state.seed, state.counts.steps) if wish.random else None)
-    if key is not None and (known := world.memo.get(key)) is not None:
+    if key is not None and (known := world.memo.peek(key)) is not None:
         return known
     operations = Operations(world.graph)
     try:
@@ -239,12 +228,7 @@ def _here(world: World, state: State, wish: Wish) -> State | None:
 
 
 def told(world: World, state: State, name: str, answer: list[Completion] | KgdxError, spent: float = 0.0) -> State:
-    """Record what a language model answered to the pending request.
-
-    Args:
-        answer: Its samples, or why there are none.
-        spent: Milliseconds.
-    """
+    """Record what a language model answered to the pending request, in so many milliseconds."""
     wish = cast("AskModel", state.pending)
     if isinstance(answer, KgdxError):
         return state.add(replace(error_segment(name, answer, prompt=wish.prompt), milliseconds=spent))
@@ -253,16 +237,12 @@ def told(world: World, state: State, name: str, answer: list[Completion] | KgdxE
 
 def run(world: World, state: State, policy: Policy, watch: Watch | None = None) -> Episode:
     """Run an episode until it ends or waits."""
-    seen = len(state.log)
-    while True:
-        state, wish = advance(state, policy)
+    seen, after = len(state.log), cast("State | None", state)
+    while after is not None:
+        state, wish = advance(after, policy)
         seen = _shown(state, seen, watch)
-        if wish is None:
-            return _episode(state, policy)
-        after = perform(world, state, wish)
-        if after is None:
-            return _episode(state, policy)
-        state = after
+        after = None if wish is None else perform(world, state, wish)
+    return _episode(state, policy)
 
 
 def _shown(state: State, seen: int, watch: Watch | None) -> int:
@@ -306,10 +286,8 @@ async def run_many(
 ) -> list[Episode]:
     """Run many episodes at once; each is equal to the same one run alone.
 
-    Requests to models are awaited together. Requests to an endpoint are not joined: it batches by itself.
-
-    Returns:
-        The episodes, in the order of the starts.
+    Requests to models are awaited together. Requests to an endpoint are not joined: it batches by itself. The episodes
+    come in the order of the starts.
     """
     import asyncio
 
@@ -323,16 +301,12 @@ async def run_many(
 
 
 async def _run(world: World, state: State, policy: Policy, watch: Watch | None) -> Episode:
-    seen = len(state.log)
-    while True:
-        state, wish = advance(state, policy)
+    seen, after = len(state.log), cast("State | None", state)
+    while after is not None:
+        state, wish = advance(after, policy)
         seen = _shown(state, seen, watch)
-        if wish is None:
-            return _episode(state, policy)
-        after = await _awaited(world, state, wish)
-        if after is None:
-            return _episode(state, policy)
-        state = after
+        after = None if wish is None else await _awaited(world, state, wish)
+    return _episode(state, policy)
 
 
 async def _awaited(world: World, state: State, wish: Wish) -> State | None:

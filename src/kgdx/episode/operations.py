@@ -25,14 +25,6 @@ class Queries(Protocol):
     def run(self, template: str, /, **parameters: Any) -> list[Row]: ...
 
 
-class Compiled(Queries, Protocol):
-    """Templates in their compiled form: the same rows as a store gives, sooner."""
-
-    def has(self, template: str, /) -> bool: ...
-
-    def answered(self, template: str, /, **parameters: Any) -> Any: ...
-
-
 class GraphLike(Queries, Protocol):
     """What an action may use of a graph: templates, and the tools compiled from it."""
 

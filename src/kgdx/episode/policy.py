@@ -139,9 +139,6 @@ POLICIES: Registry[Policy] = Registry(
 def default_policy(what: Literal["answers", "diagnoses", "chooses"], *, models: bool = False) -> str:
     """Return the policy that is taken where nobody names one: the first built-in one that can do it and asks nobody.
 
-    Args:
-        what: What it has to be able to do.
-
     Example:
         >>> default_policy("diagnoses"), default_policy("answers"), default_policy("answers", models=True)
         ('fixed', 'rules', 'planner')
@@ -154,10 +151,7 @@ def default_policy(what: Literal["answers", "diagnoses", "chooses"], *, models: 
 
 
 def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: Any) -> Policy:
-    """Make a policy by name.
-
-    Args:
-        wanted: Settings that somebody asked for: the policy has to have them.
+    """Make a policy by name; it has to have the settings that somebody wanted, and may lack the usual ones.
 
     Example:
         >>> make_policy("fixed", {"top": 3}).top, make_policy("fixed:top=4,explain=2", top=10).top

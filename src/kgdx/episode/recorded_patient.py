@@ -24,10 +24,6 @@ class Noise:
         forgets: Of the recorded findings that the patient does not know of.
         contradicts: Of the yes and no that are turned round.
         unsure: Of the questions that are answered with "don't know" whatever is recorded.
-
-    Example:
-        >>> Noise(unsure=0.2).unsure
-        0.2
     """
 
     forgets: float = 0.0
@@ -52,13 +48,8 @@ class SimulatedPatient:
     What the case does not record is "don't know": most answers are. It says no diagnosis, and nothing that was not
     asked for. Equal questions get equal answers.
 
-    Attributes:
-        case: What is recorded.
-        ancestry: Knows which findings lie below others.
-        named: Whether a yes names the recorded finding below the one that was asked for, or the values of an evidence.
-        complete: Whether the record is whole, as DDXPlus's are: what it does not have is absent.
-        noise: How far the answers are from it.
-        seed: Of the noise.
+    A yes that is ``named`` names the recorded finding below the one that was asked for, or the values of an evidence;
+    of a ``complete`` record, as DDXPlus's are, what it does not have is absent.
 
     Example:
         >>> from kgdx.case import Case, Finding
@@ -133,10 +124,7 @@ def opening(case: Case, count: int = 2, seed: int = 0) -> Case:
     """Return a case of which only some findings are known: where a consultation begins.
 
     Of a recorded consultation (a dialogue, a patient of DDXPlus) they are what the patient reports at first; of others
-    they are chosen at random among those that are present.
-
-    Args:
-        seed: Of the choice; equal seeds and cases give equal openings.
+    they are chosen at random among those that are present: the same ones for equal seeds and cases.
     """
     first = case.extra.get(FIRST)
     if first is not None:

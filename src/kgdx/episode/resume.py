@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -18,15 +18,9 @@ from kgdx.graph.protocol import digest
 
 
 def resume(world: World, log: Iterable[Segment]) -> State:
-    """Return the state that a log ends in; what the graph found is made again, and compared with the log.
-
-    Args:
-        world: What the episode acts on; it needs a graph where artifacts are to be made again.
-    """
+    """Return the state that a log ends in; what the graph found is made again, where there is one, and compared."""
     segments = iter(log)
-    first = next(segments, None)
-    if first is None or first.kind is not Kind.START:
-        raise UsageError("the log has no beginning", hint="give the log of an episode from its first line")
+    first = _beginning(segments)
     if "case" not in first.words:
         raise UsageError("the log is without its words", hint="give one that was written to be resumed")
     fingerprint = first.data.get("fingerprint", "")
@@ -47,13 +41,18 @@ def resume(world: World, log: Iterable[Segment]) -> State:
 
 def policy_of(log: Iterable[Segment], **settings: Any) -> Policy:
     """Return the policy that began a log, with its settings."""
-    first = next(iter(log), None)
-    if first is None or first.kind is not Kind.START:
-        raise UsageError("the log has no beginning", hint="give the log of an episode from its first line")
+    first = _beginning(iter(log))
     named, given = str(first.data.get("policy", "")), first.data.get("settings", {})
     if not isinstance(given, Mapping):
         raise UsageError("the log's beginning cannot be read", hint="give a log that kgdx wrote")
     return configure(POLICIES.get(named), {**given, **settings})
+
+
+def _beginning(segments: Iterator[Segment]) -> Segment:
+    first = next(segments, None)
+    if first is None or first.kind is not Kind.START:
+        raise UsageError("the log has no beginning", hint="give the log of an episode from its first line")
+    return first
 
 
 def _fold(world: World, state: State, segment: Segment) -> State:
@@ -128,11 +127,9 @@ class Replayed:
 
 
 def replay(trace: Sequence[Segment], graph: Queries) -> tuple[Replayed, ...]:
-    """Run every query of a log again and compare row counts and digests with the record.
+    """Run every query of a log, such as ``diagnosis.trace``, again, and compare row counts and digests with the record.
 
-    Args:
-        trace: Segments, such as ``diagnosis.trace`` or those read from a saved run.
-        graph: Where to run them; another store with the same content gives the same rows.
+    Another store with the same content gives the same rows.
 
     Example:
         >>> replay([], graph=None)

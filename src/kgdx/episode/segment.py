@@ -6,9 +6,10 @@ A log is the only record of an episode. State, limits, costs, rewards and masks 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import reduce
 from typing import Any
 
 from kgdx import errors
@@ -52,13 +53,8 @@ class Kind(StrEnum):
 class Operation:
     """One graph operation that an action ran: a read template, or a tool compiled from the graph.
 
-    Attributes:
-        kind: ``query`` (a template) or ``tool`` (reader, ranker, name index, PubMed).
-        name: Name of the template or tool.
-        parameters: What it was given; never a patient's text.
-        rows: How many rows or results came back.
-        digest: Digest of the rows, so that a replay can prove them equal; empty for a tool.
-        milliseconds: How long it took; no part of comparisons.
+    Its kind is ``query`` (a template) or ``tool`` (reader, ranker, name index, PubMed); no parameter holds a patient's
+    text; by the digest of the rows, empty for a tool, a replay proves them equal. Times are no part of comparisons.
     """
 
     kind: str
@@ -69,15 +65,8 @@ class Operation:
     milliseconds: float = field(default=0.0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the operation as plain JSON values."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "parameters": dict(self.parameters),
-            "rows": self.rows,
-            "digest": self.digest,
-            "milliseconds": round(self.milliseconds, 3),
-        }
+        told = {name: getattr(self, name) for name in self.__slots__}
+        return told | {"parameters": dict(self.parameters), "milliseconds": round(self.milliseconds, 3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +74,12 @@ class Segment:
     """One entry of a log.
 
     Attributes:
-        author: Who wrote it.
-        kind: What it records.
         name: Name of the wish; of a model, patient, limit or reason where there is no wish.
         data: Plain JSON values without anybody's words.
         words: Prompts, answers, texts; left out of :meth:`to_dict` unless asked for, and of the representation.
-        tokens: Token ids and log-probabilities of each sample of a model, where the backend gives them.
-        operations: What an action ran on the graph.
-        cost: What it cost, in the unit of the prices that are set.
-        milliseconds: How long it took; no part of comparisons.
-
-    Example:
-        >>> Segment(Author.POLICY, Kind.WISH, "rank", {"top": 10}).to_dict()["name"]
-        'rank'
+        tokens: Of each sample of a model, where the backend gives them.
+        cost: In the unit of the prices that are set.
+        milliseconds: No part of comparisons.
     """
 
     author: Author
@@ -186,30 +168,20 @@ _COUNTED = (("read", "prompt_tokens"), ("written", "completion_tokens"))
 
 
 def dump(log: Iterable[Segment], *, private: bool = True) -> str:
-    """Return a log as JSON lines, one segment each.
-
-    Args:
-        private: Whether words and tokens are written; without them the log cannot be resumed.
-    """
+    """Return a log as JSON lines, one segment each; without words and tokens it cannot be resumed."""
     return "".join(json.dumps(each.to_dict(private=private), ensure_ascii=False) + "\n" for each in log)
 
 
 def load(text: str) -> tuple[Segment, ...]:
-    return tuple(_read(text))
-
-
-def _read(text: str) -> Iterator[Segment]:
-    lines = text.split("\n")
+    """Read a log; a last line that was cut while it was written is left out."""
+    lines, found = text.split("\n"), []
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
         try:
-            document = json.loads(line)
+            found += [Segment.from_dict(json.loads(line))] if line.strip() else []
         except ValueError as error:
-            if number == len(lines):
-                return
-            raise UsageError(f"line {number} of the log is no JSON", hint="give a log that kgdx wrote") from error
-        yield Segment.from_dict(document)
+            if number < len(lines):
+                raise UsageError(f"line {number} of the log is no JSON", hint="give a log that kgdx wrote") from error
+    return tuple(found)
 
 
 def error_segment(name: str, error: KgdxError, **told: Any) -> Segment:
@@ -223,12 +195,7 @@ def error_segment(name: str, error: KgdxError, **told: Any) -> Segment:
 
 
 def error_of(segment: Segment) -> KgdxError:
-    """Return the error that a segment records.
-
-    Example:
-        >>> str(error_of(error_segment("rank", UsageError("no findings", hint="give some"))))
-        'no findings: give some'
-    """
+    """Return the error that a segment records."""
     data = segment.data
     kind = getattr(errors, str(data.get("error", "")), KgdxError)
     if not (isinstance(kind, type) and issubclass(kind, KgdxError)) or issubclass(kind, MissingExtraError):
@@ -261,14 +228,5 @@ def add_spent(total: Spent, segment: Segment) -> Spent:
 
 
 def spent(log: Iterable[Segment]) -> Spent:
-    """Add up what a log says of language models.
-
-    Example:
-        >>> told = {"prompt": "plan@1", "prompt_tokens": 900, "completion_tokens": 60}
-        >>> spent([Segment(Author.MODEL, Kind.RESULT, "qwen3", told, cost=0.5)]).calls
-        1
-    """
-    total = Spent()
-    for segment in log:
-        total = add_spent(total, segment)
-    return total
+    """Add up what a log says of language models."""
+    return reduce(add_spent, log, Spent())

@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from abc import ABC
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict
 
 from kgdx.case import Case
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
@@ -87,36 +90,42 @@ def _field_names(kind: type) -> tuple[str, ...] | None:
     return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else None
 
 
-class Wished(Protocol):
-    """What a state has to know of a wish; :class:`kgdx.episode.wish.Wish` is one."""
+Effect = Literal["graph", "patient", "model", "note", "end"]
+
+
+class Wish(BaseModel, ABC):
+    """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    name: ClassVar[str]
+    effect: ClassVar[Effect]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names under which it is known."""
+    private: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold somebody's words: the log keeps them apart, and shows them only when asked to."""
+
+    def refused(self, state: State) -> str | None:
+        return None
+
+    def parameters(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude=set(self.private) or None)
+
+    def words(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", include=set(self.private)) if self.private else {}
 
     @property
-    def name(self) -> str: ...
-
-    @property
-    def effect(self) -> Any: ...
-
-    @property
-    def key(self) -> str: ...
-
-    def parameters(self) -> dict[str, Any]: ...
+    def key(self) -> str:
+        return f"{self.name}{self.model_dump_json()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When an episode ends although its policy would go on; all are functions of the log, so a resume counts on.
 
-    Attributes:
-        steps: Most wishes.
-        stagnation: Most actions in a row that find nothing new.
-        seconds: Most time worked, as the log tells it, checked between wishes; a person's thinking does not count.
-        cost: Most cost.
-        errors: How many failed wishes a policy may try to mend.
-        calls: Most answers of language models; those that were kept from before are free.
-        tokens: Most tokens that language models read and write.
-        questions: Most questions to the patient.
-
-    ``None`` is no limit.
+    Steps are wishes; stagnation is actions in a row that find nothing new; seconds are worked as the log tells it, a
+    person's thinking not counted; errors are failed wishes that a policy may try to mend; calls of language models that
+    were kept from before are free. ``None`` is no limit.
     """
 
     steps: int = 64
@@ -129,12 +138,7 @@ class Limits:
     questions: int | None = None
 
     def reached(self, counts: Counts) -> str | None:
-        """Return the name of a limit that forbids to go on, or ``None``.
-
-        Example:
-            >>> Limits(steps=2).reached(Counts(steps=2))
-            'steps'
-        """
+        """Return the name of a limit that forbids to go on, or ``None``."""
         if counts.failures > self.errors:
             return "error"
         if counts.steps >= self.steps:
@@ -146,12 +150,7 @@ class Limits:
         return None
 
     def model(self, counts: Counts) -> str | None:
-        """Return the name of a limit that forbids to ask a model once more, or ``None``.
-
-        Example:
-            >>> Limits(calls=0).model(Counts())
-            'calls'
-        """
+        """Return the name of a limit that forbids to ask a model once more, or ``None``."""
         spent = counts.spent
         if self.cost is not None and spent.cost >= self.cost:
             return "cost"
@@ -181,7 +180,7 @@ class ArtifactEntry(NamedTuple):
     digest: str
     reads: tuple[Reads, ...]
     stamp: tuple[Hashable, ...]
-    wish: Wished
+    wish: Wish
 
 
 Artifacts = Mapping[type[Artifact], dict[Any, ArtifactEntry]]
@@ -210,7 +209,7 @@ class State:
     log: tuple[Segment, ...] = field(default=(), repr=False)
     artifacts: Artifacts = field(default_factory=dict, repr=False, hash=False, compare=False)
     counts: Counts = field(default_factory=Counts)
-    pending: Wished | None = None
+    pending: Wish | None = None
     limited: str = ""
     finished: str = ""
     ended: str = ""
@@ -235,7 +234,7 @@ class State:
         entry = self._latest(kind)
         return None if entry is None else cast("A", entry.value)
 
-    def tried(self, wish: Wished) -> bool:
+    def tried(self, wish: Wish) -> bool:
         """Tell whether the episode has had this wish since the patient last answered, whatever came of it."""
         data = wish.parameters()
         for segment in reversed(self.log):
@@ -304,14 +303,8 @@ class State:
 
     # -- the fold
 
-    def add(
-        self, segment: Segment, *, wish: Wished | None = None, case: Case | None = None, finished: str = ""
-    ) -> State:
-        """Return the state after one more segment.
-
-        Args:
-            wish: The wish that it records, for a segment of that kind; it is pending from now on.
-        """
+    def add(self, segment: Segment, *, wish: Wish | None = None, case: Case | None = None, finished: str = "") -> State:
+        """Return the state after one more segment; the wish that it records is pending from now on."""
         return State(
             self.case if case is None else case,
             self.question,
@@ -325,7 +318,7 @@ class State:
             finished or self.finished,
             segment.name if segment.kind is Kind.END else self.ended,
             self.options,
-            self._known if case is None else _still_known(self._known),
+            self._known if case is None else {what: each for what, each in self._known.items() if what == "question"},
             self._made,
         )
 
@@ -338,37 +331,17 @@ class State:
         before = self.artifacts.get(kind, {})
         key: Any = entry.wish.key if kind.many else kind
         same = key in before and before[key].digest == entry.digest and self.fresh(before[key])
-        counts = self.counts
-        counts = counts._replace(stagnant=counts.stagnant + 1 if same else 0)
+        counts = self.counts._replace(stagnant=self.counts.stagnant + 1 if same else 0)
         entries = {**{other: each for other, each in before.items() if kind.many or other != key}, key: entry}
         known: dict[Reads, Hashable] = {what: each for what, each in self._known.items() if isinstance(what, str)}
-        return State(
-            self.case,
-            self.question,
-            self.seed,
-            self.limits,
-            self.log,
-            {**self.artifacts, kind: entries},
-            counts,
-            self.pending,
-            self.limited,
-            self.finished,
-            self.ended,
-            self.options,
-            known,
-            self._made,
-        )
-
-
-def _still_known(known: Mapping[Reads, Hashable]) -> dict[Reads, Hashable]:
-    return {"question": known["question"]} if "question" in known else {}
+        return replace(self, artifacts={**self.artifacts, kind: entries}, counts=counts, _known=known)
 
 
 _MANY = 1_000_000
 """Failures that a policy which cannot choose counts for: it will not choose better again."""
 
 
-def _counted(counts: Counts, segment: Segment, wish: Wished | None, pending: Wished | None) -> Counts:
+def _counted(counts: Counts, segment: Segment, wish: Wish | None, pending: Wish | None) -> Counts:
     steps, questions, failures, stagnant, requests, worked, total = counts
     kind = segment.kind
     if kind is Kind.WISH:

@@ -56,9 +56,7 @@ class RolloutSpan:
 class ProtocolRules:
     """What an agent may do; the defaults are the paper's.
 
-    Attributes:
-        thought: Whether a thought has to stand between two acts.
-        sources: Source tags that a search may name; any without, which the search itself may not know.
+    A thought has to stand between two acts; a search may name any source where none is given.
     """
 
     lookups: int = 1
@@ -91,12 +89,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a rollout.
-
-    Attributes:
-        tag: Its tag; of a call in JSON, the name of the act.
-        refused: Why the act is not done; empty where it is.
-    """
+    """A block of a rollout: its tag, of a call in JSON the name of the act, and why an act is not done."""
 
     tag: str
     text: str = field(repr=False)
@@ -135,11 +128,9 @@ class RolloutReading:
 
 
 def read(spans: Iterable[RolloutSpan], rules: ProtocolRules | None = None, *, ended: bool = True) -> RolloutReading:
-    """Read a rollout; any text can be read.
+    """Read a rollout; any text can be read. A tag does not reach over the end of a span of another author.
 
-    Args:
-        spans: Its text, with who wrote it; a tag does not reach over the end of a span of another author.
-        ended: Whether nothing follows; otherwise a missing end is no violation yet.
+    Where something may follow yet, a missing end is no violation.
 
     Example:
         >>> asked, told = "<think>?</think><match>ataxia</match>", "<refer>…</refer>"

@@ -20,12 +20,7 @@ class Leader(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question to the patient and what came of it.
-
-    Attributes:
-        reply: The answer; ``None`` while it is waited for.
-        before: The diseases that led when it was asked; empty where nothing was known yet.
-    """
+    """A question to the patient, the reply, none while it is waited for, and which diseases led before and after."""
 
     at: int
     asked: AskPatient

@@ -14,9 +14,11 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgdx.case import Case, Finding, Issue, Status
+from kgdx.case.patient import CORRECTED
 from kgdx.case.person import Family
 from kgdx.episode.operations import Operations
-from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.state import Artifact, Effect, Reads, State
+from kgdx.episode.state import Wish as Wish
 from kgdx.errors import UsageError
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
@@ -25,34 +27,6 @@ MAX_WORDS = 100_000
 """Longest reply of a patient, in characters."""
 MAX_SPOKEN = 2_000
 """Letters of a question at most."""
-
-Effect = Literal["graph", "patient", "model", "note", "end"]
-
-
-class Wish(BaseModel, ABC):
-    """What a policy wants to happen. Subclasses give it a :attr:`name`, an :attr:`effect` and fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    name: ClassVar[str]
-    effect: ClassVar[Effect]
-    aliases: ClassVar[tuple[str, ...]] = ()
-    """Other names under which it is known."""
-    private: ClassVar[frozenset[str]] = frozenset()
-    """Fields that may hold somebody's words: the log keeps them apart, and shows them only when asked to."""
-
-    def refused(self, state: State) -> str | None:
-        return None
-
-    def parameters(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude=set(self.private) or None)
-
-    def words(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", include=set(self.private)) if self.private else {}
-
-    @property
-    def key(self) -> str:
-        return f"{self.name}{self.model_dump_json()}"
 
 
 class Remark(Wish):
@@ -93,12 +67,7 @@ class AskPatient(Wish):
 
 
 class Reply(BaseModel):
-    """What a patient answers: a status of what was asked, a more specific finding, words, or nothing.
-
-    Example:
-        >>> Reply(status="present").status
-        <Status.PRESENT: 'present'>
-    """
+    """What a patient answers: a status of what was asked, a more specific finding, words, or nothing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -137,7 +106,8 @@ class Reply(BaseModel):
             for id, name in ((term, label), *self.more):
                 case = _stated(case, Finding(id, self.status, name, text=self.text, method="asked"))
         if self.text.strip():
-            case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text)
+            source = "text" if case.source == CORRECTED else case.source  # what comes is read
+            case = replace(case, text=f"{case.text}\n{self.text}" if case.text else self.text, source=source)
         return case
 
 
@@ -162,13 +132,7 @@ def _stated(case: Case, finding: Finding) -> Case:
 
 
 class AskModel(Wish):
-    """Ask a language model. The seed of its samples is the episode's and the number of the request.
-
-    Example:
-        >>> from kgdx.llm.chat import Message
-        >>> AskModel(prompt="plan@1", messages=(Message("user", "…"),)).effect
-        'model'
-    """
+    """Ask a language model. The seed of its samples is the episode's and the number of the request."""
 
     name: ClassVar[str] = "ask_model"
     effect: ClassVar[Effect] = "model"
@@ -253,71 +217,41 @@ class Action(Wish, ABC):
 
     @abstractmethod
     def run(self, graph: Operations, view: State) -> Artifact | Outcome | None:
-        """Return what was found.
-
-        Args:
-            graph: The graph; it records what is run.
-        """
+        """Return what was found; the graph records what is run."""
 
 
+_BUILT_IN = (
+    ("actions.headers", "get_symptom get_test get_drug get_cure"),
+    ("actions.retrieving", "get_comorbidity"),
+    ("actions.headers", "infer_by_symptom infer_by_test infer_by_drug infer_by_cure infer_by_comorbidity"),
+    ("actions.retrieving", "get_phenotype"),
+    ("actions.headers", "get_gene get_medicine"),
+    ("actions.inferring", "infer_by_phenotype"),
+    ("actions.headers", "infer_by_gene"),
+    ("actions.retrieving", "get_cooccurrence"),
+    ("actions.describing", "get_definition get_passage describe name_found"),
+    ("actions.answering", "cite"),
+    ("actions.reading", "understand recognise extract rank"),
+    ("actions.believing", "believe propose_questions"),
+    ("actions.question_round", "propose_round"),
+    ("actions.explaining", "explain"),
+    ("actions.retrieving", "retrieve infer"),
+    ("actions.tools", "lookup match search summarise"),
+    ("policies.planner", "read_plan"),
+    ("policies.doctor_reading", "read_record read_differential read_turn read_answer forget"),
+    ("policies.candidate_evidence", "brief"),
+    ("policies.reordering", "read_order reorder"),
+    ("policies.tags", "read_tags"),
+    ("policies.tag_answers", "show_found"),
+    ("policies.thought_reading", "open_sources name_thought fit_passages read_choice read_diagnosis"),
+    ("actions.reading", "diagnose"),
+    ("actions.answering", "respond"),
+)
+"""Modules with the names of their actions; a class is called as its action, in capitals."""
 ACTIONS: Registry[Action] = Registry(
     "action",
     "kgdx.actions",
-    {
-        "get_symptom": "kgdx.actions.headers:GetSymptom",
-        "get_test": "kgdx.actions.headers:GetTest",
-        "get_drug": "kgdx.actions.headers:GetDrug",
-        "get_cure": "kgdx.actions.headers:GetCure",
-        "get_comorbidity": "kgdx.actions.retrieving:GetComorbidity",
-        "infer_by_symptom": "kgdx.actions.headers:InferBySymptom",
-        "infer_by_test": "kgdx.actions.headers:InferByTest",
-        "infer_by_drug": "kgdx.actions.headers:InferByDrug",
-        "infer_by_cure": "kgdx.actions.headers:InferByCure",
-        "infer_by_comorbidity": "kgdx.actions.headers:InferByComorbidity",
-        "get_phenotype": "kgdx.actions.retrieving:GetPhenotype",
-        "get_gene": "kgdx.actions.headers:GetGene",
-        "get_medicine": "kgdx.actions.headers:GetMedicine",
-        "infer_by_phenotype": "kgdx.actions.inferring:InferByPhenotype",
-        "infer_by_gene": "kgdx.actions.headers:InferByGene",
-        "get_cooccurrence": "kgdx.actions.retrieving:GetCooccurrence",
-        "get_definition": "kgdx.actions.describing:GetDefinition",
-        "get_passage": "kgdx.actions.describing:GetPassage",
-        "describe": "kgdx.actions.describing:Describe",
-        "name_found": "kgdx.actions.describing:NameFound",
-        "cite": "kgdx.actions.answering:Cite",
-        "understand": "kgdx.actions.reading:Understand",
-        "recognise": "kgdx.actions.reading:Recognise",
-        "extract": "kgdx.actions.reading:Extract",
-        "rank": "kgdx.actions.reading:Rank",
-        "believe": "kgdx.actions.believing:Believe",
-        "propose_questions": "kgdx.actions.believing:ProposeQuestions",
-        "propose_round": "kgdx.actions.question_round:ProposeRound",
-        "explain": "kgdx.actions.explaining:Explain",
-        "retrieve": "kgdx.actions.retrieving:Retrieve",
-        "infer": "kgdx.actions.retrieving:Infer",
-        "lookup": "kgdx.actions.tools:Lookup",
-        "match": "kgdx.actions.tools:Match",
-        "search": "kgdx.actions.tools:Search",
-        "summarise": "kgdx.actions.tools:Summarise",
-        "read_plan": "kgdx.policies.planner:ReadPlan",
-        "read_record": "kgdx.policies.doctor_reading:ReadRecord",
-        "read_differential": "kgdx.policies.doctor_reading:ReadDifferential",
-        "read_turn": "kgdx.policies.doctor_reading:ReadTurn",
-        "read_answer": "kgdx.policies.doctor_reading:ReadAnswer",
-        "forget": "kgdx.policies.doctor_reading:Forget",
-        "brief": "kgdx.policies.candidate_evidence:Brief",
-        "read_order": "kgdx.policies.reordering:ReadOrder",
-        "reorder": "kgdx.policies.reordering:Reorder",
-        "read_tags": "kgdx.policies.tags:ReadTags",
-        "show_found": "kgdx.policies.tag_answers:ShowFound",
-        "open_sources": "kgdx.policies.thought_reading:OpenSources",
-        "name_thought": "kgdx.policies.thought_reading:NameThought",
-        "fit_passages": "kgdx.policies.thought_reading:FitPassages",
-        "read_choice": "kgdx.policies.thought_reading:ReadChoice",
-        "read_diagnosis": "kgdx.policies.thought_reading:ReadDiagnosis",
-        "diagnose": "kgdx.actions.reading:Diagnose",
-        "respond": "kgdx.actions.answering:Respond",
-    },
+    {name: f"kgdx.{where}:{name.title().replace('_', '')}" for where, names in _BUILT_IN for name in names.split()},
 )
 """Name → action; installed packages add theirs by entry points of the group ``kgdx.actions``."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -13,6 +12,7 @@ from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Outcome, Reply
 from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import ChatModel, Prices
+from kgdx.rank.query import Recent
 
 MEMO = 512
 """Outcomes of actions that a world remembers, those that were used last."""
@@ -40,25 +40,11 @@ class Done:
     problems: tuple[dict[str, str], ...] = ()
 
 
-class Memo:
-    """Outcomes of actions on one graph by wish and by what was read; bounded."""
+class Memo(Recent[Hashable, Done]):
+    """Outcomes of actions on one graph by wish and by what was read."""
 
     def __init__(self, size: int = MEMO) -> None:
-        self._size = size
-        self._kept: OrderedDict[Hashable, Done] = OrderedDict()
-
-    def get(self, key: Hashable) -> Done | None:
-        """Return what came of an equal action before."""
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def keep(self, key: Hashable, done: Done) -> None:
-        """Remember an outcome, in place of the one that was not used for longest."""
-        self._kept[key] = done
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
+        super().__init__(size)
 
 
 @dataclass(frozen=True)
@@ -79,7 +65,6 @@ class World:
     prices: Prices = (0.0, 0.0)
 
     def model(self, name: str) -> ChatModel | None:
-        """Return a model by name; the only one where no name is given."""
         if not self.models:
             return None
         if not name and len(self.models) == 1:

@@ -127,7 +127,6 @@ class ConsultEvaluation:
         """Let every doctor meet every patient.
 
         Args:
-            cases: OSCE cases.
             folder: Keeps finished consultations and their logs; those that it has are not held again.
 
         Returns:
@@ -301,12 +300,7 @@ def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
-    """Yield doctors by name, each followed by itself without what is to be left out: graph, record, selector.
-
-    Example:
-        >>> list(expanded(["medkgi"], ["selector"]))
-        ['medkgi', 'medkgi:random', 'medkgi:degree']
-    """
+    """Yield doctors by name, each followed by itself without what is to be left out: graph, record, selector."""
     left_out = {"graph": ("no-graph",), "record": ("no-record",), "selector": ("random", "degree")}
     wanted = list(ablate)
     for each in wanted:

@@ -56,7 +56,8 @@ def gold_found(question: BenchmarkQuestion, pack: EvidencePack) -> GoldFound | N
         found = {
             key
             for item in pack.items
-            if item.kind == "relation" and _about(question, item.subject)
+            if item.kind == "relation"
+            and (not question.subjects or (item.subject is not None and item.subject.id in question.subjects))
             for node in item.objects
             for key in (node.id, _plain(node.name))
         }
@@ -198,10 +199,6 @@ def _told(rows: Sequence[Record], name: str) -> Iterator[float]:
 def _mean(values: Iterable[float]) -> float | None:
     every = list(values)
     return sum(every) / len(every) if every else None
-
-
-def _about(question: BenchmarkQuestion, subject: Any) -> bool:
-    return not question.subjects or (subject is not None and subject.id in question.subjects)
 
 
 def _key(gold: Gold) -> str:

@@ -71,12 +71,7 @@ _COMMON = 400
 
 
 def split_of(subject: str) -> Split:
-    """Return the part that the questions on a subject belong to, whatever the seed.
-
-    Example:
-        >>> split_of("OMIM:154700"), split_of("OMIM:143100")
-        ('held_out', 'tuned')
-    """
+    """Return the part that the questions on a subject belong to, whatever the seed."""
     return "held_out" if int(digest(subject)[:8], 16) % HELD_OUT == 0 else "tuned"
 
 
@@ -86,10 +81,7 @@ class OptionSettings:
 
     Attributes:
         each: Questions of each kind, language and holder of the answer at most.
-        seed: Of the choice of subjects, options and their order.
-        languages: ``en``, ``zh``.
         splits: ``tuned`` or ``held_out``: a disease and its equivalents are in one of them.
-        kinds: Some of :data:`KINDS`.
     """
 
     each: int = 50

@@ -62,11 +62,8 @@ class Setting:
     """How patients are asked.
 
     Attributes:
-        questions: Most questions.
         start: How many findings are known at first, of a patient who reports none.
-        seed: Of the findings that are, of the noise, and of selectors that choose at random.
         noise: How far answers are from what is recorded.
-        kinds: What is asked about.
     """
 
     questions: int = 20
@@ -209,13 +206,6 @@ def evaluate_inquiry(
 ) -> dict[str, Any]:
     """Ask every patient by every selector and compare.
 
-    Args:
-        inquiries: Asks.
-        cases: Patients with their diagnoses.
-        selectors: Names, with settings behind a colon.
-        answers: Whether a yes says which finding it is; one or both.
-        runner: Runs it.
-
     Returns:
         ``selectors``: name → what :func:`report` says of it, with named answers where both were measured; ``answers``:
         the same for each; ``n``, ``unlabelled``, ``failed``, ``setting``.
@@ -333,13 +323,7 @@ def _paired(ours: Sequence[Record], others: Sequence[Record], length: int) -> di
 def sampled(
     cases: Iterable[Case | Failure], count: int, seed: int = 0, by_publication: int = 2
 ) -> list[Case | Failure]:
-    """Return cases chosen at random, at most some of a publication.
-
-    Example:
-        >>> cases = [Case(str(n), publications=("PMID:1",)) for n in range(9)]
-        >>> len(sampled(cases, 5))
-        2
-    """
+    """Return cases chosen at random, at most some of a publication."""
     given = list(cases)
     order = np.random.default_rng(seed).permutation(len(given)).tolist()
     chosen: list[int] = []

@@ -60,14 +60,7 @@ class _Grade(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks a language model.
-
-    Example:
-        >>> from kgdx.evaluate.scripted_models import scripted
-        >>> judge = ModelJudge(scripted("judge", []))
-        >>> judge.score(BenchmarkQuestion(id="q", question="?", reference="fever, rash"), "Fever? No: a rash.").score
-        0.5
-    """
+    """Asks a language model."""
 
     model: ChatModel
     prices: Prices = (0.0, 0.0)

@@ -160,7 +160,7 @@ class Kinship:
             return "same"
         own = self._rows(first)
         right = {row for number in label.right for row in self._rows(number)}
-        if self._close(own, right) or not self._forms(first).isdisjoint(
+        if any(self._likened.get(row, set()) & right for row in own) or not self._forms(first).isdisjoint(
             name for number in label.right for name in self._forms(number)
         ):
             return "synonym"
@@ -186,9 +186,6 @@ class Kinship:
     def _names(self) -> tuple[Sequence, ...]:  # type: ignore[type-arg]  # columns of Arrow
         table = self._snapshot.table("disease")
         return tuple(table.column(name) for name in ("name", "name_zh", "synonyms"))
-
-    def _close(self, own: set[int], right: set[int]) -> bool:
-        return any(self._likened.get(row, set()) & right for row in own)
 
     @cached_property
     def _likened(self) -> dict[int, set[int]]:

@@ -46,13 +46,7 @@ def mean_rank(scores: Floats, right: Sequence[int]) -> float:
 
 
 class FamilyRanks:
-    """Ranks families, of shape (candidates,), instead of candidates: each has the score of its best member.
-
-    Example:
-        >>> families = FamilyRanks(np.array([0, 1, 1, 2]))
-        >>> families.rank(np.array([5.0, 4.0, 3.0, 2.0]), [2])
-        2.0
-    """
+    """Ranks families, of shape (candidates,), instead of candidates: each has the score of its best member."""
 
     def __init__(self, of: Ints) -> None:
         _, self._of = np.unique(of, return_inverse=True)
@@ -90,12 +84,7 @@ def values(ranks: Sequence[float] | Floats) -> Floats:
 
 
 def hits(ranks: Sequence[float] | Floats, at: Sequence[int]) -> Floats:
-    """Return whether each right answer is among the first K; shape (ranks, at).
-
-    Example:
-        >>> hits([2.0], [1, 10]).tolist()
-        [[0.0, 1.0]]
-    """
+    """Return whether each right answer is among the first K; shape (ranks, at)."""
     return (np.asarray(ranks, float)[:, None] <= np.asarray(at)).astype(float)
 
 
@@ -113,13 +102,7 @@ def gains(ranks: Sequence[float] | Floats, at: Sequence[int]) -> Floats:
 
 
 def summary(ranks: Sequence[float] | Floats, clusters: Sequence[Hashable]) -> dict[str, Any]:
-    """Return n, top-k, mean reciprocal rank and their intervals over clusters, such as publications.
-
-    Example:
-        >>> found = summary([1.0, 4.0], ["a", "b"])
-        >>> found["n"], found["top1"], found["top5"], found["mrr"]
-        (2, 0.5, 1.0, 0.625)
-    """
+    """Return n, top-k, mean reciprocal rank and their intervals over clusters, such as publications."""
     return {"n": len(ranks), **means(METRICS, values(ranks), clusters)}
 
 
@@ -147,12 +130,7 @@ def means(
 
 
 def once_each(groups: Sequence[Hashable]) -> tuple[Floats, int]:
-    """Return weights by which each group counts once, and the number of groups.
-
-    Example:
-        >>> once_each("aab")[0].tolist()
-        [0.5, 0.5, 1.0]
-    """
+    """Return weights by which each group counts once, and the number of groups."""
     owner = owners(groups)
     counts = np.bincount(owner)
     return (1 / counts)[owner], len(counts)
@@ -234,12 +212,8 @@ def compare(
     """Compare scores with something and without it, of the same questions in the same order.
 
     Args:
-        treated: Scores with what is examined.
-        control: Scores without it.
         clusters: What each question is resampled with; by itself when ``None``.
         margin: Smallest difference that is no tie.
-        seed: Of the resampling.
-        resamples: How many samples are drawn.
 
     Returns:
         ``n``; ``treated``, ``control`` and their ``difference``, each as :func:`interval` gives it; ``wins``, ``ties``,
@@ -247,11 +221,6 @@ def compare(
         (Dixon and Mood, JASA 1946), ``None`` where all are ties; ``deviations`` of both scores over the pairs (n - 1);
         ``t``, ``t_p``: Student's t of the clusters' mean differences; ``cohens_d``: their mean in units of their
         deviation (Cohen 1988, d_z); ``gain``: difference over the mean without it. What cannot be said is ``None``.
-
-    Example:
-        >>> found = compare([1.0, 0.5, 0.5], [0.0, 0.5, 0.6])
-        >>> found["wins"], found["ties"], found["losses"], round(found["difference"]["mean"], 3)
-        (1, 1, 1, 0.3)
     """
     if not len(treated) or len(treated) != len(control):
         raise UsageError(f"{len(treated)} scores are paired with {len(control)}", hint="give as many of each, and some")
@@ -290,12 +259,7 @@ def compare(
 
 
 def sign_test(wins: int, losses: int) -> float | None:
-    """Return the two-sided probability of a split at least so uneven if both were as likely.
-
-    Example:
-        >>> sign_test(5, 0), sign_test(0, 0)
-        (0.0625, None)
-    """
+    """Return the two-sided probability of a split at least so uneven if both were as likely."""
     n = wins + losses
     if n == 0:
         return None

@@ -24,14 +24,6 @@ class ModelUsage(ChatModel):
 
     ``gaps`` are the seconds between its answers: what whoever asks took for a round of its own; ``error`` is its last
     failure.
-
-    Example:
-        >>> from kgdx.evaluate.scripted_models import scripted
-        >>> from kgdx.llm.chat import Message
-        >>> usage = ModelUsage(scripted("right", []))
-        >>> _ = usage.ask(Request((Message("user", "Why?"),)))
-        >>> usage.calls
-        1
     """
 
     model: ChatModel
@@ -82,13 +74,7 @@ class ModelUsage(ChatModel):
 
 
 class LazyModel(ChatModel):
-    """A model that is made when it is first asked.
-
-    Example:
-        >>> from kgdx.evaluate.scripted_models import scripted
-        >>> LazyModel("scripted:right", lambda: scripted("right", [])).name
-        'scripted:right'
-    """
+    """A model that is made when it is first asked."""
 
     def __init__(self, name: str, make: Callable[[], ChatModel]) -> None:
         self._name = name

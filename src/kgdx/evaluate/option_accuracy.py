@@ -66,8 +66,6 @@ class OptionArm:
     """A way to answer.
 
     Attributes:
-        name: How it was named.
-        policy: It.
         model: Name of the model that it asks; the first one where it names none.
     """
 
@@ -101,12 +99,7 @@ def option_arm(name: str) -> OptionArm:
 
 
 def varied(arm: str, setting: str) -> Iterator[str]:
-    """Yield the names of an arm with each value of a setting.
-
-    Example:
-        >>> list(varied("thought@tuned", "documents=1,8"))
-        ['thought:documents=1@tuned', 'thought:documents=8@tuned']
-    """
+    """Yield the names of an arm with each value of a setting."""
     key, equals, values = setting.partition("=")
     if not equals or not values.strip(", "):
         raise UsageError(f"{setting[:60]!r} names no values", hint="as in documents=1,4,8,16,32")
@@ -120,13 +113,8 @@ class OptionEvaluation:
     """Has arms answer option questions, and adds up how they did.
 
     Attributes:
-        graph: The open graph.
         arms: Ways to answer; those after the first are compared with it, those after the second with that, too.
         models: Name → model; the first is asked by arms that name none.
-        prices: Of a million tokens that each model reads and writes.
-        jobs: Questions at the same time.
-        seed: Of all random choices.
-        progress: Called after each piece of work.
     """
 
     graph: Graph
@@ -142,9 +130,11 @@ class OptionEvaluation:
 
         Args:
             questions: Those without a right option are counted, and not asked.
-            folder: Keeps finished work.
         """
-        self._check(questions)
+        if all(each.gold is None for each in questions):
+            raise UsageError("no question says which option is right", hint="give questions with a gold")
+        if not self.arms or len({each.name for each in self.arms}) < len(self.arms):
+            raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
         asked = {each.id: each for each in questions if each.gold is not None}
         arms, not_run = able([each.name for each in self.arms], self._ready)
         with kept(folder, self._about(questions)) as journal:
@@ -183,12 +173,6 @@ class OptionEvaluation:
             what = "the budget of the model is used up" if kind == "budget" else f"the model cannot be asked ({kind})"
             return {"error": what, "kind": kind}
         return measured(question, episode, (time.perf_counter() - begun) * 1000)
-
-    def _check(self, questions: Sequence[OptionQuestion]) -> None:
-        if all(each.gold is None for each in questions):
-            raise UsageError("no question says which option is right", hint="give questions with a gold")
-        if not self.arms or len({each.name for each in self.arms}) < len(self.arms):
-            raise UsageError("no arm, or one of them twice", hint=f"some of {', '.join(ARMS)}")
 
     def _ready(self, name: str) -> str:
         arm = next(each for each in self.arms if each.name == name)

@@ -7,12 +7,10 @@ question is refused with its line and counted; the others are read.
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import io
 import json
 import random
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.errors import KgdxError, SourceError, UsageError
+from kgdx.evaluate.question_sets import content_of, object_of
 from kgdx.registry import Registry
 from kgdx.terms.overlap import contained_in
 
 if TYPE_CHECKING:
     from kgdx.terms.text_search import SearchableTexts
-
-LONGEST_LINE = 1_000_000
-"""Characters of a line at most."""
 
 WHOLE = 0.8
 """A question of whose words so large a share stands in a text stands there wholly."""
@@ -47,8 +43,6 @@ class OptionFormat(ABC):
     """A way to write a set down; a package adds its own by entry points of the group ``kgdx.option_formats``.
 
     Args:
-        rows: Those of the file.
-        where: What the file is called.
         variant: Which of :attr:`variants` is wanted; empty for whichever the rows tell.
     """
 
@@ -78,12 +72,7 @@ class OptionFormat(ABC):
 
 
 def fields(*groups: str) -> tuple[frozenset[str], ...]:
-    """Return groups of names.
-
-    Example:
-        >>> fields("question", "question label")[0]
-        frozenset({'question'})
-    """
+    """Return groups of names."""
     return tuple(frozenset(group.split()) for group in groups)
 
 
@@ -148,9 +137,7 @@ class OptionSet:
     """What a file of questions holds.
 
     Attributes:
-        questions: Those that could be read.
         refused: Why others could not, with the line; one for each.
-        format: What the file was read as.
     """
 
     questions: tuple[OptionQuestion, ...]
@@ -166,18 +153,9 @@ def read_option_set(path: str | Path, format: str | None = None) -> OptionSet:
     """Read a set of option questions.
 
     Args:
-        path: The file.
         format: One of :data:`FORMATS`, a variant behind a dash; by its fields when ``None``.
     """
-    path = Path(path)
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SourceError(f"the questions {path} cannot be read ({reason})", hint="check the path") from error
-    return parse_option_set(content, str(path), format)
+    return parse_option_set(content_of(Path(path)), str(path), format)
 
 
 def parse_option_set(content: bytes, where: str = "questions", format: str | None = None) -> OptionSet:
@@ -218,12 +196,7 @@ def parse_option_set(content: bytes, where: str = "questions", format: str | Non
 
 
 def write_option_questions(questions: Iterable[OptionQuestion]) -> Iterator[str]:
-    """Yield a JSON line for each question.
-
-    Example:
-        >>> next(write_option_questions([OptionQuestion("q1", "Which?", {"A": "x", "B": "y"}, "A")]))
-        '{"id": "q1", "question": "Which?", "options": {"A": "x", "B": "y"}, "gold": "A"}'
-    """
+    """Yield a JSON line for each question."""
     for each in questions:
         yield json.dumps(to_dict(each), ensure_ascii=False)
 
@@ -245,13 +218,7 @@ def set_digest(questions: Iterable[OptionQuestion]) -> str:
 
 
 def sampled(questions: Sequence[OptionQuestion], count: int | None, seed: int = 0) -> tuple[OptionQuestion, ...]:
-    """Return so many questions by chance, in their order; all where there are no more.
-
-    Example:
-        >>> asked = [OptionQuestion(str(n), "Which?", {"A": "x", "B": "y"}) for n in range(5)]
-        >>> len(sampled(asked, 2))
-        2
-    """
+    """Return so many questions by chance, in their order; all where there are no more."""
     if count is None or count >= len(questions):
         return tuple(questions)
     chosen = sorted(random.Random(seed).sample(range(len(questions)), count))
@@ -294,19 +261,9 @@ def _rows(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:
     if content.lstrip()[:1] in (b"{", b"["):
         for number, line in enumerate(content.split(b"\n"), 1):
             if line.strip():
-                yield number, _object(line)
+                yield number, object_of(line)
     else:
         yield from _table(content)
-
-
-def _object(line: bytes) -> dict[str, Any] | str:
-    if len(line) > LONGEST_LINE:
-        return f"it is longer than {LONGEST_LINE:,} bytes"
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return "it is not valid JSON; is the file cut off?"
-    return value if isinstance(value, dict) else "it is not a JSON object"
 
 
 def _table(content: bytes) -> Iterator[tuple[int, dict[str, Any] | str]]:

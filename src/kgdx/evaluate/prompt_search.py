@@ -127,13 +127,7 @@ def _ordered(work: Reranker, by: Instruction, patients: Sequence[LabelledPatient
 
 
 def figures(patients: Sequence[LabelledPatient], orders: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return Hit@1, Hit@10 and NDCG@10 of orders of candidates, one item being relevant.
-
-    Example:
-        >>> one = LabelledPatient(Case("p"), Ranking((), 3), frozenset({"b"}))
-        >>> figures([one], [["a", "b", "c"]])
-        {'n': 1, 'hit1': 0.0, 'hit10': 1.0, 'ndcg10': 0.6309}
-    """
+    """Return Hit@1, Hit@10 and NDCG@10 of orders of candidates, one item being relevant."""
     ranks = [
         next((float(place) for place, id in enumerate(order, 1) if id in each.right), MISS)
         for each, order in zip(patients, orders, strict=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -44,16 +45,12 @@ class BenchmarkQuestion(_Form):
     """One question.
 
     Attributes:
-        id: Its own in the set.
-        question: As it is asked.
-        language: ``zh`` or ``en``; of the answer, too.
         action: The graph action that answers it.
         entities: What it names, in the question's words.
         subjects: Ids of the diseases that a ``get`` question is about; a relation of another one does not count.
         gold: What the graph has to give: the other ends of the relations, or diseases for an ``infer`` question.
         reference: A right answer in words, for a judge.
         case: A patient that the question is about: text, terms, or a phenopacket.
-        wording: Which wording it is made with.
         split: ``tuned`` or ``held_out``, or a name of one's own.
 
     Example:
@@ -103,10 +100,13 @@ class BenchmarkQuestion(_Form):
 
 def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
     """Read a question set, gzipped or not."""
-    path = Path(path)
+    return parse_questions(io.BytesIO(content_of(Path(path))), str(path))
+
+
+def content_of(path: Path) -> bytes:
+    """Return what a file of questions holds, gzipped or not."""
     try:
-        with _bytes(path) as stream:
-            return parse_questions(stream, str(path))
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
     except OSError as error:
@@ -115,12 +115,7 @@ def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
 
 
 def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[BenchmarkQuestion, ...]:
-    """Read a question set from lines.
-
-    Example:
-        >>> [each.id for each in parse_questions([b'{"id": "q1", "question": "Why?"}'])]
-        ['q1']
-    """
+    """Read a question set from lines."""
     found: dict[str, BenchmarkQuestion] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -138,12 +133,7 @@ def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[B
 
 
 def write_questions(questions: Iterable[BenchmarkQuestion]) -> str:
-    r"""Return a question set as JSON lines.
-
-    Example:
-        >>> write_questions([BenchmarkQuestion(id="q1", question="Why?")])
-        '{"id": "q1", "question": "Why?"}\n'
-    """
+    """Return a question set as JSON lines."""
     return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions)
 
 
@@ -162,19 +152,21 @@ def chosen(questions: Iterable[BenchmarkQuestion], only: str | None) -> tuple[Be
     return kept
 
 
-def _bytes(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+def object_of(line: bytes) -> dict[str, Any] | str:
+    """Return the JSON object of a line, or why it is none."""
+    if len(line) > LONGEST_LINE:
+        return f"it is longer than {LONGEST_LINE:,} bytes"
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return "it is not valid JSON; is the file cut off?"
+    return value if isinstance(value, dict) else "it is not a JSON object"
 
 
 def _question(line: bytes, place: str) -> BenchmarkQuestion:
-    if len(line) > LONGEST_LINE:
-        raise SourceError(f"{place}: it is longer than {LONGEST_LINE:,} bytes", hint=_HINT)
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{place}: it is not valid JSON", hint=_HINT) from error
-    if not isinstance(value, dict):
-        raise SourceError(f"{place}: it is not a JSON object", hint=_HINT)
+    value = object_of(line)
+    if isinstance(value, str):
+        raise SourceError(f"{place}: {value}", hint=_HINT)
     try:
         return BenchmarkQuestion.model_validate(value)
     except ValidationError as error:

@@ -74,20 +74,13 @@ class RagasJudge:
 
 
 def rubric() -> str:
-    """Return the judge's prompt in RAGAS's form: one text, with ``{question}``, ``{reference}`` and ``{answer}``.
-
-    Example:
-        >>> "{answer}" in rubric() and '"score"' not in rubric()
-        True
-    """
+    """Return the judge's prompt in RAGAS's form: one text, with ``{question}``, ``{reference}`` and ``{answer}``."""
     asking = prompt("judge")
     asked, _, _ = asking.user.partition("\n# Your grade")
     fields = {name: f"{{{name}}}" for name in ("question", "reference", "answer")}
-    return "\n\n".join(Template(_braces(part)).substitute(fields) for part in (asking.system, asked)).strip()
-
-
-def _braces(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+    return "\n\n".join(
+        Template(part.replace("{", "{{").replace("}", "}}")).substitute(fields) for part in (asking.system, asked)
+    ).strip()
 
 
 def _error(name: str, error: Exception) -> LlmError:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgdx.case.case_files import Failure
-from kgdx.case.patient import Case, Issue
+from kgdx.case.patient import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import FamilyRanks, Floats, as_json, mean_over, mean_rank, milliseconds, ranks_of, summary
@@ -64,7 +64,11 @@ class RankedCases:
         if isinstance(case, Failure):
             id = case.id or case.where
             return {"id": id, "cluster": id, "disease": "", "family": "", "error": case.message}
-        doubtful = [_said(issue) for issue in case.issues if issue.level != "info"]
+        doubtful = [
+            ": ".join(filter(None, (each.where, each.message, each.remedy)))
+            for each in case.issues
+            if each.level != "info"
+        ]
         label = self.labels.of(case)
         if not label.stated:
             return {"id": case.id, "doubtful": doubtful}
@@ -186,7 +190,3 @@ def evaluate_rank(
 
 def _all(records: Sequence[Record], name: str) -> list[Hashable]:
     return [each[name] for each in records]
-
-
-def _said(issue: Issue) -> str:
-    return ": ".join(filter(None, (issue.where, issue.message, issue.remedy)))

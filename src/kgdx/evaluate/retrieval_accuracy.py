@@ -213,12 +213,7 @@ def of_source(snapshot: Snapshot, ranker: Ranker, source: str) -> Floats:
 
 
 def checked_at(at: str, size: int) -> tuple[int, ...]:
-    """Return the ranks at which is measured, ascending, of whole numbers with commas up to the number of candidates.
-
-    Example:
-        >>> checked_at("10,1", 50)
-        (1, 10)
-    """
+    """Return the ranks at which is measured, ascending, of whole numbers with commas up to the number of candidates."""
     parts = [each.strip() for each in at.split(",") if each.strip()]
     if not parts or not all(each.isascii() and each.isdigit() for each in parts):
         raise UsageError(f"--at {at[:40]!r} is no list of whole numbers", hint="as in --at 1,10,20,50")

@@ -171,17 +171,7 @@ class Runner:
 
 
 def able(names: Iterable[str], make: Callable[[str], Made]) -> tuple[list[Made], dict[str, str]]:
-    """Return what could be made of names, and why the rest cannot run; where nothing could, raise why the first cannot.
-
-    Example:
-        >>> from kgdx.errors import ConfigError
-        >>> def make(name):
-        ...     if name == "b":
-        ...         raise ConfigError("there is no model")
-        ...     return name
-        >>> able("ab", make)
-        (['a'], {'b': 'there is no model'})
-    """
+    """Return what could be made of names, and why the rest cannot run; raise the first reason where none can."""
     made: list[Made] = []
     not_run: dict[str, KgdxError] = {}
     for name in names:
@@ -285,11 +275,6 @@ def failures(records: Iterable[Record]) -> list[dict[str, str]]:
 
 
 def shares(values: Iterable[str], names: Sequence[str]) -> dict[str, float]:
-    """Return which share of some values each name has, of those that it is among.
-
-    Example:
-        >>> shares("aab", "abc")
-        {'a': 0.6666666666666666, 'b': 0.3333333333333333}
-    """
+    """Return which share of some values each name has, of those that it is among."""
     counted = Counter(values)
     return {name: counted[name] / counted.total() for name in names if counted[name]}

@@ -77,12 +77,7 @@ class ScriptedAgent(ScriptedModel):
 
 
 def scripted_agent(name: str, known: Sequence[Osce] = ()) -> ScriptedAgent:
-    """Return a scripted agent of a kind, with or without ``scripted:``.
-
-    Example:
-        >>> scripted_agent("scripted:right").name
-        'scripted:right'
-    """
+    """Return a scripted agent of a kind, with or without ``scripted:``."""
     return ScriptedAgent(kind_of(name, KINDS, "agent"), tuple(known))
 
 

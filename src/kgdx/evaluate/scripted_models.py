@@ -69,9 +69,7 @@ class ScriptedPrompt(SectionedPrompt):
     """What a scripted model makes of a prompt.
 
     Attributes:
-        task: To plan, to answer from evidence, to answer by heart, or to judge.
         asked: The question, where it is one that the model knows.
-        round: Number of the round.
         evidence: Id → words of the evidence so far.
     """
 
@@ -127,22 +125,12 @@ class Scripted(ScriptedModel):
 
 
 def scripted(name: str, questions: Iterable[BenchmarkQuestion]) -> Scripted:
-    """Return a scripted model of a kind, with or without ``scripted:``, that knows these questions.
-
-    Example:
-        >>> scripted("scripted:right", []).name
-        'scripted:right'
-    """
+    """Return a scripted model of a kind, with or without ``scripted:``, that knows these questions."""
     return Scripted(kind_of(name, KINDS), {each.question: each for each in questions})
 
 
 def kind_of(name: str, kinds: Iterable[str], what: str = "model") -> str:
-    """Return which kind of scripted model a name means, with or without ``scripted:``.
-
-    Example:
-        >>> kind_of("scripted:right", ["right", "wrong"])
-        'right'
-    """
+    """Return which kind of scripted model a name means, with or without ``scripted:``."""
     kind, known = name.removeprefix(PREFIX), tuple(kinds)
     if kind not in known:
         hint = f"one of {', '.join(PREFIX + each for each in known)}"
@@ -151,12 +139,7 @@ def kind_of(name: str, kinds: Iterable[str], what: str = "model") -> str:
 
 
 def completion(model: str, request: Request, text: str, finish: str = "stop") -> Completion:
-    """Return a scripted text as a completion, with about as many tokens as a model would count.
-
-    Example:
-        >>> completion("scripted:right", Request((Message("user", "Why is it so?"),)), "So.").usage.prompt_tokens
-        3
-    """
+    """Return a scripted text as a completion, with about as many tokens as a model would count."""
     given = sum(len(message.content) for message in request.messages)
     usage = Usage(given // CHARACTERS_A_TOKEN, len(text) // CHARACTERS_A_TOKEN + 1)
     return Completion(text, model, usage, finish_reason=finish)

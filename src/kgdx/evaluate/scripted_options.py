@@ -62,12 +62,7 @@ class ScriptedOptions(ScriptedModel):
 
 
 def scripted_options(name: str, questions: Iterable[OptionQuestion]) -> ScriptedOptions:
-    """Return a scripted model of a kind, with or without ``scripted:``.
-
-    Example:
-        >>> scripted_options("scripted:knows", []).name
-        'scripted:knows'
-    """
+    """Return a scripted model of a kind, with or without ``scripted:``."""
     kind = kind_of(name, (*KNOWN, UNSURE))
     return ScriptedOptions(kind, {with_options(each.question, each.options): each for each in questions})
 

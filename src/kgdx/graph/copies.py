@@ -2,7 +2,8 @@
 
 Into a Neo4j that kgdx started itself a large graph goes by Neo4j's offline import, for which the server restarts; any
 other copy goes in batches over Bolt.
-The Build node is written last, after the comparison, so that an interrupted copy never opens as whole.
+The Build node is written last, after the comparison, so that an interrupted copy never opens as whole. What users
+saved on a server alone is carried over into the graph that replaces theirs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,7 @@ from kgdx.config import Neo4jAccess, Settings, same_server
 from kgdx.errors import StoreError
 from kgdx.graph.neo4j import local_server
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore, ServerState
+from kgdx.graph.neo4j.saved_rows import SavedRow, additions, keep_aside, saved_rows
 from kgdx.graph.neo4j.stored_snapshot import prepare
 from kgdx.graph.protocol import USER, GraphTable, NodeTable, RelationTable, Row, Store
 from kgdx.graph.tables import (
@@ -32,6 +35,7 @@ from kgdx.graph.tables import (
     combine,
     conformed,
     digests,
+    merged,
     ordered,
     title,
 )
@@ -44,6 +48,7 @@ SESSIONS = 2
 
 _OFFLINE_ROWS = 50_000  # fewer are over Bolt before the server has restarted
 _AGAIN = "it counts as incomplete; copy it again with --force"
+_SHOWN = 10  # rows without a place that a report names
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,9 @@ class CopyReport:
         compared: ``whole`` where all content was compared afterwards; ``sampled`` where large relations were compared
             by counts and samples (:func:`difference`).
         serial: Of a server, number of the last transaction when it was found equal; ``None`` where it does not tell.
+        carried: Nodes per class and relations per type that users had saved there alone.
         left_out: What the source held and the copy has no place for.
+        aside: What users had saved there and the graph has no place for: the server keeps it for a later copy.
     """
 
     source: str
@@ -69,7 +76,9 @@ class CopyReport:
     compared: str = "whole"
     serial: int | None = None
     saves: int = 0
+    carried: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,11 @@ class Content:
         there = {name: n for name, n in source.counts().items() if name not in BOOKKEEPING}
         return content if content.counts == there else None
 
+    def joined(self, others: Sequence[GraphTable]) -> Content:
+        """Return this graph with further rows."""
+        tables = ordered(merged([*self.tables, *others]))
+        return Content(tables, self.build, counts(tables), digests(tables)) if others else self
+
     def verify(self, target: Store) -> None:
         """Compare a store that was written with this content."""
         found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
@@ -182,6 +196,7 @@ def push(
     *,
     kept: Kept | None = None,
     force: bool = False,
+    keep_saved: bool = True,
     sessions: int = SESSIONS,
     progress: Progress = lambda _message: None,
 ) -> CopyReport:
@@ -191,7 +206,8 @@ def push(
     ``sessions`` write at once.
     """
     content = content_of(source, kept, progress)
-    return write(content, source.url, settings, access, force=force, sessions=sessions, progress=progress)
+    how: dict[str, Any] = {"force": force, "keep_saved": keep_saved, "sessions": sessions, "progress": progress}
+    return write(content, source.url, settings, access, **how)
 
 
 def write(
@@ -201,30 +217,63 @@ def write(
     access: Neo4jAccess,
     *,
     force: bool = False,
+    keep_saved: bool = True,
     sessions: int = SESSIONS,
     progress: Progress = lambda _message: None,
 ) -> CopyReport:
-    """Write a graph in memory, which is of the place ``source``, into a Neo4j database; else as :func:`push`."""
+    """Write a graph in memory, which is of the place ``source``, into a Neo4j database; else as :func:`push`.
+
+    What users saved there alone is carried over, unless ``keep_saved`` says otherwise.
+    """
     started = time.monotonic()
-    method, serial, saves = _written(content, settings, access, force, sessions, progress)
+    with Neo4jStore.unchecked(access) as target:
+        empty = target.is_empty()
+        saved = _saved_there(target, content) if keep_saved and not empty else []
+        carried, left = additions(saved, content.tables, load_schema())
+        content = content.joined(carried)
+        state = None if empty or force else _same_state(target, content)
+        if not (empty or force or state):
+            hint = "replace it with `kgdx push --force`, which carries over what users saved there"
+            raise StoreError(f"the database at {access.uri} holds something else", hint=hint)
+        if state is None and not empty:
+            keep_aside(target, saved)
+    if state is not None:
+        how = ("unchanged", state.serial, state.saves)
+    else:
+        if carried:
+            progress(f"Carrying over what users saved there: {_listed(counts(carried))}")
+        how = _written(content, settings, access, left, sessions, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
+    method, serial, saves = how
     about = (source, access.uri, method, content.counts, content.fingerprint, seconds)
-    return CopyReport(*about, compared, serial, saves)
+    aside = tuple(map(str, left[:_SHOWN])) + ((f"… {len(left) - _SHOWN} more",) if len(left) > _SHOWN else ())
+    return CopyReport(*about, compared, serial, saves, carried=counts(carried), aside=aside)
+
+
+def _saved_there(target: Neo4jStore, content: Content) -> list[SavedRow]:
+    built = target.run("build")
+    try:  # what models expect rests on embeddings of one graph
+        same = bool(built) and built[0]["fingerprint"] == content.build["fingerprint"]
+        return saved_rows(target, predictions=same)
+    except StoreError as error:
+        hint = "to copy without it, use `kgdx push --force --discard-saved`; nothing was changed"
+        raise StoreError(f"what users saved at {target.url} cannot be read ({error.message})", hint=hint) from error
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {name}" for name, n in counts.items())
 
 
 def _written(
-    content: Content, settings: Settings, access: Neo4jAccess, force: bool, sessions: int, progress: Progress
+    content: Content,
+    settings: Settings,
+    access: Neo4jAccess,
+    aside: Sequence[SavedRow],
+    sessions: int,
+    progress: Progress,
 ) -> tuple[str, int | None, int]:
-    """Write the content; returns how, and the server's last transaction and number of saves when both were equal."""
-    with Neo4jStore.unchecked(access) as target:
-        empty = target.is_empty()
-        if not empty and not force:
-            if (state := _same_state(target, content)) is not None:
-                return "unchanged", state.serial, state.saves
-            raise StoreError(
-                f"the database at {access.uri} holds something else", hint="replace all of it with `kgdx push --force`"
-            )
+    """Replace what a database holds; returns how, its last transaction, and the number of saves counted then."""
     running = local_server.status(settings)
     ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
     large = sum(content.counts.values()) >= _OFFLINE_ROWS
@@ -235,10 +284,12 @@ def _written(
         if (between := delimiter(content.tables)) is not None:
             import_offline(settings, running, content.tables, between, progress)
             with Neo4jStore.unchecked(access) as target:
+                keep_aside(target, aside)
                 target.define()
                 return "offline import", _finish(target, content, progress), 0
-    with Neo4jStore.create(access, clear=not empty, sessions=sessions) as target, target.incomplete():
+    with Neo4jStore.create(access, clear=True, sessions=sessions) as target, target.incomplete():
         target.load(_told(content.tables, progress))
+        keep_aside(target, aside)
         return "bolt", _finish(target, content, progress), 0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,10 +29,10 @@ class NodeTable:
 
     label: str
     rows: pa.Table
+    ends: ClassVar[None] = None
 
     @property
     def name(self) -> str:
-        """The class."""
         return self.label
 
 
@@ -47,8 +47,11 @@ class RelationTable:
 
     @property
     def name(self) -> str:
-        """The relation's type, whatever its ends."""
         return self.type
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.start_label, self.end_label
 
 
 GraphTable = NodeTable | RelationTable

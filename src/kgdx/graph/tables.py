@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,11 +29,17 @@ BOOKKEEPING = frozenset({"Build"})
 """Node classes that describe a build, not what is known: they are no part of a graph's content, copies and counts."""
 
 
-def title(table: GraphTable) -> str:
-    """How messages name a table."""
-    if isinstance(table, NodeTable):
-        return table.label
-    return f"{table.start_label}-{table.type}->{table.end_label}"
+class Titled(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def ends(self) -> tuple[str, str] | None: ...
+
+
+def title(table: Titled) -> str:
+    """How messages name a table: of a store, of a build or of a source."""
+    return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
 
 
 def merged(tables: Iterable[GraphTable]) -> list[GraphTable]:
@@ -50,18 +56,12 @@ def _joined(parts: list[pa.Table]) -> pa.Table:
 
 def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
     """The columns a table may have, in the schema's order, keys first."""
-    if isinstance(table, NodeTable):
-        if table.label not in schema.nodes:
-            raise StoreError(f"the ontology has no class {table.label}", hint="`kgdx schema` shows what it has")
-        return _columns(arrow_schema(schema.nodes[table.label]))
-    relation = schema.relations.get(table.type)
-    if relation is None or (table.start_label, table.end_label) not in relation.ends:
-        raise StoreError(f"the ontology has no relation {title(table)}", hint="`kgdx schema` shows what it has")
-    return _columns(arrow_schema(relation))
-
-
-def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {field.name: field.type for field in schema}
+    node, relation = schema.nodes.get(table.name), schema.relations.get(table.name)
+    found = node if table.ends is None else relation if relation and table.ends in relation.ends else None
+    if found is None:
+        what = "class" if table.ends is None else "relation"
+        raise StoreError(f"the ontology has no {what} {title(table)}", hint="`kgdx schema` shows what it has")
+    return {field.name: field.type for field in arrow_schema(found)}
 
 
 def whole(
@@ -275,9 +275,6 @@ def _scalar(value: pl.Expr, dtype: pl.DataType | pl.datatypes.DataTypeClass) -> 
     if dtype == pl.Int64:
         return pl.lit("i") + value.cast(pl.String)
     return pl.lit("s") + value.str.len_bytes().cast(pl.String) + pl.lit(":") + value
-
-
-# The Arrow form of the schema: what columns a table of one node class or relation has, and of which types.
 
 
 ARROW_TYPES: Mapping[PropertyType, pa.DataType] = MappingProxyType(

@@ -16,8 +16,9 @@ import pyarrow as pa
 from kgdx.case.case_rows import TRUTH
 from kgdx.errors import SourceError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.tables import title
 from kgdx.ingest.column_mapping import StagedTable
-from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked, part_of
+from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked
 from kgdx.ingest.records import LINE
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.schema.model import FREQUENCIES
@@ -73,9 +74,7 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
     keys = ("id",) if table.ends is None else ("start", "end")
     if table.role != "implied":
         tally.of(table.source).read += table.rows.height
-    rows = marked(table).with_columns(
-        pl.col(pl.Categorical).cast(pl.String)
-    )  # as a reader keeps few words of many rows
+    rows = marked(table).with_columns(pl.col(pl.Categorical).cast(pl.String))  # few words of many rows
     names = [name for name in rows.columns if not name.startswith("_") and name not in keys]
     properties = [_property(table, kind, name) for name in names]
     empty = [each for each in properties if rows.schema[each.name] == pl.Null]
@@ -94,7 +93,7 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
     reasons += [_long(key, pl.col(key), LONGEST_ID) for key in keys]
     classes = (table.name,) if table.ends is None else table.ends
     reasons += [_foreign(rows, key, schema.node(label)) for key, label in zip(keys, classes, strict=True)]
-    rows = tally.split(rows, pl.coalesce(reasons), part_of(table))
+    rows = tally.split(rows, pl.coalesce(reasons), title(table))
     rows = rows.with_columns([_read(each, rows.schema[each.name]) for each in properties])
     if "share" in kind.properties and "share" not in rows.columns:
         rows = rows.with_columns(*_share(rows.columns))
@@ -135,7 +134,7 @@ def _without(table: StagedTable, first: pl.DataFrame, schema: Schema, tally: Rec
     rows = marked(table).join(first, on="id", how="left", maintain_order="left")
     said = pl.format("{} is a {}, and nothing is that and a {}", "id", "_first", pl.lit(table.name))
     reason = pl.when(pl.col("_first").is_in(list(schema.node(table.name).disjoint))).then(said)
-    return replace(table, rows=tally.split(rows, reason, part_of(table)).drop("_first", SOURCE, ROLE))
+    return replace(table, rows=tally.split(rows, reason, title(table)).drop("_first", SOURCE, ROLE))
 
 
 def _property(table: StagedTable, kind: NodeClass | Relation, name: str) -> Property:
@@ -175,11 +174,8 @@ def _problems(each: Property, given: pl.DataType) -> list[pl.Expr]:
         lost = column.is_not_null() & _read(each, given).is_null()
         reasons.append(pl.when(lost).then(pl.format(f"{each.name} is '{{}}', not {_article(each.type)}", column)))
     if each.values:
-        unknown = (
-            ~column.is_in(list(each.values))
-            if not each.is_list
-            else ~column.list.eval(pl.element().is_in(list(each.values))).list.all()
-        )
+        known = (pl.element() if each.is_list else column).is_in(list(each.values))
+        unknown = ~(column.list.eval(known).list.all() if each.is_list else known)
         shown = column.list.join(", ") if each.is_list else column
         reason = pl.format(f"{each.name} is '{{}}', not one of {', '.join(each.values)}", shown)
         reasons.append(pl.when(column.is_not_null() & unknown).then(reason))
@@ -236,11 +232,7 @@ _NAMED_BY = {
 
 
 def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame:
-    """Give diseases that no source names the name of their equals, or else one made of their neighbours'.
-
-    Args:
-        matches: Relation (:data:`kgdx.schema.model.MATCHES`) → tables of ``start`` and ``end``.
-    """
+    """Give diseases that no source names the name of their equals, or else one made of their neighbours'."""
     nameless = (pl.col("name_source") == ID_NAMED).fill_null(False)
     if not {"name", "name_source"} <= set(nodes.columns) or not nodes.select(nameless.any()).item():
         return nodes
@@ -261,11 +253,7 @@ def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.Data
 
 
 def merged_nodes(tables: Sequence[StagedTable], tally: RecordTally) -> pl.DataFrame:
-    """Merge the nodes of one class by id, then apply the patches.
-
-    Returns:
-        One row for each node, sorted by id.
-    """
+    """Merge the nodes of one class by id and sort them, then apply the patches."""
     parts = [marked(table) for table in tables if table.role != "patch"]
     rows = pl.concat(parts, how="diagonal") if parts else marked(tables[0]).clear()
     first = pl.col("id").is_first_distinct()
@@ -283,14 +271,10 @@ def _coalesced(rows: pl.DataFrame) -> pl.DataFrame:
     if repeated.is_empty():
         return rows
     repeated = _named(repeated)
-    values = [
-        (
-            pl.col(name).filter(pl.col(name).list.len() > 0) if isinstance(kind, pl.List) else pl.col(name).drop_nulls()
-        ).first()
-        for name, kind in repeated.schema.items()
-        if name != "id"
-    ]
-    merged = repeated.group_by("id", maintain_order=True).agg(values)
+    lists = [name for name, kind in repeated.schema.items() if isinstance(kind, pl.List)]
+    others = [name for name in repeated.columns if name not in (*lists, "id")]
+    values = [pl.col(name).filter(pl.col(name).list.len() > 0).first() for name in lists]
+    merged = repeated.group_by("id", maintain_order=True).agg(*values, pl.col(others).drop_nulls().first())
     return pl.concat([rows.filter(pl.col("id").is_unique()), merged.select(rows.columns)])
 
 
@@ -328,25 +312,18 @@ def current_ids(phenotypes: pl.DataFrame | None) -> pl.DataFrame:
     schema = {"old": pl.String, "new": pl.String, "why": pl.String}
     if phenotypes is None or not {"alt_ids", "obsolete", "replaced_by", "consider"} <= set(phenotypes.columns):
         return pl.DataFrame(schema=schema)
-    obsolete = phenotypes.filter(pl.col("obsolete").fill_null(False))
-    consider = (
-        pl.when(pl.col("consider").list.len() > 0).then(pl.col("consider").list.join(", ")).otherwise(pl.lit("nothing"))
+    obsolete = pl.col("obsolete").fill_null(False)
+    current = phenotypes.filter(~obsolete)
+    consider = pl.when(pl.col("consider").list.len() > 0).then(pl.col("consider").list.join(", "))
+    gone = pl.format(
+        "{} is obsolete without a replacement (to consider: {})", "id", consider.fill_null(pl.lit("nothing"))
     )
-    replaced = obsolete.select(
-        pl.col("id").alias("old"),
-        pl.col("replaced_by").alias("new"),
-        pl.when(pl.col("replaced_by").is_null())
-        .then(pl.format("{} is obsolete without a replacement (to consider: {})", "id", consider))
-        .alias("why"),
+    replaced = phenotypes.filter(obsolete).select(
+        old="id", new="replaced_by", why=pl.when(pl.col("replaced_by").is_null()).then(gone)
     )
-    alternative = phenotypes.filter(~pl.col("obsolete").fill_null(False)).explode(
-        "alt_ids", empty_as_null=True, keep_nulls=True
-    )
-    alternative = alternative.select(
-        pl.col("alt_ids").alias("old"), pl.col("id").alias("new"), pl.lit(None, pl.String).alias("why")
-    )
-    current = phenotypes.filter(~pl.col("obsolete").fill_null(False))
-    alternative = alternative.drop_nulls("old").join(current, left_on="old", right_on="id", how="anti")
+    alternative = current.explode("alt_ids", empty_as_null=True, keep_nulls=True).drop_nulls("alt_ids")
+    alternative = alternative.select(old="alt_ids", new="id", why=pl.lit(None, pl.String))
+    alternative = alternative.join(current, left_on="old", right_on="id", how="anti")
     table = pl.concat([alternative, replaced]).unique("old", keep="first", maintain_order=True)
     for _ in range(4):  # a replacement may have been replaced itself
         table = table.join(table.select(new="old", _next="new"), on="new", how="left", maintain_order="left")
@@ -366,7 +343,7 @@ def checked_relations(
     tally: RecordTally,
 ) -> pl.DataFrame:
     """Check the ends of one source's relations of one type, bring them up to date, and merge duplicates."""
-    type, ends, part = tables[0].name, tables[0].ends, part_of(tables[0])
+    type, ends, part = tables[0].name, tables[0].ends, title(tables[0])
     assert ends is not None
     rows = pl.concat([marked(table) for table in tables], how="diagonal") if len(tables) > 1 else marked(tables[0])
     for end, label in zip(("start", "end"), ends, strict=True):

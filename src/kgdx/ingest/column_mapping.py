@@ -13,7 +13,7 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean
-from kgdx.ingest.records import LINE, Records, join_rejects, mint, refuse
+from kgdx.ingest.records import LINE, Records, join_rejects, mint, no_rejects, refuse, split
 from kgdx.schema.model import MATCHES
 
 Role = Literal["record", "implied", "patch"]
@@ -31,11 +31,7 @@ class StagedTable:
 
 
 def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.DataFrame]:
-    """Map a source's records to the ontology.
-
-    Returns:
-        Tables to check, and the records refused so far (by the reader, or for a value that cannot be translated).
-    """
+    """Map a source's records to the ontology: tables to check, and the records that were refused so far."""
     tables, rejects = [], [records.rejects]
     for column, allowed in manifest.only.items():
         rejects += _keep_only(records, manifest, column, allowed)
@@ -61,10 +57,8 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.D
         else:
             ends = (entry.start.class_, entry.end.class_)
             if entry.type == MATCHES["exact"] and "relation" in rows.columns and entry.role != "implied":
-                unknown = ~pl.col("relation").is_in(list(MATCHES)).fill_null(False)
-                said = pl.col("relation").fill_null("")
-                reason = pl.format(f"relation is '{{}}', not one of {', '.join(MATCHES)}", said)
-                rejects.append(refuse(rows.filter(unknown), reason, f"frame:{entry.frame}"))
+                rows, wrong = split(rows, _none_of("relation", MATCHES), f"frame:{entry.frame}")
+                rejects.append(wrong)
             for type, part in matches_apart(entry.type, rows):
                 tables.append(StagedTable(manifest.name, type, ends, entry.role, part))
     return tables, join_rejects([*rejects, *_untaken(records, manifest)])
@@ -106,10 +100,13 @@ def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
 def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
     for name, frame in records.frames.items():
         if column in frame.columns:
-            other = ~pl.col(column).is_in(list(allowed)).fill_null(False)
-            reason = pl.format(f"{column} is '{{}}', not one of {', '.join(allowed)}", pl.col(column).fill_null(""))
-            yield refuse(frame.filter(other), reason, f"frame:{name}")
-            records.frames[name] = frame.filter(~other)
+            records.frames[name], wrong = split(frame, _none_of(column, allowed), f"frame:{name}")
+            yield wrong
+
+
+def _none_of(column: str, allowed: Iterable[str]) -> pl.Expr:
+    said = pl.format(f"{column} is '{{}}', not one of {', '.join(allowed)}", pl.col(column).fill_null(""))
+    return pl.when(~pl.col(column).is_in(list(allowed)).fill_null(False)).then(said)
 
 
 def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
@@ -121,20 +118,14 @@ def _untaken(records: Records, manifest: Manifest) -> Iterator[pl.DataFrame]:
             columns = list(dict.fromkeys(column for where in conditions for column in where))
             shown = [pl.format(f"{column} '{{}}'", pl.col(column).cast(pl.String).fill_null("")) for column in columns]
             reason = pl.concat_str(pl.lit("no mapping takes a row with "), pl.concat_str(shown, separator=", "))
-            yield refuse(
-                frame.filter(~pl.any_horizontal([_holds(where) for where in conditions])), reason, f"frame:{name}"
-            )
+            untaken = frame.filter(~pl.any_horizontal([_holds(where) for where in conditions]))
+            yield refuse(untaken, reason, f"frame:{name}")
 
 
 def _holds(where: Mapping[str, Sequence[str | None]]) -> pl.Expr:
+    wanted = [(column, [value for value in values if value is not None], values) for column, values in where.items()]
     return pl.all_horizontal(
-        [
-            pl.col(column)
-            .cast(pl.String)
-            .is_in([value for value in values if value is not None])
-            .fill_null(None in values)
-            for column, values in where.items()
-        ]
+        pl.col(column).cast(pl.String).is_in(given).fill_null(None in values) for column, given, values in wanted
     )
 
 
@@ -146,9 +137,8 @@ def _rows(frame: pl.DataFrame, entry: NodeMap | RelationMap) -> pl.DataFrame:
     name = entry.each.column
     if not isinstance(frame.schema[name], pl.List):
         text = pl.col(name).cast(pl.String)
-        frame = frame.with_columns(
-            text.str.split(entry.each.separator) if entry.each.separator else pl.concat_list(text)
-        )
+        split_text = text.str.split(entry.each.separator) if entry.each.separator else pl.concat_list(text)
+        frame = frame.with_columns(split_text)
     frame = frame.explode(name, empty_as_null=False, keep_nulls=False)
     if frame.schema[name] == pl.String:
         frame = frame.with_columns(pl.col(name).str.strip_chars()).filter(pl.col(name) != "")
@@ -180,17 +170,15 @@ def _telling(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     said = {name: value for name, value in values.items() if name != "id" and value.columns}
     if entry.role != "patch" or not said:
-        return frame, refuse(frame.clear(), "")
+        return frame, no_rejects()
     told = [
         _changed(value, frame).list.len().fill_null(0) > 0
         if _is_list(value, frame)
         else _changed(value, frame).cast(pl.String).str.strip_chars().fill_null("") != ""
         for value in said.values()
     ]
-    judged = frame.with_columns(pl.any_horizontal(told).alias("_told"))
-    silent = judged.filter(~pl.col("_told")).drop("_told")
     reason = f"{' and '.join(said)} {'are' if len(said) > 1 else 'is'} empty"
-    return judged.filter("_told").drop("_told"), refuse(silent, reason, f"frame:{entry.frame}")
+    return split(frame, pl.when(~pl.any_horizontal(told)).then(pl.lit(reason)), f"frame:{entry.frame}")
 
 
 def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -203,11 +191,7 @@ def _translatable(frame: pl.DataFrame, values: dict[str, Value], name: str) -> t
             shown = given.list.join(", ") if several else given
             reason = pl.format(f"{property} is '{{}}', not one of {', '.join(known)}", shown)
             reasons.append(pl.when(~fits.fill_null(True)).then(reason))
-    if not reasons:
-        return frame, refuse(frame.clear(), "")
-    judged = frame.with_columns(pl.coalesce(reasons).alias("_reason"))
-    refused = refuse(judged.filter(pl.col("_reason").is_not_null()), pl.col("_reason"), f"frame:{name}")
-    return judged.filter(pl.col("_reason").is_null()).drop("_reason"), refused
+    return split(frame, pl.coalesce(reasons), f"frame:{name}") if reasons else (frame, no_rejects())
 
 
 def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:

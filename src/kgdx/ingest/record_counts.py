@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -98,9 +99,13 @@ def marked(table: StagedTable) -> pl.DataFrame:
     return table.rows.with_columns(pl.lit(table.source).alias(SOURCE), pl.lit(table.role).alias(ROLE))
 
 
-def part_of(table: StagedTable) -> str:
-    return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
+def by_reason(quarantine: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Group refused records by source and reason, with ids and quoted values taken out of it, the most frequent first.
 
-
-def shape_of_reason() -> pl.Expr:
-    return pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…")
+    Returns:
+        Source, reason, how many, and reason, file, line and record of the first.
+    """
+    shape = pl.col("reason").str.replace_all(r"'[^']*'|\b[A-Za-z]+:\w+\b", "…").alias("shape")
+    first = pl.col("reason", "file", "line", "record").first()
+    grouped = quarantine.group_by("source", shape, maintain_order=True).agg(pl.len().alias("count"), first)
+    return grouped.sort("count", "source", "shape", descending=[True, False, False]).rows()

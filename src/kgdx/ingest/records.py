@@ -81,6 +81,15 @@ def refuse(rows: pl.DataFrame, reason: pl.Expr | str, part: str | None = None) -
     )
 
 
+def split(rows: pl.DataFrame, reason: pl.Expr, part: str | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Refuse the rows for which ``reason`` is not null; return the others, and the refused records."""
+    judged = rows.with_columns(reason.alias("_reason"))
+    wrong = judged.filter(pl.col("_reason").is_not_null())
+    if wrong.is_empty():
+        return rows, no_rejects()
+    return judged.filter(pl.col("_reason").is_null()).drop("_reason"), refuse(wrong, pl.col("_reason"), part)
+
+
 def minted(source: str, class_: str, text: str) -> str:
     """Return the stable id of something that its source knows by words only.
 
@@ -116,8 +125,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Frame:
-    """One frame in the making."""
-
     def __init__(self, columns: Iterable[str], kinds: Mapping[str, Any]) -> None:
         self.kinds = {LINE: pl.Int64(), **{name: kinds.get(name, TEXT) for name in columns}}
         self.parts: list[pl.DataFrame] = []

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +40,10 @@ _NUMBERS = {"NCBIGene": ("gene", "entrez", "ncbi"), "OMIM": ("omim", "mim"), "OR
 """Words in the name of a column of bare numbers that tell whose they are."""
 _OF_RUNS = ("HAS_RUN", "CONSIDERED", "WEIGHED", "ASKED", "ORDERED", "PREDICTED")
 _AVOIDED = frozenset({"MAPPED_TO", *MATCHES.values(), "MENTIONS", *_OF_RUNS, *ANNOTATIONS[1:]})
-_NEVER = frozenset(
-    {
-        *("LACKS_PHENOTYPE", "EXCLUDED", "CONTRAINDICATION", "OFF_LABEL_USE", "DRUG_EFFECT"),
-        *("ANATOMY_PROTEIN_ABSENT", "DISEASE_PHENOTYPE_NEGATIVE"),
-    }
-)
-"""Relations of harm, absence or opposite: a file states them only where a person says so."""
 """Relations that kgdx states itself, or that need a judgement."""
+_NEVER = {"LACKS_PHENOTYPE", "EXCLUDED", "CONTRAINDICATION", "OFF_LABEL_USE", "DRUG_EFFECT"}
+_NEVER |= {"ANATOMY_PROTEIN_ABSENT", "DISEASE_PHENOTYPE_NEGATIVE"}
+"""Relations of harm, absence or opposite: a file states them only where a person says so."""
 _ID = re.compile(r"[\w.]+:[^\s;|,]+")
 _NAMES = re.compile(r"(^|[._\s])(name|label|title|term|symbol)s?$|名称?$", re.IGNORECASE)
 
@@ -99,7 +95,7 @@ def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) 
     parts = [*_head(name, path, default or path.name, found, keys), "nodes:"]
     relations = list(_relations(keys, schema))
     parts += _nodes(keys, name, schema, "record")
-    parts += ["relations:", *(relations or _no_relation(schema))]
+    parts += ["relations:", *(relations or _NO_RELATION)]
     return "\n".join([*parts, *_left(found, keys)]) + "\n"
 
 
@@ -147,14 +143,8 @@ def _delimited(path: Path, text: str, encoding: str) -> FileSample:
     schema = dict.fromkeys(header.columns, pl.String)
     rows = pl.DataFrame(schema=schema)
     if content:
-        rows = pl.read_csv(
-            content.encode(),
-            has_header=False,
-            schema=schema,
-            separator=header.separator,
-            truncate_ragged_lines=True,
-            ignore_errors=True,
-        )
+        options: dict[str, Any] = {"has_header": False, "truncate_ragged_lines": True, "ignore_errors": True}
+        rows = pl.read_csv(content.encode(), schema=schema, separator=header.separator, **options)
     return FileSample("csv", rows.to_dict(as_series=False), encoding, header.separator)
 
 
@@ -282,16 +272,11 @@ def _relations(keys: Sequence[IdColumn], schema: Schema) -> Iterator[str]:
 
 def _pairs(keys: Sequence[IdColumn], schema: Schema) -> Iterator[tuple[IdColumn, IdColumn, str]]:
     hub = next((key for key in keys if key.label == "Disease"), keys[0] if keys else None)
-    for first in keys:
-        for second in keys:
-            if first is not second and hub in (first, second):
-                fitting = [
-                    name
-                    for name, each in schema.relations.items()
-                    if (first.label, second.label) in each.ends and name not in _AVOIDED | _NEVER
-                ]
-                if fitting and first.label != second.label:
-                    yield first, second, fitting[0]
+    offered = [each for name, each in schema.relations.items() if name not in _AVOIDED | _NEVER]
+    for first, second in permutations(keys, 2):
+        fitting = (each.name for each in offered if (first.label, second.label) in each.ends)
+        if hub in (first, second) and first.label != second.label and (name := next(fitting, None)):
+            yield first, second, name
 
 
 def _each(key: IdColumn, *, always: bool = False) -> Iterator[str]:
@@ -302,11 +287,12 @@ def _each(key: IdColumn, *, always: bool = False) -> Iterator[str]:
         yield f"    each: {shown}   # a row for each of them, none where it is absent"
 
 
-def _no_relation(schema: Schema) -> Iterator[str]:
-    yield "  # A relation joins two columns of ids, for instance:"
-    yield "  # - type: HAS_PHENOTYPE"
-    yield "  #   start: {class: Disease, id: disease_id}"
-    yield "  #   end: {class: Phenotype, id: hpo_id}"
+_NO_RELATION = (
+    "  # A relation joins two columns of ids, for instance:",
+    "  # - type: HAS_PHENOTYPE",
+    "  #   start: {class: Disease, id: disease_id}",
+    "  #   end: {class: Phenotype, id: hpo_id}",
+)
 
 
 def _left(found: FileSample, keys: Sequence[IdColumn]) -> Iterator[str]:

@@ -131,8 +131,8 @@ def choose(
     home = home or Settings.load().home
     names = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
     names, files = _by_path(names)
-    given = {read_manifest(path, named=False).name for path in files}
-    known = manifests([*(path for path in more if read_manifest(path, named=False).name not in given), *files])
+    given = {name_of(path) for path in files}
+    known = manifests([*(path for path in more if name_of(path) not in given), *files])
     if names is None:
         names = {name: None for name, found in known.items() if found.standard and found.shipped}
     for name in names:
@@ -190,7 +190,7 @@ def _for_one(named: Mapping[str, str | None], place: Path) -> dict[str, str]:
 
 
 def _back(chosen: Mapping[str, str | None], paths: Sequence[Path]) -> dict[str, str | None]:
-    by_name = {read_manifest(path, named=False).name: str(path) for path in paths}
+    by_name = {name_of(path): str(path) for path in paths}
     return {by_name.get(name, name): origin for name, origin in chosen.items()}
 
 
@@ -226,11 +226,17 @@ def _by_path(
     for word, origin in names.items():
         if is_manifest(word):
             files.append(Path(word).expanduser())
-            word = read_manifest(files[-1], named=False).name
-        if word in named:
-            raise UsageError(f"the source {word} is given twice", hint="give each source once")
-        named[word] = origin
+        name = name_of(word)
+        if name in named:
+            raise UsageError(f"the source {name} is given twice", hint="give each source once")
+        named[name] = origin
     return named, files
+
+
+def name_of(word: str | Path) -> str:
+    """Return the name of a source that is named, or whose manifest is given."""
+    path = Path(word).expanduser()
+    return read_manifest(path, named=False).name if is_manifest(str(path)) else str(word)
 
 
 def origin_of(found: Manifest, given: str | None = None) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
 from kgdx.errors import SourceError, StoreError
-from kgdx.graph.protocol import NodeTable
+from kgdx.graph.protocol import GraphTable
+from kgdx.graph.tables import title
 from kgdx.ingest.check import check
 from kgdx.ingest.column_mapping import StagedTable, stage
 from kgdx.ingest.fetch import fetch
@@ -43,12 +44,7 @@ class TableSample:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of trying out a source.
-
-    Attributes:
-        against: The graph's folder whose nodes the ends of relations were looked for in; ``None`` where there is no
-            graph, so that every end was taken to be there.
-    """
+    """The result of trying out a source; without a graph to try it ``against``, all ends were taken to be there."""
 
     counts: RecordCounts
     samples: tuple[TableSample, ...]
@@ -96,14 +92,10 @@ def attempt(
     mine = checked.quarantine.filter(pl.col("source") == manifest.name)
     samples = []
     for table in checked.tables:
-        content = cast(pl.DataFrame, pl.from_arrow(table.rows))
-        own = content.filter(_own(tables, table, manifest.name))
+        own = pl.DataFrame(pl.from_arrow(table.rows)).filter(_own(tables, table, manifest.name))
         if own.height:
-            title = (
-                table.label if isinstance(table, NodeTable) else f"{table.start_label}-{table.type}->{table.end_label}"
-            )
             first = [{name: value for name, value in row.items() if value is not None} for row in own[:rows].to_dicts()]
-            samples.append(TableSample(title, own.height, tuple(first)))
+            samples.append(TableSample(title(table), own.height, tuple(first)))
     counts = checked.counts.get(manifest.name, RecordCounts())
     counts.read += records.merged
     counts.merged += records.merged
@@ -113,12 +105,11 @@ def attempt(
     return Trial(counts, tuple(samples), tuple(reasons(mine)), mine, against, warnings)
 
 
-def _own(tables: list[StagedTable], table: Any, source: str) -> pl.Expr:
-    if not isinstance(table, NodeTable):
+def _own(tables: list[StagedTable], table: GraphTable, source: str) -> pl.Expr:
+    if table.ends is not None:
         return pl.col("source") == source
-    named = [each.rows["id"].cast(pl.String) for each in tables if each.ends is None and each.name == table.label]
-    ids = pl.concat(named) if named else pl.Series([], dtype=pl.String)
-    return pl.col("id").is_in(ids.implode())
+    named = [each.rows["id"].cast(pl.String) for each in tables if each.ends is None and each.name == table.name]
+    return pl.col("id").is_in(pl.concat([pl.Series("id", [], pl.String), *named]).implode())
 
 
 def _in_graph(folder: GraphFolder, source: str) -> list[StagedTable]:
@@ -134,8 +125,8 @@ def _in_graph(folder: GraphFolder, source: str) -> list[StagedTable]:
             for table in graph.tables:
                 kept = stages.find(table.stage) if table.ends is None else None
                 if kept is not None:
-                    rows = cast(pl.DataFrame, pl.from_arrow(kept.table(table.file)))
-                    rows = rows.filter(pl.col("source") != source).with_columns(pl.lit(None, pl.Int64).alias(LINE))
+                    rows = kept.frame(table.file).filter(pl.col("source") != source)
+                    rows = rows.with_columns(pl.lit(None, pl.Int64).alias(LINE))
                     found.append(StagedTable(OTHERS, table.name, None, "implied", rows))
             return found
     except (StoreError, SourceError):
@@ -188,18 +179,12 @@ def disagreements(
 def _about(manifest: Manifest, known: Collection[str], formats: list[str]) -> Iterator[tuple[Place, str]]:
     if not manifest.nodes and not manifest.relations:
         yield (), "it maps nothing: give nodes, relations, or both"
-    for place, name in [
-        (("format",), manifest.format),
-        *((("also", key), name) for key, name in manifest.also.items()),
-    ]:
-        if name not in formats:
-            yield place, f"there is no format {name!r}: one of {', '.join(formats)}{did_you_mean(name, formats)}"
-    for number, name in enumerate(manifest.needs):
-        if name not in known:
-            yield (
-                ("needs", number),
-                f"there is no source {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}",
-            )
+    named: list[tuple[Place, str, str, Collection[str]]] = [(("format",), "format", manifest.format, formats)]
+    named += [(("also", key), "format", name, formats) for key, name in manifest.also.items()]
+    named += [(("needs", number), "source", name, known) for number, name in enumerate(manifest.needs)]
+    for place, what, name, there in named:
+        if name not in there:
+            yield place, f"there is no {what} {name!r}: one of {', '.join(there)}{did_you_mean(name, there)}"
 
 
 def _node(node: NodeMap, schema: Schema, place: Place) -> Iterator[tuple[Place, str]]:

@@ -46,8 +46,7 @@ _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZi
 
 
 class Readable(Protocol):
-    def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes, at most ``size``."""
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 def packing(head: bytes) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 from kgdx.arrays.sparse import Ints
 from kgdx.learn.hetero_graph import HeteroGraph, ends_of
 from kgdx.learn.tensors import geometric, torch_of
-from kgdx.rank.insertion import adjacency, normalised
+from kgdx.rank.embeddings import adjacency, normalised
 from kgdx.registry import Registry
 
 Tensor = Any

@@ -131,7 +131,6 @@ def parse(content: bytes, folder: Path) -> Any:
     """Read an answer of the E-utilities.
 
     Args:
-        content: XML.
         folder: Where Biopython may keep files of its own; it would use the user's home otherwise.
     """
     parse_ready(folder)
@@ -238,7 +237,6 @@ class RateLimiter:
 
     Args:
         file: Shared by all who have to keep the pace together; made when it is not there.
-        interval: Seconds between two turns.
     """
 
     def __init__(self, file: Path, interval: float) -> None:

@@ -41,8 +41,6 @@ class Found:
 
     Attributes:
         by_disease: Id of a disease → publications that were searched for by its names, the most relevant first.
-        publications: Those that were asked for by number.
-        problems: What failed, one line each.
     """
 
     by_disease: Mapping[str, tuple[Publication, ...]] = field(default_factory=dict)

@@ -21,14 +21,8 @@ class Spent:
     """Totals.
 
     Attributes:
-        calls: Completions that the model gave.
         cached: Completions that were known already.
-        retries: Tries that failed and were made again.
-        failed: Calls without a completion.
-        prompt_tokens: Tokens read by the model.
-        completion_tokens: Tokens written by it.
         uncounted: Completions whose tokens the endpoint did not tell; they are not in the cost.
-        cost: Money, in the currency of the prices; 0 where no prices are set.
         removed: Passages that identify a person and were taken out of what was sent.
     """
 
@@ -67,12 +61,6 @@ class Budget:
 
 class Meter:
     """Adds up what is spent, from any number of threads and event loops, and refuses calls beyond the budget.
-
-    Args:
-        price_in: Price of a million prompt tokens.
-        price_out: Price of a million completion tokens.
-        budget: What may be spent.
-        clock: Seconds from some moment on; a test gives its own.
 
     Example:
         >>> from kgdx.llm.chat import Usage
@@ -131,11 +119,7 @@ class Meter:
         self.left()
 
     def left(self, partial: str = "") -> float | None:
-        """Return the seconds that are left, or ``None`` where they are not limited.
-
-        Args:
-            partial: What has arrived of a text that this would end.
-        """
+        """Return the seconds that are left, or ``None`` where they are not limited."""
         if self.budget.seconds is None or self._since is None:
             return None
         left = self._since + self.budget.seconds - self._clock()

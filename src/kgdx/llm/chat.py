@@ -43,16 +43,11 @@ class Request:
     """A conversation to be continued.
 
     Attributes:
-        messages: The turns so far.
         schema: JSON schema that the completion has to fit; ``None`` for free text.
-        max_tokens: Length at which the completion is cut; ``None`` for the model's own limit.
-        temperature: 0 for greedy decoding.
-        top_p: Share of the probability that is sampled from; ``None`` for the model's own.
         stop: Strings that end the completion; they are not part of its text.
         seed: Seed of the sampling; ``None`` for the model's own. A server may ignore it.
         n: Number of samples; each is what a request of its own with the seed ``seed_of(seed, i)`` gives.
         number: Which of several samples without a seed this is; tells them apart in a cache.
-        logprobs: Whether to return token ids and log-probabilities, where the model gives them.
         continues: Whether to continue the text of the last message, the assistant's, instead of beginning a new one.
         prefix: Token ids of the prompt and of the first ``prefix_chars`` characters of the text to continue, in the
             model's own ids. A model in this process continues exactly these; an endpoint continues the text.
@@ -99,13 +94,7 @@ class Request:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def samples(self) -> tuple[Request, ...]:
-        """Return the requests for one sample each that this one stands for.
-
-        Example:
-            >>> three = Request((Message("user", "hello"),), temperature=1.0, seed=7, n=3).samples()
-            >>> [each.n for each in three], three[0].seed, len({each.seed for each in three})
-            ([1, 1, 1], 7, 3)
-        """
+        """Return the requests for one sample each that this one stands for."""
         if self.n == 1:
             return (self,)
         if self.seed is None:
@@ -114,12 +103,7 @@ class Request:
 
 
 def seed_of(seed: int, number: int) -> int:
-    """Return the seed of a sample: the seed itself for the first one, others derived from it.
-
-    Example:
-        >>> seed_of(7, 0), seed_of(7, 1) == seed_of(7, 1) != seed_of(7, 2)
-        (7, True)
-    """
+    """Return the seed of a sample: the seed itself for the first one, others derived from it."""
     if number == 0:
         return seed
     return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:4], "big") >> 1
@@ -137,12 +121,7 @@ class Usage:
     completion_tokens: int | None = None
 
     def cost(self, prices: Prices) -> float:
-        """Return what the tokens cost; unknown numbers cost nothing.
-
-        Example:
-            >>> Usage(1_000, 250).cost((1.0, 4.0))
-            0.002
-        """
+        """Return what the tokens cost; unknown numbers cost nothing."""
         return ((self.prompt_tokens or 0) * prices[0] + (self.completion_tokens or 0) * prices[1]) / 1_000_000
 
 
@@ -167,13 +146,9 @@ class Completion:
 
     Attributes:
         text: The text, without the stop string; of a request that continues a text, the new part alone.
-        model: The model's name as the endpoint gives it.
-        usage: Numbers of tokens.
         cached: Whether it was known already, and cost nothing now.
         finish_reason: ``stop`` (the end, or a stop string), ``length`` (the token limit), or the endpoint's own word.
-        stop: The stop string that ended it, where known.
         reasoning: What the model thought before, where that is separated.
-        tokens: Token ids and log-probabilities, where asked for and given.
     """
 
     text: str = field(repr=False)
@@ -222,7 +197,6 @@ class ChatModel(ABC):
         """Return ``request.n`` samples, in the order of their numbers; they are sampled concurrently.
 
         Args:
-            request: The conversation and the settings.
             on_text: Called in the event loop with each piece of the first sample's text as it arrives.
         """
         import asyncio
@@ -243,7 +217,6 @@ class ChatModel(ABC):
         The work is done by an event loop in a thread of its own, which all models share.
 
         Args:
-            request: The conversation and the settings.
             on_text: Called in this thread with each piece of the text as it arrives; what it raises ends the call.
         """
         import asyncio
@@ -292,11 +265,7 @@ def private_loop() -> asyncio.AbstractEventLoop:
 
 
 class Layer(ChatModel):
-    """A model in front of another one, under the same name.
-
-    Args:
-        model: The model that is asked.
-    """
+    """A model in front of another one, under the same name."""
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
@@ -380,14 +349,7 @@ _FILE = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt; ``$name`` in its text is filled in.
-
-    Attributes:
-        name: Name of its file.
-        version: Raised with each change.
-        system: What the model is told first.
-        user: What it is asked.
-    """
+    """A prompt; ``$name`` in its text is filled in."""
 
     name: str
     version: int
@@ -396,12 +358,7 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Name and version, as they stand in what is made of the answers.
-
-        Example:
-            >>> prompt("relations").id.partition("@")[0]
-            'relations'
-        """
+        """Name and version, as they stand in what is made of the answers."""
         return f"{self.name}@{self.version}"
 
     def messages(self, **values: str) -> tuple[Message, ...]:

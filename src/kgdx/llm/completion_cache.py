@@ -136,12 +136,8 @@ class Cassette(ChatModel):
     """A recording that answers.
 
     Args:
-        path: The file.
-        name: The model's name.
         mode: ``replay`` answers from the recording alone; ``record`` asks and writes down; ``auto`` asks for what the
             recording lacks.
-        model: The model that is asked; not needed for ``replay``.
-        meter: Counts the completions that come from the recording.
     """
 
     def __init__(
@@ -157,7 +153,10 @@ class Cassette(ChatModel):
         self._lock = threading.Lock()
         self._known: dict[str, Completion | LlmError] = {} if mode == "record" else self._read()
         if mode != "replay":
-            self._create()
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            except OSError as error:
+                raise self._unwritten(error) from error
 
     @property
     def name(self) -> str:
@@ -204,12 +203,6 @@ class Cassette(ChatModel):
                 stream.flush()
                 os.fsync(stream.fileno())
                 self._known[key] = _recorded(content)
-        except OSError as error:
-            raise self._unwritten(error) from error
-
-    def _create(self) -> None:
-        try:
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         except OSError as error:
             raise self._unwritten(error) from error
 

@@ -34,9 +34,6 @@ def connect(
     """Return a model that is ready to be asked; nothing is sent before.
 
     Args:
-        access: From :meth:`kgdx.config.Settings.llm`.
-        cache: File that keeps answers; ``None`` to keep none.
-        meter: Counts what is spent, and ends it at its budget.
         progress: Called with a line every few seconds while the model keeps somebody waiting.
     """
     meter = meter or Meter.of(access)

@@ -293,12 +293,7 @@ class LocalModel(InProcessModel):
 
 
 def stamp(name: str) -> str:
-    """Return what changes when the weights in a model's folder are written anew; empty where it is no folder.
-
-    Example:
-        >>> stamp("some/where/else")
-        ''
-    """
+    """Return what changes when the weights in a model's folder are written anew; empty where it is no folder."""
     files = sorted(Path(name).expanduser().glob("*.safetensors")) if os.sep in name else []
     return ",".join(f"{each.stat().st_size}-{each.stat().st_mtime_ns}" for each in files)
 

@@ -37,10 +37,7 @@ class Structured(Generic[Form]):
     """A completion of the form that was asked for.
 
     Attributes:
-        value: The parsed form.
-        answer: The completion as the model wrote it.
         mended: Whether it had to be looked for or mended.
-        asked: How often the model was asked.
     """
 
     value: Form
@@ -53,9 +50,6 @@ def structured(model: ChatModel, request: Request, form: type[Form], *, again: i
     """Ask for a completion of a form.
 
     Args:
-        model: The model that is asked.
-        request: The conversation and the settings; the schema is that of ``form``.
-        form: A pydantic model.
         again: How often a wrong answer is shown to the model with its fault, and asked for once more.
     """
     request = replace(request, schema=form.model_json_schema())

@@ -69,7 +69,6 @@ class Annotations:
     frequency: Floats
 
     def below(self, size: int) -> Annotations:
-        """Return those of the first ``size`` candidates."""
         end = int(np.searchsorted(self.candidate, size))
         return Annotations(self.candidate[:end], self.term[:end], self.frequency[:end])
 

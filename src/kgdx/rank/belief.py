@@ -10,11 +10,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.fusion import Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 
@@ -46,9 +46,8 @@ class Telling(NamedTuple):
         terms: The questions that tell most among the leaders, the best first, and then the typical terms of each
             disease that can be looked up; 0 where there are no more; shape (TELLING + LOOKED · TYPICAL,).
         there: Whether there is one; of the same shape.
-        gain: Bits that the answer to each question tells of which disease it is; shape (TELLING,).
-        chance: Share of a yes.
-        first: How often the first leader's patients have it.
+        values: Bits that the answer to each question tells of which disease it is, the share of a yes, and how often
+            the first leader's patients have it; shape (3, TELLING).
         often: How often patients of each disease have its typical terms; shape (LOOKED, TYPICAL).
         diseases: Those that can be looked up, -1 where there are no more; shape (LOOKED,).
         share: Their shares of belief.
@@ -56,9 +55,7 @@ class Telling(NamedTuple):
 
     terms: Ints
     there: Ints
-    gain: Floats
-    chance: Floats
-    first: Floats
+    values: Floats
     often: Floats
     diseases: Ints
     share: Floats
@@ -94,7 +91,6 @@ class Belief:
         return (*first, bits, score[0] / 10, (score[0] - score[min(1, len(score) - 1)]) / 3, (score[0] - score[-1]) / 3)
 
     def take(self, total: Floats) -> None:
-        """Take over the scores of a case that waited for them."""
         leaders = leading(total, LEADERS)
         share = shares(total[leaders].astype(np.float64), self.degrees)
         for name, value in (("total", total), ("leaders", leaders), ("share", share)):
@@ -113,7 +109,6 @@ class BeliefTracker:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all cases that were met."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._beliefs: Recent[Key, Belief] = Recent(self._kept)
         self._telling: Recent[Key, Telling] = Recent(self._kept)
@@ -219,29 +214,25 @@ class BeliefTracker:
         questions[: len(terms)] = terms
         padded[:, : len(terms)] = values
         asked = np.concatenate([questions, typical.ravel()])
-        gain, chance, had = padded
         typically = often * (typical >= 0)
-        return Telling(np.maximum(asked, 0), asked >= 0, gain, chance, had, typically, diseases, share)
+        return Telling(np.maximum(asked, 0), asked >= 0, padded, typically, diseases, share)
 
     def _valued(self, belief: Belief) -> tuple[Ints, Floats, Floats, Floats]:
-        (often, bits, named), terms = self._askable, self._terms
+        (often, named), terms = self._askable, self._terms
         counted = max(int((belief.share >= LEAST).sum()), 1)
-        leaders, share = belief.leaders[:counted], belief.share[:counted]
-        at, owner = gather(often.start, leaders)
-        term, believed = often.index[at], share[owner]
-        chance = np.bincount(term, often.values[at] * believed, len(terms))
-        known = np.bincount(term, bits[at] * believed, len(terms))
-        there = np.zeros(len(terms), bool)
-        typical = named[leaders]
-        there[typical[typical >= 0]] = True
-        place = np.flatnonzero(there)
-        gain = np.maximum(entropy(np.minimum(chance[place], 1)) - known[place], 0)
-        first = np.zeros(len(terms), np.float32)
-        index, value = often.row(leaders[0])
-        first[index] = value
+        leaders = belief.leaders[:counted]
+        believed, known = (often[leaders].T @ belief.share[:counted]).reshape(2, -1)
+        there = np.zeros(len(terms) + 1, bool)
+        there[named[leaders]] = True  # the last stands for none
+        place = np.flatnonzero(there[:-1])
+        chance = believed[place]
+        gain = np.maximum(entropy(np.minimum(chance, 1)) - known[place], 0)
         best = leading(gain, TELLING)
         place = place[best]
-        return terms[place], gain[best], chance[place], first[place]
+        had = np.zeros(len(terms), np.float32)
+        own = slice(*often.indptr[leaders[0] : leaders[0] + 2].tolist())
+        had[often.indices[own][::2]] = often.data[own][::2]
+        return terms[place], gain[best], chance[best], had[place]
 
     @cached_property
     def _terms(self) -> Ints:
@@ -249,11 +240,20 @@ class BeliefTracker:
         return np.unique(named[named >= 0])
 
     @cached_property
-    def _askable(self) -> tuple[Sparse, Floats, Ints]:
+    def _askable(self) -> tuple[Any, Ints]:
+        """How often each candidate's patients have each term, beside it the bits of that, and its typical terms.
+
+        Shape (candidates, 2 · terms): entries of a term and of its bits take turns in a row.
+        """
+        from scipy import sparse
+
         by, size = self.model.propagated, len(self.model.basis.ic)
         place = np.full(size + 1, -1)
         place[self._terms] = np.arange(len(self._terms))
         kept = place[by.index] >= 0
         start = np.concatenate([[0], np.cumsum(kept)])[by.start]
-        often = Sparse(start, place[by.index[kept]], by.values[kept].astype(np.float64))
-        return often, entropy(often.values).astype(np.float32).astype(np.float64), place[self.typical[0]]
+        often, index = by.values[kept].astype(np.float64), place[by.index[kept]]
+        values = np.stack([often, entropy(often).astype(np.float32)], axis=1).ravel()
+        columns = np.stack([index, index + len(self._terms)], axis=1).ravel().astype(np.int32)
+        shape = (len(start) - 1, 2 * len(self._terms))
+        return sparse.csr_array((values, columns, 2 * start.astype(np.int32)), shape=shape), place[self.typical[0]]

@@ -1,18 +1,26 @@
-"""Which disease entries are one candidate, and which candidates resemble which."""
+"""Which disease entries are one candidate: those that are the same, and wider or narrower views of one.
+
+Orphanet often describes at one entry what OMIM splits by gene, or at several what OMIM has as one. Where no OMIM entry
+is the same, such an entry repeats the annotations of the candidates that it is linked to, and as a row of its own it
+would stand in their way. So would the pneumonia of children beside pneumonia in a source of everyday diseases. These
+are no rivals: they are ranked under the candidate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed
-from kgdx.lazy import lazy_pattern
+from kgdx.arrays.sparse import Ints, Sparse, compressed
 
 PREFERRED = ("OMIM:", "ORPHA:", "DECIPHER:")
 """Sources whose entry stands for a merged candidate, in this order; then the smallest id."""
+NESTED, HOSTS = "ORPHA:", "OMIM:"
+"""Entries of the first source are nested under linked candidates that an entry of the second stands for."""
+MINTED = "KGDX:"
+"""What such a source has for some patients only (小儿肺炎) is nested under the disease, whatever stands for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,9 @@ def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: t
     count, group = connected_components(links, directed=False)
     used = np.zeros(count, bool)
     used[group[annotated]] = True
-    preference = np.array([_preference(id) for id in ids], np.int32)
+    preference = np.array(
+        [next((at for at, of in enumerate(PREFERRED) if id.startswith(of)), len(PREFERRED)) for id in ids]
+    )
     order = np.lexsort((np.arange(n), preference, group))
     first = order[np.flatnonzero(np.r_[True, np.diff(group[order]) > 0])] if n else order
     disease = np.sort(first[used[group[first]]]).astype(np.int32)
@@ -82,116 +92,55 @@ def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: t
     return Candidates(disease, of, of, members, narrow[keep], broad[keep])
 
 
-def _preference(id: str) -> int:
-    return next((place for place, prefix in enumerate(PREFERRED) if id.startswith(prefix)), len(PREFERRED))
+def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints) -> Candidates:
+    """Return candidates without those that are a wider or narrower entry of another one.
 
+    A nested entry belongs to the first candidate that it is linked to, by which its id finds a place in the ranking.
+    It keeps its annotations, which the candidates below it inherit as they do from any broader group.
 
-# Which candidates resemble which: by annotation, by the words of their names, by gene.
-#
-# A disease known from few patients lacks most of what its next patient will show; diseases like it tell what that may
-# be (the idea of neighbourhood smoothing in collaborative filtering and of cluster-based language models, Liu and
-# Croft, SIGIR 2004). The neighbours' frequencies enter the likelihood with a small weight and never the evidence.
+    ``broad`` and ``narrow`` are disease rows, those of the broader and of the narrower entry of each pair.
 
-
-COUNT = 20
-"""Neighbours of each kind."""
-ANNOTATION_SHARE = 0.1
-NAME_SHARE = 0.05
-GENE_SHARE = 0.02
-"""Weight of each kind of neighbour in the likelihood's mixture (its own frequencies weigh 0.8)."""
-COMMON = 0.1
-"""Terms and words of more than this share of the candidates say nothing about likeness and cost most of the time."""
-_BLOCK = 512
-_WORD = lazy_pattern(r"[^\W\d_]{3,}")
-
-
-def annotation_features(term: Ints, candidate: Ints, value: Floats, shape: tuple[int, int]) -> Any:
-    return _unit(_features(candidate, term, value, shape))
-
-
-def by_annotation(features: Any) -> Sparse:
-    return _nearest(features, ANNOTATION_SHARE)
-
-
-def like(features: Any, vector: Floats, leave_out: int) -> tuple[Ints, Floats]:
-    """Return the candidates most similar to one that is not (or no longer) in ``features``, with their shares.
-
-    Args:
-        features: :func:`annotation_features` of all candidates.
-        vector: The one's IC-weighted, propagated annotations; shape (terms,).
-        leave_out: The candidate that it stands for.
+    Example:
+        >>> ids, none = ["OMIM:1", "OMIM:2", "ORPHA:1"], np.array([], int)
+        >>> pairs = np.array([2, 2]), np.array([0, 1])
+        >>> found = nested(merged(ids, np.ones(3, bool), (none, none), pairs), ids, *pairs)
+        >>> found.disease.tolist(), found.of.tolist(), found.entry.tolist(), found.members.columns(2).tolist()
+        ([0, 1], [0, 1, 0], [0, 1, 2], [2])
     """
-    value = features @ vector
-    value[leave_out] = 0
-    best = np.argpartition(-value, min(COUNT, len(value)) - 1)[:COUNT]
-    best = np.sort(best[value[best] > 0])
-    return best, (value[best] * (ANNOTATION_SHARE / max(float(value[best].sum()), 1e-9))).astype(np.float32)
+    size = len(candidates.disease)
+    standing = [ids[row] for row in candidates.disease.tolist()]
+    may, host = (np.array([id.startswith(kind) for id in standing], bool) for kind in (NESTED, HOSTS))
+    ends = candidates.of[np.concatenate([broad, narrow])], candidates.of[np.concatenate([narrow, broad])]
+    known = (ends[0] >= 0) & (ends[1] >= 0)
+    inner, outer = ends[0][known], ends[1][known]
+    linked = may[inner] & host[outer]
+    of_host = np.full(size, size, np.int32)
+    np.minimum.at(of_host, inner[linked], outer[linked].astype(np.int32))
+    minted = np.array([id.startswith(MINTED) for id in standing], bool)
+    below = minted[inner] & (np.arange(len(known)) >= len(broad))[known] & (of_host[inner] == size) & (inner != outer)
+    below &= ~np.isin(outer, inner[below])  # one of the old among the forms of children is under neither
+    top = np.where(of_host[outer] < size, of_host[outer], outer)
+    np.minimum.at(of_host, inner[below], top[below].astype(np.int32))
+    stays = of_host == size
+    number = np.empty(size, np.int32)  # candidates first, then nested entries, each in their order
+    number[np.argsort(~stays, kind="stable")] = np.arange(size)
+    order = np.argsort(number)
+    length = np.diff(candidates.members.start)[order]
+    members = np.concatenate([candidates.members.columns(each) for each in order.tolist()]) if size else order
+    start = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)
+    place = np.where(stays, number, number[np.minimum(of_host, size - 1)]) if size else number
+    keep = stays[candidates.narrow]
 
+    def through(number: Ints) -> Ints:
+        of = candidates.of
+        return np.where(of >= 0, number[np.maximum(of, 0)], -1).astype(np.int32) if len(number) else of
 
-def by_name(names: Sequence[str], candidate: Ints, size: int) -> Sparse:
-    """Return each candidate's most similar ones by the cosine of the words of their names.
-
-    Words weigh log(candidates / candidates with the word); each merged entry's name counts.
-    """
-    vocabulary: dict[str, int] = {}
-    owner: list[int] = []
-    word: list[int] = []
-    for name, at in zip(names, candidate.tolist(), strict=True):
-        for token in dict.fromkeys(_WORD.findall(name.lower())):  # in order: a set's differs from process to process
-            owner.append(at)
-            word.append(vocabulary.setdefault(token.removesuffix("s"), len(vocabulary)))
-    return _nearest(_weighted(np.array(owner, int), np.array(word, int), (size, len(vocabulary))), NAME_SHARE)
-
-
-def by_gene(candidate: Ints, gene: Ints, shape: tuple[int, int]) -> Sparse:
-    return _nearest(_weighted(candidate, gene, shape), GENE_SHARE)
-
-
-def _features(row: Ints, column: Ints, value: Floats, shape: tuple[int, int]) -> Any:
-    from scipy import sparse
-
-    features = sparse.csr_array((value, (row, column)), shape=shape, dtype=np.float32)
-    limit = max(2.0, COMMON * shape[0])
-    common = np.bincount(features.indices, minlength=shape[1]) > limit
-    features.data[common[features.indices]] = 0
-    features.eliminate_zeros()
-    return features
-
-
-def _weighted(row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
-    keys = np.unique(row.astype(np.int64) * max(shape[1], 1) + column)
-    row, column = keys // max(shape[1], 1), keys % max(shape[1], 1)
-    frequent = np.bincount(column, minlength=shape[1])
-    return _unit(_features(row, column, np.log(shape[0] / np.maximum(frequent, 1))[column], shape))
-
-
-def _unit(features: Any) -> Any:
-    from scipy import sparse
-
-    length = np.sqrt(np.asarray(features.multiply(features).sum(axis=1)).ravel())
-    return sparse.csr_array(sparse.diags_array((1 / np.maximum(length, 1e-9)).astype(np.float32)) @ features)
-
-
-def _nearest(features: Any, share: float) -> Sparse:
-    size = features.shape[0]
-    other = features.T.tocsr()
-    starts, found, weights = [0], [], []
-    for begin in range(0, size, _BLOCK):
-        product = (features[begin : begin + _BLOCK] @ other).tocsr()
-        for row in range(product.shape[0]):
-            span = slice(product.indptr[row], product.indptr[row + 1])
-            index, value = product.indices[span], product.data[span]
-            keep = (index != begin + row) & (value > 0)
-            index, value = index[keep], value[keep]
-            if len(value) > COUNT:
-                best = np.argpartition(-value, COUNT)[:COUNT]
-                index, value = index[best], value[best]
-            order = np.argsort(index)
-            found.append(index[order])
-            weights.append(value[order] * np.float32(share / value.sum()) if len(value) else value)
-            starts.append(starts[-1] + len(index))
-    return Sparse(
-        np.array(starts, np.int32),
-        np.concatenate(found).astype(np.int32) if found else np.zeros(0, np.int32),
-        np.concatenate(weights).astype(np.float32) if weights else np.zeros(0, np.float32),
+    return replace(
+        candidates,
+        disease=candidates.disease[stays],
+        of=through(place),
+        entry=through(number),
+        members=Sparse(start, members.astype(np.int32), np.ones(len(members), np.int8)),
+        narrow=number[candidates.narrow[keep]],
+        broad=number[candidates.broad[keep]],
     )

@@ -110,7 +110,6 @@ class Matched:
         return nearest
 
     def covered(self, nearest: Iterable[Ints]) -> list[float]:
-        """Return how well the most similar patients of candidates cover the findings."""
         return [float(self.coverage[patients[0]]) if len(patients) else 0.0 for patients in nearest]
 
 
@@ -174,7 +173,6 @@ class CaseBank:
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
-        """Score every patient as if it were a disease."""
         query, used = scored.query, self.used(leave_out)
         count = np.bincount(self.place[used], minlength=len(self.diseases))
         sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
@@ -203,7 +201,6 @@ class CaseBank:
         return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update, coverage)
 
     def of(self, candidate: int) -> Ints:
-        """Return the patients with a candidate's disease."""
         begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self._by_candidate)
         return self._by_candidate[begin:end]
 

@@ -36,6 +36,7 @@ OWN = (
 FEATURES = (*COMMON, *OWN)
 """Names of the features, in order."""
 _AT = {name: place for place, name in enumerate(FEATURES)}
+_VALUES = slice(_AT["gain"], _AT["of_leader"] + 1)
 _ROUND, _LOOKUP = ASKS + 1, ASKS + 2
 PLACES = _LOOKUP + LOOKED
 """Choices of a list."""
@@ -88,7 +89,6 @@ class EpisodeProgress:
         return self.asks + self.rounds + len(self.looked)
 
     def learn(self, tracker: BeliefTracker, present: Sequence[int], absent: Sequence[int]) -> None:
-        """Go on with what answers told."""
         known = self.belief.query
         query = replace(
             known,
@@ -124,7 +124,6 @@ class Listing:
     told: Sequence[Telling]
 
     def choice(self, episode: int, place: int) -> NextChoice:
-        """Return the choice at a place."""
         if place == 0:
             return NextChoice("diagnose")
         if place < _ROUND:
@@ -143,31 +142,46 @@ def telling_round(tracker: BeliefTracker, belief: Belief, settled: Ints) -> Ints
     return terms[:ROUND]
 
 
+def _template() -> Floats:
+    made = np.zeros((PLACES, len(FEATURES)), np.float32)
+    kinds = ("diagnose", *("ask",) * ASKS, "round", *("lookup",) * LOOKED)
+    made[range(PLACES), [_AT[kind] for kind in kinds]] = 1
+    made[1:_ROUND, _AT["place"]], made[_LOOKUP:, _AT["place"]] = np.arange(ASKS) / ASKS, np.arange(LOOKED) / LOOKED
+    made[1:_ROUND, _AT["terms"]] = 1 / TERMS
+    made[:, _AT["one"]] = 1
+    return made
+
+
+_SAME = _template()
+"""What is observed whatever the patient is."""
+
+
 def listing(tracker: BeliefTracker, states: Sequence[EpisodeProgress]) -> Listing:
     """Return what can be done next in some episodes, at least one, and what an agent observes of it."""
     told = [tracker.telling(each.belief) for each in states]
     terms = np.array([each.terms for each in told])
-    settled = np.array([state.settled[each.terms] for state, each in zip(states, told, strict=True)])
-    open_ = np.array([each.there for each in told]) & ~settled
+    open_ = np.array([each.there & ~state.settled[each.terms] for state, each in zip(states, told, strict=True)])
     typical = terms[:, TELLING:].reshape(len(states), LOOKED, -1)
     asked = open_[:, TELLING:].reshape(typical.shape)
     asked &= asked.cumsum(axis=2) <= TERMS
     order = np.argsort(~open_[:, :TELLING], axis=1, kind="stable")[:, :ROUND]
-    free = np.take_along_axis(open_, order, axis=1)
-    features = np.zeros((len(states), PLACES, len(FEATURES)), np.float32)
-    features[:, 0, _AT["diagnose"]] = 1
-    features[:, 0, _AT["disease_share"]] = [each.belief.share[0] for each in states]
-    _questions(told, order, free, features)
+    episode = np.arange(len(states))[:, None]
+    free = open_[episode, order]
+    features = np.array([_SAME] * len(states))
+    values = np.array([each.values for each in told])[episode[:, None], [[0], [1], [2]], order[:, None]] * free[:, None]
+    features[:, 1:_ROUND, _VALUES] = values[:, :, :ASKS].transpose(0, 2, 1)
+    features[:, 1:_ROUND, _AT["expected_yes"]] = values[:, 1, :ASKS] / 5
+    count, row = free.sum(axis=1), features[:, _ROUND]
+    row[:, _AT["terms"]], row[:, _AT["expected_yes"]] = count / TERMS, values[:, 1].sum(axis=1) / 5
+    row[:, _VALUES] = values.sum(axis=2) / np.maximum(count, 1)[:, None]
+    row[:, _AT["chance"]] = values[:, 1].max(axis=1)
     _lookups(states, told, asked, features)
     features[:, :, : len(COMMON) - 3] = np.array([_common(each) for each in states], np.float32)[:, None]
     features[:, :, _AT["best_gain"] : _AT["one"]] = features[:, 1:3, _AT["gain"]][:, None]
-    features[:, :, _AT["one"]] = 1
-    going = np.array([each.steps < STEPS for each in states])
-    there = np.zeros((len(states), PLACES), bool)
-    there[:, 0] = True
-    there[:, 1:_ROUND], there[:, _ROUND] = free[:, :ASKS] & going[:, None], free[:, 0] & going
-    there[:, _LOOKUP:] = asked.any(axis=2) & going[:, None]
-    return Listing(features, there, np.take_along_axis(terms, order, axis=1), free, typical, asked, told)
+    there = np.ones((len(states), PLACES), bool)
+    there[:, 1:_ROUND], there[:, _ROUND], there[:, _LOOKUP:] = free[:, :ASKS], free[:, 0], asked.any(axis=2)
+    there[[each.steps >= STEPS for each in states], 1:] = False
+    return Listing(features, there, terms[episode, order], free, typical, asked, told)
 
 
 def _common(at: EpisodeProgress) -> tuple[float, ...]:
@@ -177,27 +191,11 @@ def _common(at: EpisodeProgress) -> tuple[float, ...]:
     return (*counts, *at.belief.shape, at.found / 5, *done)
 
 
-def _questions(told: Sequence[Telling], order: Ints, free: Ints, features: Floats) -> None:
-    gain, chance, first = (
-        np.take_along_axis(np.array([getattr(each, name) for each in told]), order, axis=1) * free
-        for name in ("gain", "chance", "first")
-    )
-    asks, row, count = features[:, 1:_ROUND], features[:, _ROUND], np.maximum(free.sum(axis=1), 1)
-    asks[:, :, _AT["ask"]] = row[:, _AT["round"]] = 1
-    asks[:, :, _AT["place"]] = np.arange(ASKS) / ASKS
-    asks[:, :, _AT["terms"]], row[:, _AT["terms"]] = 1 / TERMS, free.sum(axis=1) / TERMS
-    asks[:, :, _AT["expected_yes"]], row[:, _AT["expected_yes"]] = chance[:, :ASKS] / 5, chance.sum(axis=1) / 5
-    asks[:, :, _AT["gain"]], row[:, _AT["gain"]] = gain[:, :ASKS], gain.sum(axis=1) / count
-    asks[:, :, _AT["chance"]], row[:, _AT["chance"]] = chance[:, :ASKS], chance.max(axis=1)
-    asks[:, :, _AT["of_leader"]], row[:, _AT["of_leader"]] = first[:, :ASKS], first.sum(axis=1) / count
-
-
 def _lookups(states: Sequence[EpisodeProgress], told: Sequence[Telling], asked: Ints, features: Floats) -> None:
     chance = np.array([each.often for each in told]) * asked
+    features[:, 0, _AT["disease_share"]] = [each.belief.share[0] for each in states]
     rows = features[:, _LOOKUP:]
-    rows[:, :, _AT["lookup"]] = 1
     rows[:, :, _AT["disease_share"]] = [each.share for each in told]
-    rows[:, :, _AT["place"]] = np.arange(LOOKED) / LOOKED
     rows[:, :, _AT["terms"]] = asked.sum(axis=2) / TERMS
     rows[:, :, _AT["expected_yes"]] = chance.sum(axis=2) / 5
     rows[:, :, _AT["chance"]] = chance.max(axis=2)

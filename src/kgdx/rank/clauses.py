@@ -12,10 +12,11 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from kgdx.case.patient import CORRECTED, Case, Status
+from kgdx.case.patient import CORRECTED, Case, Issue, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.rank.wording import units
 from kgdx.terms.context import statuses
+from kgdx.terms.measured.amounts import MEASURED
 from kgdx.terms.normalise import CJK, has_chinese
 from kgdx.terms.tokens import NEGATORS, SOFT, words
 
@@ -24,6 +25,8 @@ MOST = 60
 """Clauses of one text that count; a longer text is a history, whose later clauses say little new."""
 LONGEST = 160
 """Characters of the longest clause."""
+NAMED = 5
+"""Measured values that are named of which nothing was read."""
 _UNREMARKABLE = frozenset(("normal", "normally", "unremarkable", "negative", "normothermic", "afebrile"))
 _PARTING_ZH = lazy_pattern(f"[^{CJK}0-9A-Za-z.%℃+/-]+|(?:伴有|伴随|并且|以及|同时|伴|及)")
 _NEGATED_ZH = lazy_pattern("^(?:[^无没未否不]{0,3}?)(?:无|没有|没|未见|未|否认|不伴|不发|不咳|正常)|正常$")
@@ -36,7 +39,8 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
     They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
     are absent, of a relative, or uncertain.
     """
-    given = (*case.phrases, *(clauses(case.text) if own_words or not case.phrases else ()))
+    whole = case.source != CORRECTED and (own_words or not case.phrases)
+    given = (*case.phrases, *(clauses(case.text) if whole else ()))
     seen: dict[tuple[str, ...], str] = {}
     for phrase in given:
         counted = tuple(units(phrase))
@@ -50,7 +54,7 @@ def with_phrases(case: Case, begin: int = 0) -> Case:
 
     A clause with words that were corrected to a finding that is not present is none.
     """
-    if case.phrases and begin == 0:
+    if (case.phrases or case.source == CORRECTED) and begin == 0:
         return case
     corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
     withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
@@ -99,6 +103,20 @@ def mild(text: str) -> bool:
     return bool(_told_by("mild").search(text))
 
 
+def well(text: str) -> int:
+    """Return how many of two signs a text gives of a visit without an illness: its purpose, and that all is well.
+
+    Example:
+        >>> well("Insurance medical, no complaints."), well("来打疫苗"), well("Fever and cough; routine bloods.")
+        (2, 1, 0)
+    """
+    return (
+        0
+        if _told_by("presents").search(text)
+        else sum(bool(_told_by(kind).search(text)) for kind in ("purpose", "well"))
+    )
+
+
 def unread_clauses(case: Case) -> Iterator[str]:
     """Yield the clauses of a case's text that hold no finding, of whatever status."""
     spans = [each.span for each in case.findings if each.span is not None]
@@ -107,6 +125,25 @@ def unread_clauses(case: Case) -> Iterator[str]:
         begin = case.text.index(clause, begin)
         if not any(begin < span.end and span.start < begin + len(clause) for span in spans):
             yield clause
+
+
+def unread(case: Case) -> Iterator[Issue]:
+    """Yield an issue about the measured values of a text that no analyte of the table goes with.
+
+    Those of a known analyte that came to nothing have an issue of their own.
+
+    Example:
+        >>> from kgdx.case.patient import Unread
+        >>> case = Case("p", text="oddness 9.8 %", unread=(Unread(0, 13, MEASURED, 9.8, "%"),))
+        >>> [issue.message for issue in unread(case)]
+        ['no finding was read from oddness 9.8 %']
+    """
+    values = (each for each in case.unread if each.note == MEASURED and each.unit)
+    found = [" ".join(case.text[each.start : each.end].split()) for each in values]
+    if found:
+        named = "; ".join(dict.fromkeys(found[:NAMED])) + ("; …" if len(found) > NAMED else "")
+        remedy = "name what is high or low in words, such as hyperglycemia"
+        yield Issue("info", "text", f"no finding was read from {named}", remedy)
 
 
 def _english(text: str) -> Iterator[tuple[int, int]]:

@@ -99,7 +99,6 @@ class Commonness(Scorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the prior of each candidate, and what each term says of the gate."""
         if not snapshot.rows("has_symptom"):
             return {}
         size = len(model.curated)
@@ -129,7 +128,6 @@ class Commonness(Scorer):
         return self.opened(query, self.gate(query))
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
-        """Return the scores with a gate that is as far open; shape (candidates,)."""
         weight = OPEN * gate + WORDS * bool(query.phrases) * heeded(gate)
         score: Floats = np.float32(weight) * self.arrays["prior"]
         return score
@@ -148,7 +146,6 @@ class Prior(Commonness):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the log-odds of each candidate by setting, what they rest on, and what each term says of the gate."""
         told = super().compile(snapshot, model).get("prior")
         if told is None:
             return {}
@@ -180,14 +177,12 @@ class Prior(Commonness):
         return setting(case)[0]
 
     def opened(self, query: Query, gate: float = 1.0) -> Floats:
-        """Return the scores with a gate that is as far open; shape (candidates,)."""
         where = setting(query.case)[0]
         weight = PER_NAT * SETTINGS[where] * (OPEN * gate + WORDS * bool(query.phrases) * heeded(gate))
         score: Floats = np.float32(weight) * self.arrays["odds"][list(SETTINGS).index(where)]
         return score
 
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
-        """Return how common each candidate is in the setting, and what says so."""
         where = setting(query.case)[0]
         found = self.arrays["basis"][list(SETTINGS).index(where), candidates].tolist()
         return [f"{where}: {each or 'taken as rare: only annotations describe it'}" for each in found]
@@ -229,7 +224,6 @@ class Mentions(Scorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Count them."""
         counts = mention_counts(names_of(snapshot, model), articles(snapshot, model), len(model.curated))
         return {"counts": counts.astype(np.int32)} if counts.any() else {}
 

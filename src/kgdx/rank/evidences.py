@@ -13,8 +13,7 @@ from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_terms
 from kgdx.case.patient import Status
 from kgdx.rank.descriptions import stated
-from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds
-from kgdx.rank.evidence_table import EvidenceTable, person_of
+from kgdx.rank.evidence_odds import LISTED, UNLISTED, EvidenceOdds, EvidenceTable, person_of
 from kgdx.rank.phrases import MappedTexts
 from kgdx.rank.query import Field, Query, Told
 from kgdx.rank.scorers import Scorer
@@ -48,7 +47,6 @@ class Evidences(Scorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Keep the candidates' lists of symptoms of a vocabulary."""
         ids = snapshot.values("symptom", "id").values()
         known = np.array([id.startswith(VOCABULARIES) for id in ids], bool)
         disease, symptom = (snapshot.column("has_symptom", end) for end in ("disease", "symptom"))
@@ -121,7 +119,6 @@ class Evidences(Scorer):
         return found
 
     def reading(self, case: Case) -> Hashable:
-        """Return the evidences of a case with their values, what of it was known at first, and who the patient is."""
         told = [(each.id, each.status) for each in case.findings if each.id.startswith(VOCABULARIES)]
         denied = _denied(case)
         return (tuple(told), denied, _at_first(case), person_of(case)) if told or denied else None
@@ -130,7 +127,6 @@ class Evidences(Scorer):
         return self.knows(query) or (query.case is not None and bool(_denied(query.case)))
 
     def score(self, query: Query) -> Floats:
-        """Return the log-likelihood ratio; shape (candidates,)."""
         total = np.zeros(len(self._length), np.float32)
         if not self.tells(query):
             return total
@@ -144,7 +140,6 @@ class Evidences(Scorer):
         return total
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
-        """Return what each symptom adds."""
         texts = MappedTexts(self.arrays["text"], self.arrays["offset"])
         found: list[list[Told]] = [[] for _ in candidates]
         compared, gain = max(int(self._field.compared.sum()), 1), float(np.log(LISTED / UNLISTED))

@@ -111,7 +111,6 @@ class Gates:
         return diseases_found(self._snapshot)
 
     def _found(self, *marks: str) -> Ints:
-        """Candidates that have any of some marks: a pattern in their names, or a stated sex."""
         key = "|".join(marks)
         if key not in self._masks:
             rows = self._rows[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse
-from kgdx.rank import candidates as neighbours
+from kgdx.rank import neighbours
 from kgdx.rank.annotations import Annotations, pooled, read_rows, with_groups
 from kgdx.rank.feature_matrices import Columns, columns, propagate
 from kgdx.rank.person_scorer import ByPerson

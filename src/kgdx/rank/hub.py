@@ -50,7 +50,6 @@ class Hub(Scorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Score the simulated patients of a model."""
         weights = Weights.read()
         parts = {name: SCORERS.get(name)(model, {}) for name in PARTS}
         size = model.columns.size

@@ -1,15 +1,16 @@
-"""Sex, family and mode of inheritance, against the modes by which diseases are known to be inherited."""
+"""Sex, family, mode of inheritance and candidate genes, against how diseases are known to be inherited."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats
-from kgdx.case.person import Family
+from kgdx.arrays.sparse import Floats, Ints
+from kgdx.case.person import CandidateGene, Family, GeneEvidence
 from kgdx.rank.person_scorer import ByPerson, below
 
 if TYPE_CHECKING:
@@ -95,7 +96,6 @@ class Sex(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the shares of modes, and which candidates are diseases of one sex; shape (candidates, 2)."""
         organs = below(snapshot, ORGANS)
         disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         candidate, inside = model.candidates.of[disease], np.diff(model.basis.up.start) > 0
@@ -113,7 +113,6 @@ class Sex(ByPerson):
         return case.sex if case.sex in SEXES else None
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         female = person == SEXES[1]
         odds: Floats = np.zeros(self.model.columns.size, np.float32)
         if female:
@@ -122,7 +121,6 @@ class Sex(ByPerson):
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return why the sex speaks against a candidate."""
         female = person == SEXES[1]
         if self.arrays["one"][candidate, 0 if female else 1]:
             return f"a disease of {'male' if female else 'female'} organs; the patient is {str(person).lower()}"
@@ -151,12 +149,10 @@ class Inheritance(ByPerson):
         return {"modes": modes_of(snapshot, model)}
 
     def person(self, case: Case) -> Family | None:
-        """Return what is known of the family, where that says anything of inheritance."""
         family = case.family
         return family if family.consanguineous or family.affected or family.inheritance else None
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         family, modes = cast("Family", person), self.arrays["modes"]
         ratio = np.zeros(len(NAMES), np.float32)
         if family.consanguineous:
@@ -172,7 +168,6 @@ class Inheritance(ByPerson):
         return np.clip(odds, -MOST, MOST)
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return how the candidate is inherited, and what the family says."""
         family, modes = cast("Family", person), self.arrays["modes"][candidate]
         if not modes.any():
             return ""
@@ -186,3 +181,97 @@ class Inheritance(ByPerson):
     def _suspected(self, family: Family) -> list[int]:
         places = [list(MODES).index(id) for id in family.inheritance if id in MODES]
         return list(dict.fromkeys(each for place in places for each in ((4, 2, 3) if place == 4 else (place,))))
+
+
+GENES = 20_000
+"""How many genes could have been on a list: the human genes that code for proteins."""
+ONE_COPY = log(3)
+"""What a variant on one copy alone takes away from a disease that is recessive only."""
+MISSING = 1.0
+"""What it takes away that none of a disease's genes is on a list that is complete."""
+
+
+class Genes(ByPerson):
+    """Whether the candidate's causal gene is among the genes in which the patient has candidate variants.
+
+    s(d) = max over its genes g on the list of ln(GENES p(g)), at least 0, where p(g) is the gene's share of the list's
+    scores: with equal scores ln(GENES / n) for a list of n, 9.9 for a single gene and 0 for a list of all. Less
+    ONE_COPY for a recessive disease where one copy alone is changed. −MISSING where the disease's genes are known, none
+    is on the list, and the list is complete; 0 where no gene of the disease is known.
+    """
+
+    name: ClassVar[str] = "gene_evidence"
+    rest: ClassVar[str] = "gene_evidence"
+    subject: ClassVar[str] = "the genes of diseases"
+
+    @property
+    def informed(self) -> bool:
+        return bool(len(self.arrays["candidate"]))
+
+    @classmethod
+    def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
+        disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
+        candidate = model.candidates.of[disease]
+        genes = max(1, snapshot.rows("gene"))
+        pairs = np.unique(candidate[candidate >= 0].astype(np.int64) * genes + gene[candidate >= 0])
+        ids, names = (snapshot.column("gene", name).tolist() for name in ("id", "name"))
+        return {
+            "candidate": (pairs // genes).astype(np.int32),
+            "gene": (pairs % genes).astype(np.int32),
+            "ids": np.array(ids or [""]),
+            "names": np.array([name or "" for name in names] or [""]),
+            "recessive": modes_of(snapshot, model)[:, 1] == 1,
+        }
+
+    def person(self, case: Case) -> GeneEvidence | None:
+        return case.gene_evidence
+
+    def odds(self, person: Hashable) -> Floats:
+        evidence = cast("GeneEvidence", person)
+        candidate, gene = self.arrays["candidate"], self.arrays["gene"]
+        value, mono = self._values(evidence)
+        each = value[gene] - ONE_COPY * (mono[gene] & self.arrays["recessive"][candidate])
+        listed = np.isfinite(each)
+        odds = np.zeros(self.model.columns.size, np.float32)
+        if evidence.complete:
+            odds[candidate] = -MISSING
+            odds[candidate[listed]] = 0
+        np.maximum.at(odds, candidate[listed], np.maximum(each[listed], 0).astype(np.float32))
+        return odds
+
+    def reason(self, person: Hashable, candidate: int) -> str:
+        evidence = cast("GeneEvidence", person)
+        own = self.arrays["gene"][self.arrays["candidate"] == candidate]
+        if not len(own):
+            return ""
+        value, mono = self._values(evidence)
+        names = [str(self.arrays["names"][row]) or str(self.arrays["ids"][row]) for row in own.tolist()]
+        listed = [name for name, row in zip(names, own.tolist(), strict=True) if np.isfinite(value[row])]
+        if not listed:
+            return f"its gene {', '.join(names[:3])} is not among the {len(evidence.genes):,} candidate genes"
+        count = len(evidence.genes)
+        among = "the candidate gene" if count == 1 else f"among {count:,} candidate genes"
+        lone = mono[own[np.isin(names, listed)]].all() and self.arrays["recessive"][candidate]
+        return f"its gene {', '.join(listed[:3])} is {among}" + (
+            "; one copy is changed, it is recessive" if lone else ""
+        )
+
+    def _values(self, evidence: GeneEvidence) -> tuple[Floats, Ints]:
+        value = np.full(len(self.arrays["ids"]), -np.inf)
+        mono = np.zeros(len(value), bool)
+        total = sum(gene.score for gene in evidence.genes)
+        for gene in evidence.genes:
+            row = self._row(gene)
+            if row >= 0 and gene.score > 0 and total > 0:
+                value[row] = max(0.0, log(GENES * gene.score / total))
+                mono[row] = gene.zygosity == "HETEROZYGOUS"
+        return value, mono
+
+    def _row(self, gene: CandidateGene) -> int:
+        known = self._rows
+        return next((known[name] for name in (gene.id.upper(), gene.name.upper()) if name in known), -1)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        names = {str(name).upper(): row for row, name in enumerate(self.arrays["names"].tolist()) if name}
+        return names | {str(id).upper(): row for row, id in enumerate(self.arrays["ids"].tolist()) if id}

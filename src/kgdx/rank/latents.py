@@ -44,7 +44,6 @@ class Latent(Scorer):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer of the graph's embeddings."""
         embeddings = Embeddings.open(folder_of(snapshot), snapshot, MiniLM.name if chosen() == MINILM else usual().name)
         known = phrases(snapshot, model.candidates)
         annotated = model.columns.annotated
@@ -97,7 +96,6 @@ class Latent(Scorer):
         return np.flatnonzero(np.diff(self.arrays["first"]))
 
     def scored(self, values: Floats) -> Floats:
-        """Return the score of each candidate, of those of the ones that have nodes; others get the least."""
         score = np.full(self.size, values.min(initial=0.0), np.float32)
         score[self._owners] = values
         return score
@@ -113,7 +111,6 @@ class LatentMean(Latent):
     name: ClassVar[str] = "vgae_mean"
 
     def score(self, query: Query) -> Floats:
-        """Return the cosines; shape (candidates,)."""
         asked = self.nodes(query)
         if not len(asked):
             return np.zeros(self.size, np.float32)
@@ -138,7 +135,6 @@ class LatentBest(Latent):
     name: ClassVar[str] = "vgae_best"
 
     def score(self, query: Query) -> Floats:
-        """Return the means; shape (candidates,)."""
         asked = self.nodes(query)
         if not len(asked):
             return np.zeros(self.size, np.float32)

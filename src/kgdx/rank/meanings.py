@@ -43,7 +43,6 @@ class Encoded(ListScorer):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer; deaf where the encoder is not installed."""
         if not _installed():
             return cls(model, {})
         return super().open(snapshot, model, version if chosen() == MINILM else f"{version}-{_encoder().name}")
@@ -55,7 +54,6 @@ class Encoded(ListScorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Encode the English texts, each once."""
         size = len(model.curated)
         english = {
             number: [text for text in texts if language(text) == ENGLISH]
@@ -114,7 +112,6 @@ class Encoded(ListScorer):
         return cosines
 
     def nearest(self, at: int, query: Query, number: int) -> str:
-        """Return the candidate's text that is nearest in meaning."""
         own = self.phrases_of(number)
         if not len(own) or language(query.phrases[at]) != ENGLISH:
             return ""
@@ -159,18 +156,15 @@ class NameMeaning(Encoded):
 
     @classmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        """Return the first names of the diseases with symptoms in words."""
         names = names_of(snapshot, model)
         english = {number: [name for name in own if language(name) == ENGLISH] for number, own in names.items()}
         return {number: english[number][:NAMES] for number in symptoms_of(snapshot, model)}
 
     def joined(self, rows: Floats) -> Floats:
-        """Return the greatest."""
         greatest: Floats = rows.max(axis=0)
         return greatest
 
     def shares(self, rows: Floats, compared: Ints) -> Floats:
-        """Return the greatest as what the phrase adds whose it is."""
         share = np.zeros_like(rows)
         place = rows.argmax(axis=0)
         share[place, np.arange(rows.shape[1])] = rows.max(axis=0) - compared.max(axis=0).mean()
@@ -208,7 +202,6 @@ class MeanMeaning(Encoded):
         }
 
     def score(self, query: Query) -> Floats:
-        """Return the cosines of the phrases' mean, which is the mean of their cosines; shape (candidates,)."""
         score = np.zeros(self.size, np.float32)
         english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
         if self.hears and english:
@@ -235,7 +228,6 @@ class Gist(Encoded):
 
     @classmethod
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
-        """Return the scorer, with the vectors of the other two."""
         names = NameMeaning.open(snapshot, model, version)
         return cls(model, MeaningScorer.open(snapshot, model, version).arrays, names)
 
@@ -244,7 +236,6 @@ class Gist(Encoded):
         return MeaningScorer.texts_of(snapshot, model)
 
     def rows(self, phrases: tuple[str, ...]) -> Floats:
-        """Return the cosine of each text with the nearest symptom or name of each candidate."""
         nearest: Floats = np.maximum(super().rows(phrases), self._names.rows(phrases))
         return nearest
 
@@ -255,7 +246,6 @@ class Gist(Encoded):
         return super().told(_together(query), candidates)
 
     def nearest(self, at: int, query: Query, number: int) -> str:
-        """Return the symptom or name that is nearest in meaning."""
         by_symptom = super().rows(query.phrases)[at, number]
         if by_symptom >= self._names.rows(query.phrases)[at, number]:
             return super().nearest(at, query, number)

@@ -95,7 +95,6 @@ class Onset(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute P(stage | candidate); a row of zeros where no onset is known; shape (candidates, stages)."""
         size = model.columns.size
         counts = np.zeros((size, len(STAGES)), np.float32)
         kinds = below(snapshot, TERMS)
@@ -128,7 +127,6 @@ class Onset(ByPerson):
         return None if age is None else Began((stage_at(age),), by_age=True)
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         share = self.arrays["share"]
         began = cast("Began", person)
         stages = list(range(began.stages[0] + 1)) if began.by_age else list(began.stages)
@@ -141,7 +139,6 @@ class Onset(ByPerson):
         return odds
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return when the disease usually begins, and when it began in the patient."""
         share, began = np.asarray(self.arrays["share"][candidate]), cast("Began", person)
         if not share.any():
             return ""
@@ -196,7 +193,6 @@ class Course(ByPerson):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Compute the tens logarithms of the shortest and longest usual duration in days; shape (candidates, 2)."""
         lasting = np.tile(np.array([np.inf, -np.inf], np.float32), (model.columns.size, 1))
 
         def widen(candidate: int, shortest: float, longest: float) -> None:
@@ -219,7 +215,6 @@ class Course(ByPerson):
         return {"lasting": lasting}
 
     def person(self, case: Case) -> tuple[float, str] | None:
-        """Return the tens logarithm of the patient's duration in days, with the words that say it."""
         told = [finding for finding in case.findings if finding.status is Status.PRESENT]
         since = [(days, finding.since) for finding in told if (days := days_of(finding.since)) is not None]
         if since:
@@ -232,14 +227,12 @@ class Course(ByPerson):
         return None
 
     def odds(self, person: Hashable) -> Floats:
-        """Return the log-odds of each candidate."""
         days, _ = cast("tuple[float, str]", person)
         shortest, longest = self.arrays["lasting"].T
         beyond = np.maximum(np.maximum(shortest - days, days - longest), 0.0)
         return np.where(np.isfinite(shortest), np.maximum(WITHIN - PER_TENFOLD * beyond, LEAST), 0.0).astype(np.float32)
 
     def reason(self, person: Hashable, candidate: int) -> str:
-        """Return how long patients have usually been ill, and how long this one has."""
         shortest, longest = self.arrays["lasting"][candidate].tolist()
         if not np.isfinite(shortest):
             return ""
@@ -253,7 +246,6 @@ def _span(days: float) -> str:
 
 
 def stage_at(age: float) -> int:
-    """Return the stage of life of an age in years."""
     return 1 if age <= 0 else 2 + int(np.searchsorted(ENDS, age, side="right"))
 
 

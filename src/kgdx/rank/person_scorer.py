@@ -68,7 +68,6 @@ class ByPerson(Scorer):
         """Return the log-odds of each candidate for a person, 0 where nothing is known; shape (candidates,)."""
 
     def reading(self, case: Case) -> Hashable:
-        """Return what of a case, beside its findings, decides the scores."""
         return self._readings.get(id(case), lambda: (case, self.person(case)))[
             1
         ]  # the case is kept: no other has its id
@@ -77,7 +76,6 @@ class ByPerson(Scorer):
         return query.case is not None and self.reading(query.case) is not None
 
     def score(self, query: Query) -> Floats:
-        """Return the log-odds of each candidate; shape (candidates,)."""
         person = None if query.case is None else self.reading(query.case)
         if person is None:
             return np.zeros(self.model.columns.size, np.float32)
@@ -93,7 +91,6 @@ class ByPerson(Scorer):
         """Return in words why a candidate has its score for a person."""
 
     def says(self, query: Query, candidates: Ints) -> list[str]:
-        """Return in words why candidates have their scores."""
         person = None if query.case is None else self.person(query.case)
         return ["" if person is None else self.reason(person, number) for number in candidates.tolist()]
 

@@ -76,7 +76,6 @@ class MappedTexts:
 
     @staticmethod
     def arrays(texts: Iterable[str]) -> dict[str, Ints]:
-        """Return the arrays that hold texts."""
         encoded = [text.encode() for text in texts]
         offset = np.zeros(len(encoded) + 1, np.int32)
         np.cumsum([len(each) for each in encoded], out=offset[1:])
@@ -106,7 +105,6 @@ class WordedScorer(Scorer):
         return self.hears
 
     def field(self, query: Query) -> Field | None:
-        """Return the candidates that are described in a language of the patient's words."""
         if not self.hears:
             return None
         bits = 0
@@ -131,7 +129,6 @@ class WordedScorer(Scorer):
         return bool(query.phrases) and self.hears
 
     def score(self, query: Query) -> Floats:
-        """Return the mean over the phrases; shape (candidates,)."""
         if not self.tells(query):
             return np.zeros(self.size, np.float32)
         return self.joined(self.kept(query))
@@ -194,7 +191,6 @@ class WordsScorer(ListScorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Index the phrases and names of the candidates that have phrases."""
         size = len(model.curated)
         listed = symptoms_of(snapshot, model)
         if not listed:
@@ -219,7 +215,6 @@ class WordsScorer(ListScorer):
         return _weights(self._index, phrases)
 
     def nearest(self, at: int, query: Query, number: int) -> str:
-        """Return the candidate's phrase with most of the phrase's words."""
         asked = set(units(query.phrases[at]))
         best, most = "", 0.0
         for place in self.phrases_of(number):
@@ -237,7 +232,6 @@ class Articles(WordedScorer):
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        """Index definitions, articles and phrases."""
         size = len(model.curated)
         listed = symptoms_of(snapshot, model)
         texts = articles(snapshot, model)

@@ -141,7 +141,6 @@ class Proposer:
 
     @cached_property
     def pools(self) -> dict[str, QuestionPool]:
-        """What can be asked, by kind."""
         scorers = self._ranker.scorers
         evidences, inheritance = scorers.get("evidences"), scorers.get("inheritance")
         keys = {id: each.key for id, each in wordings().items()}
@@ -395,7 +394,6 @@ class Proposer:
         ]
 
     def way(self, id: str) -> Way:
-        """Return how a finding is found out."""
         found = ((kind, pool.rows[id]) for kind, pool in self.pools.items() if id in pool.rows)
         return next((WAYS[self._ways[kind][row]] for kind, row in found), "ask")
 

@@ -88,7 +88,6 @@ class Recent(Generic[K, V]):
         self._lock = threading.Lock()
 
     def peek(self, key: K) -> V | None:
-        """Return the value of a key, ``None`` where it is not kept."""
         with self._lock:
             value = self._values.get(key)
             if value is not None:
@@ -96,7 +95,6 @@ class Recent(Generic[K, V]):
             return value
 
     def get(self, key: K, compute: Callable[[], V]) -> V:
-        """Return the value of a key, computed where it is not kept."""
         value = self.peek(key)
         if value is None:
             value = compute()
@@ -104,7 +102,6 @@ class Recent(Generic[K, V]):
         return value
 
     def keep(self, key: K, value: V) -> None:
-        """Keep a value, in place of the one that was not used for longest."""
         with self._lock:
             self._values[key] = value
             while len(self._values) > self._size:

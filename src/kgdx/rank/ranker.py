@@ -16,29 +16,26 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Issue
 from kgdx.errors import CaseError, StoreError, UsageError
-from kgdx.rank import family_rows
-from kgdx.rank.adding_up import Scorers
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
 from kgdx.rank.fusion import (
     Beliefs,
     Scored,
+    Scorers,
     Weights,
     believed,
     leading,
     temperature,
 )
-from kgdx.rank.gaps import gaps as gaps_of
-from kgdx.rank.gaps import of_words
 from kgdx.rank.gates import Gates
-from kgdx.rank.next_tests import NextTests
+from kgdx.rank.judgement import Dangerous, NextTests, judged, of_words, too_little
+from kgdx.rank.judgement import gaps as gaps_of
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, CandidateNames, Ranking, leaving_out
+from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
-from kgdx.rank.sufficiency import Dangerous, judged, too_little
 from kgdx.results.ranked import (
     Candidate,
     Contribution,
@@ -83,7 +80,6 @@ class Ranker:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the cases that were scored last."""
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
         self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
@@ -200,8 +196,8 @@ class Ranker:
         total = scored.total if matched is None else matched.raised(scored.total)
         for mask in out.values():
             total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
-        rows = family_rows.rows(total, self.model.families, top, others) if by_family else []
-        ranks = family_rows.ranks_of(total, rows) if rows else {}
+        rows = family_rows(total, self.model.families, top, others) if by_family else []
+        ranks = ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
         numbers = np.array(list(places), np.int64)
         nearest = [] if matched is None else [matched.nearest(number) for number in places]
@@ -219,7 +215,7 @@ class Ranker:
         candidates = []
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
-            family = family_rows.family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
             candidates.append(
                 Candidate(
                     rank=rank,
@@ -275,7 +271,6 @@ class Ranker:
         return tuple(replace(each, contributions=parts) for each, parts in zip(given, told, strict=True))
 
     def _told(self, scored: Scored, numbers: Ints, raised: Sequence[Raised]) -> list[tuple[Contribution, ...]]:
-        """Return what each finding, and the best patient, adds to the scores of some candidates."""
         told = Explanation(self.model, self.names, scored, self.scorers, numbers)
         case = scored.query.case
         name = supporting(() if case is None else case.findings)
@@ -399,14 +394,12 @@ class Ranker:
 
     @cached_property
     def proposer(self) -> Proposer:
-        """Proposes questions; opened when it is first asked."""
         from kgdx.rank.proposing import Proposer
 
         return Proposer(self)
 
     @cached_property
     def ids(self) -> list[str]:
-        """Id of each candidate."""
         ids = list(self.names.diseases)
         return [ids[row] for row in self.model.candidates.disease.tolist()]
 
@@ -420,7 +413,6 @@ class Ranker:
         return int(self.model.candidates.of[row]) if row >= 0 else -1
 
     def numbered(self, disease: str) -> int:
-        """Return the candidate that a disease id belongs to."""
         number = self.number_of(disease)
         if number < 0:
             hint = "give the id of a disease that the graph describes; `kgdx search NAME` finds ids"
@@ -499,12 +491,3 @@ def _unrankable(query: Query) -> tuple[str, str]:
 def _mapped(case: Case, symptoms: Mapping[str, int]) -> frozenset[str]:
     implied = {each.id for each in case.findings if each.method == MAPPED and each.text in symptoms}
     return frozenset(implied - {each.id for each in case.findings if each.method != MAPPED})
-
-
-def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
-    """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
-    ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
-    for number in also:
-        ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])
-        ranks[number] = int(ahead) + 1
-    return dict(sorted(ranks.items(), key=lambda item: item[1]))

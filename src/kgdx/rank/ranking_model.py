@@ -10,14 +10,12 @@ import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, mapped, transposed
 from kgdx.errors import StoreError
-from kgdx.rank import candidates as neighbours
+from kgdx.rank import neighbours
 from kgdx.rank.annotations import Rows, listed, pooled, read_rows, with_groups
-from kgdx.rank.candidates import PREFERRED, Candidates, merged
+from kgdx.rank.candidates import PREFERRED, Candidates, merged, nested
 from kgdx.rank.descriptions import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
-from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, propagate, term_statistics
-from kgdx.rank.nesting import nested
-from kgdx.rank.opposites import opposites
+from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, opposites, propagate, term_statistics
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -57,7 +55,6 @@ class RankModel:
 
     @classmethod
     def open(cls, folder: Path) -> RankModel:
-        """Map the arrays of a compiled model."""
         try:
             model: RankModel = read_part(cls, folder, "")
             if (wrong := model.misfit()) is not None:

@@ -47,7 +47,6 @@ class Retrieval:
         model: RankModel | None = None,
         weights: Weights | Mapping[str, float] | str | Path | None = None,
     ) -> Self:
-        """Open the method on a graph."""
         given = cls.weights(weights)
         ranker = Ranker.of(snapshot, model if model is not None else open_model(snapshot), given)
         if not ranker.scorers:

@@ -156,8 +156,8 @@ SCORERS: Registry[Scorer] = Registry(
         "likelihood": "kgdx.rank.term_scorers:Likelihood",
         "coverage": "kgdx.rank.term_scorers:Coverage",
         "typicality": "kgdx.rank.term_scorers:Typicality",
-        "excluded": "kgdx.rank.absent:Excluded",
-        "obligate": "kgdx.rank.absent:Obligate",
+        "excluded": "kgdx.rank.term_scorers:Excluded",
+        "obligate": "kgdx.rank.term_scorers:Obligate",
         "hub": "kgdx.rank.hub:Hub",
         "words": "kgdx.rank.phrases:WordsScorer",
         "meaning": "kgdx.rank.meanings:MeaningScorer",
@@ -176,7 +176,7 @@ SCORERS: Registry[Scorer] = Registry(
         "course": "kgdx.rank.onset:Course",
         "sex": "kgdx.rank.inheritance:Sex",
         "inheritance": "kgdx.rank.inheritance:Inheritance",
-        "gene_evidence": "kgdx.rank.genes:Genes",
+        "gene_evidence": "kgdx.rank.inheritance:Genes",
     },
 )
 """Name → scorer: the built-in ones, and those that other packages name in the entry-point group ``kgdx.scorers``."""

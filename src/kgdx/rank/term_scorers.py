@@ -1,4 +1,9 @@
-"""The scorers of phenotype terms: each combines one row for each finding, whatever the order and the number of them."""
+"""The scorers of phenotype terms: one row a finding is combined, whatever the order and the number of findings.
+
+What a patient is known not to have takes away a little for any finding, much for what a disease always has, and never
+speaks for a disease: tables of cohorts exclude for one patient what belongs to the disease of all, so that benchmarks
+would teach the opposite.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather, transposed
+from kgdx.case.patient import Status
 from kgdx.rank.feature_matrices import Basis, Columns
 from kgdx.rank.query import Field, Query
 from kgdx.rank.scorers import Scorer
@@ -124,7 +130,6 @@ class Likelihood(ByFinding):
         return row
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the mean, corrected; nothing without findings."""
         if not len(query.observed):
             return np.zeros_like(combined)
         score: Floats = combined / np.float32(max(len(query.observed), 1)) - BREADTH * self.columns.breadth
@@ -216,7 +221,6 @@ class Typicality(ByFinding):
         return ~self.model.curated
 
     def on(self, columns: Columns) -> Self:
-        """Return the scorer for other columns; the rows are of terms, and stay."""
         other = super().on(columns)
         other.near = self.near
         return other
@@ -228,7 +232,6 @@ class Typicality(ByFinding):
         return similarity(self.basis, term)
 
     def _similar(self, term: int) -> tuple[Ints, Floats]:
-        """Return the terms that a finding is similar to at all, and how similar they are."""
         row = self.row(term)
         alike = np.flatnonzero(row > 0)
         return alike, row[alike]
@@ -295,3 +298,70 @@ def dense(index: Ints, value: Floats, size: int) -> Floats:
     row = np.zeros(size, np.float32)
     row[index] = value
     return row
+
+
+EXCLUDED_SHARE = 0.9
+"""Reliability of an excluded finding: 1 − 0.9 f of the patients with the disease are like this one."""
+EXCLUDED_MOST = 2.0
+"""Bound of what all excluded findings together take away, in natural log units."""
+OBLIGATE_FROM = 0.85
+"""Pooled frequency from which a finding counts as near-obligate: no fewer than 14 patients, all of whom have it."""
+OBLIGATE_FULL = 0.9
+"""Pooled frequency from which its absence counts in full."""
+OBLIGATE_MOST = 2.0
+"""Bound of the number of absent near-obligate findings that count."""
+
+
+class Excluded(ByFinding):
+    """What excluded findings take away: bounded, since cohort tables exclude what belongs to the disease, too.
+
+    s(d) = max(−EXCLUDED_MOST, Σ_t ln(1 − EXCLUDED_SHARE f(t,d))) over excluded findings t; where the bound is reached
+    the findings share it in proportion.
+    """
+
+    name: ClassVar[str] = "excluded"
+    whole: ClassVar[bool] = False
+    reads: ClassVar[Status] = Status.ABSENT
+    standardised: ClassVar[bool] = False
+    most: ClassVar[float] = EXCLUDED_MOST
+
+    def tells(self, query: Query) -> bool:
+        return len(query.excluded) > 0
+
+    def penalty(self, frequency: Floats) -> Floats:
+        value: Floats = np.log1p(-EXCLUDED_SHARE * frequency)
+        return value
+
+    def row(self, term: int) -> Floats:
+        index, value = self.columns.frequency.row(term)
+        return dense(index, self.penalty(value.astype(np.float32)), self.columns.size)
+
+    def finish(self, combined: Floats, query: Query) -> Floats:
+        bounded: Floats = np.maximum(combined, np.float32(-self.most))
+        return bounded
+
+    def explain(self, query: Query, candidates: Ints) -> Floats:
+        found = self.at(query, candidates)
+        total = found.sum(axis=0)
+        bounded = np.maximum(total, np.float32(-self.most))
+        found *= np.divide(bounded, total, out=np.ones_like(total), where=total < 0)
+        return found
+
+
+class Obligate(Excluded):
+    """What the absence of near-obligate findings takes away.
+
+    s(d) = max(−OBLIGATE_MOST, −Σ_t g(f(t,d))) over excluded findings t, where g rises from 0 at OBLIGATE_FROM to 1 at
+    OBLIGATE_FULL. The pooled frequency is drawn to a prior, so that only what many patients have, or what a source
+    calls obligate, counts.
+    """
+
+    name: ClassVar[str] = "obligate"
+    most: ClassVar[float] = OBLIGATE_MOST
+
+    def on(self, columns: Columns) -> None:  # type: ignore[override]  # of no other columns is anything known
+        """Return nothing: what one patient has, or lacks, is not obligate in anybody else."""
+
+    def penalty(self, frequency: Floats) -> Floats:
+        value: Floats = -np.clip((frequency - OBLIGATE_FROM) / (OBLIGATE_FULL - OBLIGATE_FROM), 0, 1)
+        return value

@@ -50,7 +50,6 @@ class Walk(Scorer):
         return "vectors" in self.arrays and any(language(phrase) == ENGLISH for phrase in query.phrases)
 
     def score(self, query: Query) -> Floats:
-        """Return the logarithm of each disease's share; shape (candidates,)."""
         away, back = self._ways
         start = self._start(query)
         at = start

@@ -87,7 +87,6 @@ class CandidateWords:
         return self._place(word) >= 0
 
     def add(self, word: str, total: Floats) -> None:
-        """Add what a word weighs to each candidate's total, in place."""
         at = self._place(word)
         if at >= 0:
             span = slice(self.start[at], self.start[at + 1])

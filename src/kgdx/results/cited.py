@@ -137,7 +137,6 @@ class Citation(Plain):
         return ". ".join(part.rstrip(".") for part in (authors, self.title, place) if part)
 
     def __str__(self) -> str:
-        """Return it as one line of a list of references."""
         return ". ".join(part for part in (self.reference, self.id) if part)
 
 
@@ -215,7 +214,6 @@ class CitedText(Plain):
         return tuple(dict.fromkeys(id for each in self.sentences for id in each.cites))
 
     def __str__(self) -> str:
-        """Return :attr:`text`."""
         return self.text
 
 
@@ -359,7 +357,6 @@ class LookupRound:
 
 
 def lookup_rounds(documents: Iterable[Mapping[str, Any]]) -> tuple[LookupRound, ...]:
-    """Read rounds from their JSON form."""
     return TypeAdapter(tuple[LookupRound, ...]).validate_python(tuple(documents))
 
 

@@ -22,13 +22,11 @@ Answered = Literal["present", "absent", "unknown", "skipped", "words"]
 
 
 def say(key: str, language: str = "en", /, **values: Any) -> str:
-    """Return what a consultation says, in a language."""
     english, chinese = _sentences()[key]
     return (chinese if language == "zh" else english).format(**values)
 
 
 def percent(share: float) -> str:
-    """Return a share as it is shown."""
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{share:.0%}" if share >= 0.0995 or not share else f"{share:.1%}"

@@ -73,7 +73,6 @@ class Predictions:
     reliability: tuple[tuple[float, float, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the predictions as plain values."""
         return {"schema": "kgdx.predictions/1", **asdict(self)}
 
 
@@ -94,6 +93,5 @@ class Neighbours:
     rows: tuple[tuple[Node, tuple[Node, ...], int], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the neighbours as plain values."""
         rows = [{**asdict(node), "shared": [asdict(each) for each in both], "n": n} for node, both, n in self.rows]
         return {"schema": "kgdx.neighbours/1", **asdict(self), "rows": rows}

@@ -125,7 +125,6 @@ def person(case: CaseSummary) -> list[str]:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 

@@ -25,13 +25,7 @@ __all__ = [
 
 
 def load_schema(path: Path | None = None) -> Schema:
-    """Read the ontology; the one that ships with kgdx is read once per process.
-
-    Example:
-        >>> schema = load_schema()
-        >>> schema.relations["HAS_PHENOTYPE"].ends
-        (('Disease', 'Phenotype'),)
-    """
+    """Read the ontology; the one that ships with kgdx is read once per process."""
     if path is not None:
         from kgdx.schema.owl_reader import read_owl
 
@@ -47,12 +41,7 @@ def _shipped() -> Schema:
 
 
 def schema_checksum() -> str:
-    """Return the SHA-256 of the shipped ontology file without parsing it: enough to see whether a graph fits.
-
-    Example:
-        >>> schema_checksum() == load_schema().checksum
-        True
-    """
+    """Return the SHA-256 of the shipped ontology file without parsing it: enough to see whether a graph fits."""
     import hashlib
 
     return hashlib.sha256(resource("ontology", "kgdx.owl").read_bytes()).hexdigest()

@@ -29,12 +29,6 @@ class Property:
 
     @property
     def is_list(self) -> bool:
-        """Whether it holds a list.
-
-        Example:
-            >>> Property("synonyms", "strings").is_list
-            True
-        """
         return self.type in ("strings", "floats")
 
 
@@ -119,13 +113,6 @@ class Schema:
     relations: Mapping[str, Relation]
 
     def node(self, name: str) -> NodeClass:
-        """Return a node class.
-
-        Example:
-            >>> from kgdx.schema import load_schema
-            >>> load_schema().node("Phenotype").prefixes
-            ('HP',)
-        """
         try:
             return self.nodes[name]
         except KeyError:
@@ -134,13 +121,6 @@ class Schema:
             ) from None
 
     def relation(self, name: str) -> Relation:
-        """Return a relation type.
-
-        Example:
-            >>> from kgdx.schema import load_schema
-            >>> load_schema().relation("SAME_AS").ends
-            (('Disease', 'Disease'),)
-        """
         try:
             return self.relations[name]
         except KeyError:
@@ -185,12 +165,6 @@ class FrequencyClass:
     share: float
 
     def __str__(self) -> str:
-        """Return its name and range.
-
-        Example:
-            >>> str(FREQUENCIES["HP:0040281"])
-            'very frequent (80-99%)'
-        """
         return f"{self.name} ({self.range})"
 
 

@@ -27,11 +27,7 @@ _LISTS: dict[type, PropertyType] = {str: "strings", float: "floats"}
 
 
 def read_owl(path: Path) -> Schema:
-    """Read an ontology file (RDF/XML, OWL/XML or N-Triples).
-
-    Args:
-        path: The file; ``ontology/kgdx.owl`` or one that follows the same conventions.
-    """
+    """Read an ontology file (RDF/XML, OWL/XML or N-Triples)."""
     try:
         content = path.read_bytes()
     except OSError as error:

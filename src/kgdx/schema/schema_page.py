@@ -25,7 +25,6 @@ _TYPES = {
 
 
 def markdown(schema: Schema) -> str:
-    """Return the schema page of the documentation."""
     lines = [
         "# The schema",
         "",

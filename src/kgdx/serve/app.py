@@ -134,11 +134,7 @@ def create_app(
     literature: bool = False,
     log: Any = None,
 ) -> FastAPI:
-    """Make the application.
-
-    Args:
-        workers: Answer what takes milliseconds.
-    """
+    """Make the application."""
     app = App(
         title="kgdx",
         version=version("kgdx"),
@@ -155,12 +151,9 @@ def create_app(
     _questions(api, options, workers, askers, literature)
     _state(api, options, workers, model)
     app.include_router(api)
-    app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
-    app.add_api_route("/static/report.js", _report_script, include_in_schema=False)
-    app.add_api_route("/static/workbench.css", _workbench_style, include_in_schema=False)
+    for path, make in _pages().items():
+        app.add_api_route(path, make, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=WEB / "static"), name="static")
-    app.add_api_route("/", _page, include_in_schema=False)
-    app.add_api_route("/consult", _consult_page, include_in_schema=False)
     app.add_exception_handler(RequestRefused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -327,31 +320,18 @@ def _json(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-async def _page() -> Response:
-    return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+def _pages() -> dict[str, Callable[[], Response]]:
+    from kgdx.render.pages.page import script, stylesheet
 
-
-async def _consult_page() -> Response:
-    return FileResponse(WEB / "consult.html", headers={"Cache-Control": "no-cache"})
-
-
-async def _report_style() -> Response:
-    from kgdx.render.pages.page import stylesheet
-
-    return Response(stylesheet(), media_type="text/css", headers={"Cache-Control": "no-cache"})
-
-
-async def _workbench_style() -> Response:
-    from kgdx.render.pages.page import stylesheet
-
-    own = ((WEB / "static" / name).read_text(encoding="utf-8") for name in ("app.css", "bench.css"))
-    return Response("\n".join((stylesheet(), *own)), media_type="text/css", headers={"Cache-Control": "no-cache"})
-
-
-async def _report_script() -> Response:
-    from kgdx.render.pages.page import script
-
-    return Response(script(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+    own, fresh = WEB / "static", {"Cache-Control": "no-cache"}
+    bench = [(own / name).read_text(encoding="utf-8") for name in ("app.css", "bench.css")]
+    return {
+        "/": lambda: FileResponse(WEB / "index.html", headers=fresh),
+        "/consult": lambda: FileResponse(WEB / "consult.html", headers=fresh),
+        "/static/report.css": lambda: Response(stylesheet(), headers=fresh, media_type="text/css"),
+        "/static/report.js": lambda: Response(script(), headers=fresh, media_type="text/javascript"),
+        "/static/workbench.css": lambda: Response("\n".join((stylesheet(), *bench)), 200, fresh, "text/css"),
+    }
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -1,7 +1,6 @@
-"""What stands before a request is one: how long and how large its head may be, and whose connections give way.
+"""What stands before a request is one: how many connections there may be, how long and how large a head may be.
 
-A connection that waits for a request costs its client nothing, so it holds no place against anybody: it is ended when
-its time is up, or before that when somebody else needs the place. Those at work on a request are left alone.
+A connection that says nothing is ended when its time is up; how many one client may have is for a proxy to say.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,81 +42,26 @@ FRAMING = 8
 """Bytes on the wire for each byte of a body at most: one sent in chunks of a byte each takes six."""
 
 
-class Book:
-    """The connections of a server by client, those that wait for a request in the order in which they began to."""
-
-    def __init__(self, most: int, each: int) -> None:
-        self._most, self._each = most, each
-        self._all: dict[str, set[Connection]] = {}
-        self._waiting: dict[str, OrderedDict[Connection, None]] = {}
-        self._count = 0
-
-    def enter(self, connection: Connection) -> bool:
-        """Count a new connection; another one gives way to it where there are too many.
-
-        Returns:
-            Whether there is a place for it.
-        """
-        client = connection.owner
-        full = self._count >= self._most
-        if full or len(self._all.get(client, ())) >= self._each:
-            crowded = client if not full else max(self._waiting, key=lambda each: len(self._all[each]), default=client)
-            waiting = self._waiting.get(crowded)
-            if not waiting:
-                return False
-            next(iter(waiting)).give_way()
-        self._all.setdefault(client, set()).add(connection)
-        self._count += 1
-        return True
-
-    def leave(self, connection: Connection) -> None:
-        """Count a connection no longer."""
-        mine = self._all.get(connection.owner, set())
-        if connection in mine:
-            self.works(connection)
-            mine.remove(connection)
-            self._count -= 1
-            if not mine:
-                del self._all[connection.owner]
-
-    def waits(self, connection: Connection) -> None:
-        self._waiting.setdefault(connection.owner, OrderedDict())[connection] = None
-
-    def works(self, connection: Connection) -> None:
-        """Note that a connection has one."""
-        waiting = self._waiting.get(connection.owner)
-        if waiting is not None:
-            waiting.pop(connection, None)
-            if not waiting:
-                del self._waiting[connection.owner]
-
-
 class Connection(HttpToolsProtocol):
     """One connection of a client, within limits of time and size."""
 
-    def __init__(self, *, book: Book, max_body: int, **given: Any) -> None:
+    def __init__(self, *, most: int, max_body: int, **given: Any) -> None:
         super().__init__(**given)
-        self._book, self._max_body = book, max_body
+        self._most, self._max_body = most, max_body
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._in_head, self._received = True, 0
 
-    @property
-    def owner(self) -> str:
-        return self.client[0] if self.client else ""
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        if not self._book.enter(self):
+        if len(self.connections) > self._most:
             self.refuse(Problem(503, "busy", "too many connections", "try again in a moment", {}, {"Retry-After": "1"}))
             return
-        self._book.waits(self)
         self._timer = self.loop.call_later(HEAD_S, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self._book.leave(self)
         for timer in (self._timer, self._unread):
             if timer is not None:
                 timer.cancel()
@@ -142,19 +85,12 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._book.works(self)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Take what comes next for another request."""
         super().on_message_complete()
         self._in_head, self._received = True, 0
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request."""
-        super().on_response_complete()
-        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
-            self._book.waits(self)
 
     def pause_writing(self) -> None:
         """Wait until the client has read, for some time."""
@@ -167,11 +103,6 @@ class Connection(HttpToolsProtocol):
             self._unread.cancel()
             self._unread = None
         super().resume_writing()
-
-    def give_way(self) -> None:
-        """End the connection, which waits for a request, for another one."""
-        self._book.leave(self)
-        self.transport.abort()
 
     def refuse(self, problem: Problem) -> None:
         """Answer with a problem what is not yet a request, and end the connection."""
@@ -195,12 +126,8 @@ class Connection(HttpToolsProtocol):
 
 
 def http_server(app: FastAPI, options: Options, most: int = MAX_CONNECTIONS) -> uvicorn.Server:
-    """Return what speaks HTTP for an application.
-
-    Args:
-        most: Connections at once; one client has at most half of them.
-    """
-    connection: Any = partial(Connection, book=Book(most, most // 2), max_body=options.max_body)
+    """Return what speaks HTTP for an application, on so many connections at once."""
+    connection: Any = partial(Connection, most=most, max_body=options.max_body)
     config = uvicorn.Config(
         app,
         http=connection,

@@ -18,8 +18,7 @@ from pydantic import (
 
 from kgdx.case.patient import Finding, Issue
 from kgdx.results.consulted import ConsultationDocument
-from kgdx.results.ranked import CaseSummary, DiagnosisDocument
-from kgdx.results.words_read import UnreadText
+from kgdx.results.ranked import CaseSummary, DiagnosisDocument, UnreadText
 
 
 def _number(value: object) -> object:
@@ -89,6 +88,11 @@ class Correction(RequestBody):
         None, description="The number that was measured."
     )
     unit: Annotated[str, Field(max_length=40)] = Field("", description="Its unit.")
+    severity: Annotated[str, Field(max_length=40)] = Field("", description="HPO id of how severe it is.")
+    modifiers: Annotated[list[Annotated[str, Field(max_length=40)]], Field(max_length=20)] = Field(
+        [], description="HPO ids of its side and course."
+    )
+    since: Annotated[str, Field(max_length=40)] = Field("", description="How long it has been: P3D, PT2H.")
 
 
 class PatientInput(RequestBody):
@@ -297,7 +301,7 @@ class Proposals(ResponseBody):
 
 
 class PhenotypeNames(ResponseBody):
-    """A phenotype's names."""
+    """Names of a phenotype or a symptom."""
 
     id: str
     name: str | None
@@ -305,7 +309,7 @@ class PhenotypeNames(ResponseBody):
 
 
 class NamesRequest(ResponseBody):
-    """Names of phenotypes; ids that the graph lacks are left out."""
+    """Names of phenotypes and symptoms; ids that the graph lacks are left out."""
 
     names: list[PhenotypeNames]
 

@@ -51,12 +51,7 @@ class Problem:
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the members of the problem document.
-
-        Example:
-            >>> Problem(404, "not-found", "no disease OMIM:1").to_dict()["title"]
-            'Not Found'
-        """
+        """Return the members of the problem document."""
         document: dict[str, Any] = {
             "type": f"urn:kgdx:problem:{self.kind}",
             "title": HTTPStatus(self.status).phrase,
@@ -77,12 +72,7 @@ class RequestRefused(Exception):
 
 
 def problem_of(error: KgdxError) -> Problem:
-    """Return the problem that an error of kgdx is.
-
-    Example:
-        >>> problem_of(CaseError("the text is empty", hint="describe the patient")).status
-        422
-    """
+    """Return the problem that an error of kgdx is."""
     for kind, status, name in _KINDS:
         if isinstance(error, kind):
             return Problem(status, name, error.message, error.hint or "")

@@ -224,10 +224,6 @@ def values(body: bytes) -> int:
 class Rates:
     """How often each client has asked: a bucket each that fills at a steady rate.
 
-    Args:
-        rate: Requests a second; 0 for any number.
-        clock: Says the time in seconds.
-
     Example:
         >>> rates = Rates(1.0, clock=lambda: 0.0)
         >>> [rates.wait("a"), rates.wait("a"), rates.wait("a"), rates.wait("b")]

@@ -20,21 +20,9 @@ class Options:
     """The settings of a server.
 
     Attributes:
-        store: Folder or Bolt address of the graph; the configured one when ``None``.
-        port: Port to listen on; 0 for a free one.
         askers: Processes that ask a language model or PubMed, which may take minutes: diagnoses must not wait for them.
-        token: What a request has to bring; ``None`` for no token.
         hosts: Names besides ``localhost`` and addresses that requests may be sent to.
-        rate: Requests a second that one client may send, on average; 0 for any number.
-        waiting: Requests that may wait for a worker; more are refused at once.
         log_requests: Whether to write a line for each request (never with what was asked).
-
-    Example:
-        >>> Options(host="0.0.0.0").checked()
-        Traceback (most recent call last):
-            ...
-        kgdx.errors.UsageError: 0.0.0.0 can be reached from other machines: give a token with --token-file or
-        KGDX_SERVE_TOKEN, or listen on 127.0.0.1
     """
 
     store: str | None = None

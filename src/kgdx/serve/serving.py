@@ -19,7 +19,6 @@ from kgdx.serve.problems import Problem, RequestRefused
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.api.consulting import Consultation
-    from kgdx.case import About
     from kgdx.episode.policy import Policy
     from kgdx.rank import Ranker
     from kgdx.rank.proposing import Question
@@ -198,8 +197,7 @@ def explain(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 def extract(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
     """Read a text, or a case in one of the kept forms: its findings with their places, who it is, what was not read."""
     from kgdx.case import case_from_document, case_from_text, read_text
-    from kgdx.results.ranked import CaseSummary
-    from kgdx.results.words_read import unread_texts
+    from kgdx.results.ranked import CaseSummary, unread_texts
 
     graph, document, text = serving.graph, given.get("document"), given.get("text") or ""
     if document is not None and text:
@@ -235,7 +233,11 @@ class RememberingReader:
 
 
 def names(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
-    return {"names": serving.graph.run("phenotypes_by_ids", phenotypes=list(dict.fromkeys(given["ids"])))}
+    ids, graph = list(dict.fromkeys(given["ids"])), serving.graph
+    called = {key: graph.snapshot.column("symptom", key) for key in ("name", "name_zh")}
+    rows = [(id, row) for id in ids if (row := graph.ranker.names.symptom(id)) >= 0]
+    symptoms = [{"id": id, **{key: str(of[row] or "") for key, of in called.items()}} for id, row in rows]
+    return {"names": [*graph.run("phenotypes_by_ids", phenotypes=ids), *symptoms]}
 
 
 def questions(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
@@ -271,7 +273,10 @@ def _separating(graph: Graph, case: Case, numbers: list[int], count: int, *, eve
     found: list[Question] = []
     among = [graph.ranker.ids[number] for number in numbers]
     propose = partial(graph.ranker.proposer.propose, named=False, narrow=0)  # yes or no: nothing is chosen after a yes
+    diseases = {graph.ranker.names.candidate(number).name.casefold() for number in numbers}
     for each in propose(case, SPLITS, count * RELATED, among=among, evenly=evenly):
+        if each.label.casefold() in diseases:  # that the patient has pneumonia tells pneumonia from nothing
+            continue
         near = graph.ancestry.ancestors(each.id)
         if not any(one.id in near or each.id in graph.ancestry.ancestors(one.id) for one in found):
             found.append(each)
@@ -354,13 +359,8 @@ def ask(serving: Serving, given: Given, event: Event) -> dict[str, Any]:
 
 
 def case_of(given: Given, graph: Graph) -> Case:
-    """Make the case of a request: a phenopacket; words, given terms, or both; or findings as somebody corrected them.
-
-    Example:
-        >>> case_of({"text": "She has seizures.", "sex": "FEMALE"}, None).sex
-        'FEMALE'
-    """
-    from kgdx.case import with_person, with_terms
+    """Make the case of a request: a phenopacket; words, given terms or both; or findings as somebody corrected them."""
+    from kgdx.case import About, with_person, with_terms
 
     packet, text = given.get("phenopacket"), given.get("text") or ""
     observed, excluded = given.get("observed") or (), given.get("excluded") or ()
@@ -379,11 +379,14 @@ def case_of(given: Given, graph: Graph) -> Case:
         raise CaseError("the case is empty", hint="give text, observed terms or a phenopacket")
     if packet is None:
         case = replace(case, id="", language=given.get("language") or case.language)
-    return with_person(replace(case, id=given.get("title") or case.id), _about(given)).identified()
+    said = {
+        name: value for name in About.__annotations__ if (value := given.get(name)) not in (None, [], "", "UNKNOWN")
+    }
+    return with_person(replace(case, id=given.get("title") or case.id), cast("About", said)).identified()
 
 
 def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -> Case:
-    """Make a case of findings as somebody left them; of its text only the words count, without those taken back."""
+    """Make a case of findings as somebody left them: the text is not read again; what was taken back is no phrase."""
     from kgdx.case.cleaning import unknown
     from kgdx.rank.clauses import with_phrases
     from kgdx.terms.normalise import has_chinese
@@ -395,13 +398,15 @@ def _corrected(findings: Sequence[Mapping[str, Any]], text: str, graph: Graph) -
             raise unknown(each["id"], resolution)
         start, end = each.get("start"), each.get("end")
         span = None if start is None or end is None else Span(start, end)
-        said = {name: each[name] for name in ("text", "value", "unit") if each.get(name)}
+        kept = ("text", "value", "unit", "severity", "since")
+        said = {name: each[name] for name in kept if each.get(name)} | {"modifiers": tuple(each.get("modifiers", ()))}
         status = Status.UNKNOWN if each["status"] == REMOVED else Status(each["status"])
         found.append(replace(resolution.finding, status=status, span=span, method=CORRECTED, **said))
     spoken = with_phrases(Case("", tuple(found), text=text)).phrases if graph.in_words else ()
     stated = zip(found, findings, strict=True)
-    kept = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
-    return Case("", kept, language="zh" if has_chinese(text) else None, phrases=spoken)
+    left = tuple(replace(one, method="id") for one, each in stated if each["status"] != REMOVED)
+    language = "zh" if has_chinese(text) else None
+    return Case("", left, text=text, language=language, phrases=spoken, source=CORRECTED)
 
 
 def read_case(case: Case, graph: Graph) -> Case:
@@ -409,13 +414,6 @@ def read_case(case: Case, graph: Graph) -> Case:
     from kgdx.case import read_text
 
     return read_text(case, graph.reader, graph.ancestry, language=case.language, words=graph.in_words)
-
-
-def _about(given: Given) -> About:
-    from kgdx.case.about import About
-
-    said = {name: given.get(name) for name in About.__annotations__}
-    return cast("About", {name: value for name, value in said.items() if value not in (None, [], "", "UNKNOWN")})
 
 
 def _silent(document: dict[str, Any]) -> None:

@@ -42,13 +42,7 @@ def frame(kind: int, content: bytes) -> bytes:
 
 
 def read(stream: BinaryIO) -> tuple[int, bytes] | None:
-    """Read a frame; ``None`` where the other side has gone.
-
-    Example:
-        >>> import io
-        >>> read(io.BytesIO(frame(EVENT, b"[]"))), read(io.BytesIO(b""))
-        ((3, b'[]'), None)
-    """
+    """Read a frame; ``None`` where the other side has gone."""
     head = stream.read(HEADER.size)
     if len(head) < HEADER.size:
         return None
@@ -198,15 +192,7 @@ def answer(serving: Serving, content: bytes, write: Callable[[bytes], Any], inbo
 
 
 def _problem(problem: Problem) -> bytes:
-    content = {
-        "status": problem.status,
-        "kind": problem.kind,
-        "detail": problem.detail,
-        "hint": problem.hint,
-        "more": problem.more,
-        "headers": problem.headers,
-    }
-    return frame(PROBLEM, orjson.dumps(content))
+    return frame(PROBLEM, orjson.dumps(problem))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class Worker:
             async with asyncio.timeout(START_S):
                 kind, content = await worker._frame()
             if kind != READY:
-                raise RequestRefused(_problem(content))
+                raise RequestRefused(Problem(**orjson.loads(content)))
         except BaseException:
             await worker.stop(at_once=True)
             raise
@@ -97,7 +97,7 @@ class Worker:
                 if event is not None:
                     event(orjson.loads(content))
             elif kind == PROBLEM:
-                raise RequestRefused(_problem(content))
+                raise RequestRefused(Problem(**orjson.loads(content)))
             else:
                 return content
 
@@ -135,11 +135,7 @@ class Worker:
 
 
 class WorkerPool:
-    """Some workers and the queue before them.
-
-    Args:
-        waiting: How many requests may wait for one; more are refused at once.
-    """
+    """Some workers and the queue before them."""
 
     def __init__(
         self,
@@ -328,12 +324,7 @@ class WorkerPool:
 
 
 def request(operation: str, given: Mapping[str, Any]) -> bytes:
-    """Return the JSON of a request to a worker.
-
-    Example:
-        >>> request("ready", {})
-        b'{"operation":"ready","given":{}}'
-    """
+    """Return the JSON of a request to a worker."""
     try:
         return orjson.dumps({"operation": operation, "given": given})
     except (TypeError, RecursionError):
@@ -344,10 +335,3 @@ def request(operation: str, given: Mapping[str, Any]) -> bytes:
 def _away(trouble: Problem) -> Problem:
     hint = "the server tries again by itself; its log says what to do"
     return Problem(503, trouble.kind, trouble.detail, hint, headers={"Retry-After": "5"})
-
-
-def _problem(content: bytes) -> Problem:
-    given = orjson.loads(content)
-    return Problem(
-        given["status"], given["kind"], given["detail"], given["hint"], more=given["more"], headers=given["headers"]
-    )

@@ -18,7 +18,7 @@ from kgdx.case.ages import subject
 from kgdx.case.patient import Status
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.checklist import answers
-from kgdx.terms.headings import OTHER, kind_at, parts, phrase_tree
+from kgdx.terms.headings import OTHER, any_of, kind_at, parts
 from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 
@@ -72,14 +72,7 @@ def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     latin = [phrase for phrase in _phrases() if phrase.isascii()]
-    return _any_of(latin), _any_of(list(_phrases()))
-
-
-def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
-    signs = [phrase for phrase in phrases if phrase not in set(words)]
-    kinds = [rf"\b(?:{phrase_tree(words)})", phrase_tree(signs)]
-    return re.compile("|".join(kind for kind, given in zip(kinds, (words, signs), strict=True) if given), re.IGNORECASE)
+    return any_of(latin), any_of(list(_phrases()))
 
 
 def sentences(text: str) -> list[int]:
@@ -180,7 +173,8 @@ def _reaches(
     if any(kind_ == "end" and _ends(end, status) for t in ends for kind_, end in t.kinds):
         return False
     if trigger.chinese and kind != "farther" and _PAUSE.search(between.strip()):
-        goes_on = status == "family" and all(map(_GOES_ON.match, _COMMA.split(between)[1:]))
+        clauses = _COMMA.split(part[low : span[1]] if forward else between)[1:]
+        goes_on = status == "family" and all(map(_GOES_ON.match, clauses))
         return goes_on and kind == "forward"
     if forward:
         if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):

@@ -41,6 +41,7 @@ from kgdx.terms.matcher import (
 from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.qualifiers import qualified
+from kgdx.terms.sites import at_sites
 from kgdx.terms.spoken import FIGURE, spoken
 from kgdx.terms.tokens import Spelling, corrected, words
 
@@ -146,7 +147,7 @@ class Extractor:
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
         every = combined(named, values.findings, self.terms)
-        beside = self._beside(text)
+        beside = self._beside(text, every)
         stated = _without_implied(every)
         within = inner_spans(each.span for each in (*stated, *beside) if each.span)
         plain = (each for each in stated if each.id not in _GENERAL or each.span not in within)
@@ -179,13 +180,21 @@ class Extractor:
         said = _meant(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
         kept.sort(key=_start)
-        return [*kept, *(e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept)))]
+        kept += [e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept))]
+        every = [*kept, *_meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))]
+        return [*kept, *at_sites(text, every, lambda id: self.terms.row(id) is not None)]
 
-    def _beside(self, text: str) -> list[Finding]:
+    def _beside(self, text: str, read: Sequence[Finding]) -> list[Finding]:
         said = _meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))
         said = [each for each in said if each.id != FIGURE]
+        said += at_sites(text, (*read, *said), lambda id: id in self.symptoms)
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
         told = [_habit(text, each, status) for each, status in zip(said, told, strict=True)]
+        kin = [each for each in read if each.status is Status.FAMILY]
+        told = [
+            Status.FAMILY if any(_starts_in(other, each) for other in kin) else status
+            for each, status in zip(said, told, strict=True)
+        ]
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
         return sorted(once.values(), key=lambda each: each.span.start if each.span else 0)
 
@@ -293,14 +302,12 @@ def _symptoms(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _meant(said: list[Finding]) -> list[Finding]:
-    """Leave out what is said within a figure of speech, in the order of the text."""
     said.sort(key=_start)
     figures = [each for each in said if each.id == FIGURE]
     return [e for e in said if e.id == FIGURE or not any(_starts_in(e, other) for other in _beside(e, figures))]
 
 
 def _habit(text: str, finding: Finding, told: Status) -> Status:
-    """A person's habit or state behind a comma is none of what is denied before it: "no fever, smoker"."""
     behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
     return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
 
@@ -310,7 +317,6 @@ def _start(finding: Finding) -> int:
 
 
 def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
-    """Return those of findings in the order of their starts that begin near another, before its end."""
     if finding.span is None:
         return ()
     low = bisect_left(others, finding.span.start - _LONGEST, key=_start)

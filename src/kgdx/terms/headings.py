@@ -183,3 +183,11 @@ def phrase_tree(phrases: Sequence[str]) -> str:
         ending = _PHRASE_ENDS if first.isascii() and first.isalnum() else ""
         branches.append(sign + phrase_tree([rest or ending for rest in rests]))
     return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+
+def any_of(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern of phrases that begin words, and of signs and Chinese words that stand anywhere."""
+    words = [phrase for phrase in phrases if phrase[0].isascii() and phrase[0].isalnum()]
+    signs = [phrase for phrase in phrases if phrase not in set(words)]
+    kinds = [rf"\b(?:{phrase_tree(words)})", phrase_tree(signs)]
+    return re.compile("|".join(kind for kind, given in zip(kinds, (words, signs), strict=True) if given), re.IGNORECASE)

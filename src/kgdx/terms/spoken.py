@@ -1,5 +1,6 @@
 """What people say in words that no list of names holds: red flags by description, and risks.
 
+``drugs.tsv`` names drugs by class, and in its first row how it is said that one is taken, or how much of it.
 ``spoken.tsv`` has regular expressions, each with words of which a text has one where it can match; a group ``at`` is
 what is read. ``phrases.tsv`` has phrases: of the words in brackets one is said, ``*`` stands for any ending, ``~`` for
 up to five words (Chinese: eight characters) of the same clause, a blank also for articles, prepositions and the like,
@@ -65,7 +66,14 @@ class SpokenPattern(NamedTuple):
 def spoken_patterns() -> tuple[SpokenPattern, ...]:
     """Return the regular expressions of the tables."""
     rows = read_table(Path(__file__).with_name("spoken.tsv"))
-    return tuple(SpokenPattern(id, name, tuple(needs.split("|")), pattern) for id, name, needs, pattern in rows)
+    said = [SpokenPattern(id, name, tuple(needs.split("|")), pattern) for id, name, needs, pattern in rows]
+    (_, _, taken, taken_zh), *drugs = read_table(Path(__file__).with_name("drugs.tsv"))
+    for id, name, english, chinese in drugs:
+        needs = (*english.lower().split("|"), *chinese.split("|"))
+        said.append(
+            SpokenPattern(id, name, needs, "|".join((taken, taken_zh)).format(english=english, chinese=chinese))
+        )
+    return tuple(said)
 
 
 @cache
@@ -81,7 +89,6 @@ def spoken_phrases() -> tuple[tuple[str, str, str], ...]:
 
 @cache
 def _phrases_by_key() -> dict[str, tuple[SpokenPattern, ...]]:
-    """Index the phrases by the beginnings of the words that their first part may be."""
     found: dict[str, dict[SpokenPattern, None]] = {}
     for id, name, phrase in spoken_phrases():
         row = SpokenPattern(id, name, (), phrase)
@@ -92,7 +99,6 @@ def _phrases_by_key() -> dict[str, tuple[SpokenPattern, ...]]:
 
 @cache
 def _needs(phrase: str) -> tuple[frozenset[str], ...]:
-    """Return keys for each part of a phrase of which a text has one where the phrase may match."""
     parts = [beginnings(part) for part in _parts(phrase)]
     return tuple(frozenset(_keys_of(words)[-1] for words in part) for part in parts if all(map(_WORD.search, part)))
 
@@ -177,7 +183,7 @@ def _spoken(text: str) -> tuple[Finding, ...]:
     for row in spoken_patterns():
         if any(each in plain for each in row.needs):
             for match in _compiled(row.pattern, False).finditer(simple):
-                place = match.span("at" if "at" in match.re.groupindex else 0)
+                place = match.span("at" if match.groupdict().get("at") else 0)
                 found.setdefault(row.id, []).append((*place, row.name))
     written = marked(plain)
     stops = [0, *(match.end() for match in _STOP.finditer(simple)), len(simple)]
@@ -197,7 +203,6 @@ def _spoken(text: str) -> tuple[Finding, ...]:
 
 
 def _near(plain: str) -> list[SpokenPattern]:
-    """Return the phrases of which a sentence has a word of each part."""
     index, keys = _phrases_by_key(), frozenset(key for word in set(_WORD.findall(plain)) for key in _word_keys(word))
     near = {row: None for key in keys for row in index.get(key, ())}
     return [row for row in near if not any(map(keys.isdisjoint, _needs(row.pattern)))]

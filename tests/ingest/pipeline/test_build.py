@@ -23,7 +23,6 @@ from kgdx.ingest.pipeline import snapshot_hooks
 from kgdx.ingest.pipeline.build import build, remove
 from kgdx.ingest.pipeline.build_report import SHARES, BuildProgress, read_report
 from kgdx.ingest.pipeline.derive import Derive
-from kgdx.ingest.pipeline.freshness import sources
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.source_choice import parse_choice
 from kgdx.schema import load_schema, schema_checksum
@@ -294,5 +293,5 @@ def test_a_source_that_is_needed_or_unknown_is_not_removed(graph: GraphFolder, c
 
 
 def test_the_sources_of_the_default_build_come_first() -> None:
-    names = [manifest.name for manifest in sources()]
+    names = [manifest.name for manifest in manifests().values()]
     assert names[:7] == ["hp", "hpoa", "ddxplus", "common_conditions", "genes", "hp_zh", "orphanet_omim"]

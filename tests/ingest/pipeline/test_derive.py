@@ -11,7 +11,7 @@ import pytest
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.ingest.pipeline.built_graph import TABLE, BuiltTable, built, keep_table, load_table, name_of
+from kgdx.ingest.pipeline.built_graph import TABLE, BuiltTable, built, keep_table, load_table
 from kgdx.ingest.pipeline.derive import Derive, StepResult, derive
 from kgdx.ingest.pipeline.stages import Stages
 from kgdx.schema import load_schema
@@ -53,7 +53,7 @@ def test_a_step_gets_only_what_it_reads_in_an_order_of_its_own(run: Callable[...
         return []
 
     run(Derive("kgdx:x", "1", ("Gene", "Source"), look))
-    assert [name_of(table) for table in given] == ["Gene", "Source"]
+    assert [table.name for table in given] == ["Gene", "Source"]
     assert given[0].rows.column("id").to_pylist() == ["NCBIGene:1", "NCBIGene:2"]
     assert given[1].rows.column("version").to_pylist() == ["7"]
 
@@ -92,7 +92,7 @@ def test_equal_rows_and_known_nodes_are_given_once(run: Callable[..., Any]) -> N
     more = NodeTable("Gene", pa.table({"id": ["NCBIGene:2", "NCBIGene:3", "NCBIGene:3"], "name": ["?", "C", "C"]}))
     twice = associated(["OMIM:1", "OMIM:1"], ["NCBIGene:3", "NCBIGene:3"])
     (found,), stages = run(step(twice, more))
-    tables = {name_of(table): table for table in (load_table(each, stages) for each in found.tables)}
+    tables = {table.name: table for table in (load_table(each, stages) for each in found.tables)}
     assert tables["Gene"].rows.column("id").to_pylist() == ["NCBIGene:3"]
     assert tables["ASSOCIATED_GENE"].rows.num_rows == 1
 

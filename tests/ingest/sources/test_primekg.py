@@ -73,6 +73,7 @@ def text(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
+RELATIONS = [entry.frame for entry in manifest("primekg").relations if entry.role != "implied"]
 COLUMNS = [
     "relation",
     "display_relation",
@@ -89,7 +90,7 @@ def edges_of(records: Records, relation: str) -> list[tuple[str, str, str]]:
 
 
 def taken(records: Records) -> int:
-    return sum(records.frames[name].height for name in primekg.RELATIONS)
+    return sum(records.frames[name].height for name in RELATIONS)
 
 
 def reasons(records: Records) -> list[str]:
@@ -206,7 +207,7 @@ def test_edges_csv_gives_what_kg_csv_gives(parse: Parse, write: Write) -> None:
     for name, content in (("edges.csv", short.encode()), ("edges.csv.gz", gzip.compress(short.encode()))):
         records = parse("primekg", write(name, content))
         assert records.merged == whole.merged and records.rejects.is_empty()
-        for relation in primekg.RELATIONS:
+        for relation in RELATIONS:
             assert edges_of(records, relation) == edges_of(whole, relation)
 
 
@@ -320,7 +321,7 @@ def test_bom_and_windows_line_ends_make_no_difference(parse: Parse, write: Write
     plain = parse("primekg", write("a.csv", kg(EDGES)))
     other = parse("primekg", write("b.csv", "\ufeff" + kg(EDGES).replace("\n", "\r\n")))
     assert other.rejects.is_empty()
-    for relation in primekg.RELATIONS:
+    for relation in RELATIONS:
         assert edges_of(other, relation) == edges_of(plain, relation)
 
 
@@ -356,9 +357,8 @@ def test_blocks_give_what_the_whole_gives(parse: Parse, write: Write, monkeypatc
 
 
 def test_every_relation_of_primekg_is_mapped_to_its_own_name() -> None:
-    entries = [entry for entry in manifest("primekg").relations if entry.role != "implied"]
-    mapped = {entry.frame: entry.type for entry in entries}
-    assert mapped == {name: name.upper().replace("-", "_").replace(" ", "_") for name in primekg.RELATIONS}
+    mapped = {each.frame: each.type for each in manifest("primekg").relations if each.role != "implied"}
+    assert len(mapped) == 30 and mapped == {name: name.upper().replace("-", "_").replace(" ", "_") for name in mapped}
     for type in mapped.values():
         assert "display_relation" in load_schema().relation(type).properties
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kgdx.render.pages import write
-from kgdx.render.pages.map_page import map_page
+from kgdx.render.pages.figure_pages import map_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

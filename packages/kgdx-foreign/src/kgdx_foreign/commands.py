@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Json
+from kgdx.cli.options import Json, flag, option
 from kgdx.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -27,16 +27,14 @@ class MappingCommands:
 
     @staticmethod
     def register(group: typer.Typer) -> None:
-        """Add the commands to their group."""
-        group.command("new")(new)
-        group.command("check")(check)
+        options.add(group, new, check)
 
 
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The mapping to write.")],
     uri: Server = None,
-    source: Annotated[str, typer.Option(metavar="NAME", help="How rows name the database.")] = "mine",
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    source: str = option("mine", "NAME", "How rows name the database."),
+    force: bool = flag("Replace the file."),
 ) -> None:
     """Propose a mapping from a database's own names.
 

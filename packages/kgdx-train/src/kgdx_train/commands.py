@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store, grouped
+from kgdx.cli.options import Json, Store, option
 from kgdx_train.pair_commands import pairs
 
 
@@ -19,9 +19,7 @@ class TrainCommands:
 
     @staticmethod
     def register(group: typer.Typer) -> None:
-        """Add the commands to their group."""
-        group.command()(grpo)
-        group.command()(dpo)
+        options.add(group, grpo, dpo)
 
 
 class LearnCommands:
@@ -29,9 +27,7 @@ class LearnCommands:
 
     @staticmethod
     def register(group: typer.Typer) -> None:
-        """Add the commands to their group."""
-        group.command()(pairs)
-        group.command()(transcripts)
+        options.add(group, pairs, transcripts)
 
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Settings; docs/how-to/train.md lists them.")]
@@ -89,27 +85,20 @@ def _finish(made: Mapping[str, Any], run: Path, plot: Path | None, shown: Mappin
 class Writing:
     """What is written down, and how."""
 
-    policy: Annotated[str, typer.Option(metavar="NAME", help="Whose acts, such as fixed.")] = "fixed"
-    notation: Annotated[
-        Literal["tags", "calls"], typer.Option(help="How acts are written: in tags, or as calls in JSON.")
-    ] = "tags"
-    form: Annotated[
-        Literal["transcripts", "verl"], typer.Option("--format", help="JSON lines, or rows for verl as Parquet.")
-    ] = "transcripts"
-    least: Annotated[
-        float | None, typer.Option(metavar="REWARD", help="Only transcripts with at least this reward.")
-    ] = None
-    result: Annotated[int, typer.Option(metavar="N", min=16, help="Characters of what an act is answered by.")] = 2_000
+    policy: str = option("fixed", "NAME", "Whose acts, such as fixed.")
+    notation: Literal["tags", "calls"] = option("tags", "", "How acts are written: in tags, or as calls in JSON.")
+    form: Literal["transcripts", "verl"] = option(
+        "transcripts", "", "JSON lines, or rows for verl as Parquet.", "--format"
+    )
+    least: float | None = option(None, "REWARD", "Only transcripts with at least this reward.")
+    result: int = option(2_000, "N", "Characters of what an act is answered by.", min=16)
 
 
-@grouped
 def transcripts(
     cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
     to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where they are written.")],
     writing: Writing,
-    split: Annotated[
-        Path | None, typer.Option("--split", metavar="FILE", help="Only those to train on, by `kgdx split`.")
-    ] = None,
+    split: Path | None = option(None, "FILE", "Only those to train on, by `kgdx split`."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, grouped
+from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, flag, option
 from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class Drawn:
     """How much is sampled, and how."""
 
-    thoughts: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Thoughts of a question.")] = 15
-    answers: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Answers to one with documents.")] = 5
-    temperature: Annotated[float, typer.Option(metavar="T", min=0.01, max=2, help="Of the samples.")] = 0.2
-    top_p: Annotated[float, typer.Option(metavar="SHARE", min=0.01, max=1, help="Of the samples.")] = 0.9
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the first sample.")] = 0
+    thoughts: int = option(15, "N", "Thoughts of a question.", min=2, max=256)
+    answers: int = option(5, "N", "Answers to one with documents.", min=2, max=256)
+    temperature: float = option(0.2, "T", "Of the samples.", min=0.01, max=2)
+    top_p: float = option(0.9, "SHARE", "Of the samples.", min=0.01, max=1)
+    seed: int = option(0, "N", "Of the first sample.", min=0)
 
     def sampling(self) -> Sampling:
         from kgdx_train.pair_making import Sampling
@@ -38,12 +38,10 @@ class Drawn:
 class PairSearch:
     """What a thought finds, as with --policy thought."""
 
-    query: Annotated[Literal["question+thought", "thought"], typer.Option(help="What is searched for.")] = (
-        "question+thought"
-    )
-    documents: Annotated[int, typer.Option(metavar="K", min=0, max=100, help="Passages that are searched for.")] = 32
-    room: Annotated[int, typer.Option(metavar="TOKENS", min=16, help="That passages may take in a prompt.")] = 8_000
-    facts: Annotated[bool, typer.Option("--facts/--no-facts", help="Whether the graph is asked, too.")] = True
+    query: Literal["question+thought", "thought"] = option("question+thought", "", "What is searched for.")
+    documents: int = option(32, "K", "Passages that are searched for.", min=0, max=100)
+    room: int = option(8_000, "TOKENS", "That passages may take in a prompt.", min=16)
+    facts: bool = option(True, "", "Whether the graph is asked, too.")
 
     def policy(self) -> ThoughtPolicy:
         from kgdx.episode.policy import configure
@@ -57,14 +55,10 @@ class PairSearch:
 class PairFiles:
     """Which pairs are kept."""
 
-    most: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Pairs of a kind that a question gives.")] = 2
-    longest: Annotated[int, typer.Option(metavar="N", min=1, help="Characters of a text at most.")] = 8_000
-    any_language: Annotated[
-        bool, typer.Option("--any-language", help="Keep texts in another language than their question's, too.")
-    ] = False
-    mixed: Annotated[Literal["drop", "reject"], typer.Option(help="Thoughts that are right with documents alone.")] = (
-        "drop"
-    )
+    most: int = option(2, "N", "Pairs of a kind that a question gives.", min=1, max=100)
+    longest: int = option(8_000, "N", "Characters of a text at most.", min=1)
+    any_language: bool = flag("Keep texts in another language than their question's, too.")
+    mixed: Literal["drop", "reject"] = option("drop", "", "Thoughts that are right with documents alone.")
 
     def filters(self) -> Filters:
         from kgdx_train.pair_choice import Filters
@@ -72,7 +66,6 @@ class PairFiles:
         return Filters(longest=self.longest, language=not self.any_language, mixed=self.mixed, most=self.most)
 
 
-@grouped
 def pairs(
     questions: Annotated[Path, typer.Argument(metavar="QUESTIONS", help="Option questions with their right options.")],
     llm: Annotated[str, typer.Option("--llm", metavar="MODEL", help="Who thinks and answers, at KGDX_LLM_BASE_URL.")],
@@ -108,7 +101,7 @@ def pairs(
     about |= {"equal": len(given.questions) - len(asked), "refused": len(given.refused)}
     write_pairs(to, made, about)
     if html is not None:
-        from kgdx.render.pages.pairs_page import pairs_page
+        from kgdx.render.pages.figure_pages import pairs_page
 
         page_files.write(html, lambda: pairs_page(about, [asdict(each) for each in made]), force=force)
     if as_json:

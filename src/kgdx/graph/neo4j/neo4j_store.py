@@ -41,7 +41,7 @@ from kgdx.schema import Schema, load_schema
 if TYPE_CHECKING:
     import neo4j
 
-_EARLIER = "`kgdx pull` it with the version that made it, to keep what was saved there alone, then `kgdx push --force`"
+_EARLIER = "replace it with `kgdx push --force`, which carries over what was saved there"
 _FETCH_ROWS = 5_000
 _STATE_READS = 5  # at most; two where nobody writes
 _NO_ROWS = pa.table({})
@@ -151,7 +151,7 @@ class Neo4jStore(OwnStore):
         store = cls(connect(access), access, False, lambda: made, sessions=sessions)
         try:
             if clear:
-                store.clear()
+                store.clear(saved=False)
             elif not store.is_empty():
                 raise StoreError(
                     f"the database at {access.uri} is not empty",
@@ -339,11 +339,13 @@ class Neo4jStore(OwnStore):
     def is_empty(self) -> bool:
         return bool(self._read("empty")[0]["empty"])
 
-    def clear(self) -> None:
-        """Remove everything that the database holds, in parts."""
+    def clear(self, *, saved: bool = True) -> None:
+        """Remove everything that the database holds, in parts; of what is kept aside only where ``saved`` says so."""
         self._refuse_readers()
         self._run_alone(statement("clear_relations"))
         self._run_alone(statement("clear_nodes"))
+        if saved:
+            self.alone("keep_aside", documents=[])
 
     def define(self) -> None:
         """Make the schema's keys, indexes and, where the edition can, constraints; wait until indexes are filled."""
@@ -411,6 +413,11 @@ class Neo4jStore(OwnStore):
         text = statement(name, self._schema() if names else None, **names)
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(rows_of, text, parameters or {})
+
+    def alone(self, name: str, **parameters: Any) -> None:
+        """Run a statement of the database's own in a write transaction that is not counted as a save."""
+        with self._session() as session, translated(self._access, writing=True):
+            session.execute_write(rows_of, statement(name), parameters)
 
     def _run_alone(self, text: str) -> None:
         with self._session() as session, translated(self._access, writing=True):

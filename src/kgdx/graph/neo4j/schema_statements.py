@@ -107,7 +107,7 @@ _STORED: Mapping[PropertyType, tuple[str, ...]] = {
 }
 """What Neo4j calls the types of values."""
 
-_BOOKS = frozenset({"Build", "KgdxVector", *SNAPSHOTS})
+_BOOKS = frozenset({"Build", "KgdxSaved", "KgdxVector", *SNAPSHOTS})
 """Labels of what describes a copy, and not what is known."""
 
 Read = Callable[..., list[Row]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from kgdx.terms.names.entity_names import node_frame
+from kgdx.terms.names.entity_names import edges, node_frame
 from kgdx.terms.names.morphemes import meaning
 from kgdx.terms.normalise import bare, read_table
 
@@ -50,13 +50,12 @@ def known(tables: Sequence[GraphTable], ids: Iterable[str]) -> Known:
             low, high = float(youngest or 0), float(oldest or 120)
             add("age", id, (age for age, (start, end) in _AGES.items() if start < high and end > low))
     named = dict(node_frame(tables, "Phenotype", ("id", "name")).iter_rows()) if found else {}
+    chosen = set(wanted[0])
     for type, kind in zip(READS, ("genes", "inheritance"), strict=True):
-        for table in tables:
-            if getattr(table, "type", None) == type:
-                ends = pl.DataFrame({end: pl.Series(table.rows[end].to_pylist()) for end in ("start", "end")})
-                for id, value in ends.filter(pl.col("start").is_in(wanted)).iter_rows():
-                    said = [v for k, v in _said(named.get(value) or "") if k == kind]
-                    add(kind, id, [value] if kind == "genes" else said)
+        for id, value in edges(tables, type):
+            if id in chosen:
+                said = [v for k, v in _said(named.get(value) or "") if k == kind]
+                add(kind, id, [value] if kind == "genes" else said)
     return {kind: {id: frozenset(values) for id, values in each.items()} for kind, each in found.items()}
 
 

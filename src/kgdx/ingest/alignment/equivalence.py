@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
+from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.schema.model import ANNOTATIONS, MATCHES
 from kgdx.terms.dictionary import ROOT
+from kgdx.terms.names.entity_names import edges, node_frame
 from kgdx.terms.normalise import NUMERALS, PHRASES, fold, lettered, read_table, word_list
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from kgdx.graph.protocol import GraphTable, RelationTable
 
 SOURCE = "kgdx:equivalence"
 METHOD = "names, genes and annotations"
@@ -80,13 +80,21 @@ class EntryPairs:
 
 
 def infer(tables: Sequence[GraphTable]) -> RelationTable:
-    from kgdx.graph.protocol import RelationTable
-
     entries = read_entries(tables)
     pairs = compare(entries)
     value = judge(pairs, WEIGHTS)
-    stated = np.flatnonzero(value >= WEIGHTS.threshold)
-    return RelationTable("SAME_AS", "Disease", "Disease", _rows(entries, pairs, value, stated))
+    rows = [
+        {
+            "start": entries.ids[pairs.left[row]],
+            "end": entries.ids[pairs.right[row]],
+            "method": METHOD,
+            "score": float((1 / (1 + np.exp(-value[row]))).round(4)),
+            "evidence": _evidence(entries, pairs, row),
+            "source": SOURCE,
+        }
+        for row in np.flatnonzero(value >= WEIGHTS.threshold).tolist()
+    ]
+    return RelationTable("SAME_AS", "Disease", "Disease", pa.Table.from_pylist(rows))
 
 
 def judge(pairs: EntryPairs, weights: EquivalenceWeights) -> Floats:
@@ -124,19 +132,18 @@ def _rival(end: Ints, value: Floats) -> Floats:
 
 def read_entries(tables: Sequence[GraphTable]) -> DiseaseEntries:
     """Gather names, genes and propagated annotations of the Orphanet and OMIM entries that no table relates exactly."""
-    nodes = _column_lists(tables, "Disease", ("id", "name"))
     known = set()
     for relation, type in MATCHES.items():
-        for start, end in zip(*_column_lists(tables, type, ("start", "end")), strict=True):
+        for start, end in edges(tables, type):
             known |= {start, end} if relation == "exact" else {start if start.startswith(LEFT) else end}
     chosen = sorted(
         (not id.startswith(LEFT), id, name or "")
-        for id, name in zip(*nodes, strict=True)
+        for id, name in node_frame(tables, "Disease", ("id", "name")).iter_rows()
         if id.startswith((LEFT, RIGHT)) and id not in known
     )
     ids = [id for _, id, _ in chosen]
     genes: dict[str, set[str]] = {id: set() for id in ids}
-    for disease, gene in zip(*_column_lists(tables, "ASSOCIATED_GENE", ("start", "end")), strict=True):
+    for disease, gene in edges(tables, "ASSOCIATED_GENE"):
         if disease in genes:
             genes[disease].add(gene)
     return DiseaseEntries(
@@ -149,26 +156,21 @@ def read_entries(tables: Sequence[GraphTable]) -> DiseaseEntries:
 
 
 def _annotations(tables: Sequence[GraphTable], ids: list[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from scipy import sparse
-
-    terms = pa.array(sorted(_column_lists(tables, "Phenotype", ("id",))[0]), pa.string())
+    terms = node_frame(tables, "Phenotype", ("id",))["id"].sort().to_list()
     size = len(ids), len(terms)
 
-    def rows(values: list[str], known: pa.Array) -> Ints:
-        found: Ints = pc.fill_null(pc.index_in(pa.array(values, pa.string()), value_set=known), -1).to_numpy()
-        return found
+    def rows(pairs: Iterable[tuple[str, str]], *known: list[str]) -> Iterator[Ints]:
+        for values, place in zip(list(zip(*pairs, strict=True)) or ((), ()), known, strict=True):
+            found = pc.index_in(pa.array(values, pa.string()), value_set=pa.array(place, pa.string()))
+            yield pc.fill_null(found, -1).to_numpy()
 
-    child, parent = (rows(end, terms) for end in _column_lists(tables, "IS_A", ("start", "end"), "Phenotype"))
-    root = pc.index(terms, ROOT).as_py()
+    child, parent = rows(edges(tables, "IS_A", "Phenotype"), terms, terms)
+    root = terms.index(ROOT) if ROOT in terms else -1
     inside = (child >= 0) & (parent >= 0)
     if root < 0:
         return sparse.csr_array(size, dtype=np.float32)
     up = ancestors(child[inside], parent[inside], len(terms), root)
-    every = [_column_lists(tables, type, ("start", "end")) for type in ANNOTATIONS]
-    disease, phenotype = ([id for found in every for id in found[end]] for end in (0, 1))
-    owner, term = rows(disease, pa.array(ids, pa.string())), rows(phenotype, terms)
+    owner, term = rows((pair for type in ANNOTATIONS for pair in edges(tables, type)), ids, terms)
     use = (owner >= 0) & (term >= 0)
     position, at = gather(up.start, term[use])
     matrix = sparse.csr_array((np.ones(len(at), np.float32), (owner[use][at], up.index[position])), shape=size)
@@ -248,8 +250,6 @@ def _facts(
 
 
 def _vectors(parts: list[frozenset[str]]) -> Any:
-    from scipy import sparse
-
     vocabulary: dict[str, int] = {}
     row = [number for number, part in enumerate(parts) for _ in part]
     column = [vocabulary.setdefault(element, len(vocabulary)) for part in parts for element in sorted(part)]
@@ -259,43 +259,12 @@ def _vectors(parts: list[frozenset[str]]) -> Any:
 
 
 def _unit(matrix: Any) -> Any:
-    from scipy import sparse
-
     length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     return sparse.csr_array(sparse.diags_array((1 / np.maximum(length, 1e-9)).astype(np.float32)) @ matrix)
 
 
 def _cosine(unit: Any, left: Ints, right: Ints) -> Floats:
     return np.asarray(unit[left].multiply(unit[right]).sum(axis=1), np.float64).ravel()
-
-
-def _column_lists(
-    tables: Sequence[GraphTable], kind: str, columns: tuple[str, ...], start_label: str | None = None
-) -> list[list[Any]]:
-    found: list[list[Any]] = [[] for _ in columns]
-    for table in tables:
-        label = getattr(table, "label", None) or getattr(table, "type", None)
-        if label != kind or (start_label and getattr(table, "start_label", None) != start_label):
-            continue
-        for values, column in zip(found, columns, strict=True):
-            present = column in table.rows.column_names
-            values += table.rows.column(column).to_pylist() if present else [None] * table.rows.num_rows
-    return found
-
-
-def _rows(entries: DiseaseEntries, pairs: EntryPairs, value: Floats, stated: Ints) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table(
-        {
-            "start": pa.array([entries.ids[row] for row in pairs.left[stated]], pa.string()),
-            "end": pa.array([entries.ids[row] for row in pairs.right[stated]], pa.string()),
-            "method": pa.array([METHOD] * len(stated), pa.string()),
-            "score": pa.array((1 / (1 + np.exp(-value[stated]))).round(4), pa.float64()),
-            "evidence": pa.array([_evidence(entries, pairs, row) for row in stated], pa.list_(pa.string())),
-            "source": pa.array([SOURCE] * len(stated), pa.string()),
-        }
-    )
 
 
 def _evidence(entries: DiseaseEntries, pairs: EntryPairs, row: int) -> list[str]:

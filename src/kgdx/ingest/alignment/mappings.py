@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
@@ -52,7 +54,6 @@ _SEVERAL = 2
 
 _SHOWN = 5
 """Candidates that a relation records."""
-_COLUMNS = ("relation", "method", "score", "status", "decision", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def relations(
         rows.setdefault((each.type, *each.ends), []).extend(_automatic(each, decisions, versions))
     for kind, ends, statement in placed(tables, decisions.stated()):
         rows.setdefault((kind, *ends), []).append(_decided(statement))
-    return [_table(key, found) for key, found in sorted(rows.items()) if found]
+    in_order = {key: sorted(found, key=lambda row: (row["start"], row["end"])) for key, found in sorted(rows.items())}
+    return [RelationTable(*key, pa.Table.from_pylist(found)) for key, found in in_order.items() if found]
 
 
 def align(
@@ -94,15 +96,12 @@ def align(
     meaning: NameEncoder | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Alignment]:
-    """Align all classes that can be mapped, whether or not what is found may be stated.
-
-    Returns:
-        One result for each pair of classes of which the graph has nodes.
-    """
+    """Align all classes that can be mapped, whether or not what is found may be stated."""
     tell = progress or (lambda _: None)
     given = _given(tables, decisions)
     everything = diseases(tables).without(label_frame(tables)["id"])  # labels of cases are folded, and bridge nothing
-    phrases, mesh = _unchecked(symptoms(tables)), descriptors(tables)
+    every, mesh = symptoms(tables), descriptors(tables)
+    phrases = every.without(every.entities.filter(pl.col("id").str.starts_with(DDXPLUS))["id"])  # a table maps those
     described = phrases.entities.height or mesh.entities.height
     findings = phenotypes(tables) if described else phenotypes(())  # without a use for them, 60,000 names are not read
     results: list[Alignment] = []
@@ -117,7 +116,7 @@ def align(
     tell("aligning diseases")
     decided = [each for kind, _, each in placed(tables, decisions.stated()) if kind == "SAME_AS"]
     known = [*exact_pairs(tables), *((e.subject, e.object) for e in decided if e.relation == "exact")]
-    words = _known_words((everything, findings, mesh, symptoms(tables)))
+    words = _known_words((everything, findings, mesh, every))
     same = _without_different(align_diseases(everything, known, given, meaning, words), tables)
     add("SAME_AS", ("Disease", "Disease"), SAMENESS, (everything, everything), same)
     mapped = _mapped(tables, decisions)
@@ -178,20 +177,12 @@ def _with_said(
 
 
 def _ontology(tables: Sequence[GraphTable], findings: Side) -> Iterator[GraphTable]:
-    import pyarrow.compute as pc
-
     known = findings.entities["id"].to_arrow().cast("string")
     for table in tables:
-        if isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype"):
-            inside = [pc.is_in(table.rows.column(end), value_set=known) for end in ("start", "end")]
-            yield RelationTable(table.type, table.start_label, table.end_label, table.rows.filter(pc.and_(*inside)))
-        elif isinstance(table, NodeTable) and table.label == "Phenotype":
-            yield NodeTable(table.label, table.rows.filter(pc.is_in(table.rows.column("id"), value_set=known)))
-
-
-def _unchecked(phrases: Side) -> Side:
-    checked = phrases.entities.filter(pl.col("id").str.starts_with(DDXPLUS))
-    return phrases.without(checked["id"])
+        if table.name == "Phenotype" or (table.name == "IS_A" and table.ends == ("Phenotype", "Phenotype")):
+            for key in ("id",) if table.ends is None else ("start", "end"):
+                table = replace(table, rows=table.rows.filter(pc.is_in(table.rows.column(key), value_set=known)))
+            yield table
 
 
 def _known_words(sides: Iterable[Side]) -> set[str]:
@@ -226,8 +217,6 @@ def placed(
 
 def vocabulary_tables(store: Store) -> list[GraphTable]:
     """Return what alignment reads of a store, without what it stated itself."""
-    import pyarrow.compute as pc
-
     schema, counts = load_schema(), store.counts()
     tables: list[GraphTable] = []
     for label in _NODES:
@@ -311,11 +300,11 @@ def _automatic(one: Alignment, decisions: Decisions, versions: Mapping[str, str]
                     "score": row["score"],
                     "status": "automatic",
                     "decision": json.dumps(record, ensure_ascii=False),
+                    "source": SOURCE,
                 }
 
 
 def _decided(statement: MappingStatement) -> dict[str, Any]:
-    accepted = bool(statement.matched)
     record = {"decided": "by a person", "said": statement.matched or None, "comment": statement.comment or None}
     return {
         "start": statement.subject,
@@ -323,18 +312,7 @@ def _decided(statement: MappingStatement) -> dict[str, Any]:
         "relation": statement.relation,
         "method": "review",
         "score": 1.0 if statement.confidence is None else statement.confidence,
-        "status": "accepted" if accepted else "manual",
+        "status": "accepted" if statement.matched else "manual",
         "decision": json.dumps({k: v for k, v in record.items() if v}, ensure_ascii=False),
+        "source": SOURCE,
     }
-
-
-def _table(key: tuple[str, str, str], rows: list[dict[str, Any]]) -> RelationTable:
-    import pyarrow as pa
-
-    ordered = sorted(rows, key=lambda row: (row["start"], row["end"]))
-    columns = {
-        name: pa.array([row[name] for row in ordered], pa.float64() if name == "score" else pa.string())
-        for name in ("start", "end", *_COLUMNS[:-1])
-    }
-    columns["source"] = pa.array([SOURCE] * len(ordered), pa.string())
-    return RelationTable(*key, pa.table(columns))

@@ -214,11 +214,7 @@ def _check_single(file: Path, found: Iterable[tuple[int, MappingStatement]], cla
 
 
 def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingStatement], dict[str, int]]:
-    """Return the mappings of an SSSOM file that this graph can take, and why the others are left out.
-
-    Returns:
-        Statements in the graph's direction; number of mappings left out by reason.
-    """
+    """Return the mappings of an SSSOM file that this graph can take, and why the others are left out."""
     kept: list[MappingStatement] = []
     left: dict[str, int] = {}
     for _, reason in found.skipped:

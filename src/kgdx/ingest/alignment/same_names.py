@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
+import pyarrow as pa
 
+from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.ingest.alignment import differences
 from kgdx.ingest.alignment.disease_names import (
     ALIAS,
@@ -40,11 +41,6 @@ from kgdx.terms.names.entity_names import node_frame
 from kgdx.terms.names.morphemes import adds, meaning, without_population
 from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, kind
 from kgdx.terms.normalise import bare, has_chinese, read_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from kgdx.graph.protocol import GraphTable, RelationTable
 
 SOURCE = "kgdx:names"
 VERSION = "3"
@@ -85,9 +81,20 @@ def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) 
     What a source has for some patients only (小儿肺炎) is narrower than the disease. Pairs that a person rejected
     (``denied``) are not joined, nor are they through others.
     """
-    from kgdx.graph.protocol import RelationTable
-
-    return RelationTable("SAME_AS", "Disease", "Disease", _rows([e for e in judged(tables, denied) if not e.refused]))
+    rows = [
+        {
+            "start": pair.left,
+            "end": pair.right,
+            "relation": pair.relation,
+            "method": pair.method,
+            "score": -pair.rank,
+            "evidence": [pair.evidence],
+            "source": SOURCE,
+        }
+        for pair in judged(tables, denied)
+        if not pair.refused
+    ]
+    return RelationTable("SAME_AS", "Disease", "Disease", pa.Table.from_pylist(rows))
 
 
 def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> Iterator[NamePair]:
@@ -205,10 +212,8 @@ def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
         by_key[kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
     for group in by_key.values():
         first, *others = group.values()
-        for other in others if first.weight == NAME else ():
-            left, right = sorted((first, other), key=lambda each: each.entry)
-            rank = -round(first.weight * other.weight * _WORTH[SAME_WORDS], 4)
-            yield NamePair(rank, left.entry, right.entry, SAME_WORDS, f"{left.text} = {right.text}")
+        if first.weight == NAME:
+            yield from (_pair(first, other, SAME_WORDS) for other in others)
 
 
 def _glossed(found: Iterable[EntryName], joined: Components) -> Mapping[str, str]:
@@ -321,13 +326,15 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
             chosen += members
         elif (one := _meant(members, joined)) is not None:
             chosen.append(one)
-    for at, one in enumerate(chosen):
-        for other in chosen[at + 1 :]:
-            left, right = sorted((one, other), key=lambda each: each.entry)
-            same = left.text == right.text and not note
-            evidence = f"both are called {left.text}" if same else f"{left.text} = {right.text}{note}"
-            rank = -round(one.weight * other.weight * _WORTH[method], 4)
-            yield NamePair(rank, left.entry, right.entry, method, evidence)
+    yield from (_pair(one, other, method, note) for one, other in combinations(chosen, 2))
+
+
+def _pair(one: EntryName, other: EntryName, method: str, note: str = "") -> NamePair:
+    left, right = sorted((one, other), key=lambda each: each.entry)
+    same = left.text == right.text and not note
+    evidence = f"both are called {left.text}" if same else f"{left.text} = {right.text}{note}"
+    rank = -round(one.weight * other.weight * _WORTH[method], 4)
+    return NamePair(rank, left.entry, right.entry, method, evidence)
 
 
 def _meant(members: Sequence[EntryName], joined: Components) -> EntryName | None:
@@ -335,20 +342,3 @@ def _meant(members: Sequence[EntryName], joined: Components) -> EntryName | None
     best = sorted((each for each in members if each.weight == weight), key=lambda each: each.entry)
     best = [each for each in best if each.entry.startswith("ORPHA:")] or best
     return best[0] if len({joined.find(each.entry) for each in best}) == 1 else None
-
-
-def _rows(stated: Sequence[NamePair]) -> pa.Table:
-    import pyarrow as pa
-
-    size = len(stated)
-    return pa.table(
-        {
-            "start": pa.array([pair.left for pair in stated], pa.string()),
-            "end": pa.array([pair.right for pair in stated], pa.string()),
-            "relation": pa.array([pair.relation for pair in stated], pa.string()),
-            "method": pa.array([pair.method for pair in stated], pa.string()),
-            "score": pa.array([-pair.rank for pair in stated], pa.float64()),
-            "evidence": pa.array([[pair.evidence] for pair in stated], pa.list_(pa.string())),
-            "source": pa.array([SOURCE] * size, pa.string()),
-        }
-    )

@@ -30,6 +30,7 @@ WHOLE, JOINED, HEAD = "reader", "reader: one of several", "reader: head"
 STAGES = {GENERAL: 0.97, WHOLE: 0.92, MEANING: 0.9, JOINED: 0.88, HEAD: 0.86, RELATED: 0.84}
 """The stages, and the score of what each states."""
 _SIGNS = " \t,.;:!?，。；：、（）()-的“”\"'"
+_EITHER = re.compile(r"\bor\b|/|或")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,7 @@ class _Reading:
 
 
 def said_terms(symptoms: Iterable[tuple[str, str]], findings: Side, reader: Extractor) -> pl.DataFrame:
-    """Return what the names of symptoms say, in the columns of a decided alignment.
-
-    Args:
-        symptoms: Ids and names of those that no name of a term maps.
-        findings: The terms with their names.
-        reader: Reads findings of the same terms.
-    """
+    """Return what names of symptoms that no term is called say of the terms (``findings``), as a decided alignment."""
     names, meanings = _by_key(findings, reader), _by_meaning(findings, reader)
     rows = []
     for id, name in symptoms:
@@ -129,13 +124,14 @@ def _read(name: str, reader: Extractor) -> Iterator[_Reading]:
             kept.setdefault(each.id, (each, span))
     rows = {term: reader.terms.row(term) or 0 for term in kept}
     general = {a for a in rows for b in rows if a != b and reader.terms.above(rows[a], rows[b])}
-    several = _conjunction().search(name) is not None or len(rows) - len(general) > 1
+    joined = any(_pattern(f"conjunction_{language}").search(name) for language in ("en", "zh"))
+    several = joined or len(rows) - len(general) > 1
     for term, (each, span) in kept.items():
         if term in general:
             continue
         whole = not (name[: span.start] + name[span.end :]).strip(_SIGNS)
         if several:
-            yield _Reading(term, JOINED, each.matched, "broader" if _either().search(name) else "narrower")
+            yield _Reading(term, JOINED, each.matched, "broader" if _EITHER.search(name) else "narrower")
         elif whole:
             yield _Reading(term, WHOLE, each.matched, "exact" if each.method == "exact" else "close")
         else:
@@ -172,11 +168,3 @@ def _pattern(*lists: str) -> re.Pattern[str]:
     if lists[0].endswith("zh"):
         return re.compile(f"(?:{words})$" if lists[0] == "cause_zh" else words)
     return re.compile(rf"^(?:(?:{words})\b\W*)+of\b" if lists[0] == "led_by" else rf"\b(?:{words})\b|[,;/&(]")
-
-
-def _conjunction() -> re.Pattern[str]:
-    return re.compile(rf"{_pattern('conjunction_en').pattern}|{_pattern('conjunction_zh').pattern}")
-
-
-def _either() -> re.Pattern[str]:
-    return re.compile(r"\bor\b|/|或")

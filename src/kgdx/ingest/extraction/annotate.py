@@ -24,11 +24,12 @@ import pyarrow as pa
 from kgdx.case import Case, Extraction, Finding, FindingReader, Status, read_text
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.errors import CaseError
-from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.terms.dictionary import version as dictionary_version
 from kgdx.terms.extractor import Extractor
+from kgdx.terms.names.entity_names import edges, node_frame
 from kgdx.terms.normalise import read_table
 
 
@@ -81,14 +82,6 @@ _PASSAGE = 300
 _ENDS = re.compile(r"[.!?。！？；](?=\s|[^\x00-\x7f]|$)|\n")
 _WORD = re.compile(r"[^\W_]+")
 
-_S, _I, _F = pa.string(), pa.int64(), pa.float64()
-_PLACED = {
-    **dict.fromkeys(("start", "end", "source", "matched", "method"), _S),
-    **dict.fromkeys(("span_start", "span_end"), _I),
-    "score": _F,
-}
-_SYMPTOM = pa.schema(list({**_PLACED, "references": pa.list_(_S), "span": _S, "model": _S}.items()))
-_FINDING = pa.schema(list({**_PLACED, "text": _S}.items()))
 Row = dict[str, Any]
 
 
@@ -119,95 +112,55 @@ class MatcherReader:
 
 
 def step(reader: DocumentReader | None = None) -> Derive:
-    """Return the step that reads the texts of a build.
-
-    Args:
-        reader: Reads documents; the matcher when ``None``. Patients' texts are always read by the matcher, in this
-            process.
-    """
+    """Return the step that reads the texts of a build: documents by a reader, patients' texts always by the matcher."""
     reads = reader or MatcherReader()
     version = f"{VERSION}, dictionary {dictionary_version()}, {reads.name}"
     return Derive(SOURCE, version, READS, lambda tables: annotate(tables, reads), "reading texts")
 
 
 def annotate(tables: Iterable[GraphTable], reader: DocumentReader | None = None) -> list[GraphTable]:
-    """Read the texts and phrases of documents and patients.
-
-    Returns:
-        HAS_SYMPTOM, OBSERVED and EXCLUDED tables, none where nothing was found.
-    """
+    """Return HAS_SYMPTOM, OBSERVED and EXCLUDED of texts and phrases of documents and patients, where there are any."""
     given = [table for table in tables if table.rows.num_rows]
-    documents, patients, said = _documents(given), _patients(given), _said(given)
-    if not (documents or patients or said) or not any(_is_term(table) for table in given):
+    documents, said = _documents(given), _said(given)
+    patients = [row for row in node_frame(given, "PatientCase", ("id", "text")).iter_rows() if row[1]]
+    known = [
+        table
+        for table in given
+        if table.name == "Phenotype" or (table.name == "IS_A" and table.ends == ("Phenotype", "Phenotype"))
+    ]
+    if not (documents or patients or said) or all(table.ends for table in known):
         return []
-    known = [table for table in given if _is_term(table) or _is_hierarchy(table)]
     with tempfile.TemporaryDirectory(prefix="kgdx-text-") as folder:
         matcher = Extractor.open(compile_snapshot(known, Path(folder) / "snapshot", SOURCE))
         symptoms = list(_of_documents(documents, reader or MatcherReader(), matcher))
-        stated = _stated(given)
+        stated = {pair for type in _RELATION.values() for pair in edges(given, type, end="Phenotype")}
         findings = [*_of_patients(patients, stated, matcher), *_of_phrases(said, stated, matcher)]
-    found: list[GraphTable] = []
-    if symptoms:
-        rows = pa.Table.from_pylist(symptoms, _SYMPTOM)
-        found.append(RelationTable("HAS_SYMPTOM", "Disease", "Phenotype", rows))
-    for type in ("OBSERVED", "EXCLUDED"):
-        rows = [row for relation, row in findings if relation == type]
-        if rows:
-            found.append(RelationTable(type, "PatientCase", "Phenotype", pa.Table.from_pylist(rows, _FINDING)))
-    return found
-
-
-def _is_term(table: GraphTable) -> bool:
-    return isinstance(table, NodeTable) and table.label == "Phenotype"
-
-
-def _is_hierarchy(table: GraphTable) -> bool:
-    return isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype")
-
-
-def _edges(tables: Sequence[GraphTable], type: str, end: str) -> Iterator[tuple[str, str]]:
-    for table in tables:
-        if isinstance(table, RelationTable) and (table.type, table.end_label) == (type, end):
-            yield from zip(*(table.rows.column(name).to_pylist() for name in ("start", "end")), strict=True)
-
-
-def _nodes(tables: Sequence[GraphTable], label: str, *names: str) -> Iterator[tuple[Any, ...]]:
-    for table in tables:
-        if isinstance(table, NodeTable) and table.label == label:
-            empty = [None] * table.rows.num_rows
-            has = table.rows.column_names
-            yield from zip(*(table.rows.column(n).to_pylist() if n in has else empty for n in names), strict=True)
+    found = [("HAS_SYMPTOM", "Disease", symptoms)]
+    for type in _RELATION.values():
+        found.append((type, "PatientCase", [row for relation, row in findings if relation == type]))
+    return [RelationTable(type, of, "Phenotype", pa.Table.from_pylist(rows)) for type, of, rows in found if rows]
 
 
 def _documents(tables: Sequence[GraphTable]) -> list[Article]:
     about: dict[str, set[str]] = {}
-    for document, disease in _edges(tables, "MENTIONS", "Disease"):
+    for document, disease in edges(tables, "MENTIONS", end="Disease"):
         about.setdefault(document, set()).add(disease)
-    rows = _nodes(tables, "Document", "id", "title", "text")
     return [
         Article(id, title or "", text, next(iter(about[id])))
-        for id, title, text in rows
+        for id, title, text in node_frame(tables, "Document", ("id", "title", "text")).iter_rows()
         if text and len(about.get(id, ())) == 1
     ]
 
 
-def _patients(tables: Sequence[GraphTable]) -> list[tuple[str, str, str | None]]:
-    return [row for row in _nodes(tables, "PatientCase", "id", "text", "language") if row[1]]
-
-
 def _said(tables: Sequence[GraphTable]) -> list[tuple[str, str, str]]:
-    named = _nodes(tables, "Symptom", "id", "name")
+    named = node_frame(tables, "Symptom", ("id", "name")).iter_rows()
     names = {id: name for id, name in named if not id.startswith(DDXPLUS)}  # a checked table says what these are
     return [
         (type, case, names[symptom])
-        for type in ("OBSERVED", "EXCLUDED")
-        for case, symptom in _edges(tables, type, "Symptom")
+        for type in _RELATION.values()
+        for case, symptom in edges(tables, type, end="Symptom")
         if symptom in names
     ]
-
-
-def _stated(tables: Sequence[GraphTable]) -> set[tuple[str, str]]:
-    return {pair for type in ("OBSERVED", "EXCLUDED") for pair in _edges(tables, type, "Phenotype")}
 
 
 def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: FindingReader) -> Iterator[Row]:
@@ -233,9 +186,9 @@ def _of_documents(articles: Sequence[Article], reader: DocumentReader, matcher: 
 
 
 def _of_patients(
-    patients: Iterable[tuple[str, str, str | None]], stated: set[tuple[str, str]], matcher: FindingReader
+    patients: Iterable[tuple[str, str]], stated: set[tuple[str, str]], matcher: FindingReader
 ) -> Iterator[tuple[str, Row]]:
-    for id, text, _ in patients:
+    for id, text in patients:
         try:
             case = read_text(Case(id, text=text), matcher)
         except CaseError:  # nothing that is present or absent: the case keeps its text

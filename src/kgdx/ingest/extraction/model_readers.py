@@ -31,15 +31,11 @@ class _Form(BaseModel):
 
 
 class Entity(_Form):
-    """Something that the text names."""
-
     text: str
     class_: str = Field(alias="class", json_schema_extra={"enum": [*sorted(CLASSES)]})
 
 
 class StatedRelation(_Form):
-    """A relation between two of them."""
-
     type: str = Field(json_schema_extra={"enum": [*TYPES]})
     head: str
     tail: str
@@ -47,8 +43,6 @@ class StatedRelation(_Form):
 
 
 class Report(_Form):
-    """The answer that a model has to give."""
-
     entities: list[Entity]
     relations: list[StatedRelation]
 
@@ -77,7 +71,6 @@ class ModelReader:
         return f"{self.chat.name} {self.asking.id} {LONGEST} {MAX_TOKENS}"
 
     def read(self, question: str, answer: str) -> ReadRelations:
-        """Ask for the relations; see :meth:`kgdx.ingest.extraction.filters.RelationReader.read`."""
         text = f"{question}\n{answer}"
         request = Request(self.asking.messages(text=text[:LONGEST]), max_tokens=MAX_TOKENS)
         report = structured(self.chat, request, Report).value
@@ -85,12 +78,9 @@ class ModelReader:
         classes = known_classes(entities)
         statements = tuple(
             RelationClaim(
-                each.type,
-                each.head,
-                each.tail,
-                classes.get(name(each.head), ""),
-                classes.get(name(each.tail), ""),
-                each.evidence,
+                **each.model_dump(),
+                head_class=classes.get(name(each.head), ""),
+                tail_class=classes.get(name(each.tail), ""),
             )
             for each in report.relations
         )
@@ -104,16 +94,12 @@ SHORTEST = 2
 """Characters of a phrase at least."""
 
 
-class _Symptoms(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Symptoms(_Form):
     symptoms: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDocumentReader:
-    """Reads documents with a language model."""
-
     model: ChatModel
     concurrency: int = 4
 

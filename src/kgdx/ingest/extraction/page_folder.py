@@ -30,7 +30,7 @@ from kgdx.ingest.extraction.question_pages import PageOutcome, pages, read_page
 from kgdx.ingest.extraction.rule_reader import VERSION as RULES
 from kgdx.ingest.extraction.rule_reader import RuleReader
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, Records, join_rejects
+from kgdx.ingest.records import LINE, REJECTS, Records, join_rejects
 
 FORMAT = 2
 FILE = "extraction.jsonl"
@@ -112,13 +112,12 @@ class ExtractionFolder:
         return PageFacts(**{**said, "refused": tuple((line, record, why) for line, record, why in said["refused"])})
 
     def finish(self, outcome: PageOutcome, digest: str, reader: RelationReader) -> PageFacts:
-        refused = tuple((each.line, each.record, each.reason) for each in outcome.refused)
         left_out = dict(sorted(outcome.left_out.items()))
-        by_type = dict(sorted(Counter(row.type for row in outcome.rows).items()))
+        by_type = dict(sorted(Counter(row["type"] for row in outcome.rows).items()))
         with whole_file(self._page(outcome.page)) as temporary:
-            table = pa.Table.from_pylist(_rows(outcome, reader.model, reader.prompt), SCHEMA)
-            pq.write_table(table, temporary, compression="zstd")
-        facts = PageFacts(outcome.page, digest, outcome.file, outcome.records, by_type, refused, left_out)
+            pq.write_table(_table(outcome, reader), temporary, compression="zstd")
+        read = outcome.page, digest, outcome.file, outcome.records
+        facts = PageFacts(*read, by_type, tuple(outcome.refused), left_out)
         self._add(asdict(facts))
         return facts
 
@@ -156,9 +155,9 @@ class ExtractionFolder:
         return self.path / "pages" / f"{page:06}.parquet"
 
 
-def _rows(outcome: PageOutcome, model: str, prompt: str | None) -> list[dict[str, Any]]:
-    told = {"page": outcome.page, "model": model, "prompt": prompt}
-    return [{**asdict(row), **told} for row in outcome.rows]
+def _table(outcome: PageOutcome, reader: RelationReader) -> pa.Table:
+    told = {"page": outcome.page, "model": reader.model, "prompt": reader.prompt}
+    return pa.Table.from_pylist([{**row, **told} for row in outcome.rows], SCHEMA)
 
 
 VERSION = f"1 rules {RULES}"
@@ -191,13 +190,12 @@ def _folder(path: Path) -> Records:
 
 
 def _file(path: Path) -> Records:
-    reader, rejects = RuleReader(), []
-    parts = [pl.DataFrame(pl.from_arrow(SCHEMA.empty_table()))]
+    reader, rejects, parts = RuleReader(), [], [SCHEMA.empty_table()]
     for page in pages([path]):
         outcome = read_page(page, reader)
-        parts.append(pl.DataFrame(_rows(outcome, reader.model, None), schema=parts[0].schema))
-        rejects.append(_rejects(None, [(each.line, each.record, each.reason) for each in outcome.refused]))
-    return _joined(pl.concat(parts).lazy(), rejects, reader.model)
+        parts.append(_table(outcome, reader))
+        rejects.append(_rejects(None, outcome.refused))
+    return _joined(pl.LazyFrame(pl.from_arrow(pa.concat_tables(parts))), rejects, reader.model)
 
 
 def _joined(
@@ -216,6 +214,4 @@ def _joined(
 
 
 def _rejects(file: str | None, refused: Iterable[tuple[int, str, str]]) -> pl.DataFrame:
-    rows = [(file, line, record, reason) for line, record, reason in refused]
-    schema = {"file": pl.String, "line": pl.Int64, "record": pl.String, "reason": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame([(file, *each) for each in refused], schema=REJECTS, orient="row")

@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,32 +141,18 @@ class QuestionPage:
         return total.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class PageRow:
-    type: str
-    head: str
-    tail: str
-    record: str
-    line: int
-    span: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadRecord:
-    """A record that could not be read, and why; the beginning of its line."""
-
-    line: int
-    record: str
-    reason: str
-
-
 @dataclass(slots=True)
 class PageOutcome:
+    """What was read of a page: the relations with the record and line of each, and what could not be read.
+
+    ``refused`` are records by line, the beginning of their text, and why; ``left_out`` counts statements by reason.
+    """
+
     page: int
     file: str
     records: int
-    rows: list[PageRow] = field(default_factory=list)
-    refused: list[UnreadRecord] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[tuple[int, str, str]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -228,7 +215,7 @@ def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> Page
         except ValueError as error:
             outcome.refused.append(_refused(number, line, str(error)))
             continue
-        tasks.append(lambda question=question, answer=answer: _believed(reader, question, answer))  # type: ignore[misc]
+        tasks.append(partial(_believed, reader, question, answer))
         places.append((number, line, own or f"{page.file}:{number}"))
     failures: list[LlmError] = []
     for result, (number, line, record) in zip(_done(tasks, jobs), places, strict=True):
@@ -237,8 +224,7 @@ def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> Page
             outcome.refused.append(_refused(number, line, result.message))
             continue
         outcome.left_out.update(result.refused)
-        rows = (PageRow(each.type, each.head, each.tail, record, number, each.span) for each in result.relations)
-        outcome.rows.extend(rows)
+        outcome.rows += ({**asdict(each), "record": record, "line": number} for each in result.relations)
     if failures and len(failures) == len(tasks) and all(each.kind == "rejected" for each in failures):
         raise failures[0]
     return outcome
@@ -251,16 +237,16 @@ def _believed(reader: RelationReader, question: str, answer: str) -> FilteredCla
 def _done(tasks: Sequence[Callable[[], FilteredClaims]], jobs: int) -> list[FilteredClaims | LlmError]:
     if jobs == 1:
         return [_tried(task) for task in tasks]
-    pool = ThreadPoolExecutor(jobs)
-    try:
+    with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(_tried, task) for task in tasks]
-        wait(futures, return_when=FIRST_EXCEPTION)
-        failed = [error for each in futures if each.done() and (error := each.exception()) is not None]
-        if failed:
-            raise failed[0]
-        return [each.result() for each in futures]
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            failed = [error for each in futures if each.done() and (error := each.exception()) is not None]
+            if failed:
+                raise failed[0]
+            return [each.result() for each in futures]
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _tried(task: Callable[[], FilteredClaims]) -> FilteredClaims | LlmError:
@@ -272,5 +258,5 @@ def _tried(task: Callable[[], FilteredClaims]) -> FilteredClaims | LlmError:
         return error
 
 
-def _refused(line: int, content: bytes, reason: str) -> UnreadRecord:
-    return UnreadRecord(line, clean(content[: RECORD_LENGTH * 4].decode("utf-8", "replace"))[:RECORD_LENGTH], reason)
+def _refused(line: int, content: bytes, reason: str) -> tuple[int, str, str]:
+    return line, clean(content[: RECORD_LENGTH * 4].decode("utf-8", "replace"))[:RECORD_LENGTH], reason

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
-from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Content, CopyReport
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.protocol import Store
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.ingest.manifest import is_manifest, read_manifest
-from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, SourceReport
+from kgdx.ingest.pipeline.build_report import NUMBERS, TEXTS, BuildProgress, BuildReport, SourceReport
 from kgdx.ingest.pipeline.build_stages import BuildOrder, Index, SourceChoice, run
-from kgdx.ingest.pipeline.build_summary import totals
-from kgdx.ingest.pipeline.built_graph import BuiltGraph
+from kgdx.ingest.pipeline.built_graph import BuiltGraph, totals
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder, sound_report
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.user_data import USER
 from kgdx.ingest.record_counts import QUARANTINE
-from kgdx.ingest.source_choice import ChosenSource, choose, parse_choice
+from kgdx.ingest.source_choice import ChosenSource, choose, name_of, parse_choice
 from kgdx.ingest.sources import Reader
 
 Sources = Iterable[str] | Mapping[str, str | None]
+Folder = str | os.PathLike[str]
 
 
 class Means(TypedDict, total=False):
@@ -43,12 +42,12 @@ class Means(TypedDict, total=False):
     index: Sequence[Index]
     cache: Path
     readers: Mapping[str, Reader]
-    server: Store
+    server: Neo4jStore
 
 
 def build(
     sources: Sources | None,
-    folder: GraphFolder | str | Path,
+    folder: Folder,
     *,
     keep_cases: bool = True,
     force: bool = False,
@@ -60,37 +59,32 @@ def build(
     What an earlier build made of the same inputs is not made again. Where little differs from the graph that is there,
     a copy of its store is changed and has to show by its fingerprint that it is what a new one would be.
     """
-    wanted = choose(sources)
-    order = _order(_folder(folder), "build", lambda _before: SourceChoice(wanted), means)
-    return run(replace(order, keep_cases=keep_cases, force=force, first=first))
+    wanted, options = choose(sources), {"keep_cases": keep_cases, "force": force, "first": first}
+    return run(BuildOrder(GraphFolder(folder), "build", lambda _before: SourceChoice(wanted), **options, **means))
 
 
-def update(
-    sources: Sources, folder: GraphFolder | str | Path, *, force: bool = False, **means: Unpack[Means]
-) -> BuildReport:
+def update(sources: Sources, folder: Folder, *, force: bool = False, **means: Unpack[Means]) -> BuildReport:
     """Read some sources again, or further ones, and bring the graph to what a build of all its sources would give.
 
     The other sources are not looked at. What was inferred is inferred again where something that it rests on has
     changed. The old graph stays until that is done.
     """
     named = dict(sources) if isinstance(sources, Mapping) else parse_choice(sources)
-    target = _folder(folder)
+    target = GraphFolder(folder)
     target.current()
-    choice = partial(_updated, target, named)
-    return run(replace(_order(target, "update", choice, means), force=force))
+    return run(BuildOrder(target, "update", partial(_updated, target, named), force=force, **means))
 
 
-def remove(source: str, folder: GraphFolder | str | Path, **means: Unpack[Means]) -> BuildReport:
+def remove(source: str, folder: Folder, **means: Unpack[Means]) -> BuildReport:
     """Bring the graph to what a build without one of its sources would give."""
-    target = _folder(folder)
+    target = GraphFolder(folder)
     target.current()
-    choice = partial(_without, target, source)
-    return run(replace(_order(target, "remove", choice, means), keep_cases=source != USER))
+    return run(BuildOrder(target, "remove", partial(_without, target, source), keep_cases=source != USER, **means))
 
 
 def _updated(target: GraphFolder, named: Mapping[str, str | None], before: BuiltGraph | None) -> SourceChoice:
     origins = _origins(target, before)
-    names = {word: _name(word) for word in named}
+    names = {word: name_of(word) for word in named}
     others = {name: origin for name, origin in origins.items() if name not in names.values()}
     again = {word: given or origins.get(names[word]) for word, given in named.items()}
     kept = {name: source for name, source in (before.sources if before else {}).items() if name in others}
@@ -127,37 +121,17 @@ def _chosen(target: GraphFolder, origins: Mapping[str, str | None]) -> dict[str,
     return choose(origins, more=own)
 
 
-def _name(word: str) -> str:
-    return read_manifest(Path(word).expanduser(), named=False).name if is_manifest(word) else word
-
-
-def _folder(folder: GraphFolder | str | Path) -> GraphFolder:
-    return folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
-
-
-def _order(
-    target: GraphFolder, kind: str, choose: Callable[[BuiltGraph | None], SourceChoice], means: Means
-) -> BuildOrder:
-    given = Means(**means)
-    if "cache" not in given:
-        given["cache"] = Settings.load().cache / "downloads"
-    return BuildOrder(target, kind, choose, **given)
-
-
-# The graph of a Neo4j → a new embedded build, swapped in when it is complete and equal to what was read.
-
-
 def pull(
     source: Store,
-    folder: GraphFolder | str | Path,
+    folder: Folder,
     *,
     compile: Sequence[Hook] = (),
     force: bool = False,
     progress: Callable[[str], None] = lambda _message: None,
 ) -> CopyReport:
-    """Copy a graph from a server into a graph folder, where it becomes the current build."""
+    """Copy a graph from a server into a graph folder, where it becomes the current build when it is complete."""
     started = time.monotonic()
-    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
+    target = GraphFolder(folder)
     progress("Reading the graph")
     content = Content.of(source)
 
@@ -193,33 +167,16 @@ def _refuse_another(target: GraphFolder, content: Content) -> None:
 
 
 def _build_report(made: BuildFolder, content: Content, source: Store) -> BuildReport:
-    nodes, relations = totals(content.tables)
-    sources = {
-        row["id"]: SourceReport(
-            name=row["id"],
-            origin=source.url,
-            version=row["version"],
-            checksum=row["checksum"],
-            licence=row["licence"] or "",
-            citation=row["citation"] or "",
-            read=row["read"] or 0,
-            loaded=row["loaded"] or 0,
-            merged=row["merged"] or 0,
-            quarantined=row["quarantined"] or 0,
-        )
-        for row in source.run("sources")
-    }
-    build = content.build
+    nodes, relations = totals((table, table.rows.num_rows) for table in content.tables)
+    stated = {row["id"]: {name: row[name] for name in (*TEXTS, *NUMBERS) if row[name]} for row in source.run("sources")}
+    named = ("created", "fingerprint", "schema_version", "schema_checksum", "kgdx_version")
+    about: dict[str, Any] = {name: content.build[name] or "" for name in named}
     return BuildReport(
         id=made.id,
         path=str(made.path),
-        created=build["created"] or "",
-        fingerprint=build["fingerprint"],
+        **about,
         kind="pull",
-        schema_version=build["schema_version"] or "",
-        schema_checksum=build["schema_checksum"] or "",
-        kgdx_version=build["kgdx_version"] or "",
-        sources=sources,
+        sources={name: SourceReport(name, origin=source.url, **facts) for name, facts in stated.items()},
         nodes=nodes,
         relations=relations,
         warnings=(f"copied from {source.url}, without the quarantine of its build",),

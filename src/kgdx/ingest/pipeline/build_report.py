@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from kgdx.errors import StoreError
 
 SHARES = {
@@ -87,6 +89,11 @@ def by_table(changes: Iterable[Change]) -> Mapping[str, tuple[int, int, int]]:
         added, removed, changed = found.get(each.table, (0, 0, 0))
         found[each.table] = (added + each.added, removed + each.removed, changed + each.changed)
     return found
+
+
+TEXTS = ("version", "checksum", "licence", "citation")
+NUMBERS = ("read", "loaded", "merged", "quarantined")
+"""What a graph itself says of its sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +176,8 @@ class BuildReport:
 
 def read_report(path: Path) -> BuildReport:
     try:
-        content = json.loads(path.read_text("utf-8"))
-        content["sources"] = {name: SourceReport(**source) for name, source in content["sources"].items()}
-        content["reasons"] = tuple(RefusalCount(**reason) for reason in content["reasons"])
-        content["warnings"] = tuple(content["warnings"])
-        content["stages"] = tuple(StageReport(**stage) for stage in content.get("stages", ()))
-        if content.get("changes") is not None:
-            content["changes"] = tuple(
-                Change(**{**change, "examples": tuple(change["examples"])}) for change in content["changes"]
-            )
-        return BuildReport(**content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return TypeAdapter(BuildReport).validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         hint = "build the graph again with `kgdx build`"
-        raise StoreError(f"the build report {path} cannot be read ({error})", hint=hint) from error
+        raise StoreError(f"the build report {path} cannot be read ({reason})", hint=hint) from error

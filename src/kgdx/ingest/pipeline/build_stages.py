@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -20,8 +21,10 @@ from typing import Any
 
 import polars as pl
 
+from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
-from kgdx.graph.protocol import Exports, GraphTable, Store
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.protocol import Delta, Exports, GraphTable
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
 from kgdx.graph.tables import digests, title
@@ -39,6 +42,7 @@ from kgdx.ingest.pipeline.built_graph import (
     load_table,
     load_tables,
     read_graph,
+    totals,
 )
 from kgdx.ingest.pipeline.check_tables import CheckedGraph, check_tables
 from kgdx.ingest.pipeline.derive import Derive, StepResult, derive
@@ -49,7 +53,7 @@ from kgdx.ingest.pipeline.quarantine import read_corrections
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.ingest.pipeline.store_load import StoreLoad
-from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_in
+from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_on
 from kgdx.ingest.record_counts import RecordTally
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.ingest.sources import FOLDERS, Reader
@@ -86,7 +90,7 @@ class BuildOrder:
     folder: GraphFolder
     kind: str
     choose: Callable[[BuiltGraph | None], SourceChoice]
-    cache: Path
+    cache: Path = field(default_factory=lambda: Settings.load().cache / "downloads")
     derive: Sequence[Derive] = ()
     compile: Sequence[Hook] = ()
     index: Sequence[Index] = ()
@@ -95,7 +99,7 @@ class BuildOrder:
     keep_cases: bool = True
     force: bool = False
     first: bool = False
-    server: Store | None = None
+    server: Neo4jStore | None = None
     """The server that the graph is for: what users saved is read there, and no embedded store is made."""
 
 
@@ -187,8 +191,7 @@ def saved_rows(build: Build, before: PreviousBuild | None) -> SavedRows:
         return SavedRows()
     had = before is not None and any(USER in table.parts for table in before.graph.tables)
     if build.order.server is not None:
-        there = build.order.server.run("build")
-        return saved_in(build.order.server, build.schema, expected=had) if there else SavedRows()
+        return saved_on(build.order.server, build.schema, expected=had)
     return saved(build.order.folder, build.schema, expected=had)
 
 
@@ -205,8 +208,8 @@ def fetched(build: Build, choice: SourceChoice) -> FetchedSources:
                 kept[name] = found
                 continue
 
-            def arrived(size: int, total: int, title: str = source.title) -> None:
-                clock.tell("fetch", f"{title}: {size / 1e6:.1f} MB", bytes=size, total=total)
+            def arrived(size: int, total: int, named: str = source.title) -> None:
+                clock.tell("fetch", f"{named}: {size / 1e6:.1f} MB", bytes=size, total=total)
 
             try:
                 files[name] = fetch(
@@ -278,12 +281,9 @@ def sources(
             found[each.source] = choice.kept[each.source]
         elif each.source in fetched.files:
             wanted, file = choice.wanted[each.source], fetched.files[each.source]
-            how = recipe(wanted, file.path, build.order.readers, build.schema)
-            mapping = mapping_digest(wanted)
-            stage = each.stage.name
-            found[each.source] = BuiltSource(
-                file.origin, str(file.path), file.checksum, stage, how, mapping, each.stated
-            )
+            how = recipe(wanted, file.path, build.order.readers, build.schema), mapping_digest(wanted)
+            read = (file.origin, str(file.path), file.checksum, each.stage.name)
+            found[each.source] = BuiltSource(*read, *how, each.stated)
     return found
 
 
@@ -327,7 +327,11 @@ def inferred(build: Build, checked: CheckedGraph, read_reports: dict[str, Source
 
 
 def reports(read_reports: dict[str, SourceReport], inferred: list[StepResult]) -> dict[str, SourceReport]:
-    return read_reports | build_summary.inferred_reports((step.name, step.tables) for step in inferred)
+    found = dict(read_reports)
+    for step in sorted(inferred, key=lambda step: step.name):
+        if rows := sum(table.rows for table in step.tables):
+            found[step.name] = SourceReport(step.name, "inferred by kgdx", read=rows, loaded=rows)
+    return found
 
 
 def graph(
@@ -348,7 +352,7 @@ def now(build: Build, before: PreviousBuild | None, saved_rows: SavedRows) -> Pr
         return None
     tables = [build.kept("now", table) for table in saved_rows.now if table.rows.num_rows]
     titles = {title(table) for table in saved_rows.now}
-    others = [table for table in before.graph.tables if table.title not in titles]
+    others = [table for table in before.graph.tables if title(table) not in titles]
     return replace(before, graph=replace(before.graph, tables=[*others, *tables]))
 
 
@@ -399,22 +403,24 @@ _BESIDE: frozenset[tuple[str, tuple[str, str] | None]] = frozenset(
 def snapshot_key(tables: Sequence[BuiltTable]) -> str:
     """Return the digest of what a snapshot, and what is kept beside it, is made from."""
     wanted = [table for table in tables if reads(table.name, table.ends) or (table.name, table.ends) in _BESIDE]
-    parts = sorted([table.title, sorted(table.parts.items())] for table in wanted)
+    parts = sorted([title(table), sorted(table.parts.items())] for table in wanted)
     return key_of(FORMAT, code_digest("kgdx.graph.snapshot_compile"), code_digest("kgdx.graph.snapshot"), parts)
 
 
-def indexes(
-    build: Build, now: PreviousBuild | None, graph: BuiltGraph, difference: GraphDifference | None, snapshot: Path
-) -> None:
+def delta(build: Build, now: PreviousBuild | None, difference: GraphDifference | None) -> Delta | None:
+    """What a copy of the store before has to take in; nothing where the store is loaded anew."""
+    if build.order.server is not None or now is None or difference is None or now.schema != build.schema.checksum:
+        return None
+    return difference.delta
+
+
+def indexes(build: Build, graph: BuiltGraph, delta: Delta | None, snapshot: Path) -> None:
     """What is looked up beside the snapshot, made while the store is filled: most of a load is done outside Python."""
-    if not _is_changed(build, now, difference):
+    if delta is None:
         build.load.add(graph.tables)
     with build.clock.stage("index", "indexing names"):
-        index(snapshot, BuiltTables(graph, build.stages, build.schema), build.order.index, _teller(build.clock))
-
-
-def _teller(clock: Clock) -> Callable[[str], None]:
-    return lambda detail: clock.tell("index", detail)
+        tables = BuiltTables(graph, build.stages, build.schema)
+        index(snapshot, tables, build.order.index, partial(build.clock.tell, "index"))
 
 
 def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Callable[[str], None]) -> None:
@@ -424,22 +430,12 @@ def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Calla
         make(opened, lambda: tables, tell)
 
 
-def _is_changed(build: Build, now: PreviousBuild | None, difference: GraphDifference | None) -> bool:
-    delta = difference is not None and difference.delta is not None and build.order.server is None
-    return delta and now is not None and now.schema == build.schema.checksum
-
-
 def created(graph: BuiltGraph) -> str:
-    return build_summary.now()
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def store(
-    build: Build,
-    now: PreviousBuild | None,
-    graph: BuiltGraph,
-    difference: GraphDifference | None,
-    indexes: None,
-    created: str,
+    build: Build, now: PreviousBuild | None, graph: BuiltGraph, delta: Delta | None, indexes: None, created: str
 ) -> str:
     """How the store was filled: ``changed`` from a copy of the one before, or ``loaded`` anew."""
     about = {"fingerprint": graph.fingerprint, "kgdx_version": version("kgdx"), "created": created}
@@ -447,10 +443,9 @@ def store(
     how = "loaded"
     with build.clock.stage("load", "filling the store"):
         started = build.clock.elapsed
-        changed = _is_changed(build, now, difference)
-        if changed and now is not None and difference is not None and difference.delta is not None:
-            build.clock.tell("load", f"changing {difference.delta.rows:,} rows in a copy of the store")
-            if build.load.changed(now.folder, difference.delta, graph, about, proven=proven):
+        if delta is not None and now is not None:
+            build.clock.tell("load", f"changing {delta.rows:,} rows in a copy of the store")
+            if build.load.changed(now.folder, delta, graph, about, proven=proven):
                 how = "changed"
         if how == "loaded":
             build.load.add(graph.tables)
@@ -491,7 +486,7 @@ def report(
     clock, schema = build.clock, build.schema
     clock.seconds |= build.hooks.seconds
     clock.seconds["total"] = clock.elapsed
-    nodes, relations = graph.totals()
+    nodes, relations = totals((table, table.rows) for table in graph.tables)
     same, near = build_summary.mappings(graph.tables, build.stages)
     warnings = build_summary.warnings(choice.wanted, parsed, sources, checked.counts)
     changes = None if difference is None else tuple(each for each in difference.changes if each.table != "Source")
@@ -546,6 +541,7 @@ STAGES: tuple[Callable[..., Any], ...] = (
     difference,
     snapshot,
     created,
+    delta,
     indexes,
     store,
     quarantine,

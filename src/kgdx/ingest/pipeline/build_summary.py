@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,20 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars as pl
 import pyarrow as pa
 
-from kgdx.graph.protocol import GraphTable, NodeTable
-from kgdx.ingest.pipeline.build_report import Change, RefusalCount, SourceReport
-from kgdx.ingest.pipeline.built_graph import BuiltSource, BuiltTable, name_of
+from kgdx.graph.protocol import NodeTable
+from kgdx.ingest.pipeline.build_report import NUMBERS, TEXTS, Change, RefusalCount, SourceReport
+from kgdx.ingest.pipeline.built_graph import BuiltSource, BuiltTable
 from kgdx.ingest.pipeline.parse import ParsedSource
 from kgdx.ingest.pipeline.stages import Stages
-from kgdx.ingest.record_counts import RecordCounts, shape_of_reason
+from kgdx.ingest.record_counts import RecordCounts, by_reason
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.schema.model import MATCHES
 
-_TEXTS = ("version", "checksum", "licence", "citation")
-_NUMBERS = ("read", "loaded", "merged", "quarantined")
-
-"""Relations that say what is the same, or how near it is."""
 _RELATED = ("relation", "method", "count_all")
+FEW = 100
+"""A table with fewer rows may lose half of them: so few are no sign that something is wrong."""
 
 
 def source_reports(
@@ -32,11 +29,10 @@ def source_reports(
     sources: Mapping[str, BuiltSource],
     counts: Mapping[str, RecordCounts],
 ) -> dict[str, SourceReport]:
-    """Report the sources that were read, and what users saved."""
     reports = {}
     for each in parsed:
         numbers = counts[each.source]
-        outcome = {name: getattr(numbers, name) for name in (*_NUMBERS, "resolved")}
+        outcome = {name: getattr(numbers, name) for name in (*NUMBERS, "resolved")}
         if each.source not in wanted:
             reports[each.source] = SourceReport(each.source, "saved cases and runs", **outcome)
             continue
@@ -56,42 +52,20 @@ def source_reports(
     return reports
 
 
-def inferred_reports(steps: Iterable[tuple[str, Sequence[BuiltTable]]]) -> dict[str, SourceReport]:
-    """Report what kgdx inferred, by step."""
-    numbers = {name: sum(table.rows for table in tables) for name, tables in steps}
-    return {
-        name: SourceReport(name, "inferred by kgdx", read=number, loaded=number)
-        for name, number in sorted(numbers.items())
-        if number
-    }
-
-
 def source_nodes(reports: Mapping[str, SourceReport], *, counted: bool = True) -> NodeTable:
     """Return the Source nodes; without the counts for those who only want to know what was read."""
-    numbers = _NUMBERS if counted else ()
+    numbers = NUMBERS if counted else ()
     rows = [
         {"id": name, "source": name}
-        | {column: getattr(report, column) or None for column in _TEXTS}
+        | {column: getattr(report, column) or None for column in TEXTS}
         | {column: getattr(report, column) for column in numbers}
         for name, report in reports.items()
     ]
-    fields = [(name, pa.string()) for name in ("id", "source", *_TEXTS)] + [(name, pa.int64()) for name in numbers]
+    fields = [(name, pa.string()) for name in ("id", "source", *TEXTS)] + [(name, pa.int64()) for name in numbers]
     return NodeTable("Source", pa.Table.from_pylist(rows, schema=pa.schema(fields)))
 
 
-def totals(tables: Iterable[GraphTable]) -> tuple[dict[str, int], dict[str, int]]:
-    """Count nodes by class and relations by type."""
-    nodes: dict[str, int] = {}
-    relations: dict[str, int] = {}
-    for table in tables:
-        counts = nodes if isinstance(table, NodeTable) else relations
-        name = name_of(table)
-        counts[name] = counts.get(name, 0) + table.rows.num_rows
-    return nodes, relations
-
-
 def content(tables: Iterable[BuiltTable]) -> dict[str, dict[str, int]]:
-    """Count nodes by class and source, and relations by type and source."""
     found: dict[str, dict[str, int]] = {}
     for table in tables:
         of_it = found.setdefault(table.name, {})
@@ -127,14 +101,8 @@ def mappings(
     return same, near
 
 
-def reasons(quarantine: pl.DataFrame) -> Iterator[RefusalCount]:
-    """Group refused records by reason, with ids and quoted values taken out of it."""
-    shape = shape_of_reason().alias("shape")
-    grouped = quarantine.group_by("source", shape).agg(pl.len().alias("n"), pl.col("reason").first())
-    for source, shape_, number, example in grouped.sort(
-        "n", "source", "shape", descending=[True, False, False]
-    ).iter_rows():
-        yield RefusalCount(source, shape_, number, example)
+def reasons(quarantine: pl.DataFrame) -> list[RefusalCount]:
+    return [RefusalCount(*row[:4]) for row in by_reason(quarantine)]
 
 
 def warnings(
@@ -182,14 +150,6 @@ def losses(
                 shown.append(f"{table} {old:,} → {max(new, 0):,}")
         if shown:
             yield name, shown
-
-
-FEW = 100
-"""A table with fewer rows may lose half of them: so few are no sign that something is wrong."""
-
-
-def now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def peak_memory() -> int:

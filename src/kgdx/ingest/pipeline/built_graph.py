@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.tables import Digest, Part, columns_of, combine, conformed, digests
+from kgdx.graph.tables import Digest, Part, columns_of, combine, conformed, digests, title
 from kgdx.ingest.pipeline.stages import Stage, Stages, key_of, written
 from kgdx.schema import Schema
 
@@ -30,10 +31,6 @@ class BuiltTable:
     stage: str
     parts: Mapping[str, Digest]
     file: str = TABLE
-
-    @property
-    def title(self) -> str:
-        return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
 
     @property
     def rows(self) -> int:
@@ -63,7 +60,7 @@ class BuiltGraph:
 
     @property
     def parts(self) -> dict[Part, Digest]:
-        return {(table.title, source): digest for table in self.tables for source, digest in table.parts.items()}
+        return {(title(table), source): digest for table in self.tables for source, digest in table.parts.items()}
 
     @property
     def fingerprint(self) -> str:
@@ -73,20 +70,18 @@ class BuiltGraph:
     def stages(self) -> set[str]:
         return {table.stage for table in self.tables} | {source.parsed for source in self.sources.values()}
 
-    def totals(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Count nodes by class and relations by type."""
-        nodes: dict[str, int] = {}
-        relations: dict[str, int] = {}
-        for table in self.tables:
-            counts = nodes if table.ends is None else relations
-            counts[table.name] = counts.get(table.name, 0) + table.rows
-        return nodes, relations
-
     def write(self, path: Path) -> None:
-        """Write it as JSON."""
         content = asdict(self)
         known = {"layout": LAYOUT, "checksum": key_of(content), **content}
         path.write_text(json.dumps(known, ensure_ascii=False), "utf-8")
+
+
+def totals(rows: Iterable[tuple[GraphTable | BuiltTable, int]]) -> tuple[dict[str, int], dict[str, int]]:
+    """Count nodes by class and relations by type, of tables with their numbers of rows."""
+    counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for table, number in rows:
+        counts[table.ends is not None][table.name] += number
+    return dict(counts[0]), dict(counts[1])
 
 
 def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
@@ -117,8 +112,7 @@ def _table(content: Mapping[str, Any]) -> BuiltTable:
 
 def keep_table(folder: Path, file: str, table: GraphTable) -> dict[str, Any]:
     """Write a table into a stage that is being made, and return what its facts must say of it (:func:`built`)."""
-    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    return keep_parts(folder, file, name_of(table), ends, [table.rows])
+    return keep_parts(folder, file, table.name, table.ends, [table.rows])
 
 
 def keep_parts(
@@ -134,12 +128,7 @@ def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:
     return _table({**facts, "stage": stage.name})
 
 
-def name_of(table: GraphTable) -> str:
-    return table.label if isinstance(table, NodeTable) else table.type
-
-
 def load_table(table: BuiltTable, stages: Stages) -> GraphTable:
-    """Read a table of a build."""
     stage = stages.find(table.stage)
     if stage is None:
         raise StoreError(f"the stage {stages.path / table.stage} is gone", hint="build again with `kgdx build`")

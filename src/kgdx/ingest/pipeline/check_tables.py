@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -39,7 +39,6 @@ class CheckedGraph:
     refused: list[Stage] = field(default_factory=list)
 
     def add(self, stage: Stage) -> None:
-        """Take up a table with its counts."""
         self.made += stage.made
         self.found += not stage.made
         for source, numbers in stage.facts["counts"].items():
@@ -53,12 +52,11 @@ class CheckedGraph:
             self.tables.append(table)
 
     def quarantine(self, parsed: Sequence[ParsedSource], origins: Mapping[str, str]) -> pl.DataFrame:
-        """Return all refused records, of all stages."""
         parts = []
         for each in parsed:
             if each.stage.facts["refused"]:
-                parts.append(_frame(each.stage, REJECTS).with_columns(pl.lit(each.source).alias("source")))
-        parts += [_frame(stage, REJECTS) for stage in self.refused]
+                parts.append(each.stage.frame(REJECTS).with_columns(pl.lit(each.source).alias("source")))
+        parts += [stage.frame(REJECTS) for stage in self.refused]
         origin = pl.col("source").replace_strict(origins, default=None, return_dtype=pl.String)
         return quarantine_table(part.with_columns(pl.col("file").fill_null(origin)) for part in parts)
 
@@ -67,10 +65,12 @@ def check_tables(
     parsed: Sequence[ParsedSource], stages: Stages, schema: Schema, tell: Callable[[str, float], None]
 ) -> CheckedGraph:
     """Check the tables of all sources, in the order of the sources."""
-    result = CheckedGraph(counts={each.source: _counts_before(each) for each in parsed})
+    result = CheckedGraph()
     nodes: dict[str, list[_Use]] = {}
     relations: dict[tuple[str, str, tuple[str, str]], list[_Use]] = {}
     for each in parsed:
+        facts, merged = each.stage.facts, each.stage.facts.get("merged", 0)
+        result.counts[each.source] = RecordCounts(facts["read"] + merged, merged=merged, quarantined=facts["refused"])
         for table in each.tables:
             if table.ends is None:
                 nodes.setdefault(table.name, []).append((each, table))
@@ -86,21 +86,15 @@ def check_tables(
         }
         stage = _nodes(label, uses, matched, stages)
         result.add(stage)
-        result.ids[label] = _frame(stage, TABLE, ["id"])["id"]
+        result.ids[label] = stage.frame(TABLE, ["id"])["id"]
         if label == "Phenotype":
-            current = current_ids(_frame(stage, TABLE))
+            current = current_ids(stage.frame(TABLE))
     for number, ((_, type, ends), uses) in enumerate(relations.items(), len(nodes)):
         tell(f"checking {type}", number / total)
         result.add(_relations(type, ends, uses, result.ids, current, schema, stages))
     for source, counts in result.counts.items():
         counts.settle(source)
     return result
-
-
-def _counts_before(parsed: ParsedSource) -> RecordCounts:
-    facts = parsed.stage.facts
-    merged = facts.get("merged", 0)
-    return RecordCounts(read=facts["read"] + merged, merged=merged, quarantined=facts["refused"])
 
 
 def _nodes(label: str, uses: Sequence[_Use], matched: Mapping[str, Sequence[_Use]], stages: Stages) -> Stage:
@@ -154,7 +148,3 @@ def _kept_checked(
     facts = keep_parts(folder, TABLE, name, ends, parts)
     counts = {source: asdict(counts) for source, counts in tally.counts.items()}
     return {**facts, "counts": counts, "refused": refused.height}
-
-
-def _frame(stage: Stage, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    return cast(pl.DataFrame, pl.from_arrow(stage.table(table, columns)))

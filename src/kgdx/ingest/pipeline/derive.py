@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable
-from kgdx.graph.tables import conformed
+from kgdx.graph.tables import conformed, title
+from kgdx.ingest.check import plain_table
 from kgdx.ingest.column_mapping import matches_apart
-from kgdx.ingest.pipeline.built_graph import BuiltTable, built, graph_table, keep_table, load_table, name_of
+from kgdx.ingest.pipeline.built_graph import BuiltTable, built, graph_table, keep_table, load_table
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
 from kgdx.schema import Schema
 
@@ -39,9 +39,6 @@ class Derive:
     reads: tuple[str, ...]
     function: Callable[[Sequence[GraphTable]], Iterable[GraphTable]]
     detail: str = "inferring"
-
-    def looks_at(self, name: str) -> bool:
-        return name in self.reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +64,9 @@ def derive(
     for number, step in enumerate(steps):
         tell(step.detail, number / len(steps))
         started = time.perf_counter()
-        read = [table for table in known if step.looks_at(table.name)]
-        rests_on = [[table.title, sorted(table.parts.items())] for table in read]
-        stated = sources.rows.to_pylist() if step.looks_at("Source") else []
+        read = [table for table in known if table.name in step.reads]
+        rests_on = [[title(table), sorted(table.parts.items())] for table in read]
+        stated = sources.rows.to_pylist() if "Source" in step.reads else []
         key = key_of(step.name, step.version, _code(step.function), schema.checksum, sorted(rests_on), stated)
         stage = stages.get("derived", key, partial(_make, step, read, sources, stages, schema))
         made = [built(stage, facts) for facts in stage.facts["tables"]]
@@ -86,20 +83,23 @@ def _code(function: Callable[..., Any]) -> str:
 def _make(
     step: Derive, read: Sequence[BuiltTable], sources: NodeTable, stages: Stages, schema: Schema, folder: Path
 ) -> Mapping[str, Any]:
-    given: list[GraphTable] = [_sorted(load_table(table, stages)) for table in read]
-    ids: dict[str, list[pa.ChunkedArray]] = {}
-    for table in given:
-        if isinstance(table, NodeTable):
-            ids.setdefault(table.label, []).append(table.rows.column("id"))
-    if step.looks_at("Source"):
+    given: list[GraphTable] = []
+    ids: dict[str, list[pl.Series]] = {}
+    for kept in read:
+        table = load_table(kept, stages)
+        keys = ["id"] if table.ends is None else ["start", "end"]
+        given.append(replace(table, rows=table.rows.sort_by([(key, "ascending") for key in keys])))
+        if table.ends is None:
+            ids.setdefault(table.name, []).append(pl.Series("id", pl.from_arrow(table.rows["id"])))
+    if "Source" in step.reads:
         given.append(sources)
     parts: dict[tuple[str, tuple[str, str] | None], list[pl.DataFrame]] = {}
     for table in step.function(given):
-        ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-        for name, rows in matches_apart(name_of(table), _frame(table.rows)):
+        for name, rows in matches_apart(table.name, pl.DataFrame(pl.from_arrow(table.rows))):
             if rows.height:
-                kept = graph_table(name, ends, _arrow(rows))
-                parts.setdefault((name, ends), []).append(_frame(_conformed(kept, step, schema)))
+                own = graph_table(name, table.ends, plain_table(rows.with_columns(pl.lit(step.name).alias("source"))))
+                frame = pl.DataFrame(pl.from_arrow(conformed(own, schema)))
+                parts.setdefault((name, table.ends), []).append(frame)
     facts = []
     for number, ((name, ends), frames) in enumerate(sorted(parts.items(), key=lambda item: item[0][1] is not None)):
         rows = pl.concat(frames, how="diagonal")
@@ -110,54 +110,28 @@ def _make(
             identity = [column for column in schema.relation(name).identity if column in rows.columns]
             rows = rows.unique(["start", "end", *identity], keep="first", maintain_order=True)
         if rows.height:
-            facts.append(keep_table(folder, f"{number:03}", graph_table(name, ends, _arrow(rows))))
+            facts.append(keep_table(folder, f"{number:03}", graph_table(name, ends, plain_table(rows))))
     return {"tables": facts}
 
 
-def _conformed(table: GraphTable, step: Derive, schema: Schema) -> pa.Table:
-    rows = table.rows.drop_columns(["source"]) if "source" in table.rows.column_names else table.rows
-    named = rows.append_column("source", pa.repeat(step.name, rows.num_rows))
-    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    return conformed(graph_table(name_of(table), ends, named), schema)
-
-
-def _new_nodes(rows: pl.DataFrame, label: str, step: Derive, ids: dict[str, list[pa.ChunkedArray]]) -> pl.DataFrame:
-    if not step.looks_at(label):
+def _new_nodes(rows: pl.DataFrame, label: str, step: Derive, ids: dict[str, list[pl.Series]]) -> pl.DataFrame:
+    if label not in step.reads:
         message = f"the step {step.name} gives nodes of {label}, which it does not read"
         raise StoreError(message, hint="add the class to what it reads")
-    known = _series(ids.get(label, []))
-    new = rows.unique("id", keep="first", maintain_order=True).filter(~pl.col("id").is_in(known.implode()))
-    ids.setdefault(label, []).append(pa.chunked_array([new["id"].to_arrow().cast(pa.string())]))
+    new = rows.unique("id", keep="first", maintain_order=True).filter(~_known("id", label, ids))
+    ids.setdefault(label, []).append(new["id"])
     return new
 
 
 def _refuse_loose(
-    rows: pl.DataFrame, type: str, ends: tuple[str, str], step: Derive, ids: Mapping[str, list[pa.ChunkedArray]]
+    rows: pl.DataFrame, type: str, ends: tuple[str, str], step: Derive, ids: Mapping[str, list[pl.Series]]
 ) -> None:
     for end, label in zip(("start", "end"), ends, strict=True):
-        known = _series(ids.get(label, []))
-        loose = rows.filter(~pl.col(end).is_in(known.implode()))
+        loose = rows.filter(~_known(end, label, ids))
         if loose.height:
             message = f"the step {step.name} gives a {type} of {loose.item(0, end)}, which is no {label} that it reads"
             raise StoreError(message, hint="mend the step, or add the class to what it reads")
 
 
-def _series(parts: Sequence[pa.ChunkedArray]) -> pl.Series:
-    read = [cast(pl.Series, pl.from_arrow(part)).rename("id") for part in parts]
-    return pl.concat([pl.Series("id", [], pl.String), *read])
-
-
-def _sorted(table: GraphTable) -> GraphTable:
-    keys = ["id"] if isinstance(table, NodeTable) else ["start", "end"]
-    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    return graph_table(name_of(table), ends, table.rows.sort_by([(key, "ascending") for key in keys]))
-
-
-def _frame(rows: pa.Table) -> pl.DataFrame:
-    return cast(pl.DataFrame, pl.from_arrow(rows))
-
-
-def _arrow(rows: pl.DataFrame) -> pa.Table:
-    from kgdx.ingest.check import plain_table
-
-    return plain_table(rows)
+def _known(column: str, label: str, ids: Mapping[str, list[pl.Series]]) -> pl.Expr:
+    return pl.col(column).is_in(pl.concat([pl.Series("id", [], pl.String), *ids.get(label, [])]).implode())

@@ -26,7 +26,6 @@ from kgdx.schema.model import MATCHES
 from kgdx.terms.normalise import read_table
 
 METHODS = Path(__file__).with_name("methods.tsv")
-_NONE: Mapping[str, Reader] = MappingProxyType({})
 _WALKED = re.compile(r"\[[^\]]*?:([A-Z_|]+)")
 """Types of relations in a pattern of Cypher."""
 
@@ -65,9 +64,9 @@ class Freshness:
         return asdict(self)
 
 
-def freshness(folder: GraphFolder | str | os.PathLike[str], readers: Mapping[str, Reader] = _NONE) -> Freshness:
+def freshness(folder: str | os.PathLike[str], readers: Mapping[str, Reader] = MappingProxyType({})) -> Freshness:
     """Return how a graph was made last, and which sources an update would read anew; no source is read for this."""
-    target = folder if isinstance(folder, GraphFolder) else GraphFolder(folder)
+    target = GraphFolder(folder)
     build = target.current()
     report = sound_report(build)
     stages = Stages(target.path / "stages")
@@ -105,10 +104,6 @@ def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, reader
     if source.recipe != recipe(wanted, path, readers, load_schema()):
         return "it was read by another version of kgdx"
     return ""
-
-
-def sources() -> tuple[Manifest, ...]:
-    return tuple(manifests().values())
 
 
 def parts(found: Manifest) -> dict[tuple[str, ...], list[str]]:

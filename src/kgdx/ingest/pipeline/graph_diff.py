@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable
-from kgdx.graph.tables import conformed, digests, lines
+from kgdx.graph.tables import conformed, digests, lines, title
 from kgdx.ingest.pipeline.build_report import Change
-from kgdx.ingest.pipeline.built_graph import BuiltTable, graph_table, load_table, name_of, read_graph
+from kgdx.ingest.pipeline.built_graph import BuiltTable, graph_table, load_table, read_graph
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
 from kgdx.ingest.pipeline.stages import Stages
 from kgdx.schema import Schema, load_schema
@@ -63,7 +64,7 @@ def compare(
     removed: list[GraphTable] = []
     added: list[GraphTable] = []
     changed: list[NodeTable] = []
-    for title, (before, after) in _by_title(old, new).items():
+    for titled, (before, after) in _by_title(old, new).items():
         sources = _differing(before, after)
         if not sources:
             continue
@@ -73,7 +74,7 @@ def compare(
         if one.rows is not None and other.rows is not None:
             one.hashes, other.hashes = _hashes(any_table, one.rows), _hashes(any_table, other.rows)
         gone, come, other_values = _masks(any_table.ends is None, one, other)
-        found.changes += _counted(title, one, other, gone, come, other_values)
+        found.changes += _counted(titled, one, other, gone, come, other_values)
         number = int(gone.sum() + come.sum() + other_values.sum())
         found.rows += number
         if number and found.rows <= limit:
@@ -91,7 +92,7 @@ def _by_title(
     found: dict[str, tuple[list[BuiltTable], list[BuiltTable]]] = {}
     for at, tables in enumerate((old, new)):
         for table in tables:
-            found.setdefault(table.title, ([], []))[at].append(table)
+            found.setdefault(title(table), ([], []))[at].append(table)
     return found
 
 
@@ -106,15 +107,9 @@ def _side(tables: Sequence[BuiltTable], sources: set[str], load: Loader, schema:
         if sources & set(table.parts):
             rows = conformed(load(table), schema)
             if not sources >= set(table.parts):
-                rows = rows.filter(_among(rows.column("source"), sources))
+                rows = rows.filter(pc.is_in(rows.column("source"), value_set=pa.array(sorted(sources), pa.string())))
             parts.append(rows)
     return _Side(pa.concat_tables(parts, promote_options="default")) if parts else _Side()
-
-
-def _among(column: pa.ChunkedArray, sources: set[str]) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
-    return pc.is_in(column, value_set=pa.array(sorted(sources), pa.string()))
 
 
 def _hashes(table: BuiltTable, rows: pa.Table) -> np.ndarray[Any, Any]:
@@ -152,7 +147,7 @@ def _mask(rows: pl.Series, height: int) -> np.ndarray[Any, Any]:
     return mask
 
 
-def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
+def _counted(table: str, one: _Side, other: _Side, gone: Any, come: Any, values: Any) -> Iterator[Change]:
     kinds = (("removed", "-", one, gone), ("added", "+", other, come), ("changed", "~", other, values))
     counts: dict[str, dict[str, int]] = {}
     examples: dict[str, list[str]] = {}
@@ -160,13 +155,13 @@ def _counted(title: str, one: _Side, other: _Side, gone: Any, come: Any, values:
         if side.rows is None or not mask.any():
             continue
         keys = [key for key in ("id", "start", "end") if key in side.rows.column_names]
-        rows = cast(pl.DataFrame, pl.from_arrow(side.rows.select([*keys, "source"]).filter(pa.array(mask))))
+        rows = pl.DataFrame(pl.from_arrow(side.rows.select([*keys, "source"]).filter(pa.array(mask))))
         for (source,), part in rows.group_by("source", maintain_order=True):
             counts.setdefault(str(source), {})[kind] = part.height
             shown = part.select(pl.concat_str(keys, separator=" ")).to_series().bottom_k(EXAMPLES).sort()
             examples.setdefault(str(source), []).extend(f"{sign} {each}" for each in shown)
     for source in sorted(counts):
-        yield Change(title, source, **counts[source], examples=tuple(examples[source]))
+        yield Change(table, source, **counts[source], examples=tuple(examples[source]))
 
 
 def _taken(table: BuiltTable, side: _Side, mask: Any) -> Iterator[GraphTable]:
@@ -191,9 +186,9 @@ class Comparison:
         return asdict(self)
 
 
-def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) -> Comparison:
+def diff(old: str | os.PathLike[str] | None, new: str | os.PathLike[str]) -> Comparison:
     """Compare two graphs as they were built; what users saved since then does not count."""
-    target = new if isinstance(new, GraphFolder) else GraphFolder(new)
+    target = GraphFolder(new)
     with target.reading() as build, _tables(target, build) as (tables, load):
         if old is None:
             stages = Stages(target.path / "stages")
@@ -204,7 +199,7 @@ def diff(old: GraphFolder | str | Path | None, new: GraphFolder | str | Path) ->
             return _comparison(
                 "the build before", target, (before.tables, partial(load_table, stages=stages)), (tables, load)
             )
-        other = old if isinstance(old, GraphFolder) else GraphFolder(old)
+        other = GraphFolder(old)
         with other.reading() as other_build, _tables(other, other_build) as before_it:
             return _comparison(str(other.path), target, before_it, (tables, load))
 
@@ -219,8 +214,6 @@ def _comparison(old: str, new: GraphFolder, before: Tables, after: Tables) -> Co
 
 
 def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str]:
-    import pyarrow.compute as pc
-
     classes: set[str] = set()
     ids: set[str] = set()
     for change in changes:
@@ -251,12 +244,9 @@ def _tables(folder: GraphFolder, build: BuildFolder) -> Iterator[Tables]:
         yield list(graph.tables), partial(load_table, stages=stages)
         return
     with ArcadeStore.open(build.store) as store:
-        pairs = [(_built(table), table) for table in store.tables()]
-        rows = {built.title: table for built, table in pairs}
-        yield [built for built, _ in pairs], lambda built: rows[built.title]
-
-
-def _built(table: GraphTable) -> BuiltTable:
-    ends = None if isinstance(table, NodeTable) else (table.start_label, table.end_label)
-    parts = {source: digest for (_, source), digest in digests([table]).items()}
-    return BuiltTable(name_of(table), ends, "", parts)
+        rows = {title(table): table for table in store.tables()}
+        found = []
+        for table in rows.values():
+            parts = {source: digest for (_, source), digest in digests([table]).items()}
+            found.append(BuiltTable(table.name, table.ends, "", parts))
+        yield found, lambda built: rows[title(built)]

@@ -90,6 +90,9 @@ class GraphFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).expanduser()
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     @property
     def exists(self) -> bool:
         return self._current() is not None
@@ -143,9 +146,7 @@ class GraphFolder:
     def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
         """Make a new build: an empty folder that becomes current when the block ends, or goes when it fails.
 
-        Args:
-            wait_s: How long to wait for another process that builds or writes, in seconds.
-            first: Whether the build is wanted only where there is no graph yet.
+        ``first`` refuses it where there is a graph already.
         """
         try:
             if not self.path.exists():
@@ -227,33 +228,25 @@ class GraphFolder:
     @contextmanager
     def deciding(self, wait_s: float = WAIT_S) -> Iterator[None]:
         """Hold what people decided in this folder (mappings, mended records), so that no other's decision is lost."""
-        lock = self.path / "decisions.lock"
-        try:
-            private_file(lock)
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
-        with _locked(lock, time.monotonic() + wait_s) as locked:
-            if not locked:
-                message = f"another process is changing mappings or mended records of the graph at {self.path}"
-                raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
+        end, doing = time.monotonic() + wait_s, "changing mappings or mended records of"
+        with self._exclusive(end, "decisions.lock", doing):
             yield
 
-    def _mend_lock(self, build: BuildFolder) -> None:
+    def _lock_file(self, path: Path) -> Path:
         try:
-            for name in ("lock", TURN):
-                private_file(build.path / name)
+            return private_file(path)
         except OSError as error:
             raise _unwritable(self.path, error) from error
 
+    def _mend_lock(self, build: BuildFolder) -> None:
+        for name in ("lock", TURN):
+            self._lock_file(build.path / name)
+
     @contextmanager
-    def _exclusive(self, end: float) -> Iterator[None]:
-        try:
-            private_file(self.path / "lock")
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
-        with _locked(self.path / "lock", end) as locked:
+    def _exclusive(self, end: float, name: str = "lock", doing: str = "building or writing") -> Iterator[None]:
+        with _locked(self._lock_file(self.path / name), end) as locked:
             if not locked:
-                message = f"another process is building or writing the graph at {self.path}"
+                message = f"another process is {doing} the graph at {self.path}"
                 raise StoreLockedError(message, hint="wait for it to finish, then try again; nothing was changed")
             yield
 

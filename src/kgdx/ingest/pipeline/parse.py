@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import SourceError
+from kgdx.graph.tables import title
+from kgdx.ingest.check import typed
 from kgdx.ingest.column_mapping import Role, StagedTable, stage
 from kgdx.ingest.fetch import Digests, SourceFile, file_digest
 from kgdx.ingest.pipeline.quarantine import Corrections, corrections_digest
@@ -38,15 +40,9 @@ class ParsedTable:
     file: str
     rows: int
 
-    @property
-    def title(self) -> str:
-        return self.name if self.ends is None else f"{self.ends[0]}-{self.name}->{self.ends[1]}"
-
 
 @dataclass(frozen=True, slots=True)
 class ParsedSource:
-    """A source that was read, or found as it was read before."""
-
     source: str
     stage: Stage
     seconds: float = 0.0
@@ -54,8 +50,7 @@ class ParsedSource:
     @property
     def tables(self) -> tuple[ParsedTable, ...]:
         return tuple(
-            ParsedTable(each["name"], _ends(each["ends"]), each["role"], each["file"], each["rows"])
-            for each in self.stage.facts["tables"]
+            ParsedTable(**{**each, "ends": each["ends"] and tuple(each["ends"])}) for each in self.stage.facts["tables"]
         )
 
     @property
@@ -63,17 +58,15 @@ class ParsedSource:
         """How many rows it states, by table."""
         found: dict[str, int] = {}
         for table in self.tables:
-            found[table.title] = found.get(table.title, 0) + table.rows
+            found[title(table)] = found.get(title(table), 0) + table.rows
         return found
 
     def rows(self, table: ParsedTable) -> StagedTable:
-        frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(table.file)))
-        return StagedTable(self.source, table.name, table.ends, table.role, frame)
+        return StagedTable(self.source, table.name, table.ends, table.role, self.stage.frame(table.file))
 
     def ends_of(self, table: ParsedTable, end: str) -> pl.Series:
         """Read the different ids at one end of a relation table."""
-        frame = cast(pl.DataFrame, pl.from_arrow(self.stage.table(f"{table.file}-{end}")))
-        return frame[end]
+        return self.stage.frame(f"{table.file}-{end}")[end]
 
 
 def recipe(wanted: ChosenSource, path: Path, readers: Mapping[str, Reader], schema: Schema) -> str:
@@ -178,15 +171,9 @@ def write_tables(tables: Iterable[StagedTable], schema: Schema, tally: RecordTal
 def _typed_parts(
     table: StagedTable, schema: Schema, tally: RecordTally, ends: dict[str, pl.Series]
 ) -> Iterator[pa.Table]:
-    from kgdx.ingest.check import typed
-
     for at in range(0, max(table.rows.height, 1), PART_ROWS):
         rows = typed(replace(table, rows=table.rows[at : at + PART_ROWS]), schema, tally).rows
         for end in ENDS if table.ends is not None else ():
             seen = [ends[end]] if end in ends else []
             ends[end] = pl.concat([*seen, rows[end].unique()]).unique().sort()
         yield rows.to_arrow(compat_level=pl.CompatLevel.oldest())
-
-
-def _ends(pair: Sequence[str] | None) -> tuple[str, str] | None:
-    return None if pair is None else (pair[0], pair[1])

@@ -9,7 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ import polars as pl
 
 from kgdx.errors import StoreError, UsageError
 from kgdx.files.known import whole_file
+from kgdx.graph.tables import title
 from kgdx.ingest.column_mapping import StagedTable
 from kgdx.ingest.pipeline import build_files
-from kgdx.ingest.pipeline.build_report import BuildReport, read_report
+from kgdx.ingest.pipeline.build_report import BuildReport, RefusalCount, read_report
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.ingest.record_counts import QUARANTINE, part_of, shape_of_reason
+from kgdx.ingest.record_counts import QUARANTINE, by_reason
 from kgdx.ingest.records import LINE, RECORD_LENGTH, Records
 
 KEY = "key"
@@ -34,9 +35,7 @@ def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
     """Return the quarantine table of a graph, of one source or of all."""
     with folder.reading() as build:
         try:
-            if not (
-                build_files.whole(build.path, build.quarantine.name) and build_files.whole(build.path, "report.json")
-            ):
+            if not all(build_files.whole(build.path, file.name) for file in (build.quarantine, build.report)):
                 raise ValueError("it is not what was written")
             table = pl.read_parquet(build.quarantine)
             known = json.loads(build.report.read_text("utf-8"))["sources"]
@@ -51,26 +50,16 @@ def read(folder: GraphFolder, source: str | None = None) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusalGroup:
-    """Records of one source that were refused for one reason."""
+class RefusalGroup(RefusalCount):
+    """Records of one source that were refused for one reason, with the place and content of one of them."""
 
-    source: str
-    reason: str
-    count: int
-    example: str
     file: str | None
     line: int | None
     record: str
 
 
 def summary(table: pl.DataFrame) -> tuple[RefusalGroup, ...]:
-    """Group refused records by source and reason, most frequent first."""
-    grouped = table.group_by("source", shape_of_reason().alias("shape"), maintain_order=True).agg(
-        pl.len().alias("count"), pl.col("reason", "file", "line", "record").first()
-    )
-    ordered = grouped.sort("count", "source", "shape", descending=[True, False, False])
-    names = ("source", "shape", "count", "reason", "file", "line", "record")
-    return tuple(RefusalGroup(*row) for row in ordered.select(names).iter_rows())
+    return tuple(RefusalGroup(*row) for row in by_reason(table))
 
 
 def export(table: pl.DataFrame, path: Path) -> int:
@@ -80,21 +69,17 @@ def export(table: pl.DataFrame, path: Path) -> int:
     if path.exists():
         raise UsageError(f"{path} is there already", hint="give another name: what was mended in it would be lost")
     keyed = _keyed(table).select(EXPORTED)
-    if path.suffix.lower() == ".csv":
-        keyed.write_csv(path)
-    elif path.suffix.lower() == ".jsonl":
-        keyed.write_ndjson(path)
-    else:
-        keyed.write_parquet(path)
+    write: Mapping[str, Callable[[Path], None]] = {
+        ".csv": keyed.write_csv,
+        ".jsonl": keyed.write_ndjson,
+        ".parquet": keyed.write_parquet,
+    }
+    write[path.suffix.lower()](path)
     return keyed.height
 
 
 def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
-    """Compare an exported file with the quarantine table, and return the records that were mended, by source.
-
-    Returns:
-        Source → corrections, with the columns of :data:`CORRECTION`.
-    """
+    """Compare an exported file with the quarantine table, and return corrections (:data:`CORRECTION`) by source."""
     given = _read(path)
     now = {row[KEY]: row for row in _keyed(table).to_dicts()}
     found: dict[str, list[tuple[Any, ...]]] = {}
@@ -103,12 +88,8 @@ def mended(table: pl.DataFrame, path: Path) -> Mapping[str, pl.DataFrame]:
         if old is None or row["record"] is None or row["record"] == old["record"]:
             continue
         _check(row["record"], old["record"], f"{path}, record {number - 1} ({old['source']}, line {old['line']})")
-        correction = (
-            old["part"],
-            old["line"],
-            old["record"][:RECORD_LENGTH] if _is_frame(old["part"]) else old["record"],
-        )
-        found.setdefault(old["source"], []).append((*correction, row["record"]))
+        before = old["record"][:RECORD_LENGTH] if _is_frame(old["part"]) else old["record"]
+        found.setdefault(old["source"], []).append((old["part"], old["line"], before, row["record"]))
     return {source: pl.DataFrame(rows, schema=CORRECTION, orient="row") for source, rows in found.items()}
 
 
@@ -143,14 +124,10 @@ def retry(folder: GraphFolder, file: Path | None, update: Callable[[Sequence[str
                 put_corrections(folder.path, source, old.get(source))
             raise
     after = read(folder)
-    places = [new.select(pl.lit(source).alias("source"), "part", "line") for source, new in found.items()]
-    again = (
-        after.join(pl.concat(places), on=["source", "part", "line"], nulls_equal=True, how="semi") if places else None
-    )
-    refused = () if again is None else tuple(again.to_dicts())
-    return RetryResult(
-        report, {source: new.height for source, new in found.items()}, table.height, after.height, refused
-    )
+    places = {(source, *place) for source, new in found.items() for place in new.select("part", "line").iter_rows()}
+    refused = tuple(row for row in after.to_dicts() if (row["source"], row["part"], row["line"]) in places)
+    counts = {source: new.height for source, new in found.items()}
+    return RetryResult(report, counts, table.height, after.height, refused)
 
 
 def _with_files(folder: GraphFolder, table: pl.DataFrame) -> list[str]:
@@ -222,7 +199,7 @@ def read_corrections(folder: Path) -> dict[str, pl.DataFrame]:
     for path in sorted((folder / "corrections").glob("*.parquet")):
         try:
             found[path.stem] = pl.read_parquet(path).select(
-                [pl.col(name).cast(kind) for name, kind in CORRECTION.items()]
+                pl.col(name).cast(kind) for name, kind in CORRECTION.items()
             )
         except (OSError, pl.exceptions.PolarsError) as error:
             message = f"the corrections in {path} cannot be read ({' '.join(str(error).split())})"
@@ -267,13 +244,15 @@ class Corrections:
     """Puts a source's corrections in the place of what they mend, first in its frames, then in its tables."""
 
     corrections: pl.DataFrame | None
-    left: int = 0
+    rows: list[dict[str, Any]] = field(init=False)
+    left: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.left = 0 if self.corrections is None else self.corrections.height
+        self.rows = [] if self.corrections is None else self.corrections.to_dicts()
+        self.left = len(self.rows)
 
     def records(self, records: Records) -> None:
-        for row in self._rows():
+        for row in self.rows:
             if _is_frame(row["part"]):
                 self.left -= _into_frame(records, row)
 
@@ -281,27 +260,20 @@ class Corrections:
         if table.role == "implied":
             return table
         rows = table.rows
-        for row in self._rows():
-            if row["part"] == part_of(table):
+        for row in self.rows:
+            if row["part"] == title(table):
                 mended = _into_rows(rows, row)
                 self.left -= mended is not None
                 rows = rows if mended is None else mended
         return table if rows is table.rows else replace(table, rows=rows)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [] if self.corrections is None else self.corrections.to_dicts()
 
 
 def _is_frame(part: str | None) -> bool:
     return part is None or part.startswith(FRAME)
 
 
-def frame_of(part: str | None) -> str:
-    return "rows" if part is None else part.removeprefix(FRAME)
-
-
 def _into_frame(records: Records, correction: Mapping[str, Any]) -> bool:
-    name = frame_of(correction["part"])
+    name = "rows" if correction["part"] is None else correction["part"].removeprefix(FRAME)
     if name not in records.frames:
         return False
     frame = records.frames[name]
@@ -326,15 +298,11 @@ def _into_rows(rows: pl.DataFrame, correction: Mapping[str, Any]) -> pl.DataFram
     """
     before = _object(correction["record"])
     keys = [name for name in ("id", "start", "end") if name in rows.columns]
-    wanted = [_text(before.get(name)) for name in keys]
+    wanted = [str(before.get(name)) for name in keys]
     for place in (rows[LINE] == correction["line"]).fill_null(False).arg_true().to_list():
-        if [_text(rows[name][place]) for name in keys] == wanted:
+        if [str(rows[name][place]) for name in keys] == wanted:
             return _put(rows, place, correction)
     return None
-
-
-def _text(id: Any) -> str | None:
-    return None if id is None else str(id)
 
 
 def _put(rows: pl.DataFrame, index: int, correction: Mapping[str, Any]) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 from kgdx.errors import StoreError
@@ -51,6 +52,9 @@ class Stage:
             shutil.rmtree(self.path, ignore_errors=True)
             message = f"the stage {self.path} is damaged ({' '.join(str(error).split())})"
             raise StoreError(message, hint="it was removed: run the command again, which makes it anew") from error
+
+    def frame(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        return pl.DataFrame(pl.from_arrow(self.table(name, columns)))
 
 
 class Stages:

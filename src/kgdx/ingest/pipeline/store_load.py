@@ -13,7 +13,7 @@ from kgdx.graph.protocol import Delta, GraphTable
 from kgdx.graph.tables import BOOKKEEPING
 from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_report import Clock
-from kgdx.ingest.pipeline.built_graph import BuiltGraph, BuiltTable, load_table
+from kgdx.ingest.pipeline.built_graph import BuiltGraph, BuiltTable, load_table, totals
 from kgdx.ingest.pipeline.graph_folder import BuildFolder
 from kgdx.ingest.pipeline.stages import Stages
 
@@ -93,7 +93,7 @@ class StoreLoad:
                 store.apply(delta)
                 store.write("set_build", **build)
                 counts = {name: n for name, n in store.counts().items() if name not in BOOKKEEPING}
-                nodes, relations = graph.totals()
+                nodes, relations = totals((table, table.rows) for table in graph.tables)
                 if counts == {**nodes, **relations} and (not proven or store.fingerprint() == graph.fingerprint):
                     return True
         except (StoreError, OSError):  # the store before is not what its build says, or a copy does not fit on the disk

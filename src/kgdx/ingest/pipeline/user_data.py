@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgdx.errors import StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import Kept
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.neo4j.saved_rows import named_runs, saved_rows, saved_tables
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, Store
 from kgdx.graph.tables import merged
 from kgdx.ingest.column_mapping import Role, StagedTable
@@ -51,29 +52,27 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
             if not sound:
                 build_files.check(build.path)
             with ArcadeStore.open(build.store, earlier=True) as store:
-                return saved_in(store, schema, expected=expected)
+                now = list(_tables(store, schema, expected=expected))
+                return SavedRows(list(_staged(now)), now)
         except StoreError as error:
             hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
 
 
-def saved_in(store: Store, schema: Schema, *, expected: bool) -> SavedRows:
-    now = tables_now(store, schema, expected=expected)
-    return SavedRows(list(_staged(now)), now)
+def saved_on(server: Neo4jStore, schema: Schema, *, expected: bool) -> SavedRows:
+    """Return what users saved on a server, whose graph may be of any version of the ontology, or incomplete."""
+    rows, _ = saved_tables(saved_rows(server), schema)
+    return SavedRows(list(_staged(rows)), list(_tables(server, schema, expected=expected)))
 
 
-def tables_now(store: Store, schema: Schema, *, expected: bool) -> list[GraphTable]:
-    """Return the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
+def _tables(store: Store, schema: Schema, *, expected: bool) -> Iterator[GraphTable]:
+    """Yield the tables that hold what users saved, whole, as a store has them now; none where nobody saved anything.
 
     They are ``expected`` where the graph's build had such rows already: then they are read though none may be left.
     """
     wanted = expected or store.run("user_cases", source=USER, limit=1)  # every run belongs to a case
     if not wanted and not store.run("predictions", limit=1):
-        return []
-    return list(_tables(store, schema))
-
-
-def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
+        return
     there, none = store.counts(), pa.table({})
     for label in NODES:
         names = list(schema.node(label).properties)
@@ -83,26 +82,19 @@ def _tables(store: Store, schema: Schema) -> Iterator[GraphTable]:
             if start in _STARTS or type == PREDICTED:
                 known = type in there and {start, end} <= there.keys()
                 names = list(relation.properties)
-                yield RelationTable(
-                    type, start, end, store.export_relations(type, start, end, names) if known else none
-                )
+                rows = store.export_relations(type, start, end, names) if known else none
+                yield RelationTable(type, start, end, rows)
 
 
 def _staged(tables: Sequence[GraphTable]) -> Iterator[StagedTable]:
     for table in tables:
-        rows = _of_user(table.rows)
-        if isinstance(table, NodeTable) and table.label == "Diagnosis" and rows.height:  # ontology 1 gave runs no name
-            rows = rows.with_columns(pl.coalesce("name", pl.concat_str(pl.lit("Diagnosis of "), "created")))
-        if rows.height and isinstance(table, NodeTable):
-            yield StagedTable(USER, table.label, None, NODES[table.label], rows)
-        elif rows.height and isinstance(table, RelationTable) and table.type != PREDICTED:
-            yield StagedTable(USER, table.type, (table.start_label, table.end_label), "record", rows)
-
-
-def _of_user(rows: pa.Table) -> pl.DataFrame:
-    kept = rows.filter(pc.equal(rows.column("source"), USER)) if rows.num_rows else rows
-    frame = pl.DataFrame(pl.from_arrow(kept))
-    return frame.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+        if not table.rows.num_rows or not (table.name in NODES or (table.ends and table.ends[0] in _STARTS)):
+            continue
+        stated = named_runs(table.rows) if table.name == "Diagnosis" else table.rows
+        rows = pl.DataFrame(pl.from_arrow(stated)).filter(pl.col("source") == USER)
+        rows = rows.with_columns(pl.lit(None, pl.Int64).alias(LINE))
+        if rows.height:
+            yield StagedTable(USER, table.name, table.ends, NODES.get(table.name, "record"), rows)
 
 
 def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None:
@@ -111,4 +103,5 @@ def kept_tables(build: BuildFolder, stages: Stages, store: Store) -> Kept | None
     if graph is None:
         return None
     expected = any(USER in table.parts for table in graph.tables)
-    return Kept(merged(load_tables(graph.tables, stages)), tables_now(store, load_schema(), expected=expected))
+    now = list(_tables(store, load_schema(), expected=expected))
+    return Kept(merged(load_tables(graph.tables, stages)), now)

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, Records, join_rejects, refuse
+from kgdx.ingest.records import LINE, Records, join_rejects, split
 from kgdx.ingest.sources.table_files import read_lines, shown
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
@@ -22,11 +22,9 @@ _ASPECTS = {"I": "inheritance", **dict.fromkeys("CMH", "course")}
 def read(path: Path, manifest: Manifest) -> Records:
     """Read annotations into the frames ``present``, ``inheritance``, ``course`` and ``absent``, and their diseases."""
     rows, rejects, version = read_lines(path, manifest)
-    rows = rows.drop("_text").with_columns(*frequencies("frequency"))
-    reason = _problems()
-    rejects.append(refuse(rows.filter(reason.is_not_null()).drop("_n", "_m"), reason_of(rows, reason)))
-    rows = rows.filter(reason.is_null())
-    rows = rows.with_columns(pl.col("_n").alias("numerator"), pl.col("_m").alias("denominator")).drop("_n", "_m")
+    rows, wrong = split(rows.drop("_text").with_columns(*frequencies("frequency")), _problems())
+    rejects.append(wrong)
+    rows = rows.rename({"_n": "numerator", "_m": "denominator"})
     excluded = (
         (pl.col("qualifier") == "NOT")
         | (pl.col("numerator") == 0)
@@ -76,10 +74,6 @@ def _problems() -> pl.Expr:
             pl.format("frequency {} is not between 0 and 1", shown("frequency"))
         ),
     )
-
-
-def reason_of(rows: pl.DataFrame, reason: pl.Expr) -> pl.Expr:
-    return pl.lit(rows.select(reason.alias("reason")).to_series().drop_nulls())
 
 
 def _diseases(rows: pl.DataFrame) -> pl.DataFrame:

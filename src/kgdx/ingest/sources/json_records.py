@@ -277,12 +277,7 @@ def prose(text: str) -> str:
 
 
 def phrase(text: str) -> str:
-    """Return a name or phrase in one line, in Unicode's composed form.
-
-    Example:
-        >>> phrase("  head <b>ache</b> ")
-        'head ache'
-    """
+    """Return a name or phrase in one line, in Unicode's composed form."""
     return unicodedata.normalize("NFC", " ".join(prose(text).split()))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,6 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class MeshFileKind:
-    """A kind of MeSH file."""
-
     root: str
     record: str
     stem: str
@@ -52,7 +51,7 @@ class MeshFileKind:
     extract: Callable[[Any, str, RecordBuilder], tuple[Any, ...]]
 
 
-def _read(path: Path, kind: MeshFileKind) -> Records:
+def _read(path: Path, manifest: Manifest, kind: MeshFileKind) -> Records:
     kinds = {**RECORD, **kind.more, "major": pl.Boolean()}
     building = RecordBuilder({"record": [*RECORD, *kind.more], **kind.frames}, kinds)
     file = XmlFile(path, kind.root, kind.title)
@@ -193,26 +192,15 @@ def _descriptor(element: Any, id: str, building: RecordBuilder) -> tuple[Any, ..
             words = text(allowed, "QualifierReferredTo/QualifierName/String"), text(allowed, "Abbreviation")
             building.add("qualifier", allowed.sourceline, id, qualifier, *words)
     for combination in element.iterfind("EntryCombinationList/EntryCombination"):
-        _combine(combination, building)
+        parts = [(part, tag) for part in ("ECIN", "ECOUT") for tag in ("DescriptorUI", "QualifierUI")]
+        ends = (next(referred(combination, *each), None) for each in parts)
+        building.add("combination", combination.sourceline, *ends)
     return (
         _places(element, id, building),
         text(element, "ConsiderAlso"),
         text(element, "NLMClassificationNumber"),
         _DESCRIPTOR_CLASSES.get(element.get("DescriptorClass", ""), element.get("DescriptorClass")),
     )
-
-
-def _combine(combination: Any, building: RecordBuilder) -> None:
-    start, qualifier, end, end_qualifier = (
-        next(referred(combination, part, tag), None)
-        for part, tag in (
-            ("ECIN", "DescriptorUI"),
-            ("ECIN", "QualifierUI"),
-            ("ECOUT", "DescriptorUI"),
-            ("ECOUT", "QualifierUI"),
-        )
-    )
-    building.add("combination", combination.sourceline, start, qualifier, end, end_qualifier)
 
 
 def _supplement(element: Any, id: str, building: RecordBuilder) -> tuple[Any, ...]:
@@ -274,16 +262,9 @@ _QUALIFIERS = MeshFileKind(
 )
 
 
-def read_descriptors(path: Path, manifest: Manifest) -> Records:
-    return _read(path, _DESCRIPTORS)
-
-
-def read_supplements(path: Path, manifest: Manifest) -> Records:
-    return _read(path, _SUPPLEMENTS)
-
-
-def read_qualifiers(path: Path, manifest: Manifest) -> Records:
-    return _read(path, _QUALIFIERS)
+read_descriptors, read_supplements, read_qualifiers = (
+    partial(_read, kind=kind) for kind in (_DESCRIPTORS, _SUPPLEMENTS, _QUALIFIERS)
+)
 
 
 def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -292,9 +273,6 @@ def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     A record with several places has several parents. A place whose parent no record has, that another record has
     already, or that would put a record below itself, is refused; of a cycle (as between Ethics and Morals in some
     releases) the deepest places are.
-
-    Returns:
-        The frame ``is_a`` (child, parent), and refused places.
 
     Example:
         >>> rows = {"_line": [1, 2], "id": ["MESH:D1", "MESH:D2"], "tree_number": ["C10", "C10.1"]}

@@ -6,6 +6,7 @@ its number in the file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,7 @@ from kgdx.ingest.unpack import Readable, unpacked
 VERSION = "2"
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
-_REPLACED_BY = "http://purl.obolibrary.org/obo/IAO_0100001"
-_REASON = "http://purl.obolibrary.org/obo/IAO_0000231"
-_MERGED = "IAO:0000227"
+_SAYING = re.compile(rf"(?:{re.escape(_IN_OWL)}|http://purl\.obolibrary\.org/obo/)(IAO_\d+|hasAlternativeId|consider)")
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -76,37 +75,24 @@ def _node(node: dict[str, Any], number: int, ontology: Ontology) -> None:
     term.definition = text_of(_dict(meta.get("definition")).get("val"))
     term.comment = next((text for each in _list(meta.get("comments")) if (text := text_of(each))), None)
     term.obsolete = meta.get("deprecated") is True
-    term.subsets = {str(each).rpartition("#")[2] for each in _list(meta.get("subsets"))}
+    for each in _list(meta.get("subsets")):
+        term.tell("inSubset", str(each))
     for each in _dicts(meta.get("synonyms")):
-        if (scope := SCOPES.get(each.get("pred", ""))) and (text := text_of(each.get("val"))):
-            term.synonyms.add((text, scope))
+        if (scope := each.get("pred")) in SCOPES and (text := text_of(each.get("val"))):
+            term.tell(scope, text)
     for each in _dicts(meta.get("xrefs")):
         if text := text_of(each.get("val")):
-            term.xrefs.add(curie(text))
+            term.tell("hasDbXref", text)
             for said in _dicts(_dict(each.get("meta")).get("basicPropertyValues")):
                 if said.get("pred") == f"{_IN_OWL}source":
                     ontology.match(number, term.id, curie(text), text_of(said.get("val")))
-    _more(term, meta, number, ontology)
-    ontology.add(term)
-
-
-def _more(term: OntologyTerm, meta: dict[str, Any], number: int, ontology: Ontology) -> None:
-    reasons = set()
     for each in _dicts(meta.get("basicPropertyValues")):
         predicate, value = str(each.get("pred")), text_of(each.get("val"))
-        if value is None:
-            continue
-        if predicate.startswith(_SKOS):
+        if value is not None and predicate.startswith(_SKOS):
             ontology.match(number, term.id, curie(value), f"skos:{predicate.removeprefix(_SKOS)}")
-        elif predicate == _REPLACED_BY:
-            term.replaced_by.add(curie(value))
-        elif predicate == _REASON:
-            reasons.add(curie(value))
-        elif predicate == f"{_IN_OWL}hasAlternativeId":
-            term.alt_ids.add(curie(value))
-        elif predicate == f"{_IN_OWL}consider":
-            term.consider.add(curie(value))
-    term.stub = term.obsolete and _MERGED in reasons
+        elif value is not None and (found := _SAYING.fullmatch(predicate)):
+            term.tell(found[1], value)
+    ontology.add(term)
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -148,7 +134,6 @@ class Shallow:
         self._held = b""
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
         block = self._stream.read(size)
         self._watch(block)
         return block

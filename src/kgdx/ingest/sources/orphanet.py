@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,6 @@ _COMMON = ("orpha", "name", "disease_type")
 
 
 class OrphanetFile:
-    """One product's file."""
-
     def __init__(self, path: Path, title: str, building: RecordBuilder) -> None:
         self.path = path
         self.title = f"{title} from https://www.orphadata.com"
@@ -125,7 +124,7 @@ def _reason(record: Any, code: str | None, name: str | None, known: set[str]) ->
     return None if name is not None else f"ORPHA:{code} has no name"
 
 
-def _read(path: Path, table: ProductTable, says: pl.Expr | None = None) -> Records:
+def _read(path: Path, manifest: Manifest, table: ProductTable, says: pl.Expr | None = None) -> Records:
     building = RecordBuilder({"rows": [*_COMMON, *table.columns]}, table.kinds)
     product = OrphanetFile(path, table.file, building)
     for disorder in product.disorders(table.record):
@@ -145,35 +144,22 @@ def _read(path: Path, table: ProductTable, says: pl.Expr | None = None) -> Recor
 
 def read_phenotypes(path: Path, manifest: Manifest) -> Records:
     """Read annotations as the frames ``present`` and, for frequency class Excluded, ``absent``."""
-    found = _read(path, _PHENOTYPES)
+    found = _read(path, manifest, _PHENOTYPES)
     rows, excluded = found.frames.pop("rows"), pl.col("frequency_class").eq_missing(EXCLUDED)
     found.frames |= {"present": rows.filter(~excluded), "absent": rows.filter(excluded)}
     return found
 
 
-def read_genes(path: Path, manifest: Manifest) -> Records:
-    return _read(path, _GENES)
-
-
-def read_prevalence(path: Path, manifest: Manifest) -> Records:
-    return _read(path, _PREVALENCES)
-
-
 def read_ages(path: Path, manifest: Manifest) -> Records:
     """Read disorders as the frame ``rows``; what is not known of one is an empty list."""
     stated = (pl.col("onset_ages").list.len() > 0) | (pl.col("inheritance").list.len() > 0)
-    found = _read(path, _AGES, stated)
+    found = _read(path, manifest, _AGES, stated)
     found.frames["rows"] = found.frames["rows"].rename({"orpha": "id"})
     return found
 
 
 def publications(source: str | None) -> list[str]:
-    """Return the PMIDs in Orphanet's note of sources.
-
-    Example:
-        >>> publications("11389160[PMID]_ORPHANET_9689990[PMID]")
-        ['PMID:11389160', 'PMID:9689990']
-    """
+    """Return the PMIDs in Orphanet's note of sources."""
     return list(dict.fromkeys(f"PMID:{found}" for found in _PMID.findall(source or "")))
 
 
@@ -290,6 +276,7 @@ _AGES = ProductTable(
     "ages of onset or inheritance",
     {"onset_ages": TEXTS, "inheritance": TEXTS},
 )
+read_genes, read_prevalence = (partial(_read, table=table) for table in (_GENES, _PREVALENCES))
 
 
 def read_disorders(path: Path, manifest: Manifest) -> Records:

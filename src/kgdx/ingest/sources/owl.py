@@ -12,16 +12,7 @@ from typing import Any
 
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import Records
-from kgdx.ingest.sources.term_frames import (
-    DEFINITION,
-    SCOPES,
-    Ontology,
-    OntologyTerm,
-    curie,
-    prefixes,
-    release,
-    text_of,
-)
+from kgdx.ingest.sources.term_frames import DEFINITION, Ontology, OntologyTerm, curie, prefixes, release, text_of
 from kgdx.ingest.sources.xml_records import XmlFile
 
 VERSION = "2"
@@ -31,8 +22,6 @@ _RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
 _SKOS = "{http://www.w3.org/2004/02/skos/core#}"
 _OBO = "{http://purl.obolibrary.org/obo/}"
 _IN_OWL = "{http://www.geneontology.org/formats/oboInOwl#}"
-_MERGED = "IAO:0000227"
-"""The reason 'terms merged': the class is an alternative id."""
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -54,7 +43,6 @@ def read(path: Path, manifest: Manifest) -> Records:
 
 def _class(element: Any, id: str, ontology: Ontology) -> None:
     term = OntologyTerm(element.sourceline, id)
-    reasons = set()
     for child in element.iterchildren(tag="{*}*"):
         space, _, tag = child.tag[1:].rpartition("}")
         space = f"{{{space}}}"
@@ -70,53 +58,33 @@ def _class(element: Any, id: str, ontology: Ontology) -> None:
             continue
         elif space == _SKOS:
             ontology.match(child.sourceline, id, curie(value), f"skos:{tag}")
-        elif space == _IN_OWL:
-            _in_owl(term, tag, value)
         elif space == _OBO and tag == "IAO_0000115":
             term.definition = term.definition or value
-        elif space == _OBO and tag == "IAO_0100001":
-            term.replaced_by.add(curie(value))
-        elif space == _OBO and tag == "IAO_0000231":
-            reasons.add(curie(value))
+        elif space in (_IN_OWL, _OBO):
+            term.tell(tag, value)
         elif space == _OWL and tag == "deprecated":
             term.obsolete = value == "true"
         elif space == _RDFS and tag == "label" and _is_english(child):
             term.name = term.name or value
         elif space == _RDFS and tag == "comment":
             term.comment = term.comment or value
-    term.stub = term.obsolete and _MERGED in reasons
     ontology.add(term)
 
 
-def _in_owl(term: OntologyTerm, tag: str, value: str) -> None:
-    if tag in SCOPES:
-        term.synonyms.add((value, SCOPES[tag]))
-    elif tag == "hasDbXref":
-        term.xrefs.add(curie(value))
-    elif tag == "hasAlternativeId":
-        term.alt_ids.add(curie(value))
-    elif tag == "consider":
-        term.consider.add(curie(value))
-    elif tag == "inSubset":
-        term.subsets.add(value.rpartition("#")[2])
-
-
 def _axiom(element: Any, ontology: Ontology) -> None:
-    about = _value(element.find(f"{_OWL}annotatedProperty"))
-    if about is not None and about.endswith("#hasExactSynonym"):
+    about, source, target = (
+        _value(element.find(f"{_OWL}annotated{part}")) for part in ("Property", "Source", "Target")
+    )
+    if about is None or source is None or target is None:
+        return
+    if about.endswith("#hasExactSynonym"):
         kinds = (_value(each) or "" for each in element.iterfind(f"{_IN_OWL}hasSynonymType"))
-        term, text = (_value(element.find(f"{_OWL}annotated{part}")) for part in ("Source", "Target"))
-        if term is not None and text is not None and any(kind.endswith("#layperson") for kind in kinds):
-            ontology.call(curie(term), text)
-        return
-    if about is None or not about.endswith("#hasDbXref"):
-        return
-    source, target = (_value(element.find(f"{_OWL}annotated{part}")) for part in ("Source", "Target"))
-    if source is None or target is None:
-        return
-    for said in element.iterfind(f"{_IN_OWL}source"):
-        if evidence := _value(said):
-            ontology.match(element.sourceline, curie(source), curie(target), evidence)
+        if any(kind.endswith("#layperson") for kind in kinds):
+            ontology.call(curie(source), target)
+    elif about.endswith("#hasDbXref"):
+        for said in element.iterfind(f"{_IN_OWL}source"):
+            if evidence := _value(said):
+                ontology.match(element.sourceline, curie(source), curie(target), evidence)
 
 
 def _parents(element: Any) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +51,11 @@ _LONGEST_LINE = 1 << 17
 """Characters of a line beyond which it is taken for damage."""
 
 
-def read(path: Path, manifest: Manifest) -> Records:
-    return collect(path, manifest, "a case")
-
-
-def read_phenopackets(path: Path, manifest: Manifest) -> Records:
-    return collect(path, manifest, "a GA4GH phenopacket v2", _of_packet)
-
-
 def _of_packet(case: Case) -> bool:
     return case.source == "phenopacket" or (case.source == "table" and not case.text and not case.id.startswith(MINTED))
 
 
-def read_ddxplus(path: Path, manifest: Manifest) -> Records:
-    return collect(path, manifest, "a patient of DDXPlus", lambda case: case.source == _DDXPLUS)
-
-
-def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], bool] | None = None) -> Records:
+def read(path: Path, manifest: Manifest, form: str = "a case", wanted: Callable[[Case], bool] | None = None) -> Records:
     """Read the cases of a form; others are refused.
 
     Ids of a form that has no rules for them get the source's name in front, as two tables may well both begin at 1; a
@@ -100,9 +89,11 @@ def collect(path: Path, manifest: Manifest, form: str, wanted: Callable[[Case], 
     return building.records()
 
 
-class _CaseRows:
-    """The rows of one case."""
+read_phenopackets = partial(read, form="a GA4GH phenopacket v2", wanted=_of_packet)
+read_ddxplus = partial(read, form="a patient of DDXPlus", wanted=lambda case: case.source == _DDXPLUS)
 
+
+class _CaseRows:
     def __init__(self, number: int, case: Case, source: str, building: RecordBuilder, path: str) -> None:
         self.number, self.case, self.source, self.building, self.path = number, case, source, building, path
         own = source == "phenopackets" or case.source == "phenopacket" or case.id.startswith((f"{source}:", MINTED))

@@ -31,48 +31,13 @@ COLUMNS = (*_EDGE, *(f"{side}_{name}" for side in "xy" for name in _SIDE))
 _WORDS = 1 << 16
 """Most combinations of relation and display word; PrimeKG has 33."""
 
-RELATIONS = (
-    "protein_protein",
-    "drug_protein",
-    "contraindication",
-    "indication",
-    "off-label use",
-    "drug_drug",
-    "phenotype_protein",
-    "phenotype_phenotype",
-    "disease_phenotype_negative",
-    "disease_phenotype_positive",
-    "disease_protein",
-    "disease_disease",
-    "drug_effect",
-    "bioprocess_bioprocess",
-    "molfunc_molfunc",
-    "cellcomp_cellcomp",
-    "molfunc_protein",
-    "cellcomp_protein",
-    "bioprocess_protein",
-    "exposure_protein",
-    "exposure_disease",
-    "exposure_exposure",
-    "exposure_bioprocess",
-    "exposure_molfunc",
-    "exposure_cellcomp",
-    "pathway_pathway",
-    "pathway_protein",
-    "anatomy_anatomy",
-    "anatomy_protein_present",
-    "anatomy_protein_absent",
-)
-"""PrimeKG's relations, each of them a frame."""
-
-
 _ROW = np.dtype([("line", np.uint32), ("x", np.int32), ("y", np.int32), ("word", np.uint16), ("turned", np.bool_)])
 """A row that can be used: where it stands, both nodes, the combination of relation and display word, and its way."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Rows that can be used, as numbers (:data:`_ROW`), in a file for each relation."""
+    """Rows that can be used, as numbers (:data:`_ROW`), in a file for each relation (``ends``, with its classes)."""
 
     ends: Mapping[str, tuple[str, str]]
     words: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -93,10 +58,11 @@ class _Edges:
         turned = ways[local, kinds[0], kinds[1]]
         good = pl.Series((turned >= 0) & (ends[0] != ends[1]))
         at = np.flatnonzero(good)
+        relations = list(self.ends)
         words, places = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.uint8)
         for number in sorted(np.unique(local[at]).tolist(), key=pairs.__getitem__):
             words[number] = self.words.setdefault(pairs[number], len(self.words))
-            places[number] = RELATIONS.index(pairs[number][0])
+            places[number] = relations.index(pairs[number][0])
         if len(self.words) > _WORDS:
             raise SourceError("display_relation has too many different words", hint="check that it is PrimeKG's file")
         place = places[local[at]]
@@ -104,8 +70,8 @@ class _Edges:
         packed = np.empty(len(at), _ROW)
         packed["line"], packed["x"], packed["y"] = rows[LINE].to_numpy()[at], ends[0][at], ends[1][at]
         packed["word"], packed["turned"] = words[local[at]], turned[at]
-        bounds = np.cumsum(np.bincount(place, minlength=len(RELATIONS)))[:-1]
-        for relation, part in zip(RELATIONS, np.split(packed, bounds), strict=True):
+        bounds = np.cumsum(np.bincount(place, minlength=len(relations)))[:-1]
+        for relation, part in zip(relations, np.split(packed, bounds), strict=True):
             if len(part):
                 if relation not in self.files:
                     self.files[relation] = scratch_file()
@@ -146,11 +112,8 @@ def read(path: Path, manifest: Manifest) -> Records:
 
 def _ends(manifest: Manifest) -> dict[str, tuple[str, str]]:
     types = {class_: type for type, class_ in CLASSES.items()}
-    return {
-        entry.frame: (types[entry.start.class_], types[entry.end.class_])
-        for entry in manifest.relations
-        if entry.frame in RELATIONS
-    }
+    relations = [entry for entry in manifest.relations if entry.frame != MEMBER]
+    return {entry.frame: (types[entry.start.class_], types[entry.end.class_]) for entry in relations}
 
 
 def _described(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
@@ -218,23 +181,24 @@ class _United:
     loops: list[pl.DataFrame] = field(default_factory=list)
 
     def warnings(self) -> Iterator[str]:
-        total = sum(frame.height for frame in self.frames.values())
-        present, absent = (self.pairs[name] for name in _OPPOSITE)
-        contradicted = len(np.intersect1d(present, absent))
-        yield from _oddities(total - self.both, self.merged - self.both, contradicted)
+        if alone := sum(frame.height for frame in self.frames.values()) - self.both:
+            yield f"{alone:,} edges stand in one direction only; is the file complete?"
+        if repeated := self.merged - self.both:
+            yield f"{repeated:,} rows say what an earlier one says; they are merged into it"
+        present, absent = (self.pairs.get(name, np.empty(0, np.uint64)) for name in _OPPOSITE)
+        if contradicted := len(np.intersect1d(present, absent)):
+            yield f"{contradicted:,} pairs of a disease and a phenotype stand as present and as absent; both are kept"
 
 
 _OPPOSITE = ("disease_phenotype_positive", "disease_phenotype_negative")
 
 
 def _unite(edges: _Edges, nodes: PrimeNodes) -> _United:
-    same, curies = nodes.united(), nodes.curies()
-    curies = curies.cast(pl.Categorical)
-    displays = pl.Series([display for _, display in edges.words], dtype=pl.String)
-    displays = displays.cast(pl.Categorical)
+    displays = pl.Series([display for _, display in edges.words], dtype=pl.String).cast(pl.Categorical)
+    known = nodes.united(), nodes.curies().cast(pl.Categorical), displays
     united = _United()
-    for relation in RELATIONS:
-        _unite_relation(relation, edges.of(relation), (same, curies, displays), united)
+    for relation in edges.ends:
+        _unite_relation(relation, edges.of(relation), known, united)
     return united
 
 
@@ -272,15 +236,6 @@ def _unite_relation(
     )
 
 
-def _oddities(alone: int, repeated: int, contradicted: int) -> Iterator[str]:
-    if alone:
-        yield f"{alone:,} edges stand in one direction only; is the file complete?"
-    if repeated:
-        yield f"{repeated:,} rows say what an earlier one says; they are merged into it"
-    if contradicted:
-        yield f"{contradicted:,} pairs of a disease and a phenotype stand as present and as absent; both are kept"
-
-
 CLASSES = {
     "gene/protein": "Gene",
     "drug": "Drug",
@@ -294,6 +249,8 @@ CLASSES = {
     "anatomy": "Anatomy",
 }
 """PrimeKG's node types and the ontology's classes."""
+MEMBER = "member"
+"""The one frame of relations that PrimeKG does not state itself: entries of MONDO in its groups."""
 
 NODE_COLUMNS = ("node_index", "node_id", "node_type", "node_name", "node_source")
 INDICES = 1 << 24
@@ -462,23 +419,12 @@ def node_frames(nodes: PrimeNodes) -> dict[str, pl.DataFrame]:
         for name in CLASSES
         if name != "effect/phenotype"  # HPO itself brings phenotypes
     }
-    groups = sound.filter(pl.col("id").str.starts_with("MONDO_GROUPED:"))
-    frames["member"] = members(groups.select(LINE, group="id"))
-    return frames
-
-
-def members(groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the entries of MONDO that a group's id (column ``group``) is made of.
-
-    Example:
-        >>> members(pl.DataFrame({"group": ["MONDO_GROUPED:13924_12592"]}))["id"].to_list()
-        ['MONDO:0013924', 'MONDO:0012592']
-    """
+    groups = sound.filter(pl.col("id").str.starts_with("MONDO_GROUPED:")).select(LINE, group="id")
     numbers = pl.col("group").str.strip_prefix("MONDO_GROUPED:").str.split("_").alias("id")
     single = groups.with_columns(numbers).explode("id", empty_as_null=False, keep_nulls=False)
-    return single.with_columns(pl.concat_str(pl.lit("MONDO:"), pl.col("id").str.zfill(7)).alias("id")).unique(
-        ["group", "id"], keep="first", maintain_order=True
-    )
+    members = single.with_columns(pl.concat_str(pl.lit("MONDO:"), pl.col("id").str.zfill(7)).alias("id"))
+    frames[MEMBER] = members.unique(["group", "id"], keep="first", maintain_order=True)
+    return frames
 
 
 def _judged(described: pl.DataFrame) -> pl.DataFrame:

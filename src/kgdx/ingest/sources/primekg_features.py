@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, Records, join_rejects, refuse
+from kgdx.ingest.records import LINE, Records, join_rejects, split
 from kgdx.ingest.sources.primekg import PrimeNodes, beside, read_nodes
 from kgdx.ingest.sources.table_files import read_header, read_whole
 
@@ -60,10 +60,9 @@ def read_diseases(path: Path, manifest: Manifest) -> Records:
     header = read_header(path, (*_ENTRY, *DISEASE_TEXTS))
     rows, rejects = read_whole(path, header, [LINE, *_ENTRY, *DISEASE_TEXTS])
     rows = rows.with_columns(pl.col(name).str.strip_suffix(".0") for name in ("mondo_id", "group_id_bert"))
-    reason = _problems()
-    bad = rows.filter(reason.is_not_null())
-    rejects.append(refuse(bad, pl.lit(bad.select(reason).to_series())))
-    rows = rows.filter(reason.is_null()).with_columns(_mondo("mondo_id").alias("id"))
+    rows, wrong = split(rows, _problems())
+    rejects.append(wrong)
+    rows = rows.with_columns(pl.concat_str(pl.lit("MONDO:"), pl.col("mondo_id").str.zfill(7)).alias("id"))
     texts = [pl.col(name).drop_nulls().unique(maintain_order=True) for name in DISEASE_TEXTS]
     firsts = [pl.col("mondo_name").first().alias("name"), pl.col("mondo_definition").drop_nulls().first()]
     diseases = rows.group_by("id", maintain_order=True).agg(pl.col(LINE).first(), *firsts, *texts)
@@ -75,10 +74,6 @@ def read_diseases(path: Path, manifest: Manifest) -> Records:
         "group": groups.unique(["group", "id"], keep="first", maintain_order=True),
     }
     return Records(frames, join_rejects(rejects), merged=rows.height - diseases.height)
-
-
-def _mondo(column: str) -> pl.Expr:
-    return pl.concat_str(pl.lit("MONDO:"), pl.col(column).str.zfill(7))
 
 
 def _problems() -> pl.Expr:
@@ -106,19 +101,17 @@ def read_drugs(path: Path, manifest: Manifest) -> Records:
     rejects.insert(0, refused)
     distinct = rows.unique(["node_index", *DRUG_TEXTS], keep="first", maintain_order=True)
     merged = rows.height - distinct.height
-    known = nodes.first.select("type", "name", _n="_n", id="curie")
+    known = nodes.first.select("_n", _type="type", _name="name", _id="curie")
     rows = distinct.with_columns(pl.col("node_index").str.strip_suffix(".0").cast(pl.Int64, strict=False).alias("_n"))
     rows = rows.join(known, on="_n", how="left", maintain_order="left")
     shown = pl.col("node_index").fill_null("").str.slice(0, 60)
     reason = pl.coalesce(
-        pl.when(pl.col("id").is_null()).then(
+        pl.when(pl.col("_id").is_null()).then(
             pl.format("node_index is '{}', no node of nodes.csv that can be used", shown)
         ),
-        pl.when(pl.col("type") != "drug").then(pl.format("the node {} is no drug but a {}", shown, "type")),
-        pl.when(~pl.col("id").is_first_distinct()).then(pl.format("{} stands here a second time", "id")),
+        pl.when(pl.col("_type") != "drug").then(pl.format("the node {} is no drug but a {}", shown, "_type")),
+        pl.when(~pl.col("_id").is_first_distinct()).then(pl.format("{} stands here a second time", "_id")),
     )
-    bad = rows.filter(reason.is_not_null())
-    reasons = rows.select(reason.alias("why")).to_series().drop_nulls()
-    rejects.append(refuse(bad.select(LINE, "node_index", *DRUG_TEXTS), pl.lit(reasons)))
-    drugs = rows.filter(reason.is_null()).select(LINE, "id", "name", *DRUG_TEXTS)
-    return Records({"drug": drugs}, join_rejects(rejects), merged=merged)
+    drugs, wrong = split(rows, reason)
+    frames = {"drug": drugs.select(LINE, *DRUG_TEXTS, id="_id", name="_name")}
+    return Records(frames, join_rejects([*rejects, wrong]), merged=merged)

@@ -116,6 +116,15 @@ SCOPES = {
     "hasNarrowSynonym": "NARROW",
     "hasRelatedSynonym": "RELATED",
 }
+_TOLD = {
+    "hasDbXref": "xrefs",
+    "hasAlternativeId": "alt_ids",
+    "consider": "consider",
+    "IAO_0100001": "replaced_by",
+    "IAO_0000231": "reasons",
+}
+_MERGED = "IAO:0000227"
+"""The reason 'terms merged': the class is an alternative id."""
 HINT = "use a release from https://obofoundry.org"
 _OBO = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]+(?:_[A-Za-z]+)*)_(\S+)")
 _PLACES = (
@@ -154,12 +163,7 @@ def curie(name: str) -> str:
 
 
 def release(text: str | None) -> str | None:
-    """Return the date in the IRI of a release.
-
-    Example:
-        >>> release("http://purl.obolibrary.org/obo/mondo/releases/2025-01-07/mondo.owl")
-        '2025-01-07'
-    """
+    """Return the date in the IRI of a release."""
     found = _DATE.search(text or "")
     return found[1] if found else None
 
@@ -168,16 +172,6 @@ def prefixes(manifest: Manifest) -> tuple[str, ...]:
     """Return the prefixes of the terms that a source is about; others are those of ontologies that it imports."""
     classes = [each.class_ for each in manifest.nodes if each.frame == "term"]
     return tuple(prefix for name in classes for prefix in load_schema().node(name).prefixes)
-
-
-def is_own(id: str, own: Collection[str]) -> bool:
-    """Return whether a term's id has one of these prefixes (none: any).
-
-    Example:
-        >>> is_own("MONDO:1", ("MONDO",)), is_own("CL:1", ("MONDO",))
-        (True, False)
-    """
-    return not own or id.partition(":")[0] in own
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +187,7 @@ class OntologyFrames:
 def finished(
     path: Path, found: OntologyFrames, own: Collection[str]
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, tuple[str, ...]]:
-    """Make the frames of an ontology from what its reader found.
-
-    Returns:
-        The frames (:data:`FRAMES`), refused edges, and what the build report should say of axioms that are not loaded.
-    """
+    """Make an ontology's frames from what its reader found, refused edges, and warnings of axioms that are left out."""
     terms, edges = found.terms, found.edges
     known = terms["id"].implode()
     foreign = ~pl.col("parent").str.contains(f"^(?:{'|'.join(own)}):") if own else pl.lit(False)
@@ -300,7 +290,17 @@ class OntologyTerm:
     replaced_by: set[str] = field(default_factory=set)
     consider: set[str] = field(default_factory=set)
     subsets: set[str] = field(default_factory=set)
-    stub: bool = False
+    reasons: set[str] = field(default_factory=set)
+    """Why it is obsolete."""
+
+    def tell(self, property: str, value: str) -> None:
+        """Take up what a property of oboInOwl or IAO, given by its local name, says of the term; others say nothing."""
+        if property in SCOPES:
+            self.synonyms.add((value, SCOPES[property]))
+        elif property == "inSubset":
+            self.subsets.add(value.rpartition("#")[2])
+        elif property in _TOLD:
+            getattr(self, _TOLD[property]).add(curie(value))
 
 
 class Ontology:
@@ -320,12 +320,11 @@ class Ontology:
         self._others: dict[str, str] = {}
 
     def add(self, term: OntologyTerm) -> None:
-        """Add a class."""
-        if not is_own(term.id, self.own):
+        if self.own and term.id.partition(":")[0] not in self.own:
             if term.name is not None and term.id.startswith(_OTHERS):
                 self._others[term.id] = term.name
             return
-        if term.stub and term.name is None:
+        if term.obsolete and _MERGED in term.reasons and term.name is None:
             for target in term.replaced_by:
                 self._merged.setdefault(target, set()).add(term.id)
         elif any("\x00" in text for text in (term.name or "", term.definition or "", *(s for s, _ in term.synonyms))):
@@ -348,7 +347,6 @@ class Ontology:
         self._lay.setdefault(id, set()).add(text)
 
     def records(self, version: str | None) -> Records:
-        """Return the frames of :mod:`kgdx.ingest.sources.term_frames`."""
         if not self._terms:
             message = f"{self.path} has no term of {' or '.join(self.own) or 'its own'}"
             raise SourceError(message, hint=HINT)
@@ -379,10 +377,4 @@ class Ontology:
 
 
 def text_of(value: object) -> str | None:
-    """Return a text without blanks around it; ``None`` for an empty one.
-
-    Example:
-        >>> text_of(" a "), text_of(" ")
-        ('a', None)
-    """
     return (str(value).strip() or None) if value is not None else None

@@ -82,33 +82,15 @@ class XmlFile:
 
 
 def text(element: Any, path: str) -> str | None:
-    """Return the text at a path below an element without blanks around it; ``None`` where there is none.
-
-    Example:
-        >>> text(etree.fromstring("<a><b> c </b></a>"), "b")
-        'c'
-    """
     found = element.findtext(path)
     return (found.strip() or None) if found else None
 
 
 def texts(element: Any, path: str) -> list[str]:
-    """Return the texts at a path below an element, without empty ones.
-
-    Example:
-        >>> texts(etree.fromstring("<a><b>c</b><b/><b>d</b></a>"), "b")
-        ['c', 'd']
-    """
     return [found for each in element.iterfind(path) if (found := (each.text or "").strip())]
 
 
 def unexpanded(element: Any) -> str | None:
-    """Return an entity reference that an element holds, if it holds one: what it stands for is not known.
-
-    Example:
-        >>> unexpanded(etree.fromstring("<a>b</a>")) is None
-        True
-    """
     entity = next(element.iter(etree.Entity), None)
     return None if entity is None else str(entity.text)
 

@@ -211,7 +211,13 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "ID",
         re.compile(r"(?<![A-Za-z\d_.,:/+-])(?!QQ)(?=(?:[A-Z]*\d){6})(?=\d*[A-Z])[A-Z\d]{8,20}(?![A-Za-z\d_/-]|\.\d)"),
     ),
-    ("ID", re.compile(r"(?<![\w.,:/+-])(?:\d{4}[ -]\d{4}[ -]\d{4}(?:[ -]\d{4})?|\d{3} \d{3} \d{4})(?![\w/%-]|[.,]\d)")),
+    (
+        "ID",
+        re.compile(
+            r"(?<![\w.,:/+-])(?:\d{4}[ -]\d{4}[ -]\d{4}(?:[ -]\d{4})?(?:[ -]\d{1,4}(?!\d))?|\d{3} \d{3} \d{4})"
+            r"(?![A-Za-z\d_/%-]|[.,]\d)"
+        ),
+    ),
     ("ID", re.compile(rf"[{_PLATES_ZH}][A-Z][·•・]?(?=[A-Z]{{0,5}}\d)[A-Z\d]{{5,6}}(?![A-Za-z\d])")),
     (
         "ID",
@@ -226,6 +232,24 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?i:\b(?:skype|twitter|instagram|telegram|wechat|facebook|user ?name|home ?page|website|blog)\b"
             r"(?:[ ]+(?:is|id|name|handle))?[ ]*[:=]?[ ]*)"
             r"(?P<it>https?://[^\s\"'<>,;]+[\w/]|(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{3,30}\w)"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?<![A-Za-z])(?:S/?N|URN?|UHID|UHN|CHI|HCN|PID|CRN|IHI|MBI|PHN|NHI|VIN|IMEI|ABHA|HKID|NRIC|PPSN?|BSN)"
+            r"[ .:#=-]{0,3}(?P<it>(?=(?:[A-Z/-]{0,4}\d){5})[A-Z\d][A-Z\d/-]{4,24})(?![A-Za-z\d])"
+        ),
+    ),
+    (
+        "ID",
+        re.compile(r"(?<![\w.])[-−]?\d{1,3}\.\d{4,8}°?[ ]?[NSns]?,[ ]?[-−]?\d{1,3}\.\d{4,8}(?!\d)|///\w+\.\w+\.\w+"),
+    ),
+    (
+        "ID",
+        re.compile(
+            r"(?i:(?<![a-z])(?:ig|insta(?:gram)?|twitter|tiktok|snap(?:chat)?|facebook|fb|wechat|telegram|discord|skype|"
+            r"signal|handle|user ?name)(?:[ ](?:id|name|handle))?[ ]?[:=][ ]*)(?P<it>@?[A-Za-z][\w.-]{3,30}\w)"
         ),
     ),
     ("ID", re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z\d]{4}){3,7}(?:[ ]?[A-Z\d]{1,3})?\b")),
@@ -335,9 +359,11 @@ _ADDRESS = re.compile(
     rf"(?:(?:{_WORD}|\d{{1,3}}(?:st|nd|rd|th))[ \t]+){{1,4}}{_STREET}\b\.?"
     rf"(?:,?[ \t]*(?:Apt|Apartment|Suite|Unit|Flat|Room|#)\.?[ \t]*#?\w{{1,6}})?"
     rf"(?:,[ \t]*(?!{_WORD}[ \t]+[a-z](?!ith\b|ince\b|nd\b|as\b|ho\b|"
-    rf"s\b)){_NO_DIGIT}(?:[ \t]+{_NO_DIGIT}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?"
+    rf"s\b)|[A-Z]{{2,4}}\b){_NO_DIGIT}(?:[ \t]+{_NO_DIGIT}){{0,2}})?(?:,?[ \t]+{_STATE}\b)?"
     r"(?:[ \t]+\d{5}(?:-\d{4})?)?"
     r"(?:,?[ \t]+(?:[A-Z]{1,2}\d[A-Z\d]?[ ]\d[A-Z]{2}|[A-Z]\d[A-Z][ ]\d[A-Z]\d|\d{4,6})\b)?"
+    rf"|\b\d{{1,4}}[A-Za-z]?,?[ \t]+(?:{_WORD}|[a-z]{{1,3}})(?:[ \t]+(?:{_WORD}|[a-z]{{1,3}})){{0,4}},[ \t]*"
+    rf"(?:{_WORD}[ ,\t]+){{0,3}}[A-Z]{{1,2}}\d[A-Z\d]?[ ]?\d[A-Z]{{2}}\b"
     rf"|\b{_WORD}(?:[ \t]+{_WORD}){{0,2}},[ \t]+{_STATE}[ \t]+\d{{5}}(?:-\d{{4}})?\b"
     rf"|\b\d{{1,4}},?[ \t]+(?i:rue|avenue|boulevard|place|chemin|via|calle|avenida|rua|plaza)[ \t]+"
     rf"(?:(?:de|del|della|des|du|la|le|les|di|da|do|{_WORD})[ \t]*){{1,5}}"
@@ -460,6 +486,7 @@ _ADDRESS_ZH = re.compile(
     rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|"
     rf"县|旗|州|(?<![地林省发山牧])区)"
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
+    r"|(?P<flat>(?<![A-Za-z\d.])[\dA-Z]{1,4}(?:号楼|栋|幢)(?:[\dA-Z一二三四五六]{1,3}单元)?(?:\d{1,2}层)?(?:\d{2,4}室?)?)"
     rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)\d{{1,5}}号"
     rf"(?:[{_HAN}]{{0,8}}\d{{0,5}}(?:号楼|栋|幢|单元|室|楼|层)){{0,4}})"
 )

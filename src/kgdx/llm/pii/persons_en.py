@@ -119,7 +119,10 @@ _PERSON = (
     r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
     r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
 )
-_KIN_BEFORE = "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece"
+_KIN_BEFORE = (
+    "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece|nephew|cousin|"
+    "grand(?:son|daughter|mother|father|ma|pa|dad)|nan|neighbou?r|boyfriend|girlfriend|fianc[eé]e?"
+)
 _ANNOUNCED = re.compile(
     rf"(?i:\b{_PERSON}(?:[’']s)?(?:[ ]name)?(?:[ ](?:is|was))?[ \t]*[:,(=]?[ \t]*"
     r"|\b(?:dear|hi|hello|hey|re:|i[’']m|i am|this is|called|named|nam(?:e|ed) is|names? are|says|from:|to:|cc:|attn:?|"
@@ -195,6 +198,22 @@ _FAMILIAR = re.compile(
 """Couples, other names, children, and surnames before initials."""
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
 
+_LABELLED = re.compile(
+    r"(?i:(?<![a-z])(?:surname|fore ?names?|(?:birth|known|calling)[ _]name|patient|pt|client|resident|service user|"
+    rf"{_KIN}|n\.?o\.?k|next of kin|contact|carer|key ?worker|social worker|gp|consultant|doctor|nurse|rn|hca|midwife|"
+    r"health visitor|registrar|author|signed|request[eo]r|clinician|surgeon|an(?:a)?esthetist|physio(?:therapist)?|"
+    r"interpreter|witness|recipient|sender|driver|owner|tenant|teacher|twin [ab12]|baby)[ \t]*[:=][ \t]*"
+    r"|(?<![a-z])(?:(?:seen|reviewed|assessed|referred|reported|authori[sz]ed|recorded|dictated|typed|written|checked|"
+    r"verified|signed|prepared|examined|accompanied|brought(?: in)?|clerked|handed over)[ \t]+by|d/w|"
+    r"(?:discussed|spoke|speak) (?:with|to))[ \t]+)"
+    rf"(?P<name>(?:[{_UP}]\.?[ \t]+){{0,2}}{_NAMES})"
+    rf"|(?i:\b(?:bed|bay|room|rm|cubicle|chair|trolley|theatre|slot)[ \t]*[A-Za-z]?\d{{1,3}}[A-Za-z]?)"
+    rf"[ \t]*[-–—,:/][ \t]*(?P<bed>{_WORD}|{_CAPS})(?=[ \t]*[-–—,:/(])"
+    rf"|\b(?:for|re|chase|review|see|of)[ \t]+(?P<at>{_WORD})"
+    r"(?=[ \t]+(?:in|on)[ \t]+(?:the[ \t]+)?(?:side[ \t]+room|bed|bay|room|cubicle|resus|ward|chair)\b)"
+)
+"""A label or office and who it is, and who lies in a bed."""
+
 
 def english_names(text: str) -> list[Place]:
     """Return where persons are named."""
@@ -221,6 +240,12 @@ def _stated(text: str) -> Iterator[Place]:
                 yield start, end
     for match in _BESIDE.finditer(text):
         yield match.span("name" if match["name"] else "head")
+    for match in _LABELLED.finditer(text):
+        start, end = _trimmed(text, *match.span(match.lastgroup or 0))
+        named = re.findall(r"[\w'’-]{3,}", text[start:end])
+        strange = any(map(_is_strange, (each.title() if each.isupper() else each for each in named)))
+        if strange and not _MEDICAL.match(text, end):
+            yield start, end
     for match in _KEYED.finditer(text):
         if not match["name"].startswith("["):
             yield match.span("name")

@@ -92,6 +92,17 @@ _ALONE = re.compile(
     r"|(?<=[叫名])[:：为是]?[ “\"]?(?P<latin>[A-Z][A-Za-z]{1,15}(?:[ ·][A-Z][A-Za-z]{1,15})?)(?![A-Za-z\d])"
     rf"|(?:^|[，,。；;\n])(?P<little>阿(?!{_NOT_LITTLE})[{_HAN}])(?=[说讲今因，,的有])"
 )
+_LABELLED = re.compile(
+    "(?:收件人|寄件人|收货人|姓名|患者|患儿|病人|家属|联系人|监护人|父亲?|母亲?|丈夫|妻子?|配偶|儿子|女儿|长子|次子|长女|次女|兄|弟|姐|妹|"
+    "爷爷|奶奶|外公|外婆|祖父|祖母|陪同人?|陪护人?|签名|签字|医师|医生|护士|术者|主刀|助手|麻醉师?|记录者?|审核者?|报告者?|申请者?|采样人|"
+    "送检人|班主任|校长|司机|车主|户主|投保人|被保险人|房东|同桌|室友)[ 　]?(?:[:：]|[ 　]+)[ 　]?"
+    rf"(?P<name>(?:{_COMPOUND}|[{_SURNAMES}农覃闭零银甫元湛禹贝计伏强危支裘郁杭诸钮嵇滑荀羊封羿储汲糜松井富乌巴牧隗山秋伊暴厉戎祖束幸韶薄印"
+    rf"怀鄂索籍屠阴能双莘贡劳扶堵宰雍璩寿通扈冀浦别充慕习宦鱼容慎戈庾终暨居衡步都满弘匡广禄东沃利蔚越隆晁勾融空毋养须丰巢蒯相红权益])"
+    rf"[{_HAN}]{{1,2}})(?=[，,。；;、\s（(/|｜]|$|[男女]|\d)"
+    rf"|姓(?P<family>{_COMPOUND}|[{_HAN}])[，, ]?名(?P<given>[{_HAN}]{{1,2}}?)(?=[^{_HAN}]|$)"
+)
+"""A label and whom it names."""
+_NO_VALUE = re.compile(r"[体健康亡故无详常查诊治病痛热咳术药岁年月日今前后已因曾平稳安好]")
 _ETHNIC = "|".join(sorted(words("peoples_zh")))
 _GIVEN_CHARACTERS = (
     "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰玲梅鹏飞宇浩轩晨雪婷慧莹倩琳丹萍燕鑫斌波辉健俊峰林龙文博志建国海洁颖琴莲珍凤荣庆利"
@@ -109,8 +120,8 @@ _OPENING = re.compile(
 """A name with which a record begins, whatever follows."""
 _FAMILIAR = re.compile(
     rf"(?:(?<![{_HAN}])|"
-    rf"[叫他她友事居和跟是员工师机安姆])(?P<name>[老小](?:[高何马王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
-    r"(?=[，,。；;、\s今说的是在有也，]|$|\d)"
+    rf"[叫他她友事居和跟是员工师机安姆床属婆士房由给问找])(?P<name>[老小](?:[高何马王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
+    r"(?=[，,。；;、\s今昨说的是在有也，陪夜诉反被和叫]|$|\d)"
 )
 _CHILD = re.compile(
     rf"(?P<name>(?:{_COMPOUND}|[{_SURNAMES}])(?!孩|儿|女|子|朋)[{_HAN}]{{1,2}})(?=[的之](?:妻|夫|子|女|母|父|"
@@ -250,6 +261,10 @@ def _stated_chinese(text: str) -> Iterator[Place]:
             name = match[kind]
             if not (_NO_FIRST.search(name) or _ORDINARY.match(name) or _CALM.match(name) or _NO_PERSON.search(name)):
                 yield match.span(kind)
+    for match in _LABELLED.finditer(text):
+        groups = ("name",) if match["name"] else ("family", "given")
+        if not any(_NO_VALUE.search(match[group]) or _NO_FIRST.search(match[group]) for group in groups):
+            yield from (match.span(group) for group in groups)
     for match in _ALONE.finditer(text):
         yield match.span(next(name for name, value in match.groupdict().items() if value))
     for match in _ALIAS.finditer(text):

@@ -40,7 +40,6 @@ _BROAD = frozenset("mwMWQO@%—ABCDGHKNRUVXYΩ&")
 
 
 def width(text: str) -> float:
-    """Return about how wide text is."""
     return sum(_share(character) for character in text) * SIZE
 
 
@@ -87,7 +86,6 @@ class Box:
         return self.x + self.width
 
     def fit(self, width: float) -> None:
-        """Wrap its text to a width, and take the height that this needs."""
         self.width = width
         room = width - 2 * PAD - 4
         self.lines = wrap(self.name, room / (BOLD if self.column in (PATIENT, DISEASE) else 1))

@@ -128,7 +128,6 @@ class _Graph:
         self.lines: dict[tuple[str, str, str], Line] = {}
 
     def add(self, number: int, path: Way) -> None:
-        """Take in a path: its chain of terms becomes finding, shared ancestor and annotation."""
         first, rises, last = _shape(path)
         exact = "exact" if first else "fact"
         keys = [(self._finding(path, first, exact if first == last - 1 else "finding"), first)]
@@ -279,7 +278,6 @@ def _left(geometry: Geometry) -> float:
 
 
 def _rows(graph: PathLayout, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
-    """Place findings and, in rows beside them, what is annotated; each kind of evidence under its heading."""
     headings: list[Heading] = []
     placed: set[str] = set()
     y = top
@@ -295,7 +293,6 @@ def _rows(graph: PathLayout, top: float, left: float) -> tuple[tuple[Heading, ..
 
 
 def _block(graph: PathLayout, finding: Box, placed: set[str], y: float) -> float:
-    """Place a finding and those of its annotations that have no place yet; return where the block ends."""
     numbers = set(finding.paths)
     beside = [
         box
@@ -341,7 +338,6 @@ def _beside_exact(graph: PathLayout, box: Box, y: float) -> float:
 
 
 def _stack(boxes: Iterable[Box], y: float) -> float:
-    """Place boxes below each other; return where the last one ends."""
     end = y
     for box in boxes:
         box.y, end = y, y + box.height

@@ -100,7 +100,6 @@ def _text(name: str) -> str:
 
 
 def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the template of a document, and what it shows."""
     forms: dict[str, type[Result]] = {
         f"kgdx.{name}/{version}": kind
         for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
@@ -162,7 +161,6 @@ def _environment() -> Environment:
 
 @pass_context
 def in_language(context: Context, words: str) -> str:
-    """Return the template's words in the language of the document."""
     return _chinese().get(words, words) if context.get("zh") else words
 
 
@@ -191,8 +189,6 @@ def compact(value: Any) -> str:
 
 @cache
 def _policy(style: str, code: str) -> str:
-    """Return the content security policy: this style, this script, and nothing else."""
-
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 

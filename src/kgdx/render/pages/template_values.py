@@ -212,7 +212,6 @@ def _sources(
 
 
 def _cited(groups: Iterable[tuple[str, Sequence[PathRow]]]) -> list[tuple[str, Mapping[str, int]]]:
-    """Return each reference with the number of paths by candidate: publications and what is used most first."""
     used: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for anchor, rows in groups:
         for row in rows:

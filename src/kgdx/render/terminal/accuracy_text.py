@@ -1,4 +1,4 @@
-"""Measured accuracy and measured answers in the terminal."""
+"""What evaluations measured, in the terminal: reading, ranking, retrieval, answers, consultations and questions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgdx.render.terminal.console import first_of, narrow, percent, plain
+from kgdx.render.terminal.console import first_of, narrow, not_run, percent, plain
 from kgdx.results.words import clean, count
 
 Figures = Mapping[str, Any]
@@ -39,7 +39,6 @@ _AVERAGES = {"cases": "groups", "diseases": "by_disease", "families": "by_family
 
 
 def text_accuracy(result: Figures) -> RenderableType:
-    """Return how well findings are read from text."""
     rows = [(name, f"{result[name]:.3f}") for name in ("precision", "recall", "f1")]
     rows.append(("time", f"{result['ms_median']:.1f} ms, median of a document"))
     return Group(Text(count(result["n"], "document")), plain(("", ""), rows))
@@ -250,10 +249,129 @@ def _range(interval: Figures) -> str:
     return "" if low is None or high is None else f"{low:.3f}–{high:.3f}"
 
 
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"
+
+
+def _failed(failed: list[Figures]) -> Iterator[str]:
+    return first_of([f"{clean(each['id'])}: {clean(each['error'])}" for each in failed], _LISTED)
+
+
 def _failures(failed: list[Figures]) -> Iterator[Text]:
     if not failed:
         return
     yield Text()
     yield Text(f"{count(len(failed), 'piece')} of work failed:", style="yellow")
-    for line in first_of([f"{clean(each['id'])}: {clean(each['error'])}" for each in failed], _LISTED):
-        yield Text(f"  {line}")
+    yield from (Text(f"  {line}") for line in _failed(failed))
+
+
+_STEPS = (0, 5, 10, 20)
+"""Numbers of questions whose accuracy is a column, beside the last one."""
+
+
+def inquiry_figures(result: Figures) -> RenderableType:
+    """Return accuracy by number of questions, by kind of answers, group of patients and selector."""
+    rows = [row for how, told in result["answers"].items() for row in _rows(how, told["selectors"])]
+    last = max(len(each["by_question"]) for each in result["selectors"].values()) - 1
+    steps = [step for step in _STEPS if step < last] + [last]
+    columns = ("Answers", "patients", "selector", *(f"after {step}" for step in steps), "to degree", "yes", "ms")
+    told = [[*row[:3], *(_tops(row[3][min(step, len(row[3]) - 1)]) for step in steps), *row[4:]] for row in rows]
+    table = narrow(columns, told, text=3)
+    table.columns[2].no_wrap = True
+    return Group(
+        Text(f"{count(result['n'], 'patient')}; the truth first / among the first ten, in percent"),
+        Text(),
+        table,
+        Text(),
+        Text("to degree  questions until the truth is first as often as for degree after the last", style="dim"),
+        Text("yes        share of the questions that were answered with yes", style="dim"),
+        *(Text(line, style="yellow") for line in _failed(result["failed"])),
+    )
+
+
+def _rows(how: str, selectors: Figures) -> Iterator[tuple[Any, ...]]:
+    for name, told in selectors.items():
+        groups = {"all": told, **{key: each for key, each in told["groups"].items() if "questions_to" in each}}
+        for group, figures in groups.items():
+            needed = figures["questions_to"].get("degree")
+            yes = "" if told["hits"] is None else f"{100 * told['hits']:.0f} %"
+            spent = "" if told["ms_median"] is None else f"{told['ms_median']:.1f}"
+            yield how, group, clean(name), figures["by_question"], "" if needed is None else needed, yes, spent
+
+
+def _tops(row: Figures) -> str:
+    return f"{100 * row['top1']:.0f} / {100 * row['top10']:.0f}"
+
+
+_UNKNOWN = 8
+"""Labels that no candidate has that are named."""
+_STAGES = ("behind", "lost in re-ranking", "missed in retrieval", "not in the graph", "failed")
+_KIN = ("synonym", "group", "subtype", "family")
+_NDCG = "10"
+
+
+def retrieval_figures(result: Figures) -> RenderableType:
+    """Return hits at each K with intervals over patients and labels, differences in pairs, and kinds of errors."""
+    parts: list[RenderableType] = []
+    for group, said in (("in_graph", "cases whose diagnosis is a candidate"), ("methods", "all cases")):
+        if result[group] and (group == "in_graph" or result["labels"]["unknown"] or not result["in_graph"]):
+            parts += [Text(f"{said}, in percent (95 % interval)"), _hits(result[group]), Text()]
+    if result["paired"]:
+        base = next(iter(result["paired"].values()))["against"]
+        parts += [Text(f"difference from {clean(base)}, in points, in pairs"), _pairs(result["paired"]), Text()]
+    parts += [Text("where the diagnosis was lost, percent of all cases"), _lost(result["methods"]), Text()]
+    return Group(*parts, *(Text(fact) for fact in _retrieval_facts(result)))
+
+
+def _hits(methods: Figures) -> RenderableType:
+    at = list(next(iter(methods.values()))["hit"])
+    ndcg = _NDCG if _NDCG in at else at[-1]
+    columns = ("Method", "mean over", "n", *(f"H@{k}" for k in at), f"NDCG@{ndcg}", "ms")
+    rows = []
+    for name, told in methods.items():
+        for by, each in (("patients", told), ("labels", told["by_label"])):
+            spent = "" if by == "labels" or told["ms_median"] is None else f"{told['ms_median']:.1f}"
+            hits = (percent(each["hit"][k], each["ci95"]["hit"][k]) for k in at)
+            gain = percent(each["ndcg"][ndcg], each["ci95"]["ndcg"][ndcg])
+            rows.append((clean(name) if by == "patients" else "", by, f"{each['n']:,}", *hits, gain, spent))
+    return narrow(columns, rows, text=2)
+
+
+def _pairs(paired: Figures) -> RenderableType:
+    at = list(next(iter(paired.values()))["hit"])
+    rows = [
+        (clean(name), *(percent(each["hit"][k], each["ci95"]["hit"][k], signed=True) for k in at))
+        for name, each in paired.items()
+    ]
+    return narrow(("Method", *(f"H@{k}" for k in at)), rows)
+
+
+def _lost(methods: Figures) -> RenderableType:
+    stages = [stage for stage in _STAGES if any(stage in each["stages"] for each in methods.values())]
+    kin = [each for each in _KIN if any(each in told["kin"] for told in methods.values())]
+    columns = ("Method", *stages, *(f"first is a {each}" for each in kin))
+    rows = [
+        (
+            clean(name),
+            *(_percent(told["stages"].get(each)) for each in stages),
+            *(_percent(told["kin"].get(k)) for k in kin),
+        )
+        for name, told in methods.items()
+    ]
+    return narrow(columns, rows)
+
+
+def _retrieval_facts(result: Figures) -> Iterator[str]:
+    labels = result["labels"]
+    yield f"{labels['in_graph']:,} of {count(labels['n'], 'label')} among {count(result['n_candidates'], 'candidate')}"
+    if labels["unknown"]:
+        named = ", ".join(map(clean, labels["unknown"][:_UNKNOWN]))
+        more = f", and {len(labels['unknown']) - _UNKNOWN:,} more" if len(labels["unknown"]) > _UNKNOWN else ""
+        yield f"no candidate is named so: {named}{more}"
+    if result["unlabelled"]:
+        yield f"{count(result['unlabelled'], 'case')} without a diagnosis: left out"
+    for name, failed in result["failed"].items():
+        if failed:
+            first = clean(failed[0]["error"])
+            yield f"{clean(name)}: {count(len(failed), 'case')} failed and count as misses; the first: {first}"
+    yield from not_run(result)

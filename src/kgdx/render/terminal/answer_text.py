@@ -118,7 +118,6 @@ def _lines(text: str) -> str:
 
 
 def _understood(resolved: Iterable[Resolved]) -> RenderableType:
-    """Return how each name was resolved and by which method; for an unknown name, the nearest ones."""
     table = _table()
     for each in resolved:
         kinds = "/".join(kind.lower() for kind in each.kinds)
@@ -212,7 +211,6 @@ def _fact(item: EvidenceItem) -> str:
 
 
 def _beside(item: EvidenceItem) -> tuple[RenderableType, ...]:
-    """Return the cells beside a fact: how often it is so, or what matches; and its sources."""
     if item.kind == "inference":
         matched = ", ".join(map(named, item.objects))
         share = f"{item.details.get('matched')} of {item.details.get('asked')}"
@@ -222,7 +220,6 @@ def _beside(item: EvidenceItem) -> tuple[RenderableType, ...]:
 
 
 def _mesh(found: AnswerDocument) -> Iterator[RenderableType]:
-    """Yield the MeSH headings of the diseases, each once, with scope note, tree numbers and how it was decided."""
     shown: set[str] = set()
     marks = _marks(found, "mesh")
     for each in found.pack.diseases:

@@ -306,7 +306,6 @@ def _name(id: str, name: str) -> str:
 
 
 def totals(changes: Sequence[Change]) -> str:
-    """Return the sum of changes in words."""
     added, removed, changed = (sum(getattr(each, kind) for each in changes) for kind in ("added", "removed", "changed"))
     return f"{count(added, 'row')} added, {count(removed, 'row')} removed, {count(changed, 'node')} changed"
 

@@ -110,7 +110,6 @@ def extraction(case_text: str, found: Extraction, person: Sequence[PersonMention
 
 
 def _stated(person: Iterable[PersonMention]) -> RenderableType:
-    """Return a table of what a text says of the patient: which, what, and the words it was read from."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     for each in person:
         place = f"“{clean(each.text)}” at {each.span.start}–{each.span.end}"

@@ -167,12 +167,10 @@ class Flow:
         self.text = text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines."""
         for line in self.text.split("\n", allow_blank=True):
             yield from _lines(line, options.max_width, console)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Say how narrow and how wide it may be."""
         lines = self.text.plain.splitlines() or [""]
         pieces = [cell_len(piece) for line in lines for piece in _PIECE.findall(line)]
         longest = max(cell_len(line) for line in lines)
@@ -180,7 +178,6 @@ class Flow:
 
 
 def _lines(line: Text, width: int, console: Console) -> list[Text]:
-    """Cut one line into lines that fit; a word that is longer than a line is cut anywhere."""
     ends: list[tuple[int, int]] = []
     start = end = 0
     used = 0

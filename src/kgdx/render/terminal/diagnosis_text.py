@@ -119,7 +119,6 @@ def _abstained(judgement: Judgement) -> list[RenderableType]:
 
 
 def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableType]:
-    """Return what a model's plans looked up, round by round, and what it took; nothing where no model was asked."""
     model = next((name for name, _ in exchanges(document.trace)), "")
     if not model:
         return []
@@ -267,7 +266,6 @@ def _heading(words: str) -> Text:
 
 
 def _section(kind: str, reasons: Iterable[CandidateReason]) -> list[RenderableType]:
-    """Return one side of the argument: a line for each finding, strongest first; nothing where there is none."""
     lines: list[tuple[RenderableType, ...]] = []
     for reason in reasons:
         name = Text(reason.name)
@@ -308,7 +306,6 @@ def _grid(lines: Iterable[tuple[RenderableType, ...]]) -> RenderableType:
 
 
 def _cited(path: EvidencePath) -> Text:
-    """Return how often, and who says so: on one line where both fit the column of an 80-column terminal."""
     said, cited = frequency(path.frequency) or "listed in", references(path.references, limit=1)
     text = Text(said)
     text.append(" " if len(said) + len(cited) < CITED else "\n")
@@ -341,7 +338,6 @@ def sentence(path: EvidencePath) -> str:
 
 
 def _evidence(paths: Iterable[EvidencePath]) -> RenderableType:
-    """Return all paths of one candidate, by what they say, one line each; further lines of a path are indented."""
     each = list(paths)
     parts: list[RenderableType] = []
     for kind, heading in PATHS.items():
@@ -374,7 +370,6 @@ def steps(log: Iterable[Segment]) -> RenderableType:
 
 
 def _said(data: Mapping[str, Any]) -> str:
-    """What a block says, in one line; what is empty is left out."""
     told = data.get("summary", data)
     kept = {name: value for name, value in dict(told).items() if value not in (None, "", [], {}, (), False)}
     line = clean(json.dumps(kept, ensure_ascii=False, default=str)) if kept else ""

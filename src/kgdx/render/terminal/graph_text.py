@@ -105,6 +105,12 @@ def copied(report: CopyReport) -> RenderableType:
         equal = "the same content but for what the ontology has no place for, which was left out:"
     head = Text(f"Copied in {seconds(report.seconds)} ({report.method}); both graphs have {equal}")
     left_out = [Text(clean(f"  {each}"), style="bold") for each in report.left_out]
+    if report.carried:
+        nodes = ", ".join(f"{n} {name}" for name, n in report.carried.items())
+        left_out.append(Text(f"Carried over what users had saved there: {nodes}."))
+    if report.aside:
+        left_out.append(Text("The graph has no place for these, which the server keeps aside for a later copy:"))
+        left_out += [Text(clean(f"  {each}"), style="bold") for each in report.aside]
     content = plain(("", "count"), report.counts.items(), right=("count",))
     return Group(head, *left_out, Text(), content, Text(f"fingerprint {report.fingerprint[:16]}", style="dim"))
 
@@ -127,7 +133,6 @@ def verified(found: Verified) -> RenderableType:
 
 
 def conformance(misfits: Sequence[Misfit]) -> RenderableType:
-    """Return what in a server's graph does not conform to the ontology."""
     head = "Not conforming to the ontology:" if misfits else "All that it holds conforms to the ontology."
     return Group(Text(head), *(Text(clean(f"  {each}"), style="bold") for each in misfits))
 

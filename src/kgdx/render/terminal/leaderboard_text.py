@@ -69,7 +69,6 @@ def ordered(result: Figures) -> list[tuple[str, Figures]]:
 
 
 def _row(name: str, every: Figures, told: Figures) -> Iterator[str]:
-    """The cells of a method: over all patients, and over those by whom the order is."""
     yield clean(name)
     for place, (key, _) in enumerate(MEASURES):
         if told is not every:

@@ -69,7 +69,6 @@ def gathered(found: Selection) -> Iterator[str]:
 
 
 def wrong(manifest: Manifest, problems: Sequence[Disagreement]) -> RenderableType:
-    """Return the faults of a manifest, by lines."""
     name = manifest.path.name if manifest.path else manifest.name
     head = Text(f"{clean(name)} has {count(len(problems), 'fault')}", style="bold red")
     return Parts(head, plain(("line", ""), [(each.line, each.message) for each in problems], right=("line",)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.terms.dictionary import ROOT, descendants
 from kgdx.terms.everyday import lay_wordings
 from kgdx.terms.normalise import Form, bare, fold_name, form, has_chinese, word_rows, wordings
@@ -76,22 +76,21 @@ def node_frame(tables: Iterable[GraphTable], label: str, columns: Sequence[str])
     for table in tables:
         if isinstance(table, NodeTable) and table.label == label:
             rows = table.rows.select([name for name in columns if name in table.rows.column_names])
-            frame = pl.from_arrow(rows)
-            assert isinstance(frame, pl.DataFrame)
-            frames.append(frame)
+            frames.append(pl.DataFrame(pl.from_arrow(rows)))
     found = pl.concat(frames, how="diagonal_relaxed")
-    lists: tuple[str, ...] = (
-        "alt_ids",
-        "synonyms",
-        "synonym_scopes",
-        "entry_terms",
-        "entry_term_scopes",
-        "tree_numbers",
-        "xrefs",
-    )
-    lists += ("onset_ages", "inheritance")
+    lists: tuple[str, ...] = ("alt_ids", "synonyms", "synonym_scopes", "entry_terms", "entry_term_scopes")
+    lists += ("tree_numbers", "xrefs", "onset_ages", "inheritance")
     types = {c: pl.List(pl.String) if c in lists else pl.Boolean if c == "obsolete" else pl.String for c in columns}
     return found.cast(types)  # type: ignore[arg-type]
+
+
+def edges(
+    tables: Iterable[GraphTable], type: str, start: str | None = None, end: str | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield both ends of the relations of a type, between these classes where they are named."""
+    for table in tables:
+        if table.name == type and table.ends and start in (None, table.ends[0]) and end in (None, table.ends[1]):
+            yield from zip(table.rows["start"].to_pylist(), table.rows["end"].to_pylist(), strict=True)
 
 
 def symptoms(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
@@ -121,13 +120,7 @@ def phenotypes(tables: Sequence[GraphTable], *, lay: bool = True, lookup: bool =
     """Return the current findings of the Human Phenotype Ontology."""
     columns = ("id", "name", "source", "name_zh", "synonyms", "synonym_scopes", "obsolete")
     nodes = node_frame(tables, "Phenotype", columns).filter(~pl.col("obsolete").fill_null(False))
-    pairs = (
-        pair
-        for table in tables
-        if isinstance(table, RelationTable) and (table.type, table.start_label) == ("IS_A", "Phenotype")
-        for pair in zip(table.rows["start"].to_pylist(), table.rows["end"].to_pylist(), strict=True)
-    )
-    inside = descendants(pairs, ROOT)
+    inside = descendants(edges(tables, "IS_A", "Phenotype"), ROOT)
     if inside:
         nodes = nodes.filter(pl.col("id").is_in(inside))
     names = [

@@ -47,10 +47,11 @@ function chip(finding, tag) {
 /** How severe a finding is, on which side, in what course and for how long. */
 function qualified(finding) {
   if (finding.status !== "present") return "";
-  const said = [finding.severity, ...(finding.modifiers ?? [])].filter(Boolean).map((id) => say(`qualifier_${id.slice(3)}`));
+  const name = named(finding.id, finding.name).toLowerCase(); // "recurrent" is not said twice
+  const said = [finding.severity, ...(finding.modifiers ?? [])].filter(Boolean).map((id) => say(`qualifier_${id.slice(3)}`)).filter((words) => !name.includes(words));
   const [, time, count, unit] = /^P(T?)(\d+)([YMWDH])$/.exec(finding.since ?? "") ?? [];
   if (unit) said.push(`${count} ${say(`unit_${time && unit === "M" ? "minutes" : unit}`)}`);
-  return said.length ? make("small", { class: "quiet" }, said.join(say("comma"))) : "";
+  return said.length ? make("small", { class: "quiet" }, said.filter(Boolean).join(say("comma"))) : "";
 }
 
 /** Draw what was measured with the usual range and what it was read as; also what nothing was made of. */

@@ -160,7 +160,8 @@ export function request() {
 }
 
 function sent(finding) {
-  const one = { id: finding.id, status: finding.status };
+  const { id, status, severity = "", modifiers = [], since = "" } = finding;
+  const one = { id, status, severity, modifiers, since };
   const places = finding.spans.filter((span) => span.start !== undefined);
   if (!places.length) return [{ ...one, text: finding.words ?? "" }];
   const every = finding.status === finding.read ? places.slice(0, 1) : places;

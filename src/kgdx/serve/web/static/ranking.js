@@ -16,11 +16,11 @@ export const comparing = () => compared;
 /** Call a function when other diseases are compared. */
 export const onCompare = (listener) => listeners.push(listener);
 export const place = (candidate) => candidate.family_rank ?? candidate.rank;
-/** A disease's name in the page's language, and the other one. */
+/** A disease's name in the page's language; on a Chinese page the English one beside it. */
 export function titles(candidate) {
-  const both = [candidate.name || candidate.id, candidate.name_zh || ""];
-  const [name, also] = chinese() && both[1] ? [both[1], both[0]] : both;
-  return { name, also: also === name ? "" : also };
+  const english = candidate.name || candidate.id;
+  const name = (chinese() && candidate.name_zh) || english;
+  return { name, also: name === english ? "" : english };
 }
 
 /** Show a new ranking, or nothing; rows that are there move to their new places. */
@@ -38,9 +38,16 @@ function drawJudged() {
   const { text, setting, setting_rule: rule, left_out: out = [] } = shown?.judgement ?? {};
   const parts = [told(text), setting && say("settingIs", { setting: say(`setting_${setting}`), rule: told(rule) }), out.length && say("leftOut", { what: out.map(told).join(say("comma")) })];
   $("judged").textContent = parts.filter(Boolean).join(" ");
-  const dangerous = (shown?.judgement?.dangerous ?? []).map((each) => say("settledBy", { name: titles(each).name, rank: number(each.rank), test: each.settled_by }));
-  $("dangerous").hidden = !dangerous.length;
-  $("dangerous").textContent = dangerous.length ? say("mustNotMiss", { what: dangerous.join("; ") }) : "";
+  const { dangerous = [], tests = [] } = shown?.judgement ?? {};
+  lane("dangerous", "mustNotMiss", dangerous.map((each) => [titles(each).name, say("settledBy", { rank: number(each.rank), test: each.settled_by })]));
+  lane("tests", "testNext", tests.map((each) => [told(each.name), each.predicts.filter((one) => one.result !== "not recorded").map((one) => `${named_(one)}: ${told(one.result)}`).join("; ")]));
+  for (const id of ["columns", "fit-help"]) $(id).hidden = !shown;
+}
+
+const named_ = ({ id, name }) => titles(shown.candidates.find((each) => each.id === id) ?? { name }).name;
+function lane(id, heading, rows) {
+  $(id).hidden = !rows.length;
+  $(id).replaceChildren(make("h3", {}, say(heading)), make("ul", {}, rows.map(([name, more]) => make("li", {}, name, make("small", {}, more)))));
 }
 
 /** Draw the rows anew; what is open stays open. */
@@ -81,7 +88,7 @@ function row(candidate, best) {
   const button = make("button", { type: "button", class: "row", "aria-expanded": String(isOpen), onclick: () => toggle(candidate.id) },
     make("span", { class: "rank" }, String(rank)),
     movement(candidate, rank),
-    make("span", { class: "what" }, name, also ? make("small", {}, also) : "", candidate.genes?.length ? make("small", {}, [candidate.genes.slice(0, 3).join(", "), ...(candidate.inheritance ?? [])].join("; ")) : ""),
+    make("span", { class: "what" }, name, also ? make("small", {}, also) : "", candidate.genes?.length ? make("small", {}, [candidate.genes.slice(0, 3).join(", "), ...(candidate.inheritance ?? []).map(told)].join("; ")) : ""),
     bar,
     make("span", { class: "score" }, make("span", { class: "unseen" }, `${say("fit")} `), candidate.score.toFixed(1)));
   const box = make("input", { type: "checkbox", class: "pick", "aria-label": say("compareThis", { name }), title: say("compareThis", { name }) });

@@ -96,11 +96,12 @@ const PAGES = {
   HP: (rest) => `https://hpo.jax.org/browse/term/HP:${rest}`,
   MONDO: (rest) => `https://monarchinitiative.org/MONDO:${rest}`,
 };
-/** An id, with a link to the page about it where there is one. */
+/** An id or an address, with a link to the page about it where there is one. */
 export function identifier(id) {
   const [prefix, rest] = id.split(":", 2);
-  const page = /^\d+$/.test(rest || "") && PAGES[prefix];
-  return page ? make("a", { href: page(rest), rel: "noopener noreferrer", target: "_blank" }, id) : id;
+  const site = /^https?:\/\/(?:www\.)?([^/]+)/.exec(id)?.[1];
+  const page = site ? id : /^\d+$/.test(rest || "") && PAGES[prefix]?.(rest);
+  return page ? make("a", { href: page, rel: "noopener noreferrer", target: "_blank" }, site ?? id) : id === "unsourced" ? say("unsourced") : id;
 }
 
 const names = new Map(); // id of a phenotype → its names, as far as the server has told them
@@ -111,7 +112,7 @@ export function named(id, name) {
 }
 /** Learn the names of phenotypes; whether there was anything to learn. */
 export async function learn(ids) {
-  const unknown = [...new Set(ids)].filter((id) => /^HP:\d+$/.test(id) && !names.has(id)).slice(0, 500);
+  const unknown = [...new Set(ids)].filter((id) => !names.has(id)).slice(0, 500);
   if (!unknown.length) return false;
   for (const id of unknown) names.set(id, null);
   try {

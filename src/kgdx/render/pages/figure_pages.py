@@ -1,13 +1,14 @@
-"""The pages of what was measured: accuracy by number of questions, the leaderboard, the arms of option questions."""
+"""The pages of what was measured and learned: questions, the leaderboard, options, a map of embeddings, pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgdx.render.pages.page import rendered
 from kgdx.render.terminal.leaderboard_text import MEASURES, facts, group_of, ordered
 from kgdx.render.terminal.option_text import facts_of, pair_of, row_of
+from kgdx.results.words import count
 
 WIDTH, HEIGHT = 640, 300
 _LEFT, _BOTTOM = 44, 28
@@ -116,3 +117,71 @@ def options_page(figures: Mapping[str, Any]) -> str:
 
 def _share(share: float) -> float:
     return _NAMES + (WIDTH - _NAMES - 20) * share
+
+
+_KEYS = ("kind", "names", "ids", "place", "group", "groups", "near", "patient")
+
+
+def map_page(found: Mapping[str, Any]) -> str:
+    """Return the page of what :func:`kgdx.api.embedding_map.embedding_map` returned.
+
+    Example:
+        >>> told = {"model": "m", "embeddings": "e", "kind": "Disease", "by": "links", "names": ["flu"],
+        ...         "groups": ["</script>"], "ids": ["KGDX:1"], "place": [[0, 0]], "group": [0], "near": [[]],
+        ...         "patient": None}
+        >>> map_page(told).count("</script>")  # the two of the page itself
+        2
+    """
+    sizes = [found["group"].count(number) for number in range(len(found["groups"]))]
+    values = {
+        "title": f"Map of {count(len(found['names']), found['kind'].lower())}",
+        "zh": False,
+        "doc": found,
+        "groups": list(zip(found["groups"], sizes, strict=True)),
+        "data": {name: found[name] for name in _KEYS},
+    }
+    return rendered("map.html", values, own="map")
+
+
+SHOWN = 20
+"""Pairs of a kind that the page shows at most, at even distances."""
+LONGEST = 4_000
+"""Characters of a text that it shows at most."""
+
+
+def pairs_page(about: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page of what ``kgdx learn pairs`` made; whatever a model wrote is text in it, never markup.
+
+    Example:
+        >>> told = {"pairs": 1, "questions": {"pairs": 1}, "samples": {"chosen": 1, "rejected": 1}}
+        >>> about = {"model": "m", "statistics": {"questions": 1, "thought": told, "answer": told}}
+        >>> turn = {"role": "user", "content": "Which gene?"}
+        >>> pair = {"id": "q", "kind": "thought", "prompt": [turn], "chosen": "<b>FBN1</b>", "rejected": "TP53"}
+        >>> page = pairs_page(about, [pair])
+        >>> "&lt;b&gt;FBN1" in page, "<b>FBN1" in page
+        (True, False)
+    """
+    kinds = [
+        {
+            "name": kind,
+            "told": about["statistics"][kind],
+            "shown": [_shown(each) for each in _spread([pair for pair in pairs if pair["kind"] == kind])],
+        }
+        for kind in ("thought", "answer")
+    ]
+    return rendered("pairs.html", {"title": "Pairs of thoughts and answers", "zh": False, "doc": about, "kinds": kinds})
+
+
+def _spread(pairs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    step = max(1, -(-len(pairs) // SHOWN))
+    return list(pairs[::step])
+
+
+def _shown(pair: Mapping[str, Any]) -> dict[str, Any]:
+    asked = "\n\n".join(str(turn["content"]) for turn in pair["prompt"] if turn["role"] == "user")
+    texts = {"asked": asked, "chosen": str(pair["chosen"]), "rejected": str(pair["rejected"])}
+    return {"id": pair["id"], **{name: _cut(text) for name, text in texts.items()}}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text):,} characters)"
