@@ -73,7 +73,7 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
     read = understood(index.resolve(name))
     if read.ids:
         return read
-    if typed := _TYPED.search(name):
+    if typed := TYPED.search(name):
         return _of_type(graph, read, name[: typed.start()], typed[1] or typed[2])
     finding = index.resolve(name, ("Phenotype",))
     forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
@@ -84,7 +84,7 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
     return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
 
 
-_TYPED = lazy_pattern(r",?\s+(?:sub)?type\s+(\S+)$|(\d+|[IVX]+|[一二三四五六七八九十]+)型$")
+TYPED = lazy_pattern(r",?\s+(?:sub)?type\s+(\S+)$|(\d+|[IVX]+|[一二三四五六七八九十]+)型$")
 _DIGITS = {han: str(at) for at, han in enumerate("一二三四五六七八九十", 1)}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.entities import NameList, named_or_forms
+from kgdx.actions.entities import TYPED, NameList, named_or_forms
 from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood, mentions_of
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, Status, read_text
 from kgdx.episode.operations import Operations
@@ -145,7 +145,7 @@ def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[R
     if whole.ids and (not strict or _surely(whole)):
         yield whole
         return
-    if _TYPED.search(name):  # another type is another disease
+    if TYPED.search(name):  # another type is another disease
         yield replace(whole, ids=(), names=())
         return
     words, taken = name.split() if said else [], set[int]()
@@ -171,7 +171,6 @@ def _surely(part: Resolved) -> bool:
     return part.method in ("exact", "normalised", "same", "forms") or (part.method == "edit" and " " in part.given)
 
 
-_TYPED = lazy_pattern(r"\s(?:sub)?type\s+\S+$|型$", re.IGNORECASE)
 _NUMBER = lazy_pattern(r"(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b")
 _HEADED = lazy_pattern(r"\S(?:\s(?:disease|syndrome|disorder|complex|an(?:a)?emia|dystrophy)|[病症征])$", re.IGNORECASE)
 _BY_DRUG = lazy_pattern(r"poisoning|toxicity|embryopathy|f[eo]*tal|intoxication|overdose", re.IGNORECASE)

@@ -47,23 +47,19 @@ _MODE: Given = ("get_phenotype", {"aspect": "I", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
-        Want.SYMPTOM: (("get_symptom", {}), _ABNORMAL),
+        **dict.fromkeys(
+            (Want.SYMPTOM, Want.DIFFERENCE, Want.SHARED, Want.DESCRIPTION), (("get_symptom", {}), _ABNORMAL)
+        ),
+        **dict.fromkeys((Want.COMORBIDITY, Want.TOGETHER), (("get_comorbidity", {}),)),
+        **dict.fromkeys((Want.INHERITANCE, Want.RECURRENCE), (_MODE,)),
+        **dict.fromkeys((Want.ONSET, Want.COURSE), (_COURSE,)),
         Want.TEST: (("get_test", {}),),
         Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
         Want.CONTRAINDICATION: (("get_medicine", {}),),
         Want.CURE: (("get_cure", {}), ("get_drug", {})),
-        Want.COMORBIDITY: (("get_comorbidity", {}),),
-        Want.TOGETHER: (("get_comorbidity", {}),),
         Want.GENE: (("get_gene", {"forms": True}),),
-        Want.INHERITANCE: (_MODE,),
-        Want.RECURRENCE: (_MODE,),
-        Want.ONSET: (_COURSE,),
-        Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
         Want.RISK: (("get_symptom", {}),),
-        Want.DIFFERENCE: (("get_symptom", {}), _ABNORMAL),
-        Want.SHARED: (("get_symptom", {}), _ABNORMAL),
-        Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
 )
 
