@@ -19,7 +19,7 @@ def topics() -> Iterator[None]:
     """An encoder of which every vector can be worked out by hand, in place of the one that is installed or not."""
     meanings.vectors_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meanings, "_encoder", Topics)
+        patch.setattr(meanings, "usual", Topics)
         patch.setattr(meanings, "_installed", lambda: True)
         yield
     meanings.vectors_of.cache_clear()

@@ -118,7 +118,7 @@ def test_another_encoder_has_vectors_of_its_own(worded: Snapshot, monkeypatch: p
 
     meanings.vectors_of.cache_clear()
     monkeypatch.setattr(meanings, "chosen", lambda: "onnx:elsewhere")
-    monkeypatch.setattr(meanings, "_encoder", Other)
+    monkeypatch.setattr(meanings, "usual", Other)
     assert {"meaning", "names"} <= set(Ranker.open(worded, WEIGHTS).scorers)
     assert list((worded.path / "derived").glob("scorer-meaning-*-other.*"))
     meanings.vectors_of.cache_clear()

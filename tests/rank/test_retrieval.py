@@ -17,7 +17,7 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker, meanings
 from kgdx.rank.fusion import Weights
 from kgdx.rank.latents import folder_of
-from kgdx.rank.retrieval import FUSED, METHODS, InWords, Retrieval
+from kgdx.rank.retrieval import FUSED, METHODS, Retrieval
 from kgdx.terms.encoder import MiniLM
 from small_graph import SEIZURE, Topics
 
@@ -97,7 +97,7 @@ def test_the_products_own_ranking_is_a_method(worded: Snapshot, ranker: Ranker) 
 
 
 def test_a_method_takes_weights_of_the_callers_own(worded: Snapshot) -> None:
-    given = InWords.open(worded, weights={"words": 1.0})
+    given = METHODS.get("in-words").open(worded, weights={"words": 1.0})
     assert list(given.ranker.scorers) == ["words"]
     assert not given.ranker.weights.own_words
     with pytest.raises(UsageError, match="no-method-like-this has no weights: weighed are bm25, by-hand"):

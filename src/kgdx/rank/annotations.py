@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.graph.snapshot import stated
 
 if TYPE_CHECKING:
@@ -33,14 +33,10 @@ GROUP_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Annotation rows, one per statement of a source.
+    """Annotation rows, one per statement of a source: how many patients were looked at, and how many have it.
 
-    Attributes:
-        disease: Row of the disease table; shape (rows,).
-        term: Row of the phenotype table; shape (rows,).
-        positive: Patients with the phenotype.
-        patients: Patients looked at; 0 where the source gives no frequency.
-        listed: Stated without frequency, reference or evidence, in a graph that has others.
+    ``patients`` is 0 where the source gives no frequency; ``listed`` is what is stated without frequency, reference or
+    evidence in a graph that has others.
     """
 
     disease: Ints
@@ -49,20 +45,17 @@ class Rows:
     patients: Floats
     listed: Ints
 
+    @property
+    def columns(self) -> tuple[Ints, ...]:
+        return self.disease, self.term, self.positive, self.patients, self.listed
+
     def take(self, which: Ints) -> Rows:
-        taken = (self.disease, self.term, self.positive, self.patients, self.listed)
-        return Rows(*(column[which] for column in taken))
+        return Rows(*(column[which] for column in self.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """Pooled annotations, sorted by candidate and term.
-
-    Attributes:
-        candidate: Shape (annotations,).
-        term: Row of the phenotype table.
-        frequency: Above 0, at most 1; for absent ones the share of patients that may still have it, at most 1.
-    """
+    """Pooled annotations, sorted by candidate and term; of absent ones the share of patients that may still have it."""
 
     candidate: Ints
     term: Ints
@@ -85,12 +78,7 @@ def read_rows(snapshot: Snapshot) -> Rows:
     absent = replace(absent, positive=np.zeros_like(patients), patients=patients, listed=np.zeros(len(patients), bool))
     present = _shared(present, _sources(snapshot, "has_phenotype"))
     absent = _shared(absent, _sources(snapshot, "lacks_phenotype"))
-    pairs = zip(present_fields(present), present_fields(absent), strict=True)
-    return Rows(*(np.concatenate(pair) for pair in pairs))
-
-
-def present_fields(rows: Rows) -> tuple[Ints, Ints, Floats, Floats, Ints]:
-    return rows.disease, rows.term, rows.positive, rows.patients, rows.listed
+    return Rows(*(np.concatenate(pair) for pair in zip(present.columns, absent.columns, strict=True)))
 
 
 def _shared(rows: Rows, sources: Floats) -> Rows:
@@ -171,14 +159,8 @@ def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, A
 def with_groups(annotations: Annotations, narrow: Ints, broad: Ints, terms: int) -> Annotations:
     """Add to candidates what broader groups have, at GROUP_SHARE of its frequency; the higher value counts.
 
-    Args:
-        annotations: Sorted by candidate and term.
-        narrow: Candidates that inherit; shape (pairs,).
-        broad: The group of each; shape (pairs,).
-        terms: Number of terms.
+    ``narrow`` are the candidates that inherit, ``broad`` the group of each.
     """
-    from kgdx.arrays.sparse import gather
-
     if not len(narrow):
         return annotations
     start = np.searchsorted(annotations.candidate, np.arange(int(max(annotations.candidate.max(), broad.max())) + 2))

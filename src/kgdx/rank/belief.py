@@ -50,7 +50,6 @@ class Telling(NamedTuple):
             the first leader's patients have it; shape (3, TELLING).
         often: How often patients of each disease have its typical terms; shape (LOOKED, TYPICAL).
         diseases: Those that can be looked up, -1 where there are no more; shape (LOOKED,).
-        share: Their shares of belief.
     """
 
     terms: Ints
@@ -63,15 +62,9 @@ class Telling(NamedTuple):
 
 @dataclass(frozen=True)
 class Belief:
-    """Which diseases are how likely for some findings.
+    """Which diseases are how likely for some findings: all scores, and the leaders, best first, with their shares.
 
-    Attributes:
-        key: What the scores depend on.
-        query: The findings.
-        degrees: Temperature at which scores become shares.
-        total: Score of each candidate; shape (candidates,).
-        leaders: The best candidates, best first; shape (LEADERS,).
-        share: Their shares, 1 in sum.
+    The ``key`` is what the scores depend on, ``degrees`` the temperature at which they become shares, 1 in sum.
     """
 
     key: Key
@@ -116,10 +109,8 @@ class BeliefTracker:
     def of(self, query: Query, before: Belief | None = None) -> Belief:
         """Return which diseases are how likely.
 
-        Args:
-            query: What is known.
-            before: The belief when less was known of the same patient; while its scores are kept, only what came since
-                is computed.
+        While the scores of the belief ``before``, when less was known of the same patient, are kept, only what came
+        since is computed.
         """
         person = self.ranker.key(query)[2:] if before is None else before.key[2:]
         key = (query.observed.tobytes(), query.excluded.tobytes(), *person)

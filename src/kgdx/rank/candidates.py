@@ -49,12 +49,8 @@ class Candidates:
 def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: tuple[Ints, Ints]) -> Candidates:
     """Merge exactly equal entries (also through others) and keep those of which anything is annotated.
 
-    Args:
-        ids: CURIE of each disease row, ascending.
-        annotated: Whether a disease row has annotations that take part in ranking.
-        exact: Disease rows that are the same; two arrays of shape (pairs,).
-        broader: Group and narrower disease; two arrays of shape (pairs,). A candidate that has an exact counterpart
-            does not inherit: its own annotations say more.
+    ``exact`` and ``broader`` are pairs of disease rows, the group before the narrower disease. A candidate that has an
+    exact counterpart does not inherit: its own annotations say more.
 
     Example:
         >>> ids = ["OMIM:1", "OMIM:2", "ORPHA:1"]

@@ -27,7 +27,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
 from kgdx.rank.annotations import Annotations
-from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, columns, propagate
+from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, among, columns, propagate
 from kgdx.rank.fusion import PatientWeights, fused
 from kgdx.rank.gates import diseases_found
 from kgdx.rank.person_scorer import ByPerson
@@ -54,13 +54,8 @@ ALIKE = 3
 class Matched:
     """How well the patients of a bank match one query.
 
-    Attributes:
-        bank: The patients.
-        query: The case.
-        value: Score of each patient, −∞ for those left out, and for those that share no finding; shape (patients,).
-        count: How many patients of each disease count; shape (diseases of the bank,).
-        update: u of each disease of the bank.
-        coverage: How well each patient covers the findings, as the scorer ``coverage`` does; shape (patients,).
+    ``value`` is the score of each patient, −∞ for those left out, and for those that share no finding, ``coverage`` how
+    well it covers the findings; ``count`` how many patients of each disease of the bank count, and ``update`` its u.
     """
 
     bank: CaseBank
@@ -116,11 +111,7 @@ class Matched:
 class CaseBank:
     """Diagnosed patients of a snapshot, ready to be matched with a query.
 
-    Args:
-        ranker: Supplies the terms, and which candidate a diagnosis is.
-        snapshot: Holds the patients.
-        synthetic: Whether made-up patients count too: they say nothing of real ones that the annotations do not.
-        weights: What patients are worth; those of the ranker's weights by default.
+    Where ``synthetic``, made-up patients count too: they say nothing of real ones that the annotations do not.
     """
 
     def __init__(
@@ -194,7 +185,7 @@ class CaseBank:
             for name, scorer in self._scorers.items()
         }
         value = fused(values, scored.scales)
-        for name in scored.scales.keys() & self._personal.keys():
+        for name in filter(self._personal.__contains__, scored.scales):
             # what the person says of a disease, its patients share
             value += scored.scales[name].part(self._personal[name].score(query))[self.candidate]
         coverage = values.get("coverage", np.zeros(self.size, np.float32))
@@ -213,9 +204,7 @@ class CaseBank:
         terms, given = query.observed.tolist(), np.array(patients, np.int64)
         having = np.zeros((len(terms), len(given)), bool)
         for place, term in enumerate(terms):
-            column = self._columns.frequency.columns(term)
-            if len(column):
-                having[place] = column.take(np.searchsorted(column, given), mode="clip") == given
+            having[place] = among(given, self._columns.frequency.columns(term))
         ids = [self._names.term(term) for term in terms]
         return [tuple(itertools.compress(ids, has)) for has in having.T.tolist()]
 

@@ -43,13 +43,7 @@ PLACES = _LOOKUP + LOOKED
 
 
 class NextChoice(NamedTuple):
-    """Something that can be done next.
-
-    Attributes:
-        kind: What.
-        terms: Rows of the findings that are asked for.
-        disease: The candidate that is looked up, -1 for none.
-    """
+    """Something that can be done next: findings that are asked for, and the disease that is looked up, -1 for none."""
 
     kind: Kind
     terms: tuple[int, ...] = ()
@@ -58,17 +52,10 @@ class NextChoice(NamedTuple):
 
 @dataclass
 class EpisodeProgress:
-    """How far an episode is.
+    """How far an episode is: what is believed and settled, how many questions there were, and what came of them.
 
-    Attributes:
-        belief: Which diseases are how likely by what is known.
-        settled: Which terms need not be asked for; shape (terms,).
-        unknown: How many questions were answered with "don't know".
-        asks: How many single questions were asked.
-        rounds: How many rounds of questions.
-        looked: Diseases that were looked up, once for each time.
-        found: How many findings the last questions found.
-        questions: How many questions were asked in all.
+    ``unknown`` counts answers of "don't know", ``asks`` single questions, ``looked`` are diseases that were looked up,
+    once for each time, and ``found`` is how many findings the last questions found.
     """
 
     belief: Belief
@@ -106,13 +93,11 @@ class Listing:
     the leaders, each asking for what is typical of one.
 
     Attributes:
-        features: Shape (episodes, PLACES, FEATURES).
         listed: Whether it can be chosen; shape (episodes, PLACES).
         questions: The most telling questions that are open; shape (episodes, ROUND).
         open: Which of them are there; of the same shape.
         typical: Typical terms of each disease that can be looked up; shape (episodes, LOOKED, TYPICAL).
         asked: Which of them are asked; of the same shape.
-        told: What could be asked in each.
     """
 
     features: Floats

@@ -54,7 +54,9 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
         ids = snapshot.column("disease", "id").astype(str)
         found |= np.isin(ids, sorted(known)) & ~np.char.startswith(ids, LABELS)
     if found.any():
-        found |= _told(snapshot)
+        columns = (snapshot.values("disease", name).values() for name in ("source", "definition"))
+        listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
+        found |= np.array([bool(text) and source in listing for source, text in zip(*columns, strict=True)], bool)
         names = snapshot.column("disease", "name").tolist()
         groups = group_names()
         rows = np.flatnonzero(found & ~annotated).tolist()
@@ -62,20 +64,11 @@ def described(snapshot: Snapshot, annotated: Ints) -> Ints:
     return found | annotated
 
 
-def _told(snapshot: Snapshot) -> Ints:
-    columns = (snapshot.values("disease", name).values() for name in ("source", "definition"))
-    listing = {source for source in snapshot.column("has_symptom", "source").tolist() if source}
-    return np.array([bool(text) and source in listing for source, text in zip(*columns, strict=True)], bool)
-
-
 @dataclass(frozen=True, slots=True)
 class SymptomPhrases:
     """Symptoms in words of the candidates, each pair once, sorted by candidate and symptom.
 
-    Attributes:
-        candidate: Shape (pairs,).
-        symptom: Row of the symptom table.
-        texts: What each symptom row is called: its names and synonyms, in any language.
+    ``texts`` is what each row of the symptom table is called: its names and synonyms, in any language.
     """
 
     candidate: Ints
@@ -98,13 +91,7 @@ def phrases(snapshot: Snapshot, candidates: Candidates) -> SymptomPhrases:
 
 
 def pseudo_annotations(snapshot: Snapshot, candidates: Candidates, inside: Ints) -> Annotations:
-    """Return what the candidates' symptoms in words say as annotations, sorted by candidate and term.
-
-    Args:
-        snapshot: The graph's tables.
-        candidates: Which disease rows are which candidate.
-        inside: Which terms take part in ranking; shape (terms,).
-    """
+    """Return what the candidates' symptoms in words say as annotations of terms ``inside``, sorted by both."""
     known = phrases(snapshot, candidates)
     used = np.unique(known.symptom).tolist()
     terms = _terms_of({row: known.texts[row][0] for row in used if known.texts[row]}, snapshot, inside)

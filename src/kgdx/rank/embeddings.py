@@ -36,10 +36,8 @@ _AGAIN = "train again with `kgdx learn embeddings`"
 class Embeddings:
     """Vectors of nodes, the network that made them, and the decoders of relations.
 
-    Attributes:
-        card: What they are of, how they were made, and what was measured.
-        arrays: ``KIND.row``, ``KIND.latent``, ``KIND.input`` and ``links.RELATION``.
-        weights: The network's, and ``decoder.RELATION`` of each relation.
+    The ``card`` says what they are of, how they were made, and what was measured; ``arrays`` are ``KIND.row``,
+    ``KIND.latent``, ``KIND.input`` and ``links.RELATION``, ``weights`` the network's, and ``decoder.RELATION``.
     """
 
     card: Mapping[str, Any]
@@ -50,12 +48,9 @@ class Embeddings:
     def open(
         cls, folder: str | os.PathLike[str], snapshot: Snapshot | None = None, encoder: str | None = None
     ) -> Embeddings:
-        """Read a folder of embeddings.
+        """Read a folder of embeddings, such as ``GRAPH/embeddings/vgae``.
 
-        Args:
-            folder: Such as ``GRAPH/embeddings/vgae``.
-            snapshot: That of the graph they must be of; ``None`` takes them as they are.
-            encoder: Name of the sentence encoder that is in use, which must have made the input vectors.
+        They must be of the snapshot's graph, and their input vectors made by the encoder, where these are given.
         """
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
@@ -135,13 +130,8 @@ class Embeddings:
     def nearest(self, vectors: Floats, kind: str = "symptom", least: float | None = None) -> Ints:
         """Return the nodes that phrases stand for: the nearest of each, or all with a cosine of at least ``least``.
 
-        Args:
-            vectors: Those of the phrases, by the encoder of the inputs, of length 1; shape (phrases, width).
-            kind: Kind of the nodes.
-            least: GPT-RagAD's β; ``None`` takes the nearest node of each phrase.
-
-        Returns:
-            Positions among the kind's nodes, each once, ascending.
+        The phrases' vectors are by the encoder of the inputs, of length 1, shape (phrases, width); ``least`` is
+        GPT-RagAD's β. Nodes are positions among the kind's, each once, ascending.
         """
         cosines = self._compared(vectors) @ self.inputs(kind).T
         if least is None:
@@ -149,24 +139,14 @@ class Embeddings:
         return np.flatnonzero((cosines >= least).any(axis=0))
 
     def patient(self, vectors: Floats, least: float | None = None) -> Floats | None:
-        """Return a patient's latent by GPT-RagAD's rule: the mean over the symptoms that the phrases stand for.
-
-        Returns:
-            Shape (d,); ``None`` where the phrases stand for no symptom.
-        """
+        """Return a patient's latent by GPT-RagAD's rule: the mean over the symptoms that phrases stand for, if any."""
         found = self.nearest(vectors, least=least)
         return self.nodes("symptom")[found].mean(axis=0) if len(found) else None
 
     def logits(self, relation: str, head: Floats, tail: Floats) -> Floats:
         """Return how likely links are, before calibration: Σ_k head_k w_k tail_k, w the relation's decoder.
 
-        Args:
-            relation: One of :attr:`relations`.
-            head: Latents of the heads; shape (n, d).
-            tail: Those of the tails; shape (m, d).
-
-        Returns:
-            Shape (n, m).
+        Heads and tails are latents of shapes (n, d) and (m, d); the result has the shape (n, m).
         """
         self.links(relation)
         logits: Floats = (head * self.weights[f"decoder.{relation}"]) @ tail.T
@@ -254,15 +234,7 @@ class Insertion:
         return found
 
     def patient(self, vectors: Floats, least: float | None = None) -> Floats | None:
-        """Return the mean latent of a patient as a new node.
-
-        Args:
-            vectors: Those of the patient's phrases; shape (phrases, width).
-            least: As for :meth:`kgdx.rank.embeddings.Embeddings.nearest`.
-
-        Returns:
-            Shape (d,), to compare with the latents of diseases; ``None`` where the phrases stand for no symptom.
-        """
+        """Return the mean latent of a patient as a new node, to compare with those of diseases; otherwise as above."""
         found = self._embeddings.nearest(vectors, least=least)
         if not len(found):
             return None
@@ -270,12 +242,7 @@ class Insertion:
         return self.node(found, mean / max(float(np.linalg.norm(mean)), 1e-9))
 
     def node(self, symptoms: Ints, own: Floats) -> Floats:
-        """Return the mean latent of a new node.
-
-        Args:
-            symptoms: Its symptoms, each once, as positions among the symptom nodes; shape (k,).
-            own: Its input vector; shape (width,).
-        """
+        """Return the mean latent of a new node by its symptoms, as positions among these, and its input vector."""
         weights, rows = self._embeddings.weights, symptoms + self._offset["symptom"]
         loop = 1 / (len(rows) + 1)
         counts = np.diff(self._matrices[_HAS].indptr)[rows]

@@ -30,13 +30,7 @@ Counts = dict[str, NonNegativeInt]
 
 
 class ConditionCounts(BaseModel):
-    """Counts of one condition's patients.
-
-    Attributes:
-        patients: How many.
-        evidences: Evidence, or evidence with a value → patients with it.
-        people: Sex and group of ages, such as ``MALE 30`` → patients.
-    """
+    """Counts of one condition's patients: by evidence, also with a value, and by sex and ages, such as ``MALE 30``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -128,14 +122,9 @@ LACKING = 0.9
 class EvidenceOdds:
     """How likely evidences are in each condition.
 
-    Args:
-        conditions: Ids of the conditions.
-        codes: Ids of the evidences.
-        listed: The share of a condition's patients with an evidence, 1 where it is only listed, and 0 where it is not;
-            shape (conditions, evidences).
-        table: Counts of patients; lists alone where ``None``.
-        whole: Conditions whose list is all that they have; of the others only some evidences are stated, such as risks,
-            and what is not listed is as frequent as usual.
+    ``listed`` is the share of a condition's patients with an evidence, 1 where it is only listed, and 0 where it is
+    not, of shape (conditions, evidences). The list of ``whole`` conditions is all that they have; of the others only
+    some evidences are stated, such as risks, and what is not listed is as frequent as usual.
 
     ``chance`` is P(evidence | condition), ``given`` the same of patients who have what the evidence is asked after.
     """
@@ -161,7 +150,9 @@ class EvidenceOdds:
         self._usual = np.where(asked & whole.any(), chance[whole].sum(axis=0) / max(whole.sum(), 1), UNUSUAL)
         stated = np.where(listed > 0, np.maximum(np.where(listed < 1, listed, LISTED), self._usual), self._usual)
         self.chance: Floats = np.where(whole[:, None] & asked, chance, stated)
-        self._prior = self._incidence(whole)
+        counted = whole & (self._patients > 0)
+        usual = float(self._patients[counted].mean()) if counted.any() else 0.0
+        self._prior = np.where(counted, INCIDENCE * np.log((self._patients + 1) / (usual + 1)), 0)
         self._values: dict[str, tuple[list[str], Floats]] = {}
         known_evidences = evidences()
         parents = ((found := known_evidences.get(code.removeprefix(PREFIX))) and found.parent for code in codes)
@@ -175,13 +166,6 @@ class EvidenceOdds:
     def _counted(self, names: Sequence[str]) -> Floats:
         rows = [[each.evidences.get(name, 0) for name in names] for each in self._counts]
         return np.array(rows, float).reshape(len(self._counts), len(names))
-
-    def _incidence(self, whole: Ints) -> Floats:
-        counted = whole & (self._patients > 0)
-        if not counted.any():
-            return np.zeros(len(self._patients))
-        usual = float(self._patients[counted].mean())
-        return np.where(counted, INCIDENCE * np.log((self._patients + 1) / (usual + 1)), 0)
 
     @cached_property
     def learned(self) -> bool:

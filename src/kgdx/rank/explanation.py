@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,10 +11,10 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.patient import Status
 from kgdx.errors import UsageError
-from kgdx.rank.feature_matrices import Basis
+from kgdx.rank.feature_matrices import Basis, among
 from kgdx.rank.ranking_model import RankModel
 from kgdx.rank.scorers import Scorer
-from kgdx.rank.term_scorers import SPECIFIC
+from kgdx.rank.term_scorers import SPECIFIC, dense
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
@@ -31,16 +30,12 @@ UNLIKE = 0.05
 """Relevance similarity below which a shared ancestor says nothing and the finding counts as background."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotationMatch:
+class AnnotationMatch(NamedTuple):
     """How a finding and a candidate's annotations meet; ids are rows of the phenotype table, -1 for none."""
 
     rule: str
     matched: int = -1
     via: int = -1
-
-
-_BACKGROUND = AnnotationMatch("background")
 
 
 class _NoFinding(NamedTuple):
@@ -69,7 +64,7 @@ class Explanation:
         self._reads = {name: scorers[name].reads for name in scored.values}
         self._shares: dict[str, Floats] = {}
         against = (model.columns.contrary.columns(term) for term in scored.query.observed.tolist())
-        self._against = np.array([np.isin(best, each) for each in against]).reshape(-1, len(best))
+        self._against = np.array([among(best, each) for each in against]).reshape(-1, len(best))
         self._others: list[_NoFinding] = []
         for name, value in scored.values.items():
             if scorers[name].tells(scored.query):
@@ -95,11 +90,15 @@ class Explanation:
 
     def brief(self, place: int, least: float) -> list[Contribution]:
         """Return what adds at least so much to a candidate's score, without how findings and annotations meet."""
-        present = [share[:, place] for name, share in self._shares.items() if self._reads[name] is Status.PRESENT]
-        sums = np.round(sum(present), 2 * DIGITS).tolist() if present else []
-        findings = zip(self._query.observed.tolist(), sums, strict=False)
+        findings = zip(self._query.observed.tolist(), self._sums[place], strict=False)
         found = [Contribution("", score, self._names.term(term)) for term, score in findings if score >= least]
         return [*found, *(each for each in self._rest(place, worded=True) if each.score >= least)]
+
+    @cached_property
+    def _sums(self) -> list[list[float]]:
+        """What each present finding adds to each candidate over all scorers."""
+        present = [share for name, share in self._shares.items() if self._reads[name] is Status.PRESENT]
+        return np.round(sum(present), 2 * DIGITS).T.tolist() if present else [[]] * len(self._best)
 
     def _rest(self, place: int, *, worded: bool = False) -> list[Contribution]:
         """Return what of a candidate's score belongs to no finding, all of it or what is said in words."""
@@ -176,8 +175,7 @@ def matches(model: RankModel, terms: Ints, candidates: Ints) -> list[list[Annota
     position = position[np.lexsort((annotated.index[position], -annotated.values[position], owner))]
     some, begin = np.unique(owner, return_index=True)
     if not len(terms) or not len(some):
-        meetings = [_Meeting(model, term) for term in terms.tolist()]
-        return [[meeting.match(candidate, None) for candidate in candidates.tolist()] for meeting in meetings]
+        return [[_Meeting(model, term).match(each, None) for each in candidates.tolist()] for term in terms.tolist()]
     annotation, which = np.unique(annotated.index[position], return_inverse=True)
     most, via = _common(basis, terms, annotation)
     similar = 2 * most * -np.expm1(-most) / np.maximum(basis.ic[terms][:, None] + basis.ic[annotation], 1e-9)
@@ -227,7 +225,10 @@ class _Meeting:
     def __init__(self, model: RankModel, term: int) -> None:
         self._model, self._term = model, term
         self._contrary = set(model.columns.contrary.columns(term).tolist())
-        self._lent: Floats | None = None
+
+    @cached_property
+    def _lent(self) -> Floats:
+        return dense(*self._model.columns.frequency.row(self._term), self._model.columns.size)
 
     def match(self, candidate: int, best: tuple[int, int, float] | None) -> AnnotationMatch:
         if candidate in self._contrary:
@@ -243,7 +244,7 @@ class _Meeting:
             if similar >= UNLIKE:
                 return AnnotationMatch("shared", matched, via)
         neighbour = self._neighbour(candidate)
-        return _BACKGROUND if neighbour < 0 else AnnotationMatch("neighbour", neighbour)
+        return AnnotationMatch("background") if neighbour < 0 else AnnotationMatch("neighbour", neighbour)
 
     def _against(self, candidate: int) -> AnnotationMatch:
         basis, columns = self._model.basis, self._model.columns
@@ -259,10 +260,6 @@ class _Meeting:
         return AnnotationMatch("opposite", int(annotated[-most[1]]))
 
     def _neighbour(self, candidate: int) -> int:
-        if self._lent is None:
-            having, frequency = self._model.columns.frequency.row(self._term)
-            self._lent = np.zeros(self._model.columns.size, np.float32)
-            self._lent[having] = frequency
         best, most = -1, 0.0
         for near in (self._model.alike, self._model.related):
             index, share = near.row(candidate)

@@ -37,11 +37,9 @@ _DESIGNATOR = lazy_pattern(r"\d+[a-z]*\d*|[ivx]+[a-h]?|[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """Families of candidates; one that is of no family is a family by itself.
+    """Families of candidates: that of each, and the members of each, the one that stands for it first.
 
-    Attributes:
-        of: Family of each candidate; shape (candidates,).
-        members: Family → its candidates, the one that stands for it first.
+    One that is of no family is a family by itself.
     """
 
     of: Ints
@@ -56,13 +54,7 @@ class Families:
 
 
 class Stem(NamedTuple):
-    """A name without what numbers it within its series.
-
-    Attributes:
-        words: What is left, sorted.
-        numbered: Whether anything was left out.
-        inheritance: The words of inheritance in it, sorted.
-    """
+    """A name without what numbers it within its series; its words, and those of inheritance in it, are sorted."""
 
     words: tuple[str, ...]
     numbered: bool

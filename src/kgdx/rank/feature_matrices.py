@@ -140,15 +140,8 @@ def columns(
 
     The ratio of a finding t in a candidate d is ln(x / β) with
     x = (λ f(t,d) + Σ_e w(d,e) f(t,e)) / bg(t) + β, λ = OWN_SHARE, β = BACKGROUND_SHARE and w the neighbours' shares:
-    Jelinek–Mercer smoothing (Zhai and Lafferty, TOIS 2004) of the naive Bayes likelihood against the background.
-
-    Args:
-        annotations: What candidates have, sorted by candidate and term.
-        lacking: What they are annotated not to have.
-        propagated: ``annotations`` carried up.
-        basis: The terms.
-        size: Number of candidates.
-        smoothing: Neighbours' weighted frequencies, a sparse array (candidates × terms), if there are any.
+    Jelinek–Mercer smoothing (Zhai and Lafferty, TOIS 2004) of the naive Bayes likelihood against the background. The
+    neighbours' weighted frequencies are the sparse array ``smoothing`` (candidates × terms), if there are any.
     """
     terms = len(basis.ic)
     by_candidate = by_row(propagated, size)
@@ -202,9 +195,9 @@ def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse,
     below, owner = gather(basis.down.start, top)
     key = basis.down.index[below] * np.int64(size) + candidate[owner]
     has = frequency.index * np.int64(size) + np.repeat(np.arange(size), np.diff(frequency.start))
-    own = has[frequency.values > GROUP_SHARE]  # what a broader group lends weighs less than what is stated
+    own = np.sort(has[frequency.values > GROUP_SHARE])  # what a broader group lends weighs less than what is stated
     stated = (owner >= len(position)) & (basis.down.index[below] == top[owner])
-    free = ~_among(key, has) | (stated & ~_among(key, own))
+    free = ~among(key, np.sort(has)) | (stated & ~among(key, own))
     keys, first = np.unique(key[free], return_inverse=True)
     least = np.zeros(len(keys), np.float32)
     np.minimum.at(least, first, value[owner[free]])
@@ -212,10 +205,15 @@ def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse,
     return Sparse(start, (keys % size).astype(narrow), least.astype(np.float16))
 
 
-def _among(values: Ints, some: Ints) -> Ints:
-    if not len(some):
+def among(values: Ints, ordered: Ints) -> Ints:
+    """Return which values are among ascending ones.
+
+    Example:
+        >>> among(np.array([9, 3, 2]), np.array([2, 5, 9])).tolist()
+        [True, False, True]
+    """
+    if not len(ordered):
         return np.zeros(len(values), bool)
-    ordered = np.sort(some)
     found: Ints = ordered.take(np.searchsorted(ordered, values), mode="clip") == values
     return found
 

@@ -98,11 +98,7 @@ class Weights(_Part):
 
     @classmethod
     def read(cls, given: Weights | Mapping[str, float] | str | Path | None = None) -> Weights:
-        """Return weights.
-
-        Args:
-            given: A file like ``ranking/weights.yaml``, which is read by default, or scorer → weight, with the rest
-                of that file.
+        """Return weights: a file like ``ranking/weights.yaml``, the default, or scorer → weight with its rest.
 
         Example:
             >>> Weights.read({"likelihood": 1, "coverage": 0.5}).of("coverage")
@@ -204,14 +200,9 @@ def added(parts: Iterable[Floats], size: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A case with every candidate's scores.
+    """A case with every candidate's scores: by scorer, how they become parts, and in total; shapes (candidates,).
 
-    Attributes:
-        query: The case.
-        values: Scorer → its scores; shape (candidates,).
-        scales: Scorer → how its scores become parts.
-        total: The fused score; shape (candidates,).
-        combined: Scorer → what its rows came to, where it combines rows: a longer case goes on from there.
+    ``combined`` is what the rows of scorers came to that combine rows: a longer case goes on from there.
     """
 
     query: Query
@@ -232,12 +223,9 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """The leading candidates of a case, best first.
+    """The leading candidates of a case, best first, with their shares among all annotated diseases, at most 1 in sum.
 
-    Attributes:
-        numbers: Which candidates; shape (leaders,).
-        shares: Their shares among all annotated diseases, at most 1 in sum; shape (leaders,).
-        findings: How many present findings they rest on.
+    ``findings`` is how many present findings they rest on.
     """
 
     numbers: Ints
@@ -257,11 +245,7 @@ def temperature(findings: int, fitted: Mapping[int, float]) -> float:
 
 
 def shares(total: Floats, temperature: float) -> Floats:
-    """Return each candidate's share, softmax(score / T).
-
-    Returns:
-        Shape (candidates,); sums to 1.
-    """
+    """Return each candidate's share, softmax(score / T); shape (candidates,)."""
     weight = np.exp((total - total.max()) / temperature)
     share: Floats = weight / weight.sum(dtype=np.float64)
     return share
@@ -271,17 +255,11 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
     """Return each candidate's share: softmax(score / T) among the first ones, times what they have in common.
 
     What is left of 1 goes to the other candidates, none of which gets more than its score over that of the first ones
-    gives it; the rest belongs to none of them.
-
-    Returns:
-        Shape (candidates,); sums to at most 1, and is ordered as the scores.
+    gives it; the rest belongs to none of them. Ordered as the scores; shape (candidates,).
     """
     weight = np.exp((total.astype(np.float64) - float(total.max())) / temperature)
-    if len(weight) <= plausible:
-        first = np.ones(len(weight), bool)
-    else:
-        first = np.zeros(len(weight), bool)
-        first[leading(total, plausible)] = True
+    first = np.zeros(len(weight), bool)
+    first[leading(total, plausible)] = True
     share: Floats = weight * (most / weight[first].sum())
     others = float(share[~first].sum())
     if others > 1 - most:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats
 from kgdx.rank.fusion import Weights, fused, scale
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import SCORERS, Scorer
@@ -89,15 +89,8 @@ def simulated(model: RankModel, count: int = QUERIES, seed: int = 0) -> Iterator
         findings = min(1 + int(made.poisson(MEAN_FINDINGS)), len(terms))
         share = frequency.astype(float) / frequency.sum(dtype=float)
         drawn = made.choice(terms, findings, replace=False, p=share)
-        kept = _informative(np.array([_stated(term, model, made) for term in drawn.tolist()]), basis.ic)
-        if len(kept):
-            yield disease, Query(kept, none)
-
-
-def _stated(term: int, model: RankModel, made: np.random.Generator) -> int:
-    return int(made.choice(model.basis.up.columns(term))) if made.random() < IMPRECISION else term
-
-
-def _informative(terms: Ints, ic: Floats) -> Ints:
-    once = np.array(list(dict.fromkeys(terms.tolist())), np.int64)
-    return once[ic[once] > LEAST_IC]
+        stated = dict.fromkeys(
+            int(made.choice(basis.up.columns(term))) if made.random() < IMPRECISION else term for term in drawn.tolist()
+        )
+        if kept := [term for term in stated if basis.ic[term] > LEAST_IC]:
+            yield disease, Query(np.array(kept, np.int64), none)

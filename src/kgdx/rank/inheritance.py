@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.case.person import CandidateGene, Family, GeneEvidence
-from kgdx.rank.person_scorer import ByPerson, below
+from kgdx.case.person import Family, GeneEvidence
+from kgdx.rank.person_scorer import ByPerson, annotated_with, below
 
 if TYPE_CHECKING:
     from kgdx.case.patient import Case
@@ -63,12 +63,8 @@ def modes_of(snapshot: Snapshot, model: RankModel) -> Floats:
     A row of zeros says that none is known.
     """
     counts = np.zeros((model.columns.size, len(NAMES)), np.float32)
-    kinds = below(snapshot, {id: place for place, id in enumerate(MODES)})
-    disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
-    for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
-        candidate = model.candidates.of[disease[row]]
-        if candidate >= 0:
-            counts[candidate, kinds[int(term[row])]] += 1
+    for _, candidate, mode in annotated_with(snapshot, model, {id: place for place, id in enumerate(MODES)}):
+        counts[candidate, mode] += 1
     for row, stated in enumerate(snapshot.column("disease", "inheritance").tolist()):
         candidate = model.candidates.of[row]
         for name in stated if candidate >= 0 and stated is not None else ():
@@ -261,15 +257,11 @@ class Genes(ByPerson):
         mono = np.zeros(len(value), bool)
         total = sum(gene.score for gene in evidence.genes)
         for gene in evidence.genes:
-            row = self._row(gene)
+            row = next((self._rows[name] for name in (gene.id.upper(), gene.name.upper()) if name in self._rows), -1)
             if row >= 0 and gene.score > 0 and total > 0:
                 value[row] = max(0.0, log(GENES * gene.score / total))
                 mono[row] = gene.zygosity == "HETEROZYGOUS"
         return value, mono
-
-    def _row(self, gene: CandidateGene) -> int:
-        known = self._rows
-        return next((known[name] for name in (gene.id.upper(), gene.name.upper()) if name in known), -1)
 
     @cached_property
     def _rows(self) -> dict[str, int]:

@@ -49,12 +49,9 @@ class Calibration:
 
     @classmethod
     def fit(cls, links: Floats, others: Floats, prior: float) -> Calibration:
-        """Fit a calibration.
+        """Fit a calibration by scores of links that were held out of training, and of pairs by chance that are none.
 
-        Args:
-            links: Scores of links that were held out of training; shape (n₊,).
-            others: Scores of pairs that are no links, drawn by chance; shape (n₋,).
-            prior: Share of links among all pairs of the graph, above 0 and below 1.
+        The ``prior`` is the share of links among all pairs of the graph, above 0 and below 1.
 
         Example:
             >>> rng = np.random.default_rng(0)
@@ -67,17 +64,12 @@ class Calibration:
         return cls(*_fitted(links, others, prior), calibration_error(bins), bins)
 
     def probability(self, scores: Floats) -> Floats:
-        return _sigmoid(np.interp(scores, self.scores, self.log_odds))
+        bent: Floats = 0.5 * (1 + np.tanh(np.interp(scores, self.scores, self.log_odds) / 2))
+        return bent
 
 
 def reliability(probabilities: Floats, truth: Floats, weights: Floats) -> tuple[tuple[float, float, float], ...]:
-    """Return of each bin of equal width that is not empty: mean probability, share that is true, and weight.
-
-    Args:
-        probabilities: In [0, 1]; shape (n,).
-        truth: 1 for what is true; shape (n,).
-        weights: What each counts; shape (n,).
-    """
+    """Return of each bin of equal width that is not empty: mean probability, share that is true, and weight."""
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     total = np.bincount(place, weights, BINS)
     sums = [np.bincount(place, weights * values, BINS) for values in (probabilities, truth)]
@@ -117,11 +109,6 @@ def _fitted(links: Floats, others: Floats, prior: float) -> tuple[Floats, Floats
     told = np.flatnonzero(having)
     odds = np.log(shares[0][told]) - np.log(shares[1][told]) + even
     return middle[told], isotonic_regression(odds, weights=having[told]).x
-
-
-def _sigmoid(values: Floats) -> Floats:
-    bent: Floats = 0.5 * (1 + np.tanh(values / 2))
-    return bent
 
 
 SAMPLED = 200_000
@@ -237,14 +224,8 @@ def calibrate(
     """Fit how scores become probabilities.
 
     The pairs that are no links are those of some heads, evenly spaced, with all tails: the few of them that score as
-    high as links decide what a high score is worth, and a sample of as many pairs as links has hardly any.
-
-    Args:
-        held_out: Logits of links that training held out.
-        logits: Scores of heads and tails, of shape (n, d) and (m, d); returns shape (n, m).
-        one: Latents of the heads.
-        other: Latents of the tails.
-        links: The links of the relation as positions among both; shape (2, links).
+    high as links decide what a high score is worth, and a sample of as many pairs as links has hardly any. ``one`` and
+    ``other`` are the latents of heads and tails, ``links`` positions among both; shape (2, links).
     """
     count = max(1, min(len(one), SAMPLED // max(len(other), 1)))
     heads = np.unique(np.linspace(0, len(one) - 1, count).astype(np.int64))

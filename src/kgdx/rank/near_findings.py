@@ -6,8 +6,8 @@ graph is needed; by meaning it is the cosine of the sentence encoder, which take
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT, SimilarCases
 from kgdx.graph.protocol import Row
+from kgdx.rank.query import Recent
 from kgdx.rank.term_scorers import similarity
 
 if TYPE_CHECKING:
@@ -31,19 +32,24 @@ class NearFindings:
 
     def __init__(self, ranker: Ranker, meaning: PhraseVectors | None = None) -> None:
         self._ranker, self._meaning = ranker, meaning
-        self._kept: OrderedDict[str, SimilarCases] = OrderedDict()
+        self._kept: Recent[str, SimilarCases] = Recent(KEPT)
 
     def by_ontology(self, findings: Sequence[str]) -> list[SimilarCases]:
-        return [self._known(id) or self._keep(self._of(id)) for id in findings]
+        return [self._kept.get(id, partial(self._of, id)) for id in findings]
 
     def by_meaning(self, phrases: Sequence[str]) -> list[SimilarCases]:
         """Return the findings by the cosine of their names with each phrase, negative ones left out."""
         if self._meaning is None:
             raise MissingExtraError("matching phrases by meaning", "encoder")
-        known = [self._known(f"~{each}") for each in phrases]
-        new = [phrase for phrase, near in zip(phrases, known, strict=True) if near is None]
-        made = iter(self._encoded(new) if new else ())
-        return [near if near is not None else self._keep(next(made)) for near in known]
+        keys = [f"~{phrase}" for phrase in phrases]
+        new = [place for place, key in enumerate(keys) if self._kept.peek(key) is None]
+        made: dict[str, SimilarCases] = {}
+        if new:
+            cosines = (
+                self._meaning.encoder.encode([phrases[each] for each in new]) @ np.asarray(self._meaning.vectors).T
+            )
+            made = {keys[at]: _near(keys[at], row, self._meaning.terms) for at, row in zip(new, cosines, strict=True)}
+        return [self._kept.get(key, partial(made.__getitem__, key)) for key in keys]
 
     def rows(self, near: Sequence[SimilarCases]) -> list[Row]:
         """Return lists as the template ``similar_cases`` takes them."""
@@ -61,23 +67,6 @@ class NearFindings:
         if row < 0:
             return SimilarCases(id, np.zeros(0, np.int64), np.zeros(0, np.uint16))
         return _near(id, similarity(self._ranker.model.basis, row), np.arange(len(self._ranker.names.terms)))
-
-    def _encoded(self, phrases: Sequence[str]) -> list[SimilarCases]:
-        assert self._meaning is not None
-        cosines = self._meaning.encoder.encode(phrases) @ np.asarray(self._meaning.vectors).T
-        return [_near(f"~{phrase}", row, self._meaning.terms) for phrase, row in zip(phrases, cosines, strict=True)]
-
-    def _known(self, key: str) -> SimilarCases | None:
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def _keep(self, near: SimilarCases) -> SimilarCases:
-        self._kept[near.key] = near
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-        return near
 
 
 def _near(key: str, values: Floats, terms: Ints) -> SimilarCases:

@@ -31,17 +31,10 @@ def annotation_features(term: Ints, candidate: Ints, value: Floats, shape: tuple
     return _unit(_features(candidate, term, value, shape))
 
 
-def by_annotation(features: Any) -> Sparse:
-    return _nearest(features, ANNOTATION_SHARE)
-
-
 def like(features: Any, vector: Floats, leave_out: int) -> tuple[Ints, Floats]:
     """Return the candidates most similar to one that is not (or no longer) in ``features``, with their shares.
 
-    Args:
-        features: :func:`annotation_features` of all candidates.
-        vector: The one's IC-weighted, propagated annotations; shape (terms,).
-        leave_out: The candidate that it stands for.
+    ``vector`` are its IC-weighted, propagated annotations; ``leave_out`` is the candidate that it stands for.
     """
     value = features @ vector
     value[leave_out] = 0
@@ -62,11 +55,7 @@ def by_name(names: Sequence[str], candidate: Ints, size: int) -> Sparse:
         for token in dict.fromkeys(_WORD.findall(name.lower())):  # in order: a set's differs from process to process
             owner.append(at)
             word.append(vocabulary.setdefault(token.removesuffix("s"), len(vocabulary)))
-    return _nearest(_weighted(np.array(owner, int), np.array(word, int), (size, len(vocabulary))), NAME_SHARE)
-
-
-def by_gene(candidate: Ints, gene: Ints, shape: tuple[int, int]) -> Sparse:
-    return _nearest(_weighted(candidate, gene, shape), GENE_SHARE)
+    return nearest(weighted(np.array(owner, int), np.array(word, int), (size, len(vocabulary))), NAME_SHARE)
 
 
 def _features(row: Ints, column: Ints, value: Floats, shape: tuple[int, int]) -> Any:
@@ -80,7 +69,7 @@ def _features(row: Ints, column: Ints, value: Floats, shape: tuple[int, int]) ->
     return features
 
 
-def _weighted(row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
+def weighted(row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
     keys = np.unique(row.astype(np.int64) * max(shape[1], 1) + column)
     row, column = keys // max(shape[1], 1), keys % max(shape[1], 1)
     frequent = np.bincount(column, minlength=shape[1])
@@ -94,7 +83,7 @@ def _unit(features: Any) -> Any:
     return sparse.csr_array(sparse.diags_array((1 / np.maximum(length, 1e-9)).astype(np.float32)) @ features)
 
 
-def _nearest(features: Any, share: float) -> Sparse:
+def nearest(features: Any, share: float) -> Sparse:
     size = features.shape[0]
     other = features.T.tocsr()
     starts, found, weights = [0], [], []

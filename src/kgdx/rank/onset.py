@@ -12,7 +12,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.case.patient import Status
 from kgdx.case.person import years_of
 from kgdx.graph.snapshot import stated
-from kgdx.rank.person_scorer import ByPerson, below
+from kgdx.rank.person_scorer import ByPerson, annotated_with, below
 from kgdx.rank.query import Recent
 from kgdx.terms.qualifiers import days_of
 
@@ -97,19 +97,15 @@ class Onset(ByPerson):
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         size = model.columns.size
         counts = np.zeros((size, len(STAGES)), np.float32)
-        kinds = below(snapshot, TERMS)
         said = stated(snapshot, "has_phenotype")
-        disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         weight = np.where(said.positive > 0, said.positive, 1.0)
-        for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
-            candidate = model.candidates.of[disease[row]]
-            if candidate >= 0:
-                add(counts[candidate], kinds[int(term[row])], float(weight[row]))
+        for row, candidate, stages in annotated_with(snapshot, model, TERMS):
+            add(counts[candidate], stages, float(weight[row]))
         for row, ages in enumerate(snapshot.column("disease", "onset_ages").tolist()):
             candidate = model.candidates.of[row]
             for age in ages if candidate >= 0 and ages is not None else ():
                 add(counts[candidate], ORPHANET.get(age, ()), 1.0)
-        total = counts.sum(axis=1, keepdims=True)
+        total, kinds = counts.sum(axis=1, keepdims=True), below(snapshot, TERMS)
         ids = snapshot.column("phenotype", "id")
         return {
             "share": np.divide(counts, total, out=counts, where=total > 0),
@@ -200,10 +196,8 @@ class Course(ByPerson):
                 lasting[candidate, 0] = min(lasting[candidate, 0], np.log10(shortest))
                 lasting[candidate, 1] = max(lasting[candidate, 1], np.log10(longest))
 
-        kinds = below(snapshot, COURSES)
-        disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
-        for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
-            widen(int(model.candidates.of[disease[row]]), *kinds[int(term[row])])
+        for _, candidate, usual in annotated_with(snapshot, model, COURSES):
+            widen(candidate, *usual)
         stated: dict[int, tuple[float, float]] = {}
         for row, course in enumerate(snapshot.column("disease", "course").tolist()):
             days = [LASTING[word] for word in (course or "").split("-") if word in LASTING]

@@ -42,6 +42,16 @@ def below(snapshot: Snapshot, roots: Mapping[str, T]) -> dict[int, T]:
     return found
 
 
+def annotated_with(snapshot: Snapshot, model: RankModel, roots: Mapping[str, T]) -> Iterator[tuple[int, int, T]]:
+    """Yield each annotation with one of some terms, or one below them: its row, the candidate, what the term is."""
+    kinds = below(snapshot, roots)
+    disease, term = (snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
+    for row in np.flatnonzero(np.isin(term, list(kinds))).tolist():
+        candidate = int(model.candidates.of[disease[row]])
+        if candidate >= 0:
+            yield row, candidate, kinds[int(term[row])]
+
+
 class ByPerson(Scorer):
     """A scorer of what is known of the person: its score is a bounded log-odds, the same whatever the findings are.
 
@@ -68,9 +78,8 @@ class ByPerson(Scorer):
         """Return the log-odds of each candidate for a person, 0 where nothing is known; shape (candidates,)."""
 
     def reading(self, case: Case) -> Hashable:
-        return self._readings.get(id(case), lambda: (case, self.person(case)))[
-            1
-        ]  # the case is kept: no other has its id
+        kept = self._readings.get(id(case), lambda: (case, self.person(case)))  # with the case: no other has its id
+        return kept[1]
 
     def speaks(self, query: Query) -> bool:
         return query.case is not None and self.reading(query.case) is not None

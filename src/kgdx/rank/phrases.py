@@ -139,12 +139,7 @@ class WordedScorer(Scorer):
         return mean
 
     def shares(self, rows: Floats, compared: Ints) -> Floats:
-        """Return what each phrase adds to the scores of some candidates beyond what it adds to the average one.
-
-        Args:
-            rows: Those of the phrases at the candidates; shape (phrases, candidates given).
-            compared: The same at all candidates that are compared; shape (phrases, compared).
-        """
+        """Return what each phrase adds to the scores of some candidates beyond what it adds to all compared."""
         share: Floats = (rows - compared.mean(axis=1, keepdims=True)) / len(rows)
         return share
 
@@ -181,11 +176,29 @@ class ListScorer(WordedScorer):
         return MappedTexts(self.arrays["text"], self.arrays["offset"])
 
 
-class WordsScorer(ListScorer):
-    """How many telling words of the patient's phrases stand in the disease's symptoms and names: BM25.
+class ByWord(WordedScorer):
+    """How many telling words of the patient's phrases stand in some texts of the disease: BM25.
 
     s(d) = 1/|P| Σ_{p∈P} Σ_{w∈p} BM25(w, d), each word of the case once (Robertson and Zaragoza, FnTIR 2009).
     """
+
+    @cached_property
+    def _index(self) -> CandidateWords:
+        return CandidateWords.read(self.arrays, self.size)
+
+    def rows(self, phrases: tuple[str, ...]) -> Floats:
+        rows = np.zeros((len(phrases), self.size), np.float32)
+        seen: set[str] = set()
+        for row, phrase in zip(rows, phrases, strict=True):
+            for unit in units(phrase):
+                if unit not in seen:
+                    seen.add(unit)
+                    self._index.add(unit, row)
+        return rows
+
+
+class WordsScorer(ByWord, ListScorer):
+    """The disease's symptoms in words and names, by word."""
 
     name: ClassVar[str] = "words"
 
@@ -204,15 +217,8 @@ class WordsScorer(ListScorer):
         places = {"first": first_of(listed, size), "spoken": spoken(listed, size)}
         return CandidateWords.of(documents, size).arrays() | texts | places
 
-    @cached_property
-    def _index(self) -> CandidateWords:
-        return CandidateWords.read(self.arrays, self.size)
-
     def knows(self, query: Query) -> bool:
         return self.hears and any(self._index.has(unit) for phrase in query.phrases for unit in units(phrase))
-
-    def rows(self, phrases: tuple[str, ...]) -> Floats:
-        return _weights(self._index, phrases)
 
     def nearest(self, at: int, query: Query, number: int) -> str:
         asked = set(units(query.phrases[at]))
@@ -225,39 +231,21 @@ class WordsScorer(ListScorer):
         return best
 
 
-class Articles(WordedScorer):
-    """How many telling words of the patient's phrases stand in texts about the disease: BM25, as for words."""
+class Articles(ByWord):
+    """Texts about the disease (definitions, articles) and its symptoms in words, by word."""
 
     name: ClassVar[str] = "articles"
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
-        size = len(model.curated)
         listed = symptoms_of(snapshot, model)
         texts = articles(snapshot, model)
         if not listed:
             return {}
         told = {number: [*texts.get(number, ()), *listed.get(number, ())] for number in {*texts, *listed}}
         documents = [(number, [unit for text in told[number] for unit in units(text)]) for number in sorted(told)]
+        size = len(model.curated)
         return CandidateWords.of(documents, size).arrays() | {"spoken": spoken(told, size)}
-
-    @cached_property
-    def _index(self) -> CandidateWords:
-        return CandidateWords.read(self.arrays, self.size)
-
-    def rows(self, phrases: tuple[str, ...]) -> Floats:
-        return _weights(self._index, phrases)
-
-
-def _weights(index: CandidateWords, phrases: tuple[str, ...]) -> Floats:
-    rows = np.zeros((len(phrases), index.size), np.float32)
-    seen: set[str] = set()
-    for row, phrase in zip(rows, phrases, strict=True):
-        for unit in units(phrase):
-            if unit not in seen:
-                seen.add(unit)
-                index.add(unit, row)
-    return rows
 
 
 def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:

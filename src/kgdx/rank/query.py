@@ -20,14 +20,10 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A case as rows of the phenotype table; terms outside Phenotypic abnormality are left out.
+    """A case as rows of the phenotype table, each once; terms outside Phenotypic abnormality are left out.
 
-    Attributes:
-        observed: Terms of present findings, each once; shape (findings,).
-        excluded: Terms of absent findings.
-        case: The case itself, for scorers that read more of it; ``None`` where only terms were given.
-        phrases: What the case says in words, as far as the graph has words to compare it with.
-        symptoms: Rows of the symptom table that are given as findings, such as evidences of DDXPlus; shape (symptoms,).
+    The ``case`` is ``None`` where only terms were given; ``phrases`` is what it says in words, as far as the graph has
+    words to compare it with, ``symptoms`` are rows of the symptom table, such as evidences of DDXPlus.
     """
 
     observed: Ints
@@ -49,11 +45,9 @@ class Query:
 
 @dataclass(frozen=True)
 class Field:
-    """Among which candidates scores are compared.
+    """Among which candidates scores are compared: whose mean and deviation are the scale; shapes (candidates,).
 
-    Attributes:
-        compared: Those whose mean and deviation are the scale; shape (candidates,).
-        silent: Those of which the scorer has nothing to say: their part of the score is 0.
+    The scorer has nothing to say of the ``silent``: their part of the score is 0.
     """
 
     compared: Ints
@@ -68,10 +62,7 @@ class Field:
 class Told:
     """What one phrase of the patient adds to a candidate's score, and which words of the disease it met.
 
-    Attributes:
-        text: The patient's words.
-        matched: The disease's.
-        value: What it adds beyond what it adds to the average candidate, in the scorer's own unit.
+    The value is what it adds beyond what it adds to the average candidate, in the scorer's own unit.
     """
 
     text: str = field(repr=False)

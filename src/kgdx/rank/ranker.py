@@ -29,8 +29,7 @@ from kgdx.rank.fusion import (
     temperature,
 )
 from kgdx.rank.gates import Gates
-from kgdx.rank.judgement import Dangerous, NextTests, judged, of_words, too_little
-from kgdx.rank.judgement import gaps as gaps_of
+from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
@@ -94,11 +93,8 @@ class Ranker:
     ) -> Ranker:
         """Open the ranking model of a snapshot; it is compiled the first time.
 
-        Args:
-            snapshot: That of the graph.
-            weights: A file of weights, or scorer → weight; those that kgdx ships by default. A scorer is used when it
-                has a weight here.
-            scorers: Scorers to use beside those that :data:`~kgdx.rank.scorers.SCORERS` finds by name.
+        Weights are a file, or scorer → weight; a scorer is used when it has one. ``scorers`` are used beside those that
+        :data:`~kgdx.rank.scorers.SCORERS` finds by name.
         """
         return cls.of(snapshot, open_model(snapshot), weights, scorers)
 
@@ -137,11 +133,9 @@ class Ranker:
         abstain: bool = False,
         gates: bool = True,
     ) -> Ranking:
-        """Return the best candidates for a case.
+        """Return the best candidates for a case, or for the ids of its observed and excluded phenotypes.
 
         Args:
-            case: A case, or the ids of its observed and excluded phenotypes.
-            top: How many candidates to return.
             also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
@@ -152,7 +146,7 @@ class Ranker:
         query, issues = self._read(case)
         little = None
         if abstain and isinstance(case, Case):
-            little = too_little(self.model, self.names, case, query, self._everyday)
+            little = self._reliability.too_little(case, query)
         if little is not None:
             return Ranking((), self.model.columns.size, issues, little)
         self._refuse_empty(query)
@@ -230,15 +224,12 @@ class Ranker:
                     explained=shares[place],
                 )
             )
-        share, tests = float(self.posterior(scored, total).max()), self._tests.of(candidates, numbers, scored.query)
-        return tuple(candidates), share, self._lane(scored, total), tests
-
-    def _lane(self, scored: Scored, total: Floats) -> tuple[DangerousDisease, ...]:
-        explained = self._explains(scored, self._dangerous.numbers)
-        if explained is None:
-            explained = np.zeros(len(self._dangerous.numbers))
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
-        return self._dangerous.lane(total, prior, explained, setting(scored.query.case)[0])
+        known = self._explains(scored, dangerous := np.array([*self._reliability.dangerous], np.int64))
+        explained = np.zeros(len(dangerous)) if known is None else known
+        lane = self._reliability.lane(total, prior, explained, setting(scored.query.case)[0])
+        tests = self._reliability.tests(candidates, numbers, scored.query)
+        return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
 
     def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
         """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
@@ -290,10 +281,8 @@ class Ranker:
     def score(self, case: Case | Findings, before: Scored | None = None) -> Scored:
         """Score every candidate.
 
-        Args:
-            case: A case, or the ids of its observed and excluded phenotypes.
-            before: The same case when less was known, to go on from: where its findings come first, only what was
-                added is computed. The result is equal to the last bit with and without it.
+        ``before`` is the same case when less was known, to go on from: where its findings come first, only what was
+        added is computed. The result is equal to the last bit with and without it.
         """
         return self.score_query(self.query(case)[0], before)
 
@@ -329,12 +318,7 @@ class Ranker:
         return self.scoring.score(query, before)
 
     def beliefs(self, case: Case | Findings | Scored, count: int | None = None) -> Beliefs:
-        """Return the leading candidates with their shares among the annotated diseases.
-
-        Args:
-            case: A case, the ids of its observed and excluded phenotypes, or the case as it was scored.
-            count: How many lead; by default as many as the weights say.
-        """
+        """Return the leading candidates with their shares among the annotated diseases, as many as the weights say."""
         scored, query = (case, case.query) if isinstance(case, Scored) else (None, self.query(case)[0])
         fitted = self.weights.posterior
         many, findings = count or fitted.leaders, len(query.observed)
@@ -374,19 +358,8 @@ class Ranker:
         return temperature(len(query.observed), fitted.temperature)
 
     @cached_property
-    def _everyday(self) -> Floats:
-        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
-        prior = self.scorers.get("prior")
-        none: Floats = np.zeros(len(self.model.basis.ic), np.float32)
-        return none if prior is None else np.asarray(prior.arrays["ratio"])
-
-    @cached_property
-    def _dangerous(self) -> Dangerous:
-        return Dangerous(self.names.snapshot, self.model, self.names)
-
-    @cached_property
-    def _tests(self) -> NextTests:
-        return NextTests(self.model, self.names)
+    def _reliability(self) -> Reliability:
+        return Reliability(self.model, self.names, self.scorers, self.weights)
 
     @cached_property
     def _gates(self) -> Gates:
@@ -419,14 +392,6 @@ class Ranker:
             raise UsageError(f"{disease[:40]} is not among the ranked diseases", hint=hint)
         return number
 
-    @cached_property
-    def gaps(self) -> tuple[Issue, ...]:
-        return gaps_of(self.model, self.scorers)
-
-    @cached_property
-    def _of_words(self) -> tuple[Issue, ...]:
-        return of_words(self.scorers, self.weights)
-
     def query(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         """Return a case's findings as rows, and what of it cannot be used."""
         query, issues = self._read(case)
@@ -442,7 +407,7 @@ class Ranker:
 
     def _read(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
-        issues: list[Issue] = list(self.gaps) if isinstance(case, Case) else []
+        issues: list[Issue] = list(self._reliability.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
         mapped = _mapped(case, symptoms) if isinstance(case, Case) and "evidences" in self.scorers else frozenset()
         present = self._rows((id for id in observed if id not in symptoms and id not in mapped), issues)
@@ -450,7 +415,7 @@ class Ranker:
         given = case if isinstance(case, Case) else None
         phrases = said(given, own_words=self.weights.own_words) if given is not None and self.hears else ()
         if phrases:
-            issues = [*self._of_words, *issues]
+            issues = [*self._reliability.of_words, *issues]
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         return query, (*issues, *unused(self.scorers.values(), query))
 

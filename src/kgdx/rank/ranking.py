@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -32,15 +32,7 @@ _KEPT_ANNOTATIONS = 65_536
 
 
 class DescribedCandidate(NamedTuple):
-    """A candidate in words.
-
-    Attributes:
-        id: CURIE of the entry that stands for it.
-        name: Its name.
-        members: CURIEs of all its entries, ``id`` first.
-        name_zh: Its Chinese name, where the graph has one.
-        nested: CURIEs of the wider or narrower entries that are ranked under it.
-    """
+    """A candidate in words: as :class:`~kgdx.results.ranked.Candidate` has them."""
 
     id: str
     name: str
@@ -55,9 +47,11 @@ class CandidateNames:
     def __init__(self, snapshot: Snapshot, candidates: Candidates) -> None:
         self.snapshot = snapshot
         self._candidates = candidates
-        self._described: dict[int, DescribedCandidate] = {}
-        self._stated: dict[tuple[int, bool], dict[int, list[int]]] = {}
-        self._annotations: dict[tuple[int, int, bool], tuple[str, tuple[str, ...]]] = {}
+        self.candidate = cache(self._candidate)
+        self.genes = cache(self._symbols)
+        self.hereditary = cache(self._hereditary)
+        self.annotation = lru_cache(_KEPT_ANNOTATIONS)(self._annotation)
+        self._by_term = lru_cache(_KEPT)(self._rows_by_term)
 
     @cached_property
     def terms(self) -> dict[str, int]:
@@ -103,31 +97,27 @@ class CandidateNames:
     def _term_ids(self) -> list[str]:
         return list(self.terms)
 
-    def candidate(self, number: int) -> DescribedCandidate:
-        """Return a candidate in words; each is read once.
+    def _candidate(self, number: int) -> DescribedCandidate:
+        """Return a candidate in words.
 
         Its name is another entry's where the one that stands for it has only its id, or only a Chinese name; its
         Chinese name is that of the first of its entries which has one.
         """
-        found = self._described.get(number)
-        if found is None:
-            rows = self._candidates.members.columns(number).tolist()
-            ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
-            named = [name for name, id in zip(names, ids, strict=True) if name != id]
-            if ids[0].startswith(PREFIX):  # of what DDXPlus calls "Anemia" the table says which
-                named.sort(key=lambda name: not ids[names.index(name)].startswith(TABLE))
-            name = next((name for name in named if not has_chinese(name)), (named or names)[0])
-            nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
-            found = DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
-            self._described[number] = found
-        return found
+        rows = self._candidates.members.columns(number).tolist()
+        ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
+        named = [name for name, id in zip(names, ids, strict=True) if name != id]
+        if ids[0].startswith(PREFIX):  # of what DDXPlus calls "Anemia" the table says which
+            named.sort(key=lambda name: not ids[names.index(name)].startswith(TABLE))
+        name = next((name for name in named if not has_chinese(name)), (named or names)[0])
+        nested = tuple(self._disease("id", row) for row in self._nested.get(number, ()))
+        return DescribedCandidate(ids[0], name, tuple(ids), next(filter(None, chinese), None), nested)
 
-    def genes(self, number: int) -> tuple[str, ...]:
+    def _symbols(self, number: int) -> tuple[str, ...]:
+        disease, gene = (self.snapshot.column("associated_gene", end) for end in ("disease", "gene"))
         symbols = self.snapshot.values("gene", "name")
-        genes = {int(self._genes[1][at]) for at in self._at(self._genes[0], number)}
-        return tuple(sorted(filter(None, (symbols[each] for each in genes))))
+        return tuple(sorted(filter(None, (symbols[int(each)] for each in {*gene[list(self._at(disease, number))]}))))
 
-    def hereditary(self, number: int) -> dict[str, Any]:
+    def _hereditary(self, number: int) -> dict[str, Any]:
         """Return a candidate's genes, modes of inheritance, stages of life in which it begins, and how common it is."""
         disease, said, kind = self._told_of
         told: dict[str, dict[str, None]] = {"inheritance": {}, "onset": {}}
@@ -148,19 +138,14 @@ class CandidateNames:
     def _at(self, owner: Ints, number: int) -> Iterator[int]:
         """Yield the places of a candidate's entries in a sorted column of diseases."""
         members = self._candidates.members.columns(number)
-        for first, last in zip(
-            *(np.searchsorted(owner, members, side).tolist() for side in ("left", "right")), strict=True
-        ):
-            yield from range(first, last)
-
-    @cached_property
-    def _genes(self) -> tuple[Ints, Ints]:
-        return self.snapshot.column("associated_gene", "disease"), self.snapshot.column("associated_gene", "gene")
+        first, last = (np.searchsorted(owner, members, side).tolist() for side in ("left", "right"))
+        for begin, end in zip(first, last, strict=True):
+            yield from range(begin, end)
 
     @cached_property
     def _told_of(self) -> tuple[Ints, list[str], list[str]]:
         """Of the annotations that are modes of inheritance or onsets: disease, short name, and which of both."""
-        disease, term = self._ends[0]
+        disease, term = (self.snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         said = {
             row: (name.lower().removesuffix(f" {kind}"), kind)
             for row, name in enumerate(self._labels)
@@ -179,18 +164,9 @@ class CandidateNames:
             found.setdefault(int(of[row]), []).append(row)
         return found
 
-    def annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
+    def _annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
         """Return how often a candidate has a term, as its sources state it, and the sources."""
-        key = (number, term, lacking)
-        found = self._annotations.get(key)
-        if found is None:
-            if len(self._annotations) >= _KEPT_ANNOTATIONS:
-                self._annotations.clear()
-            found = self._annotations[key] = self._annotation(*key)
-        return found
-
-    def _annotation(self, number: int, term: int, lacking: bool) -> tuple[str, tuple[str, ...]]:
-        frequency, reference = self._texts[lacking]
+        frequency, reference = (self.snapshot.values(_TABLES[lacking], name) for name in ("frequency", "reference"))
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}
         for row in self._rows(number, term, lacking):
@@ -209,33 +185,12 @@ class CandidateNames:
         groups = self._candidates.broad[self._candidates.narrow == number]
         return [row for group in groups.tolist() for row in self._by_term(group, lacking).get(term, ())]
 
-    def _by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
-        if (number, lacking) not in self._stated:
-            disease, phenotype = self._ends[lacking]
-            members = self._candidates.members.columns(number)
-            begin, end = (np.searchsorted(disease, members, side).tolist() for side in ("left", "right"))
-            found: dict[int, list[int]] = {}
-            for first, last in zip(begin, end, strict=True):
-                for row, term in enumerate(phenotype[first:last].tolist(), start=first):
-                    found.setdefault(term, []).append(row)
-            if len(self._stated) > _KEPT:
-                self._stated.clear()
-            self._stated[number, lacking] = found
-        return self._stated[number, lacking]
-
-    @cached_property
-    def _ends(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-        has, lacks = (
-            (self.snapshot.column(table, "disease"), self.snapshot.column(table, "phenotype")) for table in _TABLES
-        )
-        return has, lacks
-
-    @cached_property
-    def _texts(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        has, lacks = (
-            (self.snapshot.values(table, "frequency"), self.snapshot.values(table, "reference")) for table in _TABLES
-        )
-        return has, lacks
+    def _rows_by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
+        disease, phenotype = (self.snapshot.column(_TABLES[lacking], end) for end in ("disease", "phenotype"))
+        found: dict[int, list[int]] = {}
+        for row in self._at(disease, number):
+            found.setdefault(int(phenotype[row]), []).append(row)
+        return found
 
     def _disease(self, column: str, row: int) -> str:
         return str(self.snapshot.values("disease", column)[row] or "")
@@ -243,14 +198,7 @@ class CandidateNames:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The best candidates for a case.
-
-    Attributes:
-        candidates: Best first.
-        n_candidates: How many were compared.
-        issues: Findings that could not be used, and why.
-        judgement: How far the list can be relied on; why it has no candidate.
-    """
+    """The best of ``n_candidates`` for a case, best first; findings that could not be used; how far to rely on it."""
 
     candidates: tuple[Candidate, ...]
     n_candidates: int
@@ -280,13 +228,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """One row of a list.
-
-    Attributes:
-        candidate: Which candidate it shows.
-        rank: The rank of its family among families.
-        others: The other members of the family, best first; shape (members - 1,).
-    """
+    """One row of a list: a candidate, the rank of its family, and the other members of that, best first."""
 
     candidate: int
     rank: int
@@ -305,9 +247,8 @@ def family_rows(total: Floats, families: Families, top: int, also: Iterable[int]
     for number in dict.fromkeys(also):
         if number not in shown:
             family = int(families.of[number])
-            ahead = np.count_nonzero(best > best[family]) + np.count_nonzero(best[:family] == best[family])
             ordered = _ordered(total, members.columns(family))
-            found.append(ListRow(number, int(ahead) + 1, ordered[ordered != number]))
+            found.append(ListRow(number, _rank(best, family), ordered[ordered != number]))
     return sorted(found, key=lambda row: row.rank)
 
 
@@ -359,7 +300,9 @@ def _separation(one: int, other: int, model: RankModel, names: CandidateNames) -
 def placed(total: Floats, top: int, also: Iterable[int] = ()) -> dict[int, int]:
     """Return the best candidates and their ranks, best first; equal scores are in the order of the candidates."""
     ranks = {number: rank for rank, number in enumerate(leading(total, top).tolist(), start=1)}
-    for number in also:
-        ahead = np.count_nonzero(total > total[number]) + np.count_nonzero(total[:number] == total[number])
-        ranks[number] = int(ahead) + 1
+    ranks |= {number: _rank(total, number) for number in also}
     return dict(sorted(ranks.items(), key=lambda item: item[1]))
+
+
+def _rank(values: Floats, at: int) -> int:
+    return int(np.count_nonzero(values > values[at]) + np.count_nonzero(values[:at] == values[at])) + 1

@@ -137,7 +137,7 @@ def build_model(snapshot: Snapshot) -> RankModel:
     basis = Basis(up, transposed(up, terms), ic, background, opposites(ids, names, up))
     weighted = stated.frequency * ic[stated.term]
     features = neighbours.annotation_features(stated.term, stated.candidate, weighted, (size, terms))
-    alike = neighbours.by_annotation(features)
+    alike = neighbours.nearest(features, neighbours.ANNOTATION_SHARE)
     related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
     lent = shares @ by_row(stated, size).array(terms)
@@ -203,8 +203,8 @@ def _related(snapshot: Snapshot, candidates: Candidates, curated: Ints) -> Spars
     disease, gene = (snapshot.column("associated_gene", end) for end in ("disease", "gene"))
     candidate = candidates.of[disease]
     use = (candidate >= 0) & curated[candidate]
-    shape = size, snapshot.rows("gene")
-    both = named.array(size) + neighbours.by_gene(candidate[use], gene[use], shape).array(size)
+    genes = neighbours.weighted(candidate[use], gene[use], (size, snapshot.rows("gene")))
+    both = named.array(size) + neighbours.nearest(genes, neighbours.GENE_SHARE).array(size)
     return Sparse(both.indptr, both.indices, both.data)
 
 

@@ -30,9 +30,7 @@ FUSED = "fused"
 class Retrieval:
     """Scores every disease for a patient by some scorers; a subclass has a name, and may join them otherwise.
 
-    Attributes:
-        name: That of the method, in :data:`METHODS` and in the file of weights.
-        ranker: What ranks by the method's scorers: its candidates, explanations and names are those of any ranker.
+    The ``ranker`` ranks by the method's scorers: its candidates, explanations and names are those of any ranker.
     """
 
     name: ClassVar[str]
@@ -75,81 +73,22 @@ class Fused(Retrieval):
         return Weights.read(given)
 
 
-class InWords(Retrieval):
-    """The scorers of words, weighed for everyday complaints among diseases that are described in words."""
-
-    name = "in-words"
-
-
-class InWordsLearned(Retrieval):
-    """The same with the learned vectors of the graph."""
-
-    name = "in-words-learned"
-
-
-class ByHand(Retrieval):
-    """Scorers that compare words, learned vectors and walks, weighed by hand."""
-
-    name = "by-hand"
-
-
-class ByWord(Retrieval):
-    """BM25 over the symptoms in words and names."""
-
-    name = "bm25"
-
-
-class ByMeaning(Retrieval):
-    """The mean over the phrases of the standardised best match in meaning."""
-
-    name = "meaning"
-
-
-class ByMean(Retrieval):
-    """The cosine with the mean vector of the disease's symptoms: GPT-RagAD without its network."""
-
-    name = "mean"
-
-
-class ByGist(Retrieval):
-    """The greatest cosine of all words together with a symptom or name."""
-
-    name = "gist"
-
-
-class ByName(Retrieval):
-    """The greatest cosine of a phrase with a name of the disease."""
-
-    name = "name-cosine"
-
-
-class ByWalk(Retrieval):
-    """A random walk with restart from the findings."""
-
-    name = "walk"
-
-
-class ByMentions(Retrieval):
-    """How many texts name the disease, whoever the patient is."""
-
-    name = "mentions"
-
-
-class ByLatentMean(Retrieval):
-    """GPT-RagAD's layer one: mean latents of its graph auto-encoder."""
-
-    name = "vgae-mean"
-
-
-class ByLatentBest(Retrieval):
-    """Best matches in the learned space."""
-
-    name = "vgae-best"
-
-
-_MIXES = (Fused, InWords, InWordsLearned, ByHand)
-_ALONE = (ByWord, ByMeaning, ByMean, ByGist, ByName, ByWalk, ByMentions, ByLatentMean, ByLatentBest)
+_MIXED = {
+    "in-words": "The scorers of words, weighed for everyday complaints among diseases that are described in words.",
+    "in-words-learned": "The same with the learned vectors of the graph.",
+    "by-hand": "Scorers that compare words, learned vectors and walks, weighed by hand.",
+    "bm25": "BM25 over the symptoms in words and names.",
+    "meaning": "The mean over the phrases of the standardised best match in meaning.",
+    "mean": "The cosine with the mean vector of the disease's symptoms: GPT-RagAD without its network.",
+    "gist": "The greatest cosine of all words together with a symptom or name.",
+    "name-cosine": "The greatest cosine of a phrase with a name of the disease.",
+    "walk": "A random walk with restart from the findings.",
+    "mentions": "How many texts name the disease, whoever the patient is.",
+    "vgae-mean": "GPT-RagAD's layer one: mean latents of its graph auto-encoder.",
+    "vgae-best": "Best matches in the learned space.",
+}
+globals().update({name: type(name, (Retrieval,), {"name": name, "__doc__": what}) for name, what in _MIXED.items()})
 METHODS: Registry[Retrieval] = Registry(
-    "retrieval method", "kgdx.retrieval", {each.name: f"{__name__}:{each.__name__}" for each in (*_MIXES, *_ALONE)}
+    "retrieval method", "kgdx.retrieval", {FUSED: f"{__name__}:Fused"} | {name: f"{__name__}:{name}" for name in _MIXED}
 )
 """Name → class: the built-in methods, and those that packages name in the entry-point group ``kgdx.retrieval``."""

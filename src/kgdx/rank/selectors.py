@@ -143,9 +143,7 @@ class InfoGain(Selector):
 def mutual_information(pool: QuestionPool, shares: Floats) -> Floats:
     """Return the mutual information of the answer to each question and the disease, in bits; shape (items,).
 
-    Args:
-        pool: The questions.
-        shares: Share of each candidate, 0 for those that an answer does not move; what they lack of 1 learns nothing.
+    Candidates that an answer does not move have the share 0; what all of them lack of 1 learns nothing.
     """
     mass = float(shares.sum(dtype=np.float64))
     if mass <= 0:
@@ -162,13 +160,8 @@ def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: I
 
     A patient with d has the findings below q that can still be named at the rates λ(t,d) = TOLD · f(t,d), and names the
     first of them, as of a Poisson process: P(none | d) = exp(−Λ) and P(t | d) = (1 − exp(−Λ)) λ(t,d) / Λ with Λ their
-    sum. The gain is H(answer) − Σ_d p(d) H(answer | d) over the leaders, times their share.
-
-    Args:
-        pool: The questions; one item may lie below another.
-        shares: Share of each candidate; shape (candidates,).
-        leaders: Those that are compared.
-        free: Which items may still be named; shape (items,).
+    sum. The gain is H(answer) − Σ_d p(d) H(answer | d) over the leaders, times their share. ``free`` is which items may
+    still be named.
     """
     items = len(pool.ids)
     gain = np.zeros(items)
@@ -246,7 +239,9 @@ class Degree(Selector):
     """Of how many candidates the findings are asked about."""
 
     def value(self, situation: Situation) -> Floats:
-        return np.where(subgraph(situation, self.leaders), degrees(situation.pool), 0)
+        pool = situation.pool
+        known = np.bincount(pool.neighbours.index, minlength=len(pool.ids))
+        return np.where(subgraph(situation, self.leaders), known, 0)
 
 
 class Common(Selector):
@@ -279,10 +274,6 @@ def subgraph(situation: Situation, count: int) -> Ints:
     for number in situation.leaders(count).tolist():
         inside[situation.pool.neighbours.columns(number)] = True
     return inside
-
-
-def degrees(pool: QuestionPool) -> Ints:
-    return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
 
 SELECTORS: Registry[Selector] = Registry(

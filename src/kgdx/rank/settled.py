@@ -6,7 +6,7 @@ an equal name or synonym, or a row of ``ranking/questions.tsv`` that says which 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache, cached_property
 
@@ -69,9 +69,7 @@ class Settled:
     def free(self, case: Case, asked: Iterable[str], kinds: Collection[str], *, person: bool) -> dict[str, Ints]:
         """Return by kind which items may be asked about; shape (items,).
 
-        Args:
-            asked: Ids to which the answer was no help.
-            person: Whether a person is asked, and no program.
+        The answer about ``asked`` ids was no help; a ``person`` is asked, or a program.
         """
         observed = set(case.observed)
         present, others = self.elsewhere(observed, {*case.excluded, *asked, *asked_of_families(case)})
@@ -88,6 +86,9 @@ class Settled:
                 free[kind] &= ~self._twins
             if person:
                 free[kind] &= ~self.unasked(kind)
+            if person and kind == "phenotype":
+                for row in (pool.rows[id] for id in (*observed, *case.excluded) if id in pool.rows):
+                    free[kind][self._called_alike.get(row, [])] = False
         return free
 
     def above(self, id: str) -> Iterable[str]:
@@ -106,7 +107,9 @@ class Settled:
         others = others.union(*(moot_by[id] for id in others & moot_by.keys()))
         given = present | {evidence_of(id) for id in present}
         more, settled = set[str](), set[str]()
-        for code, evidence, term, relation in self._concerned(implied | given | others):
+        for code, evidence, term, relation in dict.fromkeys(
+            each for id in implied | given | others for each in self._same_by.get(id, ())
+        ):
             if term in implied:
                 (settled if relation == "narrower" or code != evidence else more).add(evidence)
             if relation != "broader" and (code in present or (code == evidence and code in given)):
@@ -116,9 +119,6 @@ class Settled:
         for id in others:
             settled |= self._settled_by.get(id, set())
         return present | more, others | (settled - more)
-
-    def _concerned(self, ids: Iterable[str]) -> Iterable[_Same]:
-        return dict.fromkeys(each for id in ids for each in self._same_by.get(id, ()))
 
     @cached_property
     def _same_by(self) -> dict[str, list[_Same]]:
@@ -153,6 +153,15 @@ class Settled:
         )
         found = {each.casefold(): id for id, more in zip(ids, synonyms, strict=True) for each in more or ()}
         return found | {name.casefold(): id for id, name in zip(ids, names, strict=True) if name}
+
+    @cached_property
+    def _called_alike(self) -> dict[int, list[int]]:
+        """The other phenotypes of an equal Chinese name: who is asked about one of them is asked about all."""
+        named = defaultdict[str, list[int]](list)
+        for row, name in enumerate(self._names.snapshot.column("phenotype", "name_zh").tolist()):
+            if name and row < len(self._pools["phenotype"].ids):
+                named[name].append(row)
+        return {row: rows for rows in named.values() if len(rows) > 1 for row in rows}
 
     @cached_property
     def _settled_by(self) -> dict[str, set[str]]:
@@ -207,11 +216,8 @@ class Settled:
     def without_alike(self, value: Floats, at: Situation, asked: Iterable[str], known: Iterable[str] = ()) -> None:
         """Make worthless what was nearly asked: what is above a finding and hardly more frequent; kin are worth less.
 
-        Args:
-            value: What each phenotype is worth; it is changed.
-            at: The situation, of phenotypes.
-            asked: What was asked in vain.
-            known: What a person has said or was asked: kin of it are worth less at once.
+        ``value`` is changed. What was ``asked`` was so in vain; kin of what a person has said or was asked, ``known``,
+        are worth less at once.
         """
         pool, up, down = self._pools["phenotype"], self._model.basis.up, self._model.basis.down
         rows, said = ([row for id in ids if (row := pool.rows.get(id, -1)) >= 0] for ids in (asked, known))

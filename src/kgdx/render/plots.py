@@ -25,17 +25,8 @@ LONGEST = 48
 
 
 def ranking_plot(document: DiagnosisDocument, top: int = 10, ax: Axes | None = None) -> Axes:
-    """Draw what raises and lowers the first candidates: a bar for each, parted by reason; parts add up to its score.
-
-    Args:
-        document: A diagnosis.
-        top: How many candidates.
-        ax: Where to draw; axes of a new figure when ``None``.
-    """
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise MissingExtraError("Diagnosis.plot()", "plot") from error
+    """Draw what raises and lowers the first candidates: a bar for each, parted by reason; parts add up to its score."""
+    pyplot = _pyplot("Diagnosis.plot()")
     rows = listed(document)[:top]
     labels = names((document.case or CaseSummary("")).findings)
     parts = [parted(row.candidate, labels) for row in rows]
@@ -63,18 +54,29 @@ def ranking_plot(document: DiagnosisDocument, top: int = 10, ax: Axes | None = N
     return ax
 
 
-def inquiry_plot(figures: Mapping[str, Any], path: Path) -> None:
-    """Draw how often the truth is first by number of questions, a line a selector, into a file.
-
-    Args:
-        figures: What ``kgdx evaluate inquiry`` measured.
-        path: The picture; its suffix says its form, such as ``.png``.
-    """
+def _pyplot(what: str) -> Any:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise MissingExtraError("--plot", "plot") from error
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharex=True)
+        raise MissingExtraError(what, "plot") from error
+    return pyplot
+
+
+def _save(figure: Any, path: Path) -> None:
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be written ({error})", hint="name another file, ending in .png") from error
+    finally:
+        _pyplot("a picture").close(figure)
+
+
+def inquiry_plot(figures: Mapping[str, Any], path: Path) -> None:
+    """Draw how often the truth is first by number of questions, a line a selector, into a file.
+
+    ``figures`` are what ``kgdx evaluate inquiry`` measured; the suffix of the file says its form, such as ``.png``.
+    """
+    figure, axes = _pyplot("--plot").subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharex=True)
     for ax, top in zip(axes, ("top1", "top10"), strict=True):
         for name, told in figures["selectors"].items():
             rows = told["by_question"]
@@ -86,12 +88,7 @@ def inquiry_plot(figures: Mapping[str, Any], path: Path) -> None:
         ax.set_ylabel(f"truth among the first {top.removeprefix('top')}, %")
         ax.set_ylim(0, 100)
     axes[0].legend(fontsize="small", frameon=False)
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be written ({error})", hint="name another file, ending in .png") from error
-    finally:
-        pyplot.close(figure)
+    _save(figure, path)
 
 
 MEASURES = {"reward": "reward, sampled", "top5": "truth among five, sampled", "actions": "actions an episode"}
@@ -106,16 +103,10 @@ def training_plot(
 ) -> None:
     """Draw how training runs went, a line a run, into a file.
 
-    Args:
-        curves: Run → measure → its values at even distances.
-        updates: How many updates they span.
-        path: The picture; its suffix says its form, such as ``.png``.
-        measures: What is shown of each run → its label.
+    ``curves`` are run → measure → its values at even distances, which span the updates; ``measures`` what is shown of
+    each run → its label.
     """
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise MissingExtraError("a picture of training curves", "plot") from error
+    pyplot = _pyplot("a picture of training curves")
     figure, axes = pyplot.subplots(1, len(measures), figsize=(13, 4), layout="constrained", sharex=True)
     for ax, (measure, label) in zip(axes, measures.items(), strict=True):
         for name, curve in curves.items():
@@ -125,12 +116,7 @@ def training_plot(
         ax.set_ylabel(label)
     if len(curves) <= MOST_NAMED:
         axes[0].legend(fontsize="small", frameon=False)
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be written ({error})", hint="name another file, ending in .png") from error
-    finally:
-        pyplot.close(figure)
+    _save(figure, path)
 
 
 def parted(candidate: Candidate, labels: Mapping[str, str]) -> dict[str, float]:

@@ -78,30 +78,59 @@ _MARK = lazy_pattern(r"[\[［【]\s*(E\d{1,9}(?:\s*[,，、;；-]\s*E\d{1,9})*)\
 
 @dataclass(frozen=True, slots=True)
 class ListedCandidate:
-    """A candidate in the ranked list.
+    """A candidate in the ranked list, in a reader's words.
 
-    Attributes:
-        rank: Its number in the list, 1 for the best: by family where the list has one row for each, or else by disease.
-        id: Its CURIE.
-        name: Its name; the Chinese one for a patient described in Chinese.
-        also: The name in the other language, where there is one.
-        members: Other entries that are the same disease.
-        score: Its score.
-        share: How much of the bar is filled, in percent: the share of the patient's findings that it explains, which
-            compares between patients; where that is not known the score, of the best candidate's.
-        support: What raises it, the weightiest first: findings, the patient's words, what is known of the person.
-        candidate: All of it.
+    ``support`` is what raises it, the weightiest first: findings, the patient's words, what is known of the person;
+    ``best`` the score of the best of the list. A patient described in Chinese is shown Chinese names.
     """
 
-    rank: int
-    id: str
-    name: str
-    also: str
-    members: tuple[str, ...]
-    score: float
-    share: float
-    support: tuple[str, ...]
     candidate: Candidate
+    support: tuple[str, ...]
+    best: float
+    chinese: bool
+
+    @property
+    def rank(self) -> int:
+        """Its number in the list: by family where that has one row for each, or else by disease."""
+        return self.candidate.place
+
+    @property
+    def id(self) -> str:
+        return self.candidate.id
+
+    @property
+    def score(self) -> float:
+        return self.candidate.score
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        name, other = self.candidate.name or self.id, self.candidate.name_zh or ""
+        return (other, name) if self.chinese and other else (name, other)
+
+    @property
+    def name(self) -> str:
+        return clean(self._names[0])
+
+    @property
+    def also(self) -> str:
+        """The name in the other language, where there is one."""
+        name, other = self._names
+        return clean(other) if other != name else ""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Other entries that are the same disease."""
+        return tuple(clean(member) for member in self.candidate.members if member != self.id)
+
+    @property
+    def share(self) -> float:
+        """How much of the bar is filled, in percent: the share of the patient's findings that it explains.
+
+        That compares between patients; where it is not known it is the score, of the best candidate's.
+        """
+        if self.candidate.explained is not None:
+            return round(100 * self.candidate.explained, 1)
+        return round(100 * max(0.0, self.score) / self.best, 1) if self.best > 0 else 0.0
 
     @property
     def anchor(self) -> str:
@@ -266,8 +295,10 @@ def listed(document: DiagnosisDocument | AnswerDocument) -> list[ListedCandidate
     case = document.case or CaseSummary("")
     support = supporting(case.findings)
     best = max((candidate.score for candidate in document.candidates), default=0.0)
-    named = [support(each.contributions) or tuple(map(clean, each.support)) for each in document.candidates]
-    return [_listed(*each, best, chinese=case.chinese) for each in zip(document.candidates, named, strict=True)]
+    return [
+        ListedCandidate(each, support(each.contributions) or tuple(map(clean, each.support)), best, case.chinese)
+        for each in document.candidates
+    ]
 
 
 def supporting(findings: Iterable[Finding]) -> Callable[[Sequence[Contribution]], tuple[str, ...]]:
@@ -286,29 +317,6 @@ def supporting(findings: Iterable[Finding]) -> Callable[[Sequence[Contribution]]
     return named_support
 
 
-def _listed(candidate: Candidate, support: tuple[str, ...], best: float, *, chinese: bool) -> ListedCandidate:
-    name, also = candidate.name or candidate.id, candidate.name_zh or ""
-    if chinese and also:
-        name, also = also, name
-    return ListedCandidate(
-        rank=candidate.place,
-        id=candidate.id,
-        name=clean(name),
-        also=clean(also) if also != name else "",
-        members=tuple(clean(member) for member in candidate.members if member != candidate.id),
-        score=candidate.score,
-        share=_filled(candidate, best),
-        support=support,
-        candidate=candidate,
-    )
-
-
-def _filled(candidate: Candidate, best: float) -> float:
-    if candidate.explained is not None:
-        return round(100 * candidate.explained, 1)
-    return round(100 * max(0.0, candidate.score) / best, 1) if best > 0 else 0.0
-
-
 def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate) -> Argument:
     """Return what the findings of the case say of a candidate that was explained."""
     scores, paths = weights(candidate.contributions), document.evidence.get(candidate.id, ())
@@ -324,7 +332,7 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
         if finding.status not in (Status.PRESENT, Status.ABSENT):
             continue
         against = by["against", finding.id]
-        nearest = min(against or by["supports", finding.id], key=_nearness, default=None)
+        nearest = min(against or by["supports", finding.id], key=_distance, default=None)
         name = clean(finding.label or finding.id)
         said = f"absent: {name}" if finding.status is Status.ABSENT else name
         reason = CandidateReason(said, scores.get(finding.id, 0.0), nearest)
@@ -345,7 +353,7 @@ def argument(document: DiagnosisDocument | AnswerDocument, candidate: Candidate)
     )
 
 
-def _nearness(path: EvidencePath) -> tuple[int, bool, bool]:
+def _distance(path: EvidencePath) -> tuple[int, bool, bool]:
     published = any(reference.startswith("PMID:") for reference in path.references)
     return len(path.nodes), not path.frequency, not published
 

@@ -34,13 +34,7 @@ _HERE = Path(__file__).resolve().parent / "templates"
 
 
 def page(document: Result | Mapping[str, Any]) -> str:
-    """Return the page of a diagnosis, an answer, or the record of a consultation.
-
-    Args:
-        document: A result, or what its ``to_dict`` returned or was read from a file that was written from it.
-
-    Raises:
-        UsageError: It is no such document, or a damaged one.
+    """Return the page of a diagnosis, an answer, or the record of a consultation, or of what its ``to_dict`` returned.
 
     Example:
         >>> shown = page({"schema": "kgdx.diagnosis/1", "case": {"id": "<b>p</b>"}})
@@ -53,10 +47,7 @@ def page(document: Result | Mapping[str, Any]) -> str:
 def rendered(template: str, values: Mapping[str, Any], own: str = "") -> str:
     """Return a page of one of the templates, with this package's stylesheet and script.
 
-    Args:
-        template: Its file name.
-        values: What it shows.
-        own: Name of a further stylesheet and of the script that stands in the place of the common one.
+    ``own`` names a further stylesheet, and the script that stands in the place of the common one.
     """
     style = stylesheet() + (_text(f"{own}.css") if own else "")
     code = _text(f"{own}.js") if own else script()
@@ -70,9 +61,6 @@ def fragment(document: Result | Mapping[str, Any]) -> str:
 
     The script brings each ``.kgdx-report`` to life that is there when it loads; ``kgdxReport(element)`` does so for one
     that is put in later.
-
-    Raises:
-        UsageError: It is no such document, or a damaged one.
 
     Example:
         >>> fragment({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}}).lstrip().startswith("<div class=")
@@ -241,16 +229,7 @@ _HEAD = 2048
 
 
 def write(html: str, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Write a page; a reader of the file sees the old one or the new one, never a part.
-
-    Args:
-        html: The page.
-        path: Where to.
-        force: Whether to replace a file that is no such page.
-
-    Raises:
-        UsageError: The file is something else, is a folder, or its folder does not exist or cannot be written.
-    """
+    """Write a page; a reader of the file sees the old one or the new one, never a part."""
     target = writable(path, force=force)
     try:
         write_whole(target, html.encode("utf-8", "replace"))
@@ -262,12 +241,7 @@ def write(html: str, path: str | os.PathLike[str], *, force: bool = False) -> Pa
 def writable(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Return where a page may be written: to be asked before the work that the page is of.
 
-    Args:
-        path: Where to.
-        force: Whether to replace a file that is no such page.
-
-    Raises:
-        UsageError: The file is something else, is a folder, or its folder does not exist or cannot be written to.
+    With ``force`` it may take the place of a file that is no such page.
     """
     target = Path(path)
     if target.is_dir():
