@@ -172,19 +172,15 @@ class Proposer:
     ) -> tuple[Question, ...]:
         """Return the questions that are worth most for their price, best first.
 
+        Findings of unknown status count as asked, as do ``unknown`` ids. Each of the diseases ``among`` which the
+        questions tell apart is equally likely where ``evenly``; all are where none of them is known. ``scored`` is the
+        case where it was scored otherwise than by the ranker, ``seed`` decides random choices.
+
         Args:
-            case: Findings of unknown status count as asked.
             selector: Name of a selector, with settings behind a colon.
-            count: How many.
-            unknown: Ids to which the answer was "unknown", beside those of the case.
             kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
             costs: Price by way of answering; 1 for a way that is not named.
-            among: Diseases that are to be told apart, taken for equally likely where ``evenly``; all where none is
-                known.
             named: Whether a yes is followed by "which?".
-            seed: Of random choices.
-            scored: The case as it was scored, where it was scored otherwise than by the ranker.
-            evenly: See ``among``.
             complaints: Names of those that are said in words. A person is asked unless it is ``None``: first about the
                 complaints, then what tells the leaders apart near what is known, then tests that settle which it is.
             narrow: How many narrower findings a question offers after a yes.
@@ -220,7 +216,8 @@ class Proposer:
                 said = [each.id for each in case.findings] if person else ()
                 self.settled.without_alike(value, at, asked, said)
             if np.count_nonzero(belief) > 1:
-                found += self._first(at, (*first, *due), price)
+                rows = (pool.rows.get(id, -1) for id in (*first, *due))
+                found += [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
             best = leading(value, 2 * count)
             found += [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
         order = {id: place for place, id in enumerate((*first, *due))}
@@ -303,10 +300,6 @@ class Proposer:
         rows = gene[self._ranker.model.candidates.of[disease] == number][:2].tolist()
         ids, names = snapshot.values("gene", "id"), snapshot.values("gene", "name")
         return {str(ids[row]): f"gene {names[row]}" for row in rows}
-
-    def _first(self, at: Situation, first: Iterable[str], price: Floats) -> list[_Valued]:
-        rows = (at.pool.rows.get(id, -1) for id in first)
-        return [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
 
     def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
         kind, pool, common = at.pool.kind, at.pool, self._common(at)
@@ -480,18 +473,14 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
 
 def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
     if pool.kind == "evidence":
-        return _values(pool.ids[row])
+        one = evidences().get(pool.ids[row].removeprefix(PREFIX))
+        values = one.values.items() if one is not None else ()
+        return tuple(Option(f"{pool.ids[row]}{VALUE}{value}", label) for value, label in values)
     if pool.down is None or not narrow:
         return ()
     below = pool.down.columns(row)
     below = below[(telling[below] > 0) & (below != row)]
     return tuple(Option(pool.ids[each], pool.labels(each)) for each in below[leading(telling[below], narrow)].tolist())
-
-
-def _values(id: str) -> tuple[Option, ...]:
-    one = evidences().get(id.removeprefix(PREFIX))
-    values = one.values.items() if one is not None else ()
-    return tuple(Option(f"{id}{VALUE}{value}", label) for value, label in values)
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:
