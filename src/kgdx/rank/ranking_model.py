@@ -34,8 +34,8 @@ class RankModel:
     """Everything that ranking needs, as arrays.
 
     ``alike`` leads from a candidate to those with similar annotations, ``related`` to those with similar names or
-    common genes, with their shares; ``propagated`` is the transpose of ``columns.frequency``. A candidate is ``curated``
-    that has annotations of its own or of a broader group, not only symptoms in words.
+    common genes, with their shares; ``propagated`` is the transpose of ``columns.frequency``. ``curated`` are those
+    that have annotations of their own or of a broader group, not only symptoms in words.
     """
 
     candidates: Candidates
