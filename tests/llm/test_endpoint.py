@@ -459,10 +459,10 @@ def test_two_processes_share_one_cache(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from kgdx.llm.completion_cache import AnswerCache
-from kgdx.llm.chat import Answer
+from kgdx.llm.chat import Completion
 cache = AnswerCache(Path(sys.argv[1]))
 for n in range(200):
-    cache.put(f"{n}", Answer(sys.argv[2] * 1000, "m"))
+    cache.put(f"{n}", Completion(sys.argv[2] * 1000, "m"))
 """
     path = str(tmp_path / "answers.sqlite")
     writers = [subprocess.Popen([sys.executable, "-c", script, path, letter]) for letter in "ab"]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from conftest import require_module
 from kgdx.errors import LlmError
-from kgdx.llm.chat import Answer, Message, Request, names, prompt
+from kgdx.llm.chat import Completion, Message, Request, names, prompt
 from kgdx.llm.structured import LONGEST, parse, structured
 
 require_module("json_repair", "llm")
@@ -68,12 +68,12 @@ class Scripted:
         self.answers = list(answers)
         self.requests: list[Request] = []
 
-    def ask(self, request: Request, on_text: object = None) -> Answer:
+    def ask(self, request: Request, on_text: object = None) -> Completion:
         self.requests.append(request)
         answer = self.answers.pop(0)
         if isinstance(answer, LlmError):
             raise answer
-        return Answer(answer, "m")
+        return Completion(answer, "m")
 
 
 ASKED = Request((Message("user", "list them"),))

@@ -136,15 +136,11 @@ def _bring_run(result: Diagnosis | str, settings: Settings, where: Place) -> boo
             return True
         from kgdx.answer.saved_runs import carry_run
 
-        with _source(settings, run) as source, target.writing() as store:
+        if settings.is_neo4j:
+            raise UsageError(f"no saved run {run[:60]!r}", hint="save one with `kgdx diagnose … --save`")
+        with GraphContext(settings) as source, target.writing() as store:
             carry_run(run, source.store, store)
         return True
-
-
-def _source(settings: Settings, run: str) -> GraphContext:
-    if settings.is_neo4j:
-        raise UsageError(f"no saved run {run[:60]!r}", hint="save one with `kgdx diagnose … --save`")
-    return GraphContext(settings)
 
 
 def _saved_query(run: str, where: Place, diseases: Sequence[str], top: int) -> str:

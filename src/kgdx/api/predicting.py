@@ -183,7 +183,10 @@ def keep(graph: GraphContext, found: Predictions) -> int:
         hint = "train with --held-out above 0, by which probabilities are told"
         raise UsageError("predictions without a probability are not kept", hint=hint)
     new = [row for row in found.rows if not row.known]
-    pairs = sorted((_ends(found.node, row.node), row.score, row.probability) for row in new)
+    ends = ((found.node, row.node) if found.node.kind == "Disease" else (row.node, found.node) for row in new)
+    pairs = sorted(
+        ((one.id, other.id), row.score, row.probability) for (one, other), row in zip(ends, new, strict=True)
+    )
     told = {"relation": found.relation, "model": found.model, "embeddings": found.embeddings, "source": USER}
 
     def put(running: Transaction) -> None:
@@ -204,10 +207,6 @@ def drop(graph: GraphContext, model: str | None = None) -> int:
     with graph.writing() as store:
         rows = store.write("drop_predictions", model=model)
     return int(rows[0]["n"]) if rows else 0
-
-
-def _ends(one: Node, other: Node) -> tuple[str, str]:
-    return (one.id, other.id) if one.kind == "Disease" else (other.id, one.id)
 
 
 def _relation(name: str) -> str:

@@ -79,14 +79,15 @@ def ask(
     import kgdx
 
     page_files.check(shown.html, force=shown.force)
-    asked = _question(question)
+    # words of the command line are what the locale took their bytes for
+    asked = sys.stdin.buffer.read(LONGEST) if question == "-" else os.fsencode(question)
     patient = inputs.one(case)
     language = _language(answering.language)
     choices = _choices(answering.choices or ())
     announce(place.store, model.llm, answering.policy)
     with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
         found = graph.ask(
-            asked,
+            asked.decode("utf-8", "replace"),
             case=patient,
             policy=answering.policy,
             model=model.llm,
@@ -116,12 +117,6 @@ def _told(segment: Segment) -> None:
         options.remark(f"round {plan['round']}: {names or 'nothing more to look up'}")
     elif segment.data.get("fault") == "model":
         options.remark(str(segment.data["message"]))
-
-
-def _question(given: str) -> str:
-    if given == "-":
-        return sys.stdin.buffer.read(LONGEST).decode("utf-8", "replace")
-    return os.fsencode(given).decode("utf-8", "replace")  # whatever the locale took its bytes for
 
 
 def _choices(given: Iterable[str]) -> dict[str, str]:

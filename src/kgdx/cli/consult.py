@@ -93,6 +93,7 @@ def consult(
     """
     from kgdx.cli import page_files
     from kgdx.errors import UsageError
+    from kgdx.results.consulted import say
 
     page_files.check(shown.html, force=shown.force)
     page_files.check_record(keep.record, force=shown.force)
@@ -104,8 +105,9 @@ def consult(
         _ask(consultation)
         page_files.write_record(keep.record, consultation, force=shown.force)
         if consultation.waiting:
-            _unfinished(consultation, keep.resume or keep.transcript)
-            return
+            path, language = keep.resume or keep.transcript, consultation.language
+            place = say("go_on", language, path=path) if path else ""
+            return options.remark(say("unfinished", language, place=place))
         _close(consultation)
         found = consultation.diagnosis
         if keep.save:
@@ -223,11 +225,3 @@ def _close(consultation: Consultation) -> None:
         options.remark(say("not_to_miss", language, names=names))
     if closing.to_examine:
         options.remark(say("to_examine", language, names=", ".join(each.name for each in closing.to_examine)))
-
-
-def _unfinished(consultation: Consultation, path: Path | None) -> None:
-    from kgdx.results.consulted import say
-
-    language = consultation.language
-    place = say("go_on", language, path=path) if path else ""
-    options.remark(say("unfinished", language, place=place))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from kgdx.evaluate.runner import EvaluationTask
     from kgdx.llm.chat import ChatModel
 
+Cases = Annotated[
+    str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
+]
 OnSplit = Annotated[
     Path | None,
     typer.Option("--split", metavar="FILE", help="Only the cases that this file of `kgdx split` holds out."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, listed, through
+from kgdx.cli.evaluation_options import Cases, OnSplit, Out, Sample, Seed, listed, through
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
@@ -47,7 +47,7 @@ class ContestOptions:
 
 
 def leaderboard(
-    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
+    cases: Cases,
     methods: MethodOptions,
     patients: ContestOptions,
     budget: BudgetOptions,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Seed, asked_model, held_out_of, through
+from kgdx.cli.evaluation_options import Cases, OnSplit, Seed, asked_model, held_out_of, through
 from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_options import option_questions
 from kgdx.cli.measure_retrieval import retrieve
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
     from kgdx.evaluate.question_wordings import Language
     from kgdx.evaluate.question_wordings import Split as SplitName
     from kgdx.llm.chat import ChatModel
-
-
-class DdxplusFindings(StrEnum):
-    """What is taken of a patient of DDXPlus."""
-
-    ALL = "all"
-    FIRST = "first"
 
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
@@ -68,12 +60,10 @@ def text(
 
 
 def rank(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
-    ],
+    cases: Cases,
     sharing: Sharing,
-    known: DdxplusFindings = option(
-        DdxplusFindings.ALL, "WHAT", "Of DDXPlus's patients: all evidences, or the first complaint."
+    known: Literal["all", "first"] = option(
+        "all", "WHAT", "Of DDXPlus's patients: all evidences, or the first complaint."
     ),
     case_bank: CaseBank = None,
     split: OnSplit = None,
@@ -89,7 +79,7 @@ def rank(
     from kgdx.evaluate.runner import Runner, numbered
     from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-    source, task = held_out_of(split, inputs.many(cases, known.value)), partial(ranked_cases, case_bank=bool(case_bank))
+    source, task = held_out_of(split, inputs.many(cases, known)), partial(ranked_cases, case_bank=bool(case_bank))
     with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task(graph))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, through
+from kgdx.cli.evaluation_options import Cases, OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, through
 from kgdx.cli.options import Force, Html, Json, Store, option
 from kgdx.cli.share_options import Sharing
 
@@ -61,7 +61,7 @@ class InquiryFiles:
 
 
 def inquiry(
-    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis; or .gz.")],
+    cases: Cases,
     asking: InquiryOptions,
     patients: PatientOptions,
     written: InquiryFiles,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.config import LlmAccess
     from kgdx.evaluate.option_accuracy import OptionArm
-    from kgdx.evaluate.option_sets import OptionSet
     from kgdx.llm.chat import ChatModel, Prices
 
 SCRIPTED = "scripted:knows, scripted:half-knows, scripted:guesses, scripted:unsure"
@@ -72,7 +71,7 @@ def option_questions(
     """
     from kgdx.cli import page_files
     from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
-    from kgdx.evaluate.option_sets import permuted, read_option_set, sampled
+    from kgdx.evaluate.option_sets import contamination, permuted, read_option_set, sampled
     from kgdx.render.terminal.option_text import option_figures
 
     page_files.check(html, force=force)
@@ -86,18 +85,14 @@ def option_questions(
         models, prices, at_once = _models(graph, arms, answering, budget, asked, asking)
         with options.progress_bar("questions", len(asked)) as advance:
             evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
-            result = evaluation.run(asked, asking.out) | _set(graph, found, asked)
+            result = evaluation.run(asked, asking.out)
+            result |= {"format": found.format, "refused": list(found.refused)}
+            result["contamination"] = contamination(graph.texts, asked)
     options.present(result, as_json, option_figures)
     if html is not None:
         from kgdx.render.pages.figure_pages import options_page
 
         page_files.write(html, lambda: options_page(result), force=force)
-
-
-def _set(graph: Graph, found: OptionSet, asked: Sequence[OptionQuestion]) -> dict[str, object]:
-    from kgdx.evaluate.option_sets import contamination
-
-    return {"format": found.format, "refused": list(found.refused), "contamination": contamination(graph.texts, asked)}
 
 
 def _models(

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import OnSplit, Out, held_out_of, listed, through
+from kgdx.cli.evaluation_options import Cases, OnSplit, Out, held_out_of, listed, through
 from kgdx.cli.options import BudgetOptions, Json, Store, option
 from kgdx.cli.rerank_options import require_budget
 from kgdx.cli.share_options import Sharing
@@ -56,9 +54,7 @@ class RetrievalFiles:
 
 
 def retrieve(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
-    ],
+    cases: Cases,
     arms: ArmOptions,
     layer_two: RerankArmOptions,
     budget: BudgetOptions,
@@ -94,8 +90,11 @@ def retrieve(
         about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
         names = [arm.name for arm in chosen]
         with kept(written.out, about, given) as journal, options.progress_bar("patients", len(given)) as advance:
-            runner = Runner(journal, _at_once(layer_two, sharing, graph), advance)
-            if not layer_two.rerank:
+            runner = Runner(journal, progress=advance)
+            if layer_two.rerank:
+                set_for_each = (graph.settings.llm(name).concurrency for name in listed(layer_two.rerank))
+                runner.jobs = sharing.jobs or max(set_for_each)
+            else:
                 runner.through = through(sharing, partial(_measured, wanted=arms), graph, share=4)
             records = runner.run(numbered(given), names, measured)
             runner.check()
@@ -108,13 +107,6 @@ def retrieve(
         private_file(written.errors).write_text(lines, encoding="utf-8")
         options.remark(f"what became of each patient: {written.errors}")
     options.present(result, as_json, retrieval_figures)
-
-
-def _at_once(layer_two: RerankArmOptions, sharing: Sharing, graph: Graph) -> int:
-    """How many requests to models run at a time; one where nobody is asked."""
-    if not layer_two.rerank:
-        return 1
-    return sharing.jobs or max(graph.settings.llm(name).concurrency for name in listed(layer_two.rerank))
 
 
 def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = None) -> RetrievedCases:

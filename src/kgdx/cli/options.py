@@ -45,11 +45,9 @@ Mapping = Annotated[
     ),
 ]
 OnStore = Annotated[
-    bool,
-    typer.Option("--on-store", help="Run every look-up as Cypher on the store, none on the snapshot's arrays."),
+    bool, typer.Option("--on-store", help="Run every look-up as Cypher on the store, none on the snapshot's arrays.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Plain = Annotated[bool, typer.Option("--plain", help="For pipes: one fact a line, tabs between columns, no colour.")]
 Html = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", help="Also write it as one page for a browser, a phone or paper."),
@@ -63,8 +61,7 @@ Policy = Annotated[
     typer.Option("--policy", metavar="NAME", help="Who chooses the steps of the diagnosis.", show_default=False),
 ]
 Encoder = Annotated[
-    bool,
-    typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder])."),
+    bool, typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder]).")
 ]
 CaseBank = Annotated[
     bool | None,
@@ -78,27 +75,10 @@ Learned = Annotated[
     str | None,
     typer.Option("--embeddings", metavar="NAME", help="Which embeddings of the graph; vgae, or the only ones."),
 ]
-Observed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hpo",
-        metavar="TERM",
-        help="A finding that is present: HPO id or name; can be repeated.",
-    ),
-]
-Excluded = Annotated[
-    list[str] | None,
-    typer.Option("--exclude-hpo", metavar="TERM", help="A finding that is absent, likewise."),
-]
-Withdrawn = Annotated[
-    list[str] | None,
-    typer.Option("--not", metavar="TERM", help="A finding that was read wrongly: nothing is known of it."),
-]
 CaseArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="TEXT|FILE|-",
-        help="The patient in words; a file (text, phenopacket, JSON); or - for standard input.",
+        metavar="TEXT|FILE|-", help="The patient in words; a file (text, phenopacket, JSON); or - for standard input."
     ),
 ]
 
@@ -134,16 +114,18 @@ class Shown:
     html: Html = None
     force: Force = False
     as_json: Json = False
-    plain: Plain = False
+    plain: bool = flag("For pipes: one fact a line, tabs between columns, no colour.")
 
 
 @dataclass(frozen=True)
 class TermOptions:
     """Findings that are given as terms, and outweigh what is read."""
 
-    hpo: Observed = None
-    exclude_hpo: Excluded = None
-    withdrawn: Withdrawn = None
+    hpo: list[str] | None = option(None, "TERM", "A finding that is present: HPO id or name; can be repeated.")
+    exclude_hpo: list[str] | None = option(None, "TERM", "A finding that is absent, likewise.")
+    withdrawn: list[str] | None = option(
+        None, "TERM", "A finding that was read wrongly: nothing is known of it.", "--not"
+    )
 
     @property
     def given(self) -> bool:

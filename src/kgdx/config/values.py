@@ -34,7 +34,7 @@ def number(key: str, text: str) -> float:
     return value
 
 
-def seconds(name: str, text: str | None, default: float) -> float:
+def seconds(name: str, text: str | None, default: float, most: float = LONGEST_WAIT_S) -> float:
     """Read how long something may be waited for.
 
     Example:
@@ -47,8 +47,8 @@ def seconds(name: str, text: str | None, default: float) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 <= value <= LONGEST_WAIT_S:
-        raise ConfigError(f"{name} is {text[:40]!r}", hint=f"give seconds, from 0 to {LONGEST_WAIT_S:,}")
+    if not 0 <= value <= most:
+        raise ConfigError(f"{name} is {text[:40]!r}", hint=f"give seconds, from 0 to {most:,}")
     return value
 
 

@@ -111,7 +111,12 @@ class PairedEvaluation:
     def _answer(self, question: BenchmarkQuestion, arm: str) -> Record:
         usage = ModelUsage(self.model, self.prices)
         try:
-            made = self.with_graph(question, usage) if arm == "with" else _without(question, usage)
+            if arm == "with":
+                made = self.with_graph(question, usage)
+            else:
+                case = question.case if isinstance(question.case, str) else str(question.case or "")
+                messages = prompt("plain").messages(question=question.question, case=case or "(none)")
+                made = GraphAnswer(usage.ask(Request(messages)).text)
             error, content = made.error, {"text": made.text, **made.facts}
         except HOPELESS:
             raise
@@ -189,12 +194,6 @@ def results(questions: Iterable[BenchmarkQuestion], records: Iterable[Record], j
             "errors": {step: each["error"] for step, each in found.items() if each is not None and "error" in each},
             "open": any(found[step] is None for step in steps if judge or step in ARMS),
         }
-
-
-def _without(question: BenchmarkQuestion, model: ChatModel) -> GraphAnswer:
-    case = question.case if isinstance(question.case, str) else "" if question.case is None else str(question.case)
-    asked = prompt("plain").messages(question=question.question, case=case or "(none)")
-    return GraphAnswer(model.ask(Request(asked)).text)
 
 
 def _judged(question: BenchmarkQuestion, text: str, judge: Judge) -> Record:

@@ -257,7 +257,8 @@ def stated(state: State) -> tuple[NamedDisease, ...]:
 
     Those that a model has named count as it named them; otherwise those that were declared, or ranked.
     """
-    if (named := diagnosis(state)) and not _left(state):
+    remarks = (each.data.get("code") for each in state.log if each.kind is Kind.WISH and each.name == "remark")
+    if (named := diagnosis(state)) and "left" not in remarks:
         return named
     declared = state.last(Declared)
     ranked = {each.id: each.name for each in candidates_of(state)}
@@ -310,12 +311,6 @@ def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
         yield name
         if name.partition(":")[0] in ("medkgi", "house") and ":" not in name:
             yield from (f"{name}:{one}" for each in wanted for one in left_out[each])
-
-
-def _left(state: State) -> bool:
-    return any(
-        each.kind is Kind.WISH and each.name == "remark" and each.data.get("code") == "left" for each in state.log
-    )
 
 
 def _keep(folder: Path, id: str, episode: Episode) -> None:

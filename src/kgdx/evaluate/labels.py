@@ -82,15 +82,13 @@ class Labels:
         return label if label.right or not names else self._any((*given, *names))
 
     def _any(self, given: tuple[str, ...]) -> Label:
-        found = [self._one(each) for each in given]
+        for new in given:
+            if new not in self._known:
+                self._known[new] = self._find(new)
+        found = [self._known[each] for each in given]
         right = tuple(sorted({number for each in found for number in each.right}))
         group = {number for each in found for number in each.group}
         return Label(given, right, () if right else tuple(sorted(group)))
-
-    def _one(self, given: str) -> Label:
-        if given not in self._known:
-            self._known[given] = self._find(given)
-        return self._known[given]
 
     def _find(self, given: str) -> Label:
         number = self._ranker.number_of(given)

@@ -237,7 +237,9 @@ class ModelAgent:
         text, remarks = checked(made.text, self.osce.story, self.hidden, openly=not (asked.term or asked.spoken))
         if not text:
             return Reply(status=Status.UNKNOWN, remarks=remarks)
-        return Reply(status=_status(text) if asked.term else None, text=text, remarks=remarks)
+        meaning = read_reply(text).meaning if asked.term else ""
+        status: Any = Status(meaning) if meaning in STATUSES else None
+        return Reply(status=status, text=text, remarks=remarks)
 
     def _request(self, asked: AskPatient, state: State) -> Request:
         words = asked.spoken or (f"{asked.label or asked.term}?" if asked.term else "What brings you here?")
@@ -256,11 +258,6 @@ class ModelAgent:
             messages = prompt("measurement").messages(results=results or NOTHING, ordered=question)
         seed = seed_of(state.seed, state.counts.questions)
         return Request(messages, max_tokens=TOKENS, temperature=TEMPERATURE, seed=seed)
-
-
-def _status(text: str) -> Any:
-    meaning = read_reply(text).meaning
-    return Status(meaning) if meaning in STATUSES else None
 
 
 def checked(

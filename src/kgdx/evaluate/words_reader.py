@@ -5,29 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from kgdx.case import Ancestry, Case, FindingReader, Status, read_text
+
+if TYPE_CHECKING:
+    from kgdx.api import Graph
 
 _CURIE = re.compile(r"[A-Za-z][\w.]*:\S+")
 
 
-class CaseWords(Protocol):
-    """What cases in words are read with; an open graph is one."""
-
-    @property
-    def reader(self) -> FindingReader: ...
-
-    @property
-    def ancestry(self) -> Ancestry: ...
-
-    @property
-    def in_words(self) -> bool:
-        """Whether the graph has symptoms in words, so that words without a finding can be ranked, too."""
-        ...
-
-
-def words_reader(graph: CaseWords) -> Callable[[Case], Case]:
+def words_reader(graph: Graph) -> Callable[[Case], Case]:
     """Return what reads the words of cases; nothing of the graph is opened before a case has any."""
 
     def read(case: Case) -> Case:

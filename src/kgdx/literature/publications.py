@@ -16,7 +16,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from kgdx.config import Settings
-from kgdx.config.values import switch
+from kgdx.config.values import seconds, switch
 from kgdx.errors import ConfigError, StoreError
 from kgdx.files.locks import open_shared
 from kgdx.lazy import lazy_pattern
@@ -103,19 +103,9 @@ def pubmed_access(settings: Settings) -> PubMedAccess | None:
         given.get("api_key"),
         tool=given.get("tool", "kgdx"),
         base_url=_address(given.get("base_url", BASE_URL)),
-        seconds=_seconds(given.get("seconds", str(SECONDS))),
+        seconds=seconds("KGDX_PUBMED_SECONDS", given.get("seconds"), SECONDS, 600),
         ask=ask,
     )
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 600:
-        raise ConfigError(f"KGDX_PUBMED_SECONDS is {text[:40]!r}", hint="give a number from 0 to 600")
-    return value
 
 
 def _address(url: str) -> str:

@@ -173,10 +173,6 @@ class Completion:
         return self
 
 
-Answer = Completion
-"""The name under which policies and tests know a completion."""
-
-
 class ChatModel(ABC):
     """An endpoint, a recording, a model in this process, or a layer in front of one.
 

@@ -267,7 +267,10 @@ class Endpoint(ChatModel):
             if error.wait > PATIENCE_S and retrying.statistics["attempt_number"] < self.access.attempts:
                 hint = "run it again then; what was answered is kept"
                 raise self._error(f"asks to wait {error.wait:,.0f} s ({error.message})", "unreachable", hint) from None
-            raise self._silent(retrying.statistics["attempt_number"], error.message) from None
+            tries = retrying.statistics["attempt_number"]
+            what = f"gives no answer in {tries} {'try' if tries == 1 else 'tries'} ({error.message})"
+            hint = "check that it runs, then try again; what was answered is kept"
+            raise self._error(what, "unreachable", hint) from None
 
     async def _once(self, client: openai.AsyncOpenAI, found: Response, body: dict[str, Any]) -> Completion:
         import httpx2
@@ -401,11 +404,6 @@ class Endpoint(ChatModel):
             hint = "set KGDX_LLM_BASE_URL to the address that answers itself; nothing was sent there"
             return self._error(f"answers {status}, to ask elsewhere", "rejected", hint)
         return self._error(f"answers {status}: {reason}", "rejected", "check KGDX_LLM_BASE_URL and the model's name")
-
-    def _silent(self, tries: int, reason: str) -> LlmError:
-        hint = "check that it runs, then try again; what was answered is kept"
-        what = f"gives no answer in {tries} {'try' if tries == 1 else 'tries'} ({reason})"
-        return self._error(what, "unreachable", hint)
 
     def _said(self, error: openai.APIStatusError, request: Request) -> str:
         body = error.body.get("message") if isinstance(error.body, dict) else None

@@ -268,7 +268,8 @@ class LocalModel(InProcessModel):
             hint = (
                 "give a folder with a model in safetensors, or one that transformers knows, and a device that is there"
             )
-            raise self._error(f"cannot be loaded ({_line(error)})", "missing", hint) from error
+            why = " ".join(str(error).split())[:300] or type(error).__name__
+            raise self._error(f"cannot be loaded ({why})", "missing", hint) from error
         if getattr(tokenizer, "chat_template", None) is None:
             hint = "take one that was trained for conversations"
             raise self._error("has no chat template", "rejected", hint)
@@ -401,7 +402,3 @@ def ends_of(model: Any, tokenizer: Any) -> set[int]:
     ends = model.generation_config.eos_token_id
     found = set(ends) if isinstance(ends, list) else {ends}
     return {each for each in (*found, tokenizer.eos_token_id) if each is not None}
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__

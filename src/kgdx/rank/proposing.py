@@ -13,7 +13,7 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.complaints import NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
@@ -172,18 +172,14 @@ class Proposer:
     ) -> tuple[Question, ...]:
         """Return the questions that are worth most for their price, best first.
 
-        Findings of unknown status count as asked, as do ``unknown`` ids. Each of the diseases ``among`` which the
-        questions tell apart is equally likely where ``evenly``; all are where none of them is known. ``scored`` is the
-        case where it was scored otherwise than by the ranker, ``seed`` decides random choices.
+        Findings of unknown status, and ids that are ``unknown``, count as asked. A kind that the graph knows nothing of
+        gives no question; a way of answering without a price costs 1. ``named`` is whether a yes is followed by
+        "which?", of so many ``narrow``er findings. The case may come ``scored`` otherwise than by the ranker.
 
         Args:
-            selector: Name of a selector, with settings behind a colon.
-            kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
-            costs: Price by way of answering; 1 for a way that is not named.
-            named: Whether a yes is followed by "which?".
+            among: Diseases that are to be told apart, equally likely where ``evenly``; all where none is known.
             complaints: Names of those that are said in words. A person is asked unless it is ``None``: first about the
                 complaints, then what tells the leaders apart near what is known, then tests that settle which it is.
-            narrow: How many narrower findings a question offers after a yes.
         """
         if unheard := [kind for kind in kinds if kind not in KINDS]:
             raise UsageError(f"no kind of question {unheard[0][:40]!r}", hint=f"one of {', '.join(KINDS)}")
@@ -216,8 +212,7 @@ class Proposer:
                 said = [each.id for each in case.findings] if person else ()
                 self.settled.without_alike(value, at, asked, said)
             if np.count_nonzero(belief) > 1:
-                rows = (pool.rows.get(id, -1) for id in (*first, *due))
-                found += [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
+                found += self._first(at, (*first, *due), price)
             best = leading(value, 2 * count)
             found += [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
         order = {id: place for place, id in enumerate((*first, *due))}
@@ -282,6 +277,16 @@ class Proposer:
             return True, []
         return False, [(pool.ids[row], pool.labels(row)) for row in telling if pool.ids[row] not in known][:2]
 
+    def unexplained(self, case: Case, number: int, others: Sequence[int], said: Sequence[str] = ()) -> list[int]:
+        """Return which other diseases have a finding that decides about a complaint, and that a disease never has."""
+        pool, of = self.pools.get("phenotype"), complaints_of(case, self.settled.above, said)
+        deciding = {id for each in of for stage in FIRST for id in each.stages[stage]} & set(case.observed)
+        rows = [] if pool is None else [pool.rows[id] for id in deciding if id in pool.rows]
+        if pool is None or not rows or not others:
+            return []
+        often = pool.of(np.array([number, *others]), np.array(rows))
+        return [other for other, its in zip(others, often[1:], strict=True) if (its[often[0] == 0] > 0).any()]
+
     def _decides(self, pool: QuestionPool, number: int) -> list[int]:
         recommended = [row for id in self._results_of.get(number, ()) if (row := pool.rows.get(id, -1)) >= 0]
         own, often = pool.likelihood.row(number)
@@ -300,6 +305,10 @@ class Proposer:
         rows = gene[self._ranker.model.candidates.of[disease] == number][:2].tolist()
         ids, names = snapshot.values("gene", "id"), snapshot.values("gene", "name")
         return {str(ids[row]): f"gene {names[row]}" for row in rows}
+
+    def _first(self, at: Situation, first: Iterable[str], price: Floats) -> list[_Valued]:
+        rows = (at.pool.rows.get(id, -1) for id in first)
+        return [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
 
     def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
         kind, pool, common = at.pool.kind, at.pool, self._common(at)
@@ -473,9 +482,8 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
 
 def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
     if pool.kind == "evidence":
-        one = evidences().get(pool.ids[row].removeprefix(PREFIX))
-        values = one.values.items() if one is not None else ()
-        return tuple(Option(f"{pool.ids[row]}{VALUE}{value}", label) for value, label in values)
+        id, one = pool.ids[row], evidences().get(pool.ids[row].removeprefix(PREFIX))
+        return () if one is None else tuple(Option(f"{id}{VALUE}{value}", label) for value, label in one.values.items())
     if pool.down is None or not narrow:
         return ()
     below = pool.down.columns(row)

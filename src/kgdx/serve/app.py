@@ -30,7 +30,7 @@ from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.reference import documented
 from kgdx.serve import http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused, busy
-from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, values
+from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, response_of, values
 from kgdx.serve.server_options import Options
 from kgdx.serve.worker_pool import WorkerPool
 
@@ -336,7 +336,7 @@ def _pages() -> dict[str, Callable[[], Response]]:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestRefused)
-    return _problem(error.problem)
+    return response_of(error.problem)
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -344,7 +344,7 @@ async def _http(request: Request, error: Exception) -> Response:
     details = {404: "there is nothing here", 405: "this address does not take that method"}
     detail = details.get(error.status_code, "the request cannot be read")
     hint = f"see {API}/openapi.json"
-    return _problem(Problem(error.status_code, "http", detail, hint, headers=error.headers or {}))
+    return response_of(Problem(error.status_code, "http", detail, hint, headers=error.headers or {}))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -355,11 +355,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
         for each in error.errors()[:20]
     ]
     where = f"{found[0]['where']}: {found[0]['message']}" if found else "it does not fit"
-    return _problem(Problem(400, "request", where, f"see {API}/openapi.json", more={"errors": found}))
-
-
-def _problem(problem: Problem) -> Response:
-    return Response(orjson.dumps(problem.to_dict()), problem.status, dict(problem.headers), MEDIA_TYPE)
+    return response_of(Problem(400, "request", where, f"see {API}/openapi.json", more={"errors": found}))
 
 
 def events(workers: WorkerPool, operation: str, given: Mapping[str, Any], seconds: float) -> StreamingResponse:

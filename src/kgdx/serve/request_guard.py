@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
 import math
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+
+import orjson
+from starlette.responses import Response
 
 from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused
 from kgdx.serve.server_options import Options, same_token
@@ -114,10 +116,10 @@ class Guard:
             self._check(scope, Head(scope))
             await self._app(scope, await self._whole(scope, receive), answer.send)
         except RequestRefused as refused:
-            await answer.refuse(refused.problem)
+            await answer.refuse(refused.problem, receive)
         except Exception as error:  # what it says may hold a patient's words
             print(f"kgdx serve: {type(error).__name__} while answering", file=sys.stderr, flush=True)
-            await answer.refuse(Problem(500, "failed", "the request could not be answered", "report it"))
+            await answer.refuse(Problem(500, "failed", "the request could not be answered", "report it"), receive)
         finally:
             if self._log is not None:
                 self._log(answer.line())
@@ -221,6 +223,10 @@ def values(body: bytes) -> int:
     return bare.count(b",") + bare.count(b"[") + bare.count(b"{")
 
 
+def response_of(problem: Problem) -> Response:
+    return Response(orjson.dumps(problem.to_dict()), problem.status, dict(problem.headers), MEDIA_TYPE)
+
+
 class Rates:
     """How often each client has asked: a bucket each that fills at a steady rate.
 
@@ -267,14 +273,9 @@ class _Answer:
             self._size += len(message.get("body", b""))
         await self._send(message)
 
-    async def refuse(self, problem: Problem) -> None:
-        if self._status:
-            return
-        body = json.dumps(problem.to_dict(), ensure_ascii=False).encode()
-        headers = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(body)), **problem.headers}
-        lines = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
-        await self.send({"type": "http.response.start", "status": problem.status, "headers": lines})
-        await self.send({"type": "http.response.body", "body": b"" if self._scope["method"] == "HEAD" else body})
+    async def refuse(self, problem: Problem, receive: Receive) -> None:
+        if not self._status:
+            await response_of(problem)(self._scope, receive, self.send)
 
     def line(self) -> str:
         """Return the line of the log: the route's pattern and never the path itself, which anyone may fill."""
