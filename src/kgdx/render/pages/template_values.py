@@ -106,13 +106,13 @@ class ExplainedCandidate:
 
 def diagnosis(document: DiagnosisDocument) -> dict[str, Any]:
     """Return what the template of a diagnosis shows."""
-    found = _ranked(document)
-    return {
-        **found,
-        "zh": document.case.chinese,
-        "title": f"{clean(document.case.id)}的诊断"
-        if document.case.chinese
-        else f"Diagnosis of {clean(document.case.id)}",
+    found, zh = _ranked(document), document.case.chinese
+    called = (
+        "" if document.case.id.startswith("case:") else clean(document.case.id)
+    )  # nobody gave an id made of content
+    return found | {
+        "zh": zh,
+        "title": (f"{called}的诊断" if called else "诊断结果") if zh else f"Diagnosis of {called}".removesuffix(" of "),
         "sources": _sources(document),
         "cited": _cited((each.listed.anchor, each.figure.told) for each in found["explained"] if each.figure),
     }
