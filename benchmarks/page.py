@@ -2,6 +2,7 @@
 
     python benchmarks/page.py [diagnosis.json] --paths 200 --runs 10
     python benchmarks/page.py --workbench --store GRAPH --runs 40
+    python benchmarks/page.py --pictures docs/images
 
 The page is that of a diagnosis whose first candidate has so many evidence paths, made from those of the given
 diagnosis (``kgdx diagnose CASE --json``) or made up; or of the document as it is with ``--paths 0``. "Interactive" is
@@ -10,7 +11,7 @@ click and is laid out, each run in a fresh profile.
 
 With ``--workbench`` the page of ``kgdx serve`` is measured, started here with one worker: its first contentful paint in
 fresh profiles, and from a change to a patient (a finding flipped, removed and brought back, added; a letter typed into
-the note) until the new ranking is painted.
+the note) until the new ranking is painted. With ``--pictures`` its pictures for the documentation are taken instead.
 """
 
 from __future__ import annotations
@@ -161,6 +162,47 @@ def workbench(browser: Any, address: str, runs: int) -> None:
     tell("any change", every)
 
 
+NOTE = """Referral letter. 7-year-old girl with global developmental delay, seizures since infancy, possible hypotonia.
+No hearing impairment. Her mother has migraine. Mild scoliosis. Keeps glimming her left frob."""
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+DESK = {"viewport": {"width": 1180, "height": 800}}
+
+
+def pictures(browser: Any, address: str, folder: Path) -> None:
+    """Take the pictures of the workbench: the example, one finding flipped, on a phone, in Chinese, printed."""
+
+    def opened(locale: str, device: dict[str, Any]) -> Any:
+        tab = browser.new_context(locale=locale, color_scheme="light", **device).new_page()
+        tab.goto(address)
+        tab.wait_for_selector("#next h3", timeout=60_000)
+        return tab
+
+    def taken(tab: Any, name: str) -> None:
+        tab.mouse.move(0, 0)
+        tab.wait_for_timeout(800)
+        tab.screenshot(path=folder / f"workbench-{name}.png")
+
+    def flipped(tab: Any) -> None:
+        tab.click(".chip:nth-child(3) .flip")
+        tab.wait_for_selector(".chip:nth-child(3).absent")
+
+    desk, phone, chinese = opened("en", DESK), opened("en", PHONE), opened("zh-CN", PHONE)
+    taken(desk, "before")
+    for tab, name in ((desk, "after"), (phone, "phone-after"), (chinese, "chinese-after")):
+        flipped(tab)
+        if tab is not desk:
+            tab.evaluate("document.getElementById('ranked').scrollIntoView()")
+        taken(tab, name)
+    printed = opened("en", {"viewport": {"width": 900, "height": 1000}})
+    printed.click("#own")
+    printed.fill("#title", "Girl, 7, delay and seizures")
+    printed.fill("#text", NOTE)
+    printed.wait_for_timeout(2000)
+    printed.click("#edit")
+    printed.emulate_media(media="print")
+    taken(printed, "print")
+
+
 def tell(what: str, times: list[float]) -> None:
     """Print the middle and the slow end of some times."""
     ordered = sorted(times)
@@ -174,16 +216,20 @@ def main() -> None:
     parser.add_argument("--paths", type=int, default=200)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--workbench", action="store_true", help="measure the page of kgdx serve")
+    parser.add_argument("--pictures", type=Path, help="folder that gets pictures of it")
     parser.add_argument("--store", type=Path, help="its graph")
     options = parser.parse_args()
 
     from playwright.sync_api import sync_playwright
 
     program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if options.workbench:
+    if options.workbench or options.pictures:
         with served(options.store) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-            workbench(browser, address, options.runs)
+            if options.pictures:
+                pictures(browser, address, options.pictures)
+            else:
+                workbench(browser, address, options.runs)
             browser.close()
         return
     if options.document:

@@ -255,3 +255,27 @@ def test_a_symptom_of_the_graph_is_a_finding_by_its_id(default_graph: Path) -> N
             found = graph.resolve(id).finding
             assert found is not None and (found.id, found.label) == (id, name)
         assert graph.resolve("DDXPLUS:E_0000").finding is None
+
+
+def test_weakness_of_one_side_is_asked_about_as_a_stroke_is() -> None:
+    weak = Finding("HP:0001324", span=Span(0, 8))
+    sided = Finding("HP:0001324", modifiers=("HP:0012834",), span=Span(0, 8))
+    names = [complaints_of(Case("p", (each,)), alone)[0].name for each in (weak, sided)]
+    assert names == ["weakness", "weakness of one side or of speech"]
+
+
+def test_terms_of_one_chinese_name_are_one_question(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        assert "HP:4000054" in free(graph) and "HP:4000054" not in free(graph, "HP:0000988")
+
+
+def test_what_decides_and_the_first_disease_never_has_leaves_it_unproven(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        ranker = graph.ranker
+        migraine, bleeding = (
+            ranker.number_of(each) for each in ("KGDX:common.migraine", "KGDX:common.subarachnoid-hemorrhage")
+        )
+        told = (Finding("HP:0002315", span=Span(0, 8)), Finding("HP:0030907", method="asked"))
+        assert min(migraine, bleeding) >= 0
+        assert ranker.proposer.unexplained(Case("p", told), migraine, [bleeding]) == [bleeding]
+        assert not ranker.proposer.unexplained(Case("p", told[:1]), migraine, [bleeding])

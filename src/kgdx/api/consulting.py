@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgdx.answer.artifacts import ranking_of
 from kgdx.answer.consultation_record import kind_of, number_of, record_of
 from kgdx.api.consult_logs import finished
-from kgdx.case import Finding, Status
+from kgdx.case import Case, Finding, Status
 from kgdx.case.ddxplus_release import PREFIX, evidence_words, evidences
 from kgdx.case.patient import valid
 from kgdx.case.phenopacket import case_to_phenopacket
@@ -160,18 +160,28 @@ class Consultation:
         elif leaders and leaders[0].share >= getattr(self._policy, "certain", 1.0):
             sure, unproven = proposer.settling(case, ranker.number_of(leaders[0].id))
             ended = "certain" if sure else "likely"
+            flagged = self._flagged(case, leaders[0].id) if sure else ()
+            unproven = [(each.id, f"{each.name} ({each.settled_by})") for each in flagged[:1]] or unproven
+            ended = "likely" if flagged else ended
         elif asked >= getattr(self._policy, "questions", asked + 1):
             ended = "limit"
         first = leaders[0] if leaders else Lead(id="", name="", share=0.0)
-        tests = ", ".join(self._name(id, label) for id, label in unproven) or "–"
+        tests = ", ".join(self._name(id, label) for id, label in unproven)
         said = {"name": first.name, "share": percent(first.share), "count": asked, "tests": tests}
         examined = proposer.left_to_examine(case, said_complaints(case.text))[:EXAMINED] if self.known else ()
         return ConsultationClosing(
             ended=ended,
-            text=say(f"end_{ended}", self.language, **said),
+            text=say("end_unproven" if ended == "likely" and not unproven else f"end_{ended}", self.language, **said),
             not_to_miss=self._dangerous() if self.known else (),
             to_examine=tuple(Choice(id=id, label=label, name=self._name(id, label)) for id, label in examined),
         )
+
+    def _flagged(self, case: Case, first: str) -> tuple[ToSettle, ...]:
+        """Return what must not be missed and has a finding that decides about the complaint and the first has not."""
+        ranker, lane = self._graph.ranker, self._dangerous()
+        numbers = [ranker.number_of(each.id) for each in lane]
+        of = ranker.proposer.unexplained(case, ranker.number_of(first), numbers, said_complaints(case.text))
+        return tuple(each for each, number in zip(lane, numbers, strict=True) if number in of)
 
     def _dangerous(self) -> tuple[ToSettle, ...]:
         judgement = self._graph.ranker.rank(self._episode.state.case, top=1).judgement

@@ -146,15 +146,13 @@ def _packaged(package: str, file: str, origin: str) -> Path:
     try:
         distribution = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:
-        raise SourceError(
-            f"{origin} is in the package {package}, which is not installed", hint=f"pip install {package}"
-        ) from None
+        message = f"{origin} is in the package {package}, which is not installed"
+        raise SourceError(message, hint=f"pip install {package}") from None
     for entry in distribution.files or ():
         if entry.as_posix().endswith("/" + file):
             return Path(str(entry.locate()))
-    raise SourceError(
-        f"the installed package {package} has no file {file}", hint="name another version's file by its path"
-    )
+    message = f"the installed package {package} has no file {file}"
+    raise SourceError(message, hint="name another version's file by its path")
 
 
 def file_digest(path: Path, origin: str) -> str:
@@ -170,9 +168,8 @@ def file_digest(path: Path, origin: str) -> str:
     except FileNotFoundError:
         raise SourceError(f"no such file: {origin}", hint="check the path") from None
     except OSError as error:
-        raise SourceError(
-            f"{origin} cannot be read ({error.strerror or error})", hint="check its permissions"
-        ) from error
+        message = f"{origin} cannot be read ({error.strerror or error})"
+        raise SourceError(message, hint="check its permissions") from error
 
 
 def download(url: str, cache: Path, expected: str | None, progress: Callable[[int, int], None]) -> SourceFile:
@@ -298,12 +295,11 @@ def _receive(
 
 def wait_of(retry_after: str | None, attempt: int) -> float:
     """Return how many seconds to wait: as long as the server asks for, up to two minutes, or ever longer."""
-    if retry_after is None:
-        return float(2**attempt)
-    if retry_after.strip().isdigit():
-        return min(float(retry_after), LONGEST_WAIT_S)
+    asked = (retry_after or "").strip()
+    if asked.isdigit():
+        return min(float(asked), LONGEST_WAIT_S)
     try:
-        until = email.utils.parsedate_to_datetime(retry_after)
+        until = email.utils.parsedate_to_datetime(asked)
     except ValueError:
         return float(2**attempt)
     left = (until - datetime.datetime.now(datetime.UTC)).total_seconds()

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import yaml
+from jinja2 import Environment, StrictUndefined
 
 from kgdx.errors import SourceError
 from kgdx.ingest.records import RecordBuilder
@@ -92,11 +93,18 @@ def scaffold(name: str, path: Path, schema: Schema, default: str | None = None) 
         raise SourceError(f"{name!r} cannot be a source's name", hint="use small letters, digits and _")
     found = sample(path)
     keys = list(_keys(found, schema))
-    parts = [*_head(name, path, default or path.name, found, keys), "nodes:"]
-    relations = list(_relations(keys, schema))
-    parts += _nodes(keys, name, schema, "record")
-    parts += ["relations:", *(relations or _NO_RELATION)]
-    return "\n".join([*parts, *_left(found, keys)]) + "\n"
+    used = {key.column for key in keys} | {key.name for key in keys}
+    left = {column: _first(values) for column, values in found.columns.items() if column not in used}
+    template = Path(__file__).with_suffix(".yaml.jinja").read_text("utf-8")
+    page = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    guessed = {"keys": keys, "pairs": list(_pairs(keys, schema)), "left": left, "found": found, "schema": schema}
+    return page.from_string(template).render(
+        name=name, file=path.name, default=default or path.name, plain=_plain, **guessed
+    )
+
+
+def _first(values: Sequence[Any]) -> str:
+    return " ".join(next((str(value) for value in values if value is not None), "").split())[:60]
 
 
 def _encoding(head: bytes) -> str:
@@ -216,60 +224,6 @@ def _plain(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _head(name: str, path: Path, default: str, found: FileSample, keys: Sequence[IdColumn]) -> Iterator[str]:
-    yield f"# How the columns of {path.name} map to the graph, guessed from its first rows. Read it, mend it, then"
-    yield f"#   kgdx sources check {name}.yaml {path.name}"
-    yield "# shows what would be loaded, and why the rest would not. `kgdx schema` lists classes and relations."
-    yield f"name: {name}"
-    yield f"title: {name.replace('_', ' ').capitalize()}"
-    yield 'homepage: ""            # where it comes from'
-    yield "licence: not stated     # its terms"
-    yield "citation: not stated    # how to cite it"
-    yield f"default: {_plain(default)}   # read when no other file is named"
-    yield f"files: [{_plain(path.name)}]   # by this name --from FOLDER finds it"
-    if any(key.label == "Phenotype" for key in keys):
-        yield "needs: [hp]             # sources whose nodes it refers to"
-    yield f"format: {found.format}"
-    if found.encoding != "utf-8":
-        yield f"encoding: {found.encoding}"
-    if found.delimiter not in (None, ","):
-        yield f"delimiter: {_plain(found.delimiter or '')}"
-
-
-def _nodes(keys: Sequence[IdColumn], name: str, schema: Schema, role: str) -> Iterator[str]:
-    if not keys:
-        yield "  # No column was recognised. Say which class a row is of, and which column is its id:"
-        yield f"  # one of {', '.join(schema.nodes)}"
-        yield "  - class: Disease"
-        yield "    id: CHANGE_ME"
-        yield "    properties: {name: CHANGE_ME}"
-    for key in keys:
-        if key.label == "Phenotype":
-            continue  # HPO brings them
-        yield f"  - class: {key.label}"
-        yield f"    role: {role:<15} # `implied`: mentioned by rows; `record`: each row is about one"
-        yield from _each(key)
-        yield f"    id: {key.expression}"
-        if "name" in schema.node(key.label).properties:
-            shown = _plain(key.name or key.column)
-            source = name if key.name or key.minted else "id"
-            known = "name_source" in schema.node(key.label).properties
-            yield f"    properties: {{name: {shown}{f', name_source: {{constant: {source}}}' if known else ''}}}"
-    if keys and all(key.label == "Phenotype" for key in keys):
-        yield "  []"
-
-
-def _relations(keys: Sequence[IdColumn], schema: Schema) -> Iterator[str]:
-    for number, (first, second, type) in enumerate(_pairs(keys, schema)):
-        if not number:
-            yield "  # Guesses: take the # away from what the file states, and make the role of its nodes `implied`."
-        yield f"  # - type: {type}"
-        listed = first if first.several and not second.several else second
-        yield from (f"  #{line[1:]}" for line in _each(listed, always=True))
-        yield f"  #   start: {{class: {first.label}, id: {first.expression}}}"
-        yield f"  #   end: {{class: {second.label}, id: {second.expression}}}"
-
-
 def _pairs(keys: Sequence[IdColumn], schema: Schema) -> Iterator[tuple[IdColumn, IdColumn, str]]:
     hub = next((key for key in keys if key.label == "Disease"), keys[0] if keys else None)
     offered = [each for name, each in schema.relations.items() if name not in _AVOIDED | _NEVER]
@@ -277,29 +231,3 @@ def _pairs(keys: Sequence[IdColumn], schema: Schema) -> Iterator[tuple[IdColumn,
         fitting = (each.name for each in offered if (first.label, second.label) in each.ends)
         if hub in (first, second) and first.label != second.label and (name := next(fitting, None)):
             yield first, second, name
-
-
-def _each(key: IdColumn, *, always: bool = False) -> Iterator[str]:
-    shown = _plain(key.column)
-    if key.separator:
-        yield f"    each: {{column: {shown}, separator: {_plain(key.separator)}}}   # a row for each of them"
-    elif always or key.several:
-        yield f"    each: {shown}   # a row for each of them, none where it is absent"
-
-
-_NO_RELATION = (
-    "  # A relation joins two columns of ids, for instance:",
-    "  # - type: HAS_PHENOTYPE",
-    "  #   start: {class: Disease, id: disease_id}",
-    "  #   end: {class: Phenotype, id: hpo_id}",
-)
-
-
-def _left(found: FileSample, keys: Sequence[IdColumn]) -> Iterator[str]:
-    used = {key.column for key in keys} | {key.name for key in keys}
-    left = [name for name in found.columns if name not in used]
-    if left:
-        yield "# Columns that nothing is made of yet, with their first value:"
-    for name in left:
-        first = next((str(value) for value in found.columns[name] if value is not None), "")
-        yield f"#   {name}: {' '.join(first.split())[:60]}"

@@ -53,10 +53,9 @@ def require(manifest: Manifest, origin: str, home: Path) -> None:
     given = accepted(home).get(manifest.name)
     if given is None or given.get("licence") != manifest.licence:
         again = "" if given is None else " has changed since you accepted it and"
-        raise SourceError(
-            f"the licence of {manifest.title} ({manifest.licence}){again} must be accepted before it is used",
-            hint=f"read it, then `kgdx sources accept {manifest.name}` or give --accept-licence {manifest.name}",
-        )
+        message = f"the licence of {manifest.title} ({manifest.licence}){again} must be accepted before it is used"
+        hint = f"read it, then `kgdx sources accept {manifest.name}` or give --accept-licence {manifest.name}"
+        raise SourceError(message, hint=hint)
 
 
 _ELSEWHERE = re.compile(r"[a-z][a-z+]*://|[A-Za-z][\w.-]+:[\w./-]+$")
@@ -93,12 +92,9 @@ def companions(manifest: Manifest, path: Path) -> tuple[Path, ...]:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    plain = name.lower()
-    for suffix in PACKED:
-        if plain.endswith(suffix) and not pattern.lower().endswith(suffix):
-            plain = plain.removesuffix(suffix)
-            break
-    return fnmatch.fnmatchcase(plain, pattern.lower())
+    plain, wanted = name.lower(), pattern.lower()
+    packed = next((suffix for suffix in PACKED if plain.endswith(suffix) and not wanted.endswith(suffix)), "")
+    return fnmatch.fnmatchcase(plain.removesuffix(packed), wanted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,6 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-def packing(head: bytes) -> str | None:
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
-
-
 class UnpackedFile:
     """The content of a file from front to back."""
 
@@ -69,23 +65,17 @@ class UnpackedFile:
         room = self._most - self.taken + 1
         try:
             block = self._stream.read(room if size < 0 else min(size, room))
-        except _DAMAGE as error:
-            raise self._damaged(error) from error
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise self._damaged(error) from error  # bzip2, gzip and zstd say so of damaged content
+        except (OSError, *_DAMAGE) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # of an OSError without a number bzip2, gzip and zstd say so of damaged content
+            reason = " ".join(str(error).split()) or type(error).__name__
+            message = f"{self.path} is a truncated or damaged {self.packing} file ({reason})"
+            raise SourceError(message, hint="fetch it again") from error
         self.taken += len(block)
         if self.taken > self._most:
             message = f"{self.path} unpacks to more than {PACKING} times its size"
             raise SourceError(message, hint="no text does: check where it comes from")
         return block
-
-    def _damaged(self, error: Exception) -> SourceError:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        return SourceError(
-            f"{self.path} is a truncated or damaged {self.packing} file ({reason})", hint="fetch it again"
-        )
 
 
 @contextmanager
@@ -98,7 +88,8 @@ def unpacked(path: Path) -> Iterator[UnpackedFile]:
             if path.exists() and not path.is_file():
                 raise SourceError(f"{path} is no regular file", hint="save its content to a file first")
             file = stack.enter_context(path.open("rb"))
-            how = packing(file.read(8))
+            head = file.read(8)
+            how = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
             file.seek(0)
             stream = UnpackedFile(path, _stream(path, file, how, stack), how)
         except OSError as error:
@@ -148,7 +139,14 @@ def read_text(path: Path, encoding: str = "utf-8") -> bytes:
     content = read_bytes(path)
     if encoding != "utf-8":
         content = content.decode(encoding, "replace").encode()
-    return _valid(begun(path, content), path, encoding)
+    content = begun(path, content)
+    if content.isascii():
+        return content
+    text = content.decode("utf-8", "replace")
+    if text.count("\ufffd") > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
+        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
+        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
+    return text.encode()
 
 
 def begun(path: Path, content: bytes) -> bytes:
@@ -159,15 +157,3 @@ def begun(path: Path, content: bytes) -> bytes:
     if len(head) - len(head.translate(None, _CONTROLS)) > len(head) * BINARY_SHARE:
         raise SourceError(f"{path} is a binary file, not text", hint="check that it is the right file")
     return content.removeprefix(b"\xef\xbb\xbf")
-
-
-def _valid(content: bytes, path: Path, encoding: str) -> bytes:
-    try:
-        damaged = 0 if content.isascii() else content.decode().count("\ufffd")
-    except UnicodeDecodeError:
-        text = content.decode("utf-8", "replace")
-        content, damaged = text.encode(), text.count("\ufffd")
-    if damaged > max(MUCH_DAMAGE, SHARE_OF_DAMAGE * len(content)):
-        hint = "say its encoding in the manifest: `encoding: gb18030` or `encoding: utf-16`"
-        raise SourceError(f"{path} is not text in {encoding.upper()}", hint=hint)
-    return content

@@ -50,7 +50,6 @@ class Telling(NamedTuple):
             the first leader's patients have it; shape (3, TELLING).
         often: How often patients of each disease have its typical terms; shape (LOOKED, TYPICAL).
         diseases: Those that can be looked up, -1 where there are no more; shape (LOOKED,).
-        share: Their shares of belief.
     """
 
     terms: Ints

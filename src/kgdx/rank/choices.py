@@ -93,13 +93,11 @@ class Listing:
     the leaders, each asking for what is typical of one.
 
     Attributes:
-        features: Shape (episodes, PLACES, FEATURES).
         listed: Whether it can be chosen; shape (episodes, PLACES).
         questions: The most telling questions that are open; shape (episodes, ROUND).
         open: Which of them are there; of the same shape.
         typical: Typical terms of each disease that can be looked up; shape (episodes, LOOKED, TYPICAL).
         asked: Which of them are asked; of the same shape.
-        told: What could be asked in each.
     """
 
     features: Floats

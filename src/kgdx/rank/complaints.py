@@ -107,7 +107,8 @@ def complaints() -> tuple[Complaint, ...]:
 def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Iterable[str] = ()) -> tuple[Complaint, ...]:
     """Return what a patient complains of, as it was said before anybody asked; one that is of the patient's sex first.
 
-    ``above`` returns the ids that a finding implies, itself included; ``said`` names complaints said in words alone.
+    ``above`` returns the ids that a finding implies, itself included; ``said`` names complaints said in words alone. A
+    complaint may be of a finding with a modifier, such as a side, before that of the finding alone.
     """
     fitting = [each for each in complaints() if each.sex in ("", case.sex)]
     named = [each for each in fitting if each.name in said]
@@ -115,9 +116,12 @@ def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Itera
     present.sort(key=lambda each: -1 if each.span is None else each.span.start)
     found = [each for each in named if each.sex]
     for finding in present:
-        implied = set(above(finding.id))
-        of = [each for each in fitting if not each.terms.isdisjoint(implied)]
-        found += sorted(of, key=lambda each: (not each.sex, finding.id not in each.terms))[:1]
+        plain = set(above(finding.id))
+        modified = {f"{id}+{modifier}" for id in plain for modifier in finding.modifiers}
+        of = [each for each in fitting if each.terms & (plain | modified)]
+        found += sorted(
+            of, key=lambda each: (not each.sex, each.terms.isdisjoint(modified), finding.id not in each.terms)
+        )[:1]
     return tuple({each.name: each for each in (*found, *named)}.values())[:COMPLAINTS]
 
 

@@ -13,7 +13,7 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.rank.complaints import NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
+from kgdx.rank.complaints import FIRST, NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
@@ -172,22 +172,14 @@ class Proposer:
     ) -> tuple[Question, ...]:
         """Return the questions that are worth most for their price, best first.
 
+        Findings of unknown status, and ids that are ``unknown``, count as asked. A kind that the graph knows nothing of
+        gives no question; a way of answering without a price costs 1. ``named`` is whether a yes is followed by
+        "which?", of so many ``narrow``er findings. The case may come ``scored`` otherwise than by the ranker.
+
         Args:
-            case: Findings of unknown status count as asked.
-            selector: Name of a selector, with settings behind a colon.
-            count: How many.
-            unknown: Ids to which the answer was "unknown", beside those of the case.
-            kinds: What may be asked about; a kind of which the graph knows nothing gives no question.
-            costs: Price by way of answering; 1 for a way that is not named.
-            among: Diseases that are to be told apart, taken for equally likely where ``evenly``; all where none is
-                known.
-            named: Whether a yes is followed by "which?".
-            seed: Of random choices.
-            scored: The case as it was scored, where it was scored otherwise than by the ranker.
-            evenly: See ``among``.
+            among: Diseases that are to be told apart, equally likely where ``evenly``; all where none is known.
             complaints: Names of those that are said in words. A person is asked unless it is ``None``: first about the
                 complaints, then what tells the leaders apart near what is known, then tests that settle which it is.
-            narrow: How many narrower findings a question offers after a yes.
         """
         if unheard := [kind for kind in kinds if kind not in KINDS]:
             raise UsageError(f"no kind of question {unheard[0][:40]!r}", hint=f"one of {', '.join(KINDS)}")
@@ -284,6 +276,16 @@ class Proposer:
         if not telling or any(pool.ids[row] in implied for row in rows):
             return True, []
         return False, [(pool.ids[row], pool.labels(row)) for row in telling if pool.ids[row] not in known][:2]
+
+    def unexplained(self, case: Case, number: int, others: Sequence[int], said: Sequence[str] = ()) -> list[int]:
+        """Return which other diseases have a finding that decides about a complaint, and that a disease never has."""
+        pool, of = self.pools.get("phenotype"), complaints_of(case, self.settled.above, said)
+        deciding = {id for each in of for stage in FIRST for id in each.stages[stage]} & set(case.observed)
+        rows = [] if pool is None else [pool.rows[id] for id in deciding if id in pool.rows]
+        if pool is None or not rows or not others:
+            return []
+        often = pool.of(np.array([number, *others]), np.array(rows))
+        return [other for other, its in zip(others, often[1:], strict=True) if (its[often[0] == 0] > 0).any()]
 
     def _decides(self, pool: QuestionPool, number: int) -> list[int]:
         recommended = [row for id in self._results_of.get(number, ()) if (row := pool.rows.get(id, -1)) >= 0]
@@ -480,18 +482,13 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
 
 def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
     if pool.kind == "evidence":
-        return _values(pool.ids[row])
+        id, one = pool.ids[row], evidences().get(pool.ids[row].removeprefix(PREFIX))
+        return () if one is None else tuple(Option(f"{id}{VALUE}{value}", label) for value, label in one.values.items())
     if pool.down is None or not narrow:
         return ()
     below = pool.down.columns(row)
     below = below[(telling[below] > 0) & (below != row)]
     return tuple(Option(pool.ids[each], pool.labels(each)) for each in below[leading(telling[below], narrow)].tolist())
-
-
-def _values(id: str) -> tuple[Option, ...]:
-    one = evidences().get(id.removeprefix(PREFIX))
-    values = one.values.items() if one is not None else ()
-    return tuple(Option(f"{id}{VALUE}{value}", label) for value, label in values)
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:

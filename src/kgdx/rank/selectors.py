@@ -239,7 +239,9 @@ class Degree(Selector):
     """Of how many candidates the findings are asked about."""
 
     def value(self, situation: Situation) -> Floats:
-        return np.where(subgraph(situation, self.leaders), degrees(situation.pool), 0)
+        pool = situation.pool
+        known = np.bincount(pool.neighbours.index, minlength=len(pool.ids))
+        return np.where(subgraph(situation, self.leaders), known, 0)
 
 
 class Common(Selector):
@@ -272,10 +274,6 @@ def subgraph(situation: Situation, count: int) -> Ints:
     for number in situation.leaders(count).tolist():
         inside[situation.pool.neighbours.columns(number)] = True
     return inside
-
-
-def degrees(pool: QuestionPool) -> Ints:
-    return np.bincount(pool.neighbours.index, minlength=len(pool.ids))
 
 
 SELECTORS: Registry[Selector] = Registry(

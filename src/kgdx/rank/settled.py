@@ -6,7 +6,7 @@ an equal name or synonym, or a row of ``ranking/questions.tsv`` that says which 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache, cached_property
 
@@ -86,6 +86,9 @@ class Settled:
                 free[kind] &= ~self._twins
             if person:
                 free[kind] &= ~self.unasked(kind)
+            if person and kind == "phenotype":
+                for row in (pool.rows[id] for id in (*observed, *case.excluded) if id in pool.rows):
+                    free[kind][self._called_alike.get(row, [])] = False
         return free
 
     def above(self, id: str) -> Iterable[str]:
@@ -150,6 +153,15 @@ class Settled:
         )
         found = {each.casefold(): id for id, more in zip(ids, synonyms, strict=True) for each in more or ()}
         return found | {name.casefold(): id for id, name in zip(ids, names, strict=True) if name}
+
+    @cached_property
+    def _called_alike(self) -> dict[int, list[int]]:
+        """The other phenotypes of an equal Chinese name: who is asked about one of them is asked about all."""
+        named = defaultdict[str, list[int]](list)
+        for row, name in enumerate(self._names.snapshot.column("phenotype", "name_zh").tolist()):
+            if name and row < len(self._pools["phenotype"].ids):
+                named[name].append(row)
+        return {row: rows for rows in named.values() if len(rows) > 1 for row in rows}
 
     @cached_property
     def _settled_by(self) -> dict[str, set[str]]:

@@ -165,7 +165,8 @@ class _Reader:
         identity = {p.label[0] if p.label else p.name for p in entity.identity}
         if not identity <= properties.keys():
             raise self.fail(entity.name, f"is told apart by {', '.join(identity - properties.keys())}, which it lacks")
-        ends = tuple(self._ends(entity))
+        ends, inverse = tuple(self._ends(entity)), entity.inverse_property  # of a symmetric relation it is itself
+        labels = [label for label in entity.label if getattr(label, "lang", "")]
         if not ends or not {name for pair in ends for name in pair} <= nodes:
             raise self.fail(entity.name, "needs rdfs:domain and rdfs:range of node classes that are not abstract")
         return Relation(
@@ -175,8 +176,8 @@ class _Reader:
             properties=properties,
             biolink=_first(entity.biolink),
             identity=tuple(p for p in properties if p in identity),
-            wording=MappingProxyType({language: _wording(entity, language) for language in _languages(entity.label)}),
-            inverse=_inverse(entity),
+            wording=MappingProxyType({label.lang: _wording(entity, label.lang) for label in labels}),
+            inverse="" if inverse in (None, entity) else str(inverse.name),
             characteristics=self._characteristics(entity, ends),
         )
 
@@ -207,10 +208,6 @@ def _classes(expression: Iterable[Any]) -> list[Any]:
     return [c for part in expression for c in getattr(part, "Classes", [part])]
 
 
-def _languages(labels: Iterable[Any]) -> list[str]:
-    return [label.lang for label in labels if getattr(label, "lang", "")]
-
-
 def _wording(entity: Any, language: str) -> RelationWording:
     """Return the words of a relation; what has one form for one and several is written once."""
 
@@ -235,11 +232,6 @@ def _lineage(entity: Any) -> list[Any]:
         parents = [p for p in entity.is_a if getattr(p, "iri", "").startswith(IRI)]
         entity = parents[0] if parents else None
     return entities[::-1]
-
-
-def _inverse(entity: Any) -> str:
-    inverse = entity.inverse_property  # of a symmetric relation it is itself
-    return "" if inverse is None or inverse is entity else str(inverse.name)
 
 
 def _first(values: Iterable[Any]) -> str:

@@ -18,7 +18,8 @@ from kgdx.terms.everyday import spelt_out
 from kgdx.terms.headings import any_of
 from kgdx.terms.normalise import read_table, simplify
 
-SCORE = 0.85
+SCORE, GENERAL = 0.85, 0.8
+"""How sure a finding of a place is, and one that is the same at any place."""
 _ANYWHERE = "*"
 _NOTHING = "-"
 """A word that only looks like one of a place or quality, and a place and quality that name no finding."""
@@ -38,6 +39,11 @@ _BEFORE = lazy_pattern(
     re.IGNORECASE,
 )
 """Between a place and the quality behind it."""
+_FAR = lazy_pattern("[^，。；,.;！？\\s不没无未否]{0,7}")
+"""The same for what is told of a place at length: 肩膀抬到一半就卡住."""
+_FELT = frozenset(
+    ("pain", "swelling", "numbness", "tingling", "limitation", "weakness", "stiffness", "itching", "crepitus", "cramp")
+)
 _AND = lazy_pattern(rf"\s*(?:,|and|or|&|/|\+|、|和|及|与|跟|又)\s*(?:(?:{_SMALL})\s+){{0,3}}", re.IGNORECASE)
 """Between two places, or two qualities, of a list."""
 _GOES_ON = lazy_pattern("[，,][^，。；,.;不没无未否]{0,8}")
@@ -70,8 +76,13 @@ def at_sites(text: str, read: Sequence[Finding], known: Callable[[str], bool]) -
     return [
         finding
         for quality, finding in _composed(text)
-        if known(finding.id) and not any(span.start < quality.end and quality.start < span.end for span in taken)
+        if known(finding.id) and not any(_is_read(span, quality, finding) for span in taken)
     ]
+
+
+def _is_read(span: Span, quality: Span, finding: Finding) -> bool:
+    alone = quality.start <= span.start and span.end <= quality.end and finding.score > GENERAL
+    return span.start < quality.end and quality.start < span.end and not alone
 
 
 @lru_cache(maxsize=2)
@@ -89,11 +100,12 @@ def _composed(text: str) -> tuple[tuple[Span, Finding], ...]:
             continue
         sites = _behind(plain, found, at) or _ahead(plain, found, at, sites)
         for site in sites:
-            id, label = cells.get((site.site, each.quality)) or cells.get((_ANYWHERE, each.quality), (_NOTHING, ""))
+            own = cells.get((site.site, each.quality))
+            id, label = own or cells.get((_ANYWHERE, each.quality), (_NOTHING, ""))
             if id != _NOTHING:
                 span = Span(min(each.start, site.start), max(each.end, site.end))
                 words = text[span.start : span.end]
-                finding = Finding(id, Status.PRESENT, label, span, words, words, "variant", SCORE)
+                finding = Finding(id, Status.PRESENT, label, span, words, words, "variant", SCORE if own else GENERAL)
                 result.append((Span(each.start, each.end), finding))
     return tuple(result)
 
@@ -112,7 +124,12 @@ def _ahead(plain: str, found: Sequence[_Mention], at: int, last: Sequence[_Menti
     if not at:
         return []
     before, each = found[at - 1], found[at]
-    between = _BEFORE.fullmatch(plain, before.end, each.start)
+    between = _BEFORE.fullmatch(plain, before.end, each.start) or (
+        each.quality in _FELT
+        and before.end > before.start + 1
+        and not plain[before.start].isascii()
+        and _FAR.fullmatch(plain, before.end, each.start)
+    )
     if before.quality:
         joint = between or any(pattern.fullmatch(plain, before.end, each.start) for pattern in (_AND, _GOES_ON))
         return list(last) if joint else []

@@ -97,7 +97,7 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if zh and zh != name and name and (has_chinese(name) or same_limits(name, zh)):
         yield zh, TRANSLATION
     of_some = _POPULATION.match(name)
-    explained = not has_chinese(name) or _explained(name, row["definition"] or "")
+    explained = not has_chinese(name) or _plain(row["definition"] or "").startswith(f"{_plain(name)}(")
     for each in row["synonyms"] or ():
         if _ABBREVIATION.fullmatch(each) or (of_some and not _POPULATION.match(each)):
             continue
@@ -108,10 +108,6 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if has_chinese(name):
         for each in _aliases(name, row["definition"] or ""):
             yield each, ALIAS
-
-
-def _explained(name: str, definition: str) -> bool:
-    return _plain(definition).startswith(f"{_plain(name)}(")
 
 
 def _plain(text: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
@@ -114,20 +115,10 @@ def leads(pairs: EntryPairs, value: Floats) -> Floats:
 
 
 def _rival(end: Ints, value: Floats) -> Floats:
-    if not len(end):
-        return np.empty(0)
-    order = np.lexsort((-value, end))
-    first = np.flatnonzero(np.r_[True, np.diff(end[order]) != 0])
-    last = np.r_[first[1:], len(order)]
-    best = np.full(len(value), -np.inf)
-    second = np.full(len(value), -np.inf)
-    best[first] = value[order[first]]
-    several = last - first > 1
-    second[first[several]] = value[order[first[several] + 1]]
-    group = np.repeat(first, last - first)
-    rival = np.empty(len(value))
-    rival[order] = np.where(np.arange(len(order)) == group, second[group], best[group])
-    return rival
+    best, second = (pl.col("value").top_k(most).min().over("end") for most in (1, 2))
+    alone = pl.when(pl.len().over("end") > 1).then(second).otherwise(-np.inf)
+    rows = pl.DataFrame({"end": end, "value": value}, schema_overrides={"value": pl.Float64})
+    return rows.select(pl.when(pl.col("value") < best).then(best).otherwise(alone)).to_series().to_numpy()
 
 
 def read_entries(tables: Sequence[GraphTable]) -> DiseaseEntries:

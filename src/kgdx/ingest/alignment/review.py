@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,19 +117,12 @@ def _alignment_rows(one: Alignment) -> Iterator[ReviewRow]:
             matched=row["said"] if row["said"] == row["matched"] else f"{row['said']} = {row['matched']}",
         )
         rivals = [told for told in others[row["subject"]] if not told.startswith(f"{row['object']} ")]
-        yield ReviewRow(
-            statement,
-            row["method"],
-            "automatic" if row["outcome"] == "stated" else row["outcome"],
-            tuple(rivals[:_SHOWN]),
-        )
+        status = "automatic" if row["outcome"] == "stated" else row["outcome"]
+        yield ReviewRow(statement, row["method"], status, tuple(rivals[:_SHOWN]))
 
 
 def write_review(rows: Iterable[ReviewRow]) -> str:
-    r"""Return the table as tab-separated text.
-
-    A name that a spreadsheet would take for a formula gets an apostrophe before it.
-    """
+    """Return the table as tab-separated text; what a spreadsheet would take for a formula gets an apostrophe before."""
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -147,12 +141,11 @@ def read_review(file: Path, classes: Mapping[str, str]) -> list[MappingStatement
     found: dict[frozenset[str], tuple[int, MappingStatement]] = {}
     for row in table.rows:
         for each in _decisions(file, row, classes):
-            key = each.pair
-            before = found.get(key)
-            if before is not None and before[1] != each:
-                message = f"{file}, lines {before[0]} and {row.line}, decide differently about {each.subject}"
+            line, before = found.get(each.pair, (row.line, each))
+            if before != each:
+                message = f"{file}, lines {line} and {row.line}, decide differently about {each.subject}"
                 raise UsageError(f"{message} and {each.object}", hint="keep one of them")
-            found[key] = row.line, each
+            found[each.pair] = row.line, each
     _check_single(file, found.values(), classes)
     return [each for _, each in found.values()]
 
@@ -216,9 +209,7 @@ def _check_single(file: Path, found: Iterable[tuple[int, MappingStatement]], cla
 def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingStatement], dict[str, int]]:
     """Return the mappings of an SSSOM file that this graph can take, and why the others are left out."""
     kept: list[MappingStatement] = []
-    left: dict[str, int] = {}
-    for _, reason in found.skipped:
-        left[reason] = left.get(reason, 0) + 1
+    left = Counter(reason for _, reason in found.skipped)
     for each in found.statements:
         ends = classes.get(each.subject), classes.get(each.object)
         placed = oriented(each, ends)
@@ -229,7 +220,7 @@ def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingS
         else:
             kept.append(replace(placed[1], matched=""))
             continue
-        left[reason] = left.get(reason, 0) + 1
+        left[reason] += 1
     return kept, left
 
 
@@ -242,25 +233,19 @@ def stated_mappings(store: Store, names: Mapping[str, str]) -> list[MappingState
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
             wanted = columns if relation else ["relation", *columns]
             for row in store.export_relations(type_, start, end, wanted).to_pylist():
-                found.append(
-                    MappingStatement(
-                        row["start"],
-                        relation or row["relation"] or "exact",
-                        row["end"],
-                        subject_name=names.get(row["start"], ""),
-                        object_name=names.get(row["end"], ""),
-                        justification=_justification(row),
-                        confidence=row["score"],
-                        comment=f"{row['source']}: {row['method'] or 'stated by the source'}",
-                    )
+                decided = row["status"] in ("accepted", "manual")
+                each = MappingStatement(
+                    row["start"],
+                    relation or row["relation"] or "exact",
+                    row["end"],
+                    subject_name=names.get(row["start"], ""),
+                    object_name=names.get(row["end"], ""),
+                    justification=MANUAL if decided else JUSTIFICATIONS.get(row["method"], OTHER),
+                    confidence=row["score"],
+                    comment=f"{row['source']}: {row['method'] or 'stated by the source'}",
                 )
+                found.append(each)
     return sorted(found, key=lambda each: (each.subject, each.object, each.comment))
-
-
-def _justification(row: Mapping[str, str]) -> str:
-    if row["status"] in ("accepted", "manual"):
-        return MANUAL
-    return JUSTIFICATIONS.get(row["method"], OTHER)
 
 
 def summary(statements: Sequence[MappingStatement]) -> str:

@@ -331,7 +331,7 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
 
 def _pair(one: EntryName, other: EntryName, method: str, note: str = "") -> NamePair:
     left, right = sorted((one, other), key=lambda each: each.entry)
-    same = left.text == right.text and not note
+    same = left.text == right.text and method != SAME_WORDS and not note
     evidence = f"both are called {left.text}" if same else f"{left.text} = {right.text}{note}"
     rank = -round(one.weight * other.weight * _WORTH[method], 4)
     return NamePair(rank, left.entry, right.entry, method, evidence)

@@ -103,12 +103,10 @@ def _by_meaning(findings: Side, reader: Extractor) -> dict[tuple[str, bool], _Re
 
 def _above(terms: Iterable[str], reader: Extractor) -> str | None:
     rows = {term: row for term in terms if (row := reader.terms.row(term)) is not None}
-    tops = (
-        term
-        for term, row in rows.items()
-        if all(other == row or reader.terms.above(row, other) for other in rows.values())
-    )
-    return next(tops, None)
+    for term, row in rows.items():
+        if all(other == row or reader.terms.above(row, other) for other in rows.values()):
+            return term
+    return None
 
 
 def _read(name: str, reader: Extractor) -> Iterator[_Reading]:

@@ -93,9 +93,10 @@ class RuleReader:
     def _topic(self, question: str) -> tuple[str | None, str | None]:
         asked = next((type_ for type_ in listed("asked") if pattern("asked", type_).search(question)), None)
         clauses = [part for part in re.split(r"[，,。？?！!；;：:\n]", question) if len(part.strip()) > 1]
-        for clause in reversed(clauses):
-            for start in sorted({_begin(clause.strip()), 0}, reverse=True):
-                name = self._disease(clause.strip()[start:])
+        for clause in (each.strip() for each in reversed(clauses)):
+            before = pattern("before_disease").match(clause)
+            for start in (before.end(), 0) if before and before.end() else (0,):
+                name = self._disease(clause[start:])
                 if name is not None:
                     return name, asked
         return None, asked
@@ -123,15 +124,12 @@ class RuleReader:
             if type_ == "HAS_COMORBIDITY" and (type_ == asked or pattern("worse").search(sentence)):
                 patterns = (*patterns, pattern("consequence"))
             for place, text in _cued(patterns, sentence):
-                head = self._subject(sentence[:place]) or topic
+                subject = _SUBJECT.match(sentence[:place].strip())
+                head = (self._disease(subject["name"]) if subject else None) or topic
                 items = self._items(text, ends()[type_][1], strict=type_ != asked)
                 if head is not None and items:
                     yield from _stated(type_, head, items, sentence)
                     break
-
-    def _subject(self, before: str) -> str | None:
-        match = _SUBJECT.match(before.strip())
-        return self._disease(match["name"]) if match else None
 
     def _bare(self, parts: list[str], topic: str, asked: str) -> list[RelationClaim]:
         for part in parts:
@@ -230,11 +228,6 @@ def _cued(patterns: Sequence[re.Pattern[str]], sentence: str) -> Iterator[tuple[
                 break
             yield match.start(), match["list"]
             at = match.start("list")
-
-
-def _begin(clause: str) -> int:
-    match = pattern("before_disease").match(clause)
-    return match.end() if match else 0
 
 
 def _stated(type_: str, head: str, items: list[str], sentence: str) -> Iterator[RelationClaim]:

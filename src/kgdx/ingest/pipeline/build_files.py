@@ -51,12 +51,12 @@ def check(build: Path) -> None:
     known = _known(build)
     wanted = {name: was for name, was in known.items() if name.startswith((_STORE, _SNAPSHOT))}
     interrupted = (build / WRITING).exists()
-    found = _faults(build, wanted, interrupted)
-    if found:
-        raise _damaged(build, found)
+    _refuse(build, _faults(build, wanted, interrupted))
     if not interrupted and files.touched(build, wanted):
         with suppress(OSError):  # a folder for reading only is read through again each time
-            files.write_list(build / LIST, _with_times(build, known))
+            times = {name: (build / name).stat().st_mtime_ns for name in wanted}
+            looked_at = {name: files.Known(was.size, times[name], was.sha256) for name, was in wanted.items()}
+            files.write_list(build / LIST, known | looked_at)
 
 
 def whole(build: Path, part: str) -> bool:
@@ -72,8 +72,8 @@ def whole(build: Path, part: str) -> bool:
 def changing(build: Path) -> Iterator[None]:
     """Record a build's files again after a write into its store. Called by whoever holds the build alone."""
     check(build)
-    if (build / WRITING).exists() and (found := _differing(build)):
-        raise _damaged(build, found)
+    if (build / WRITING).exists():
+        _refuse(build, _differing(build))
     known = _known(build)
     private_file(build / WRITING)
     private_file(build / SAVED)
@@ -145,23 +145,18 @@ def is_listed(build: Path) -> bool:
 
 
 def _known(build: Path) -> dict[str, files.Known]:
-    found = files.read_list(build / LIST)
-    if found is None:
-        raise _unlisted(build)
-    return found
-
-
-def _unlisted(build: Path) -> StoreError:
+    if (found := files.read_list(build / LIST)) is not None:
+        return found
     stated = _json(build / LIST).get("layout")
     if stated is None and not (build / TURN).exists():  # layouts 1 and 2 knew neither
         stated = 2 if (build / "tables.json").exists() else 1
     elif isinstance(stated, int) and stated != files.LAYOUT:
         stated += LAYOUT - files.LAYOUT
     else:
-        return StoreError(f"the list of files of the build at {build} is gone or damaged", hint=_CARRIED)
+        raise StoreError(f"the list of files of the build at {build} is gone or damaged", hint=_CARRIED)
     made = f"kgdx {_json(build / 'report.json').get('kgdx_version', 'of an unknown version')}"
     message = f"the graph in {build} was made by {made} (layout {stated}; this version reads layout {LAYOUT})"
-    return StoreError(message, hint=_CARRIED)
+    raise StoreError(message, hint=_CARRIED)
 
 
 def _json(file: Path) -> dict[str, object]:
@@ -216,14 +211,6 @@ def _of_sources(title: str, source: str) -> bool:
     return source != "user" and f"-{PREDICTED}->" not in title
 
 
-def _with_times(build: Path, known: Mapping[str, files.Known]) -> dict[str, files.Known]:
-    checked = (_STORE, _SNAPSHOT)
-    return {
-        name: files.Known(was.size, (build / name).stat().st_mtime_ns, was.sha256) if name.startswith(checked) else was
-        for name, was in known.items()
-    }
-
-
 def _write(build: Path, known: Mapping[str, files.Known]) -> None:
     files.settle_folders(build)
     for name in _NOTES:
@@ -232,8 +219,9 @@ def _write(build: Path, known: Mapping[str, files.Known]) -> None:
     files.write_list(build / LIST, known)
 
 
-def _damaged(build: Path, found: list[str]) -> StoreError:
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    which = "store" if found[0].startswith(_STORE) else "snapshot"
-    message = f"the {which} of the graph in {build} is damaged: {found[0]}{more}"
-    return StoreError(message, hint=f"{_AGAIN}; `kgdx verify` lists all that is wrong")
+def _refuse(build: Path, faults: list[str]) -> None:
+    if faults:
+        more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+        which = "store" if faults[0].startswith(_STORE) else "snapshot"
+        message = f"the {which} of the graph in {build} is damaged: {faults[0]}{more}"
+        raise StoreError(message, hint=f"{_AGAIN}; `kgdx verify` lists all that is wrong")

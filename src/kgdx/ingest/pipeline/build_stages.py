@@ -221,7 +221,12 @@ def fetched(build: Build, choice: SourceChoice) -> FetchedSources:
                     folder=source.format in (*FOLDERS, *order.readers),
                 )
             except SourceError as error:
-                raise _without_download(error, name, choice) from error
+                remote = [each for each, of in choice.wanted.items() if of.origin.startswith(("http://", "https://"))]
+                if name not in remote:
+                    raise
+                others = f"to build without {', '.join(remote)}, name the sources that you have"
+                hint = f"{error.hint or ''}; {others}, or give `--from FOLDER` alone"
+                raise SourceError(f"{name}: {error.message}", hint=hint) from error
             build.remarks += [files[name].note] if files[name].note else []
         build.note("fetch", "files", len(files), len(kept), clock.elapsed - started)
     return FetchedSources(files, kept)
@@ -234,14 +239,6 @@ def _as_before(build: Build, name: str, choice: SourceChoice) -> ParsedSource | 
     now = recipe(wanted, Path(kept.path), build.order.readers, build.schema), mapping_digest(wanted)
     stage = build.stages.find(kept.parsed) if (kept.recipe, kept.mapping) == now else None
     return None if stage is None else ParsedSource(name, stage)
-
-
-def _without_download(error: SourceError, name: str, choice: SourceChoice) -> SourceError:
-    remote = [each for each, wanted in choice.wanted.items() if wanted.origin.startswith(("http://", "https://"))]
-    if name not in remote:
-        return error
-    others = f"; to build without {', '.join(remote)}, name the sources that you have, or give `--from FOLDER` alone"
-    return SourceError(f"{name}: {error.message}", hint=f"{error.hint or ''}{others}")
 
 
 def parsed(build: Build, choice: SourceChoice, fetched: FetchedSources, saved_rows: SavedRows) -> list[ParsedSource]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from functools import cache
@@ -80,15 +80,13 @@ def freshness(folder: str | os.PathLike[str], readers: Mapping[str, Reader] = Ma
     folders = [path for path in stages.path.glob("*/*") if path.is_dir()]
     size = sum(file.stat().st_size for path in folders for file in path.iterdir())
     seconds = report.seconds.get("total", 0.0)
-    absent = () if graph is None else tuple(_absent(known, {each.name for each in found}))
+    others = {name: each for name, each in known.items() if graph is not None and name not in graph.sources}
+    absent = tuple(
+        AbsentSource(name, each.worth, f"kgdx update {name}{'' if each.default is not None else '=FILE'}")
+        for name, each in others.items()
+        if each.worth
+    )
     return Freshness(report.kind, report.created, seconds, tuple(found), len(folders), size, absent)
-
-
-def _absent(known: Mapping[str, Manifest], there: Set[str]) -> Iterator[AbsentSource]:
-    for name, found in known.items():
-        if found.worth and name not in there:
-            given = name if found.default is not None else f"{name}=FILE"
-            yield AbsentSource(name, found.worth, f"kgdx update {given}")
 
 
 def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, readers: Mapping[str, Reader]) -> str:

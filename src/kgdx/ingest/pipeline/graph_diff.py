@@ -196,9 +196,8 @@ def diff(old: str | os.PathLike[str] | None, new: str | os.PathLike[str]) -> Com
             if before is None:
                 message = f"nothing is known of what {target.path} held before"
                 raise StoreError(message, hint="give two graph folders: `kgdx diff OLD NEW`")
-            return _comparison(
-                "the build before", target, (before.tables, partial(load_table, stages=stages)), (tables, load)
-            )
+            known = before.tables, partial(load_table, stages=stages)
+            return _comparison("the build before", target, known, (tables, load))
         other = GraphFolder(old)
         with other.reading() as other_build, _tables(other, other_build) as before_it:
             return _comparison(str(other.path), target, before_it, (tables, load))
@@ -220,19 +219,14 @@ def _names(changes: Iterable[Change], graphs: Iterable[Tables]) -> dict[str, str
         start, _, rest = change.table.partition("-")
         classes |= {start, rest.rpartition("->")[2]}
         ids.update(word for example in change.examples for word in example.split(" ")[1:])
-    wanted = pa.array(sorted(ids), pa.string())
     names: dict[str, str] = {}
-    for tables, load in graphs:
-        for table in tables:
-            if table.ends is not None or table.name not in classes:
-                continue
-            rows = load(table).rows
-            called = next((name for name in NAMES if name in rows.column_names), None)
+    for table, load in ((table, load) for tables, load in graphs for table in tables):
+        if table.ends is None and table.name in classes:
+            rows = pl.DataFrame(pl.from_arrow(load(table).rows))
+            called = next((name for name in NAMES if name in rows.columns), None)
             if called is not None:
-                found = rows.filter(pc.is_in(rows.column("id").cast(pa.string()), value_set=wanted)).select(
-                    ["id", called]
-                )
-                names |= {str(row["id"]): str(row[called]) for row in found.to_pylist() if row[called]}
+                found = rows.filter(pl.col("id").is_in(ids)).select("id", called).drop_nulls()
+                names |= {id: name for id, name in found.iter_rows() if name}
     return names
 
 

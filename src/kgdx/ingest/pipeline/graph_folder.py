@@ -50,38 +50,24 @@ COURTESY_S = 2.0
 """How long a new reader lets writers go first: whoever reads for long would keep them out if readers never ceased."""
 
 
+_PARTS = ("store", "snapshot", "report.json", "quarantine.parquet", "tables.json", "previous.json", "manifests")
+
+
 @dataclass(frozen=True, slots=True)
 class BuildFolder:
     id: str
     path: Path
+    store: Path
+    snapshot: Path
+    report: Path
+    quarantine: Path
+    tables: Path
+    previous: Path
+    manifests: Path
 
-    @property
-    def store(self) -> Path:
-        return self.path / "store"
-
-    @property
-    def snapshot(self) -> Path:
-        return self.path / "snapshot"
-
-    @property
-    def report(self) -> Path:
-        return self.path / "report.json"
-
-    @property
-    def quarantine(self) -> Path:
-        return self.path / "quarantine.parquet"
-
-    @property
-    def tables(self) -> Path:
-        return self.path / "tables.json"
-
-    @property
-    def previous(self) -> Path:
-        return self.path / "previous.json"
-
-    @property
-    def manifests(self) -> Path:
-        return self.path / "manifests"
+    @classmethod
+    def at(cls, path: Path) -> BuildFolder:
+        return cls(path.name, path, *(path / name for name in _PARTS))
 
 
 class GraphFolder:
@@ -160,7 +146,7 @@ class GraphFolder:
             if first and self.exists:
                 raise StoreLockedError(f"another process has made the graph at {self.path}", hint="open it")
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
-            build = BuildFolder(name, self.path / "builds" / name)
+            build = BuildFolder.at(self.path / "builds" / name)
             try:
                 build.path.mkdir(FOLDER)
                 self._mend_lock(build)
@@ -187,7 +173,7 @@ class GraphFolder:
         if not name or Path(name).name != name or not path.is_dir():
             message = f"the graph at {self.path} names the build {name!r}, which is not there"
             raise StoreError(message, hint="build it again with `kgdx build`; saved cases of a whole build are kept")
-        return BuildFolder(name, path)
+        return BuildFolder.at(path)
 
     def _publish(self, build: BuildFolder) -> None:
         sync_folder(build.path.parent)
@@ -208,8 +194,7 @@ class GraphFolder:
         complete = [path.name for path in builds if (path / build_files.LIST).is_file()]
         earlier = [path.name for path in builds if (path / "report.json").is_file() and not (path / TURN).exists()]
         if complete or earlier:
-            newest = max(complete or earlier)
-            self._publish(BuildFolder(newest, self.path / "builds" / newest))
+            self._publish(BuildFolder.at(self.path / "builds" / max(complete or earlier)))
 
     def _clean(self) -> None:
         try:

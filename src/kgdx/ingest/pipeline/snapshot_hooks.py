@@ -15,8 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from kgdx.errors import KgdxError, StoreError
@@ -54,8 +54,8 @@ class Hooks:
             try:
                 self._process.stdin.write(f"{snapshot}\n")
                 self._process.stdin.flush()
-            except BrokenPipeError:
-                self._fail(None)
+            except BrokenPipeError as error:
+                raise self._failure(None) from error
 
     def finish(self) -> None:
         if self._process is not None and self._process.stdout is not None:
@@ -63,9 +63,8 @@ class Hooks:
                 line = self._process.stdout.readline()
                 answer = json.loads(line) if line.startswith("{") else None
                 if answer is None or "error" in answer:
-                    self._fail(answer)
-                else:
-                    self.seconds[name] = answer["seconds"]
+                    raise self._failure(answer)
+                self.seconds[name] = answer["seconds"]
             self.close()
         if self._here and self._snapshot is not None:
             snapshot = Snapshot.open(self._snapshot)
@@ -88,14 +87,13 @@ class Hooks:
             process.kill()
             process.wait()
 
-    def _fail(self, answer: dict[str, Any] | None) -> None:
+    def _failure(self, answer: dict[str, Any] | None) -> StoreError:
         if answer is None:
             code = None
-            if self._process is not None:
-                with suppress(subprocess.TimeoutExpired):  # its end may be noticed a moment after its last word
-                    code = self._process.wait(timeout=5)
+            with suppress(subprocess.TimeoutExpired):  # its end may be noticed a moment after its last word
+                code = self._process and self._process.wait(timeout=5)
             answer = {"error": f"the compiling process ended without an answer (exit code {code})"}
-        raise StoreError(str(answer["error"]), hint=answer.get("hint") or "run the build again")
+        return StoreError(str(answer["error"]), hint=answer.get("hint") or "run the build again")
 
 
 def _import_name(hook: Hook) -> str | None:
@@ -103,18 +101,9 @@ def _import_name(hook: Hook) -> str | None:
     if not module or not name or module == "__main__" or not sys.executable:
         return None
     try:
-        return f"{module}:{name}" if _load(f"{module}:{name}") is hook else None
-    except (ImportError, AttributeError):
+        return f"{module}:{name}" if resolve_name(f"{module}:{name}") is hook else None
+    except (ImportError, AttributeError, ValueError):
         return None
-
-
-def _load(name: str) -> Hook:
-    module, _, path = name.partition(":")
-    found: Any = import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part)
-    loaded: Hook = found
-    return loaded
 
 
 def _end_with_parent() -> None:
@@ -124,7 +113,7 @@ def _end_with_parent() -> None:
 
 
 def main(names: Sequence[str]) -> int:
-    hooks = [_load(name) for name in names]
+    hooks: list[Hook] = [resolve_name(name) for name in names]
     path = sys.stdin.readline().strip()
     if not path:
         return 1
@@ -135,13 +124,14 @@ def main(names: Sequence[str]) -> int:
         start = time.perf_counter()
         try:
             hook(snapshot)
+            answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
         except KgdxError as error:
-            print(json.dumps({"error": error.message, "hint": error.hint}), file=answers, flush=True)
-            return 1
+            answer = {"error": error.message, "hint": error.hint}
         except Exception as error:  # the boundary between two processes: whatever it is, the first one must hear of it
-            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=answers, flush=True)
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers, flush=True)
+        if "error" in answer:
             return 1
-        print(json.dumps({"seconds": time.perf_counter() - start}), file=answers, flush=True)
     return 0
 
 

@@ -80,9 +80,7 @@ def _diseases(rows: pl.DataFrame) -> pl.DataFrame:
     names = rows.select("database_id", "disease_name", LINE).unique(
         subset=["database_id", "disease_name"], keep="first", maintain_order=True
     )
-    grouped = names.group_by("database_id", maintain_order=True).agg(
-        pl.col(LINE).first(), pl.col("disease_name").drop_nulls().alias("_names")
+    known = pl.col("disease_name").drop_nulls()
+    return names.group_by("database_id", maintain_order=True).agg(
+        pl.col(LINE).first(), name=known.first(), other_names=known.slice(1)
     )
-    return grouped.with_columns(
-        pl.col("_names").list.first().alias("name"), pl.col("_names").list.slice(1).alias("other_names")
-    ).drop("_names")

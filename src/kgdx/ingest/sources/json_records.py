@@ -10,7 +10,8 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,9 @@ def column(name: str, values: Sequence[Any]) -> pl.Series:
     """
     kinds = {type(value) for value in values if value is not None}
     if list in kinds:
-        lists = [None if value is None else _texts(value if isinstance(value, list) else [value]) for value in values]
-        return pl.Series(name, lists, dtype=pl.List(pl.String))
+        lists = [value if value is None or isinstance(value, list) else [value] for value in values]
+        texts = [value and [text for each in value if (text := _text(each)) is not None] for value in lists]
+        return pl.Series(name, texts, dtype=pl.List(pl.String))
     if kinds and kinds <= {int, float}:
         whole = kinds == {int} and all(value is None or abs(value) < 1 << 63 for value in values)
         if whole or float in kinds:
@@ -108,10 +110,6 @@ def column(name: str, values: Sequence[Any]) -> pl.Series:
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
     return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    return [text for value in values if (text := _text(value)) is not None]
 
 
 def _text(value: Any) -> str | None:
@@ -156,50 +154,38 @@ def documents(path: Path, building: RecordBuilder, columns: Sequence[str] = ()) 
 def objects(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of JSON lines or of a JSON array, with their lines (their numbers, in an array)."""
     first, _, others = content.strip().partition(b"\n")
-    if first[:1] == b"[" and (not others or not _complete(first)):
+    complete = bool(list(_parsed(first)))
+    if first[:1] == b"[" and (not others or not complete):
         yield from _array(path, content, building)
         return
-    whole = None if _complete(first) else _whole(content)
-    if whole is not None:
-        yield 1, whole
-        return
+    for whole in () if complete else _parsed(content, object_pairs_hook=_distinct, parse_constant=_absent):
+        if isinstance(whole, dict):
+            yield 1, whole
+            return
     for line, raw in enumerate(content.split(b"\n"), 1):
         if raw.strip():
             try:
                 document = json.loads(raw.decode(), object_pairs_hook=_distinct, parse_constant=_absent)
-            except UnicodeDecodeError:
-                building.refuse(line, raw[:RECORD_LENGTH].decode("utf-8", "replace"), "it is not UTF-8 text")
             except _BAD_JSON as error:
                 building.refuse(line, raw[:RECORD_LENGTH].decode("utf-8", "replace"), _why(error))
             else:
                 yield from _object(line, document, building)
 
 
-def _complete(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except _BAD_JSON:
-        return False
-    return True
-
-
-def _whole(content: bytes) -> dict[str, Any] | None:
-    try:
-        document = json.loads(content, object_pairs_hook=_distinct, parse_constant=_absent)
-    except _BAD_JSON:
-        return None
-    return document if isinstance(document, dict) else None
+def _parsed(content: bytes, **options: Any) -> Iterator[Any]:
+    with suppress(*_BAD_JSON):
+        yield json.loads(content, **options)
 
 
 def _array(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         found = json.loads(content.decode(), object_pairs_hook=_Pairs, parse_constant=_absent)
-    except (UnicodeDecodeError, *_BAD_JSON) as error:
+    except _BAD_JSON as error:
         message = f"{path} is not a JSON array ({_why(error)})"
         raise SourceError(message, hint="give one JSON object a line, so that a damaged one does no harm") from error
     for number, each in enumerate(found, 1):
         try:
-            yield from _object(number, each.unpacked() if isinstance(each, _Pairs) else each, building)
+            yield from _object(number, _unpacked(each), building)
         except ValueError as error:
             building.refuse(number, str(each), str(error))
 
@@ -207,15 +193,11 @@ def _array(path: Path, content: bytes, building: RecordBuilder) -> Iterator[tupl
 class _Pairs(list[Any]):
     """An object of an array as pairs: one with a key twice must not lose the others."""
 
-    def unpacked(self) -> dict[str, Any]:
-        plain = [(key, value.unpacked() if isinstance(value, _Pairs) else value) for key, value in self]
-        return _distinct([(key, _plain(value)) for key, value in plain])
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list) and not isinstance(value, _Pairs):
-        return [each.unpacked() if isinstance(each, _Pairs) else _plain(each) for each in value]
-    return value
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, _Pairs):
+        return _distinct([(key, _unpacked(each)) for key, each in value])
+    return [_unpacked(each) for each in value] if isinstance(value, list) else value
 
 
 def _table(

@@ -119,14 +119,10 @@ def _common(element: Any, heading: str | None) -> tuple[Any, ...]:
         note or text(element, "Note"),
         types,
         _numbers(concepts),
-        text(element, "HistoryNote"),
-        text(element, "OnlineNote"),
-        text(element, "PublicMeSHNote"),
+        *(text(element, tag) for tag in ("HistoryNote", "OnlineNote", "PublicMeSHNote")),
         texts(element, "PreviousIndexingList/PreviousIndexing"),
         text(element, "Annotation"),
-        _date(element.find("DateCreated")),
-        _date(element.find("DateRevised")),
-        _date(element.find("DateEstablished")),
+        *(_date(element.find(tag)) for tag in ("DateCreated", "DateRevised", "DateEstablished")),
     )
 
 

@@ -25,7 +25,7 @@ import polars as pl
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.records import TEXTS, RecordBuilder, Records
-from kgdx.ingest.sources.gene_ids import by_symbol
+from kgdx.ingest.sources.term_frames import by_symbol
 from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
 

@@ -20,6 +20,7 @@ _OWL = "{http://www.w3.org/2002/07/owl#}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
 _SKOS = "{http://www.w3.org/2004/02/skos/core#}"
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _OBO = "{http://purl.obolibrary.org/obo/}"
 _IN_OWL = "{http://www.geneontology.org/formats/oboInOwl#}"
 
@@ -64,7 +65,7 @@ def _class(element: Any, id: str, ontology: Ontology) -> None:
             term.tell(tag, value)
         elif space == _OWL and tag == "deprecated":
             term.obsolete = value == "true"
-        elif space == _RDFS and tag == "label" and _is_english(child):
+        elif space == _RDFS and tag == "label" and str(child.get(_LANGUAGE, "en")).startswith("en"):
             term.name = term.name or value
         elif space == _RDFS and tag == "comment":
             term.comment = term.comment or value
@@ -101,10 +102,6 @@ def _restrictions(element: Any) -> Iterator[tuple[str, str]]:
         ends = [each.get(f"{_RDF}resource") for each in (on, some) if each is not None]
         if len(ends) == 2 and all(ends):
             yield curie(ends[0]), curie(ends[1])
-
-
-def _is_english(element: Any) -> bool:
-    return str(element.get("{http://www.w3.org/XML/1998/namespace}lang", "en")).startswith("en")
 
 
 def _value(element: Any) -> str | None:

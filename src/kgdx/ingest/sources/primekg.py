@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -262,30 +262,22 @@ _CELLS = ("index", "id", "type", "name", "source")
 _KNOWN = {**dict.fromkeys(_CELLS, pl.String), LINE: pl.Int64, "_n": pl.Int64, "curie": pl.String, "why": pl.String}
 
 
-class _Namespace(NamedTuple):
-    """Ids of one source: what they look like, their prefix, and the digits they are filled up to."""
-
-    type: str
-    source: str
-    pattern: str
-    prefix: str
-    digits: int
-
-
 _NUMBER = r"^[0-9]{1,7}$"
+_NAMESPACE = ("type", "source", "pattern", "prefix", "digits")
 _NAMESPACES = (
-    _Namespace("gene/protein", "NCBI", r"^[0-9]{1,9}$", "NCBIGene:", 0),
-    _Namespace("drug", "DrugBank", r"^DB[0-9]{5}$", "DRUGBANK:", 0),
-    _Namespace("effect/phenotype", "HPO", _NUMBER, "HP:", 7),
-    _Namespace("disease", "MONDO", _NUMBER, "MONDO:", 7),
-    _Namespace("disease", "MONDO_grouped", r"^[0-9]{1,7}(?:_[0-9]{1,7})+$", "MONDO_GROUPED:", 0),
-    _Namespace("biological_process", "GO", _NUMBER, "GO:", 7),
-    _Namespace("molecular_function", "GO", _NUMBER, "GO:", 7),
-    _Namespace("cellular_component", "GO", _NUMBER, "GO:", 7),
-    _Namespace("anatomy", "UBERON", _NUMBER, "UBERON:", 7),
-    _Namespace("pathway", "REACTOME", r"^R-HSA-[0-9]+$", "REACT:", 0),
-    _Namespace("exposure", "CTD", r"^[CD][0-9]{6,9}$", "MESH:", 0),
+    ("gene/protein", "NCBI", r"^[0-9]{1,9}$", "NCBIGene:", 0),
+    ("drug", "DrugBank", r"^DB[0-9]{5}$", "DRUGBANK:", 0),
+    ("effect/phenotype", "HPO", _NUMBER, "HP:", 7),
+    ("disease", "MONDO", _NUMBER, "MONDO:", 7),
+    ("disease", "MONDO_grouped", r"^[0-9]{1,7}(?:_[0-9]{1,7})+$", "MONDO_GROUPED:", 0),
+    ("biological_process", "GO", _NUMBER, "GO:", 7),
+    ("molecular_function", "GO", _NUMBER, "GO:", 7),
+    ("cellular_component", "GO", _NUMBER, "GO:", 7),
+    ("anatomy", "UBERON", _NUMBER, "UBERON:", 7),
+    ("pathway", "REACTOME", r"^R-HSA-[0-9]+$", "REACT:", 0),
+    ("exposure", "CTD", r"^[CD][0-9]{6,9}$", "MESH:", 0),
 )
+"""Ids of each source: what they look like, their prefix, and the digits they are filled up to."""
 
 
 @dataclass(slots=True)
@@ -428,7 +420,7 @@ def node_frames(nodes: PrimeNodes) -> dict[str, pl.DataFrame]:
 
 
 def _judged(described: pl.DataFrame) -> pl.DataFrame:
-    spaces = pl.DataFrame(_NAMESPACES, schema=_Namespace._fields, orient="row")
+    spaces = pl.DataFrame(_NAMESPACES, schema=_NAMESPACE, orient="row")
     rows = described.with_columns(
         pl.col("index").cast(pl.Int64, strict=False).alias("_n"),
         pl.col("id").str.replace(r"^([0-9]+)\.0$", "$1"),  # as pandas writes a column of numbers with a gap
@@ -438,7 +430,7 @@ def _judged(described: pl.DataFrame) -> pl.DataFrame:
     )
     fits = pl.coalesce(
         pl.when(pl.col("pattern") == pattern).then(pl.col("id").str.contains(pattern))
-        for pattern in sorted({space.pattern for space in _NAMESPACES})
+        for pattern in sorted(set(spaces["pattern"]))
     )
     cells = ("id", "type", "name", "source")
     why = pl.coalesce(

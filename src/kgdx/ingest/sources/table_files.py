@@ -433,8 +433,12 @@ def read_parquet(path: Path, manifest: Manifest) -> Records:
     names = mapped_columns(manifest)
     try:
         schema = pl.Schema(pl.read_parquet_schema(path))
-        _check_names(path, names, schema)
-        roots = dict.fromkeys(_root(name, schema) for name in names)
+        known = fields(schema)
+        for name in names:
+            if name not in schema and name not in known:
+                hint = f"it has {', '.join(known)}{did_you_mean(name, known)}"
+                raise SourceError(f"{path} has no column {name!r}", hint=hint)
+        roots = dict.fromkeys(name if name in schema else name.partition(".")[0] for name in names)
         table = pl.read_parquet(path, columns=list(roots))
     except OSError as error:
         raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
@@ -462,18 +466,6 @@ def fields(schema: pl.Schema) -> list[str]:
     return found
 
 
-def _root(name: str, schema: pl.Schema) -> str:
-    return name if name in schema else name.partition(".")[0]
-
-
-def _check_names(path: Path, names: tuple[str, ...], schema: pl.Schema) -> None:
-    known = fields(schema)
-    for name in names:
-        if name not in schema and name not in known:
-            hint = f"it has {', '.join(known)}{did_you_mean(name, known)}"
-            raise SourceError(f"{path} has no column {name!r}", hint=hint)
-
-
 def _field(name: str, schema: pl.Schema) -> pl.Expr:
     if name in schema:
         return pl.col(name)
@@ -487,7 +479,8 @@ def _field(name: str, schema: pl.Schema) -> pl.Expr:
 def _plain(field: pl.Expr, table: pl.DataFrame) -> pl.Expr:
     found = table.lazy().select(field.alias("_")).collect_schema()["_"]
     if isinstance(found, pl.List | pl.Array):
-        texts = field.cast(pl.List(pl.String)) if not isinstance(found.inner, pl.Struct) else _encoded(field)
+        encoded = isinstance(found.inner, pl.Struct)
+        texts = field.list.eval(pl.element().struct.json_encode()) if encoded else field.cast(pl.List(pl.String))
         return texts.list.drop_nulls()
     if isinstance(found, pl.Struct):
         return field.struct.json_encode()
@@ -500,7 +493,3 @@ def _plain(field: pl.Expr, table: pl.DataFrame) -> pl.Expr:
         return field.cast(pl.String, strict=False)
     text = field.cast(pl.String).str.strip_chars()
     return pl.when(text != "").then(text)
-
-
-def _encoded(field: pl.Expr) -> pl.Expr:
-    return field.list.eval(pl.element().struct.json_encode())

@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from kgdx.errors import SourceError
+from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.manifest import manifest as manifest_of
 from kgdx.ingest.records import LINE, TEXT, TEXTS, RecordBuilder, Records, join_rejects
-from kgdx.ingest.sources.gene_ids import gene_id
 from kgdx.schema import load_schema
 
 COMPONENT = "_component"
@@ -172,6 +174,30 @@ def prefixes(manifest: Manifest) -> tuple[str, ...]:
     """Return the prefixes of the terms that a source is about; others are those of ontologies that it imports."""
     classes = [each.class_ for each in manifest.nodes if each.frame == "term"]
     return tuple(prefix for name in classes for prefix in load_schema().node(name).prefixes)
+
+
+@cache
+def by_symbol() -> Mapping[str, str]:
+    """Return NCBI's ids by approved symbol, from the gene table of the default build."""
+    genes = manifest_of("genes")
+    table = pl.read_csv(
+        fetch(genes.default or "", Path()).path,
+        separator="\t",
+        columns=["ncbi_gene_id", "gene_symbol"],
+        schema_overrides={"ncbi_gene_id": pl.String},
+    )
+    pairs = table.unique("gene_symbol", keep="first", maintain_order=True).drop_nulls()
+    return {symbol: f"NCBIGene:{number}" for number, symbol in pairs.iter_rows()}
+
+
+def gene_id(id: str, symbol: str | None) -> str:
+    """Return NCBI's id of a gene where its symbol has one, else the id that it is given by.
+
+    Example:
+        >>> gene_id("HGNC:3603", "FBN1"), gene_id("HGNC:1", None)
+        ('NCBIGene:2200', 'HGNC:1')
+    """
+    return id if symbol is None or id.startswith("NCBIGene:") else by_symbol().get(symbol, id)
 
 
 @dataclass(frozen=True, slots=True)
