@@ -147,7 +147,11 @@ def _ranked(document: Ranked) -> dict[str, Any]:
         "ranked": ranked,
         "at_once": AT_ONCE,
         "shown": frozenset(shown),
-        "explained": [_explained(document, row, labels) for row in ranked if row.id in shown],
+        "explained": [
+            ExplainedCandidate(row, plot(row.candidate, labels), _drawn(document, row))
+            for row in ranked
+            if row.id in shown
+        ],
         "left_out": sum(row.id in document.evidence for row in ranked) - len(shown),
         "labels": labels,
     }
@@ -166,10 +170,9 @@ def chosen(document: Ranked, most: int = MOST_PATHS) -> list[str]:
     return ids
 
 
-def _explained(document: Ranked, row: ListedCandidate, labels: Mapping[str, str]) -> ExplainedCandidate:
+def _drawn(document: Ranked, row: ListedCandidate) -> Figure | None:
     paths = list(enumerate(document.evidence[row.id]))
-    figure = _figure(paths, weights(row.candidate.contributions), WIDE) if paths else None
-    return ExplainedCandidate(row, plot(row.candidate, labels), figure)
+    return _figure(paths, weights(row.candidate.contributions), WIDE) if paths else None
 
 
 def _figure(
