@@ -70,3 +70,48 @@ def test_danger_and_doses_are_answered_by_whom_to_ask_alone(graph: Graph, questi
 
 def test_diseases_with_signs_of_danger_are_looked_up(graph: Graph) -> None:
     assert "Bell palsy" in told(graph, "Which diseases have facial droop and arm weakness?")
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "unsaid"),
+    [
+        ("What are the symptoms of Usher syndrome type 9?", ["no entry called Usher syndrome type 9", "type 2"], "[E"),
+        ("Does Usher syndrome type 9 cause hearing loss?", ["no entry called Usher syndrome type 9"], "[E"),
+        ("戈谢病9型有哪些症状？", ["没有名为“戈谢病9型”的条目", "Gaucher disease type 2"], "[E"),
+        ("What are the symptoms of diabetes type 2?", ["recorded for diabetes type 2", "Polyuria"], "Nothing was made"),
+        ("SMA type 1 symptoms?", ["recorded for SMA type 1", "Areflexia"], "no entry"),
+        ("戈谢病2型有哪些症状？", ["脾肿大"], "没有名为"),
+    ],
+)
+def test_a_type_is_found_however_it_is_written_and_one_that_is_not_there_is_not_answered_for_others(
+    graph: Graph, question: str, said: list[str], unsaid: str
+) -> None:
+    answer = told(graph, question)
+    assert all(each in answer for each in said) and unsaid not in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Can people with Fabry disease sweat normally?", "Hypohidrosis (80-99%)"),
+        ("法布雷病患者能正常出汗吗？", "少汗症"),
+        ("Which diseases mean that I can't sweat normally?", "Ectodermal dysplasia"),
+        ("急淋有哪些症状？", "贫血"),
+        ("慢粒的致病基因是什么？", "ABL1"),
+        ("哪些疾病会手抖？", "甲状腺危象"),
+    ],
+)
+def test_words_of_every_day_are_read_in_questions(graph: Graph, question: str, said: str) -> None:
+    answer = told(graph, question)
+    assert said in answer and not answer.startswith(("Yes", "是"))
+
+
+def test_the_opposite_of_what_is_read_in_a_question_is_no_answer(graph: Graph) -> None:
+    assert "Hyperhidrosis" not in told(graph, "I can't sweat normally, what could it be?")
+
+
+def test_what_has_to_be_counted_over_the_whole_graph_is_not_answered_from_a_part(graph: Graph) -> None:
+    assert "over which nothing is counted" in told(graph, "Which genes cause more than one cancer syndrome?")
+    assert "Nothing was made of “more than one form of”" in told(
+        graph, "Which gene causes more than one form of Usher syndrome?"
+    )

@@ -83,6 +83,7 @@ def test_answers_are_compared_over_http_and_judged(
     assert found["warnings"] == []
     changed = invoke(*command, "--llm", "another", "--judge", "none")
     assert changed.returncode == 2 and "is of another run" in changed.stderr
+    assert "remove that file to begin anew" in " ".join(changed.stderr.split())
 
 
 @pytest.mark.parametrize(

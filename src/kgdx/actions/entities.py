@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from kgdx.actions.narrowing import forms_of
+from kgdx.answer.stated_things import family_of
 from kgdx.errors import UsageError
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import has_chinese
@@ -23,6 +23,8 @@ MOST = 50
 """Most names that one action takes."""
 MOST_IDS = 400
 """Most ids that the names of one action may stand for together."""
+MOST_FORMS = 30
+"""Most forms of a disease that are looked at."""
 NEAR = 3
 """Names that are suggested for one that means nothing."""
 
@@ -66,12 +68,35 @@ FORMS_SCORE = 0.9
 """Score of the forms of a disease that is named without saying which."""
 
 
+def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]:
+    """The forms of diseases: the entries whose names are theirs with a number, a type or a mode behind."""
+    from kgdx.terms.names.suggestions import lay_names  # it loads what only builds and questions need
+
+    made = []
+    for each in known:
+        names = tuple(
+            dict.fromkeys(
+                name
+                for name in (each.given, each.matched, *lay_names(each.given), *each.names)
+                if name.isascii() and name
+            )
+        )
+        found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
+        forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
+        new = {id: name for id, name in forms.items() if id not in each.ids}
+        if new:
+            made.append(replace(each, ids=tuple(new), names=tuple(new.values()), via=(), sources=()))
+    return tuple(made)
+
+
 def named_or_forms(graph: Operations, name: str) -> Resolved:
     """Return the disease that a name means; where no entry is called so, its numbered or named forms."""
     index = graph.graph.names
     read = understood(index.resolve(name))
     if read.ids:
         return read
+    if typed := TYPED.search(name):
+        return _of_type(graph, read, name[: typed.start()], typed[1] or typed[2])
     finding = index.resolve(name, ("Phenotype",))
     forms = forms_of(graph, (replace(read, matched=name, names=finding.names[:1]),))
     kept = [pair for each in forms for pair in zip(each.ids, each.names, strict=True) if _FORM.search(pair[1])]
@@ -79,6 +104,25 @@ def named_or_forms(graph: Operations, name: str) -> Resolved:
         return read
     ids, names = zip(*kept, strict=True)
     return replace(read, ids=ids, names=names, method="forms", score=FORMS_SCORE, matched=name)
+
+
+TYPED = lazy_pattern(r",?\s+(?:sub)?type\s+(\S+)$|(\d+|[IVX]+|[一二三四五六七八九十]+)型$")
+_DIGITS = {han: str(at) for at, han in enumerate("一二三四五六七八九十", 1)}
+
+
+def _of_type(graph: Operations, read: Resolved, of: str, number: str) -> Resolved:
+    """The disease of a type, however it is written; where there is none, the types that there are come near."""
+    from kgdx.terms.names.suggestions import lay_names
+
+    index, number = graph.graph.names, _DIGITS.get(number, number)
+    known = dict.fromkeys((*lay_names(of), *index.resolve(of).names))
+    for other in (f"type {number} {of}", *(f"{each} type {number}" for each in known)):
+        if (found := index.resolve(other)).ids:
+            return replace(understood(found), given=read.given)
+    forms = [each.name for base in (of, *known) for each in index.complete(base, ("Disease",), MOST_FORMS)]
+    families = {family_of(base) for base in (of, *known)}
+    of_family = tuple(dict.fromkeys(each for each in forms if family_of(each) in families))
+    return replace(read, candidates=of_family or read.candidates)
 
 
 def understood(decision: NameDecision) -> Resolved:
@@ -103,26 +147,14 @@ def understood(decision: NameDecision) -> Resolved:
 
 
 def ids_of(resolved: Sequence[Resolved]) -> list[str]:
-    """Return the ids that names stand for, each once, at most :data:`MOST_IDS`: of every name its best first.
-
-    Example:
-        >>> from kgdx.results.cited import Resolved
-        >>> ids_of([Resolved("a", ids=("1", "2")), Resolved("b", ids=("3", "1"))])
-        ['1', '3', '2']
-    """
+    """Return the ids that names stand for, each once, at most :data:`MOST_IDS`: of every name its best first."""
     longest = max((len(each.ids) for each in resolved), default=0)
     ranked = (each.ids[place] for place in range(longest) for each in resolved if place < len(each.ids))
     return list(dict.fromkeys(ranked))[:MOST_IDS]
 
 
 def distinct(resolved: Sequence[Resolved]) -> list[Resolved]:
-    """Return the names that stand for different entries: of those that mean the same, the first.
-
-    Example:
-        >>> from kgdx.results.cited import Resolved
-        >>> [each.given for each in distinct([Resolved("高血压", ids=("D:1",)), Resolved("血压高", ids=("D:1",))])]
-        ['高血压']
-    """
+    """Return the names that stand for different entries: of those that mean the same, the first."""
     first: dict[frozenset[str], Resolved] = {}
     for each in resolved:
         first.setdefault(frozenset(each.ids), each)

@@ -270,10 +270,6 @@ def least_share(row: Row) -> float:
     """Return the lower bound of the 95 % score interval of an annotation's share (Wilson 1927).
 
     One without a number of patients counts as five, as in ranking.
-
-    Example:
-        >>> least_share({"numerator": 40, "denominator": 45}) > least_share({"numerator": 1, "denominator": 1})
-        True
     """
     rate, n, z = share(row) or 0.0, row.get("denominator") or 5, 1.96
     middle, spread = rate + z * z / (2 * n), sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
@@ -281,12 +277,7 @@ def least_share(row: Row) -> float:
 
 
 def by_candidate(rows: Iterable[Row], members: Mapping[str, str]) -> dict[str, list[Row]]:
-    """Sort rows by the candidate that their disease belongs to.
-
-    Example:
-        >>> by_candidate([{"disease": "ORPHA:1"}], {"ORPHA:1": "OMIM:1"})
-        {'OMIM:1': [{'disease': 'ORPHA:1'}]}
-    """
+    """Sort rows by the candidate that their disease belongs to."""
     sorted_rows: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         sorted_rows[members[row["disease"]]].append(row)

@@ -54,11 +54,6 @@ class GraphContext:
     """One open graph; use it as a context manager, or call :meth:`close`.
 
     It is read-only. :meth:`writing` takes it over for the length of one block.
-
-    Args:
-        settings: Say which store, and where the state is kept.
-        encoder: Reads by meaning what no name of the graph matches.
-        progress: Told in words what takes long.
     """
 
     def __init__(

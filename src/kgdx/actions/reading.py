@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.entities import NameList, named_or_forms
+from kgdx.actions.entities import TYPED, NameList, named_or_forms
 from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood, mentions_of
-from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, read_text
+from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, Status, read_text
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
 from kgdx.lazy import lazy_pattern
 from kgdx.rank.clauses import unread, with_phrases
 from kgdx.results.cited import Resolved
+
+if TYPE_CHECKING:
+    from kgdx.terms.names.name_decision import Mention
 
 
 class Extract(Action):
@@ -103,6 +106,9 @@ class Understand(Action):
     names: NameList
     """What may be names."""
 
+    read: bool = False
+    """Whether findings count that a reader of patients' words finds, where nothing is a name."""
+
     @property
     def reads(self) -> tuple[Reads, ...]:
         return ("question", Mentioned)
@@ -113,9 +119,24 @@ class Understand(Action):
         def look_up() -> tuple[Resolved, ...]:
             strict = any(each.kind == "Disease" for each in mentions_of(view))
             every = [each for name in self.names for each in _meant(graph, name, strict, name in view.question)]
-            return tuple(each for each in every if each.ids) or tuple(every)
+            known = tuple(each for each in every if each.ids)
+            if self.read and all(each.method == "short" for each in known):
+                known = tuple(_read_in(graph, view.question, mentions_of(view))) or known
+            return known or tuple(every)
 
         return Understood(graph.tool("names", given, look_up, len))
+
+
+def _read_in(graph: Operations, question: str, mentions: Sequence[Mention]) -> Iterator[Resolved]:
+    """The findings that a reader of patients' words finds beyond what is named: "I can't sweat"."""
+    for each in graph.graph.reader.extract(question).findings:
+        span = each.span
+        if span is None or each.status is Status.ABSENT:
+            continue
+        crossed = (one for one in mentions if one.start < span.end and span.start < one.end)
+        if all(span.start <= one.start and one.end < span.end for one in crossed):
+            words = question[span.start : span.end]
+            yield Resolved(words, ("Phenotype",), (each.id,), (each.label,), each.method, each.score)
 
 
 def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[Resolved]:
@@ -123,6 +144,9 @@ def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[R
     whole = named_or_forms(graph, name)
     if whole.ids and (not strict or _surely(whole)):
         yield whole
+        return
+    if TYPED.search(name):  # another type is another disease
+        yield replace(whole, ids=(), names=())
         return
     words, taken = name.split() if said else [], set[int]()
     for size in range(len(words) - 1, 0, -1):

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from abc import ABC
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.entities import Name, NameList, ids_of, resolve, understood
-from kgdx.actions.narrowing import forms_of, within
+from kgdx.actions.entities import Name, NameList, forms_of, ids_of, resolve, understood
 from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.term_tables import chinese_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.errors import TemplateError, UsageError
+from kgdx.graph.protocol import Row
 from kgdx.graph.templates import template, templates
 from kgdx.results.cited import Resolved
+from kgdx.terms.normalise import has_chinese
 
 MAX_ROWS = 10_000
 """Most rows of a template that an episode keeps."""
@@ -82,6 +85,33 @@ def retrieve(
     """Run a template for an action, in its compiled form where it has one."""
     rows = graph.query(template, **arguments)
     return Retrieved(template, arguments, tuple(rows[:MAX_ROWS]), action.name, resolved, graph.ran[-1].digest)
+
+
+LEAST_PART = 4
+"""Letters from which on a name stands for whatever has it in its own."""
+
+
+def within(graph: Operations, rows: Sequence[Row], things: Sequence[Resolved], kind: str) -> Iterator[Row]:
+    """The rows of some entities, of those that are called alike, and of phenotypes below them, with what each is."""
+    called = [(each, _called(each)) for each in things]
+    for row in rows:
+        name = (row["name"] or "").casefold()
+        above = graph.graph.ancestry.ancestors(row["id"]) if kind == "Phenotype" else frozenset()
+        meant = [
+            each.given
+            for each, parts in called
+            if row["id"] in each.ids or any(part in name for part in parts) or not above.isdisjoint(each.ids)
+        ]
+        if meant:
+            yield {**row, "meant": meant}
+
+
+def _called(thing: Resolved) -> list[str]:
+    """The parts of names by which something is known for one of that kind."""
+    called = {name.casefold() for name in (thing.given, thing.matched, *thing.names) if name}
+    called |= set(chinese_of(thing.given))
+    bare = {each.removeprefix("the ").rstrip("s") for each in called}
+    return [each for each in bare if len(each) >= (2 if has_chinese(each) else LEAST_PART)]
 
 
 MOST_OF_DISEASE = 1_000

@@ -221,14 +221,10 @@ class ServerSnapshots:
 
 
 def share(store: Neo4jStore, snapshot: Snapshot, seen: Seen, tell: Tell) -> None:
-    """Store a snapshot beside the graph that it was made of, unless somebody has changed that since.
+    """Store a snapshot beside the graph that it was made of, unless somebody has changed that since it was seen.
 
-    Args:
-        store: The graph's, open for writing; the names that it needs are known
-            (:func:`kgdx.graph.neo4j.stored_snapshot.prepare`).
-        snapshot: The snapshot.
-        seen: How the server stood before the snapshot was made of it.
-        tell: Told in words what is done.
+    The store is open for writing, and knows the names that this needs
+    (:func:`kgdx.graph.neo4j.stored_snapshot.prepare`).
     """
     from kgdx.graph.neo4j.stored_snapshot import keep
 

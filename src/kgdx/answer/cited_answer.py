@@ -36,18 +36,12 @@ class Answer:
 
     Attributes:
         question: What was asked; may hold a patient's words.
-        text: The answer: sentences with marks that point at :attr:`pack`.
         pack: The evidence.
-        case: The patient as understood, where the question came with one.
         candidates: Diseases ranked for the patient, best first.
         evidence: Candidate id → its paths, for the candidates that were explained.
-        trace: The episode's log.
         issues: What was doubtful or failed.
         reason: Why the episode ended (:func:`kgdx.episode.loop.Episode`).
-        policy: Who chose the actions.
         model: The language model that planned and wrote; empty where there was none.
-        fingerprint: Of the graph that it rests on.
-        version: Of kgdx.
         created: When, in ISO 8601; no part of comparisons.
         sources: What the graph was made from (rows of the template ``sources``).
         option: The option that it chooses, where the question came with some.

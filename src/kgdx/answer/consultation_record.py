@@ -26,11 +26,7 @@ Source = Literal["given", "read", "asked"]
 
 
 def record_of(log: Sequence[Segment]) -> ConsultationRecord:
-    """Return the record of a consultation.
-
-    Args:
-        log: Its log, with its words; of a log without them the record has none either.
-    """
+    """Return the record of a consultation; of a log without its words the record has none either."""
     start = log[0]
     case: Mapping[str, Any] = start.words.get("case", {})
     asked = turns(log)

@@ -54,14 +54,9 @@ class Diagnosis:
 
     Attributes:
         case: The case as it was understood.
-        candidates: Diseases, best first.
         evidence: Candidate id → its paths, for the candidates that were explained.
-        trace: The episode's log.
         issues: What was doubtful in the input or while ranking.
         reason: Why the episode ended (:func:`kgdx.episode.loop.Episode`).
-        policy: Who chose the actions.
-        fingerprint: Of the graph that it rests on.
-        version: Of kgdx.
         n_candidates: How many diseases were ranked in all.
         created: When, in ISO 8601; no part of comparisons.
         sources: What the graph was made from (rows of the template ``sources``), where evidence was read from it.
@@ -183,7 +178,6 @@ class Diagnosis:
         """Draw what raises and lowers the first candidates, with matplotlib.
 
         Args:
-            top: How many candidates.
             ax: Where to draw; axes of a new figure when ``None``.
         """
         from kgdx.render.plots import ranking_plot
@@ -287,7 +281,6 @@ class Diagnosis:
 
         Args:
             ids: Candidates whose evidence is drawn; the first ``top`` when none is named.
-            top: How many candidates.
             neo4j: Bolt address; the local server when ``None``.
             browser: Address of Browser's server, where it is not that of the Neo4j.
         """

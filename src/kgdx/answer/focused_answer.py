@@ -115,6 +115,9 @@ class _Writer:
 
     def _answered(self) -> Iterator[_Said]:
         yield from self._taken()
+        if self.asked.unread and not self.subjects:
+            yield self.words.uncounted.format(words=clean(self.asked.unread)), ()
+            return
         if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
             return

@@ -46,9 +46,7 @@ class OptionQuestion:
 
     Attributes:
         options: Letter → words, in the order of the letters.
-        gold: Letter of the right option; ``None`` where it is not known.
         needed: Ids of the documents that hold the answer, where they are known.
-        language: ``zh`` or ``en``; empty where it is not known.
         subject: What it is about, such as a disease's id; questions of one subject are drawn and held back together.
         rests_on: What holds the answer: ``documents``, ``graph``, ``neither``; empty where it is not known.
 

@@ -151,9 +151,7 @@ class Asked:
     """What an answer is to say.
 
     Attributes:
-        subjects: The diseases that it is wanted of, in the question's words.
-        others: What may be stated of them, where the question asks whether something is; in the question's words.
-        whether: The question can be answered with yes or no.
+        others: What may be stated of the subjects, where the question asks whether something is.
         absent: Whether it asks which of several is not.
         unread: Words by which it wants something that has no place in the graph.
     """

@@ -14,10 +14,7 @@ from kgdx.cli.options import Json, Store, TermOptions, add, add_typer, argument,
 from kgdx.errors import StoreError
 from kgdx.lazy import lazy_pattern
 
-Address = Annotated[
-    str | None,
-    typer.Argument(metavar="URI", help="Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."),
-]
+ADDRESS = "Address of the Neo4j, as bolt://…; by default that of `kgdx neo4j up`."
 _RUN = lazy_pattern(r"run:\S+")
 
 
@@ -98,7 +95,7 @@ def export(
 
 
 def push(
-    uri: Address = None,
+    uri: str | None = argument(None, "URI", ADDRESS),
     force: bool = flag("Replace what the Neo4j holds."),
     discard_saved: bool = flag("Do not carry over what was saved there alone (cases, runs)."),
     sessions: int | None = option(None, "N", "How many write at once where the copy goes over Bolt.", min=1, max=64),
@@ -124,7 +121,7 @@ def push(
 
 
 def pull(
-    uri: Address = None,
+    uri: str | None = argument(None, "URI", ADDRESS),
     force: bool = flag("Replace the embedded graph."),
     leave_out: bool = flag("Leave out, and list, what the ontology has no place for."),
     as_json: Json = False,

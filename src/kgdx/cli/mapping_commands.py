@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import Json, Store, add_typer, option
+from kgdx.cli.options import Json, Store, add_typer, flag, option
 
 if TYPE_CHECKING:
     from kgdx.terms.names.sssom import MappingStatement
 
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "--output", "-o", metavar="FILE", help="Where to write it; standard output by default."),
-]
+TO = ("--out", "--output", "-o")
+KEEP = "Only keep the decisions; the next build or update takes them in."
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The table with decisions.")]
-Keep = Annotated[
-    bool, typer.Option("--no-update", help="Only keep the decisions; the next build or update takes them in.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    out: Out = None,
+    out: Path | None = option(None, "FILE", "Where to write it; standard output by default.", *TO),
     status: list[str] | None = option(None, "STATUS", "Only rows of this status, such as ambiguous; repeatable."),
     store: Store = None,
 ) -> None:
@@ -61,7 +56,7 @@ def review(
         options.remark(f"fill in the column decision, then: kgdx mappings apply {out}")
 
 
-def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
+def apply(file: File, no_update: bool = flag(KEEP), store: Store = None) -> None:
     """Keep the decisions of an edited review, and apply them."""
     from kgdx.ingest.alignment.review import read_review
 
@@ -69,7 +64,7 @@ def apply(file: File, no_update: Keep = False, store: Store = None) -> None:
 
 
 def export(
-    out: Out = None,
+    out: Path | None = option(None, "FILE", "Where to write it; standard output by default.", *TO),
     sssom: bool = option(True, "", "All mappings, or people's decisions only.", "--sssom/--decisions"),
     store: Store = None,
 ) -> None:
@@ -96,7 +91,7 @@ def export(
     _write(text, out, count(len(statements), "mapping"))
 
 
-def import_(file: File, no_update: Keep = False, store: Store = None) -> None:
+def import_(file: File, no_update: bool = flag(KEEP), store: Store = None) -> None:
     """Take the mappings of an SSSOM file as decisions.
 
     Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
-Split = Annotated[
-    str | None, typer.Option("--split", metavar="NAME", help="Only questions of this split: tuned, held_out.")
-]
+OF_SPLIT = "Only questions of this split: tuned, held_out."
 PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
 
 
@@ -92,7 +90,7 @@ class PlanOptions:
     """How questions are asked."""
 
     rounds: int = option(5, "N", "Most plans of a model.", min=1, max=50)
-    split: Split = None
+    split: str | None = option(None, "NAME", OF_SPLIT)
     unstrict: bool = flag("Let an answer add what the model knows, marked as such.")
     jobs: int | None = option(None, "N", "Questions at the same time; KGDX_LLM_CONCURRENCY.", min=1, max=64)
 
@@ -116,7 +114,7 @@ def questions(
     with_options: bool = flag("Make option questions, N of each kind, from all relations.", "--options"),
     cases: str | None = option(None, "FILE", "With --options: ask for the diagnosis of these cases instead."),
     language: str | None = option(None, "zh|en", "Only questions in this language."),
-    split: Split = None,
+    split: str | None = option(None, "NAME", OF_SPLIT),
     seed: Seed = 0,
     to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
     store: Store = None,

@@ -12,9 +12,6 @@ from kgdx.cli.options import Json, Learned, Store, argument, flag, option
 from kgdx.errors import UsageError
 
 Rows = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many to list.")]
-Asked = Annotated[
-    str | None, typer.Argument(metavar="NODE", help="A name or an id; disease:, symptom: … may stand before.")
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,7 @@ class Keeping:
 
 def predict(
     keeping: Keeping,
-    node: Asked = None,
+    node: str | None = argument(None, "NODE", "A name or an id; disease:, symptom: … may stand before."),
     relation: str | None = argument(None, "RELATION", "Name of the ontology, such as has_symptom."),
     top: Rows = 10,
     known: bool = flag("List also what the graph states."),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgdx.llm.budget import Meter
 
 WRONG = 5
-Source = Annotated[str | None, typer.Argument(metavar="SOURCE", help="Of this source only.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -137,7 +136,7 @@ def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
 
 
 def show(
-    source: Source = None,
+    source: str | None = argument(None, "SOURCE", "Of this source only."),
     rows: int = option(20, "N", "How many reasons to show.", min=1, max=1000),
     as_json: Json = False,
     store: Store = None,

@@ -108,7 +108,7 @@ class Journal:
         if differing := sorted(key for key in {*before, *now} if before.get(key) != now.get(key)):
             key = differing[0]
             what = f"{self.path} is of another run: {key} was {_short(before.get(key))} and is {_short(now.get(key))}"
-            raise UsageError(what, hint="choose another place, or give what it was")
+            raise UsageError(what, hint="choose another place, or remove that file to begin anew")
         self.records = lines[1:]
 
 

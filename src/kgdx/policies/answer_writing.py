@@ -72,12 +72,7 @@ def best_of(said: Sequence[Exchange], pack: EvidencePack, strict: bool, language
 
 
 def groundless(text: str, pack: EvidencePack, language: str) -> bool:
-    """Tell whether an answer cites nothing that exists, and does not say either that the evidence is not enough.
-
-    Example:
-        >>> groundless("All is well [E1].", EvidencePack(), "en"), groundless("证据不足。", EvidencePack(), "zh")
-        (True, False)
-    """
+    """Tell whether an answer cites nothing that exists, and does not say either that the evidence is not enough."""
     sentences = check(text, pack, strict=True, language=language).sentences
     return not sentences or sentences[0].text == NOTHING_CITED[language]
 

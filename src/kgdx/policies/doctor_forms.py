@@ -157,12 +157,7 @@ def _examinations(value: object) -> object:
 
 
 class WrittenRecord(_Form):
-    """The record of an OSCE station as a model writes it.
-
-    Example:
-        >>> WrittenRecord.model_validate({"complaint": "cough", "present": "fever"}).present
-        ('fever',)
-    """
+    """The record of an OSCE station as a model writes it."""
 
     complaint: Text = ""
     """Why the patient comes."""

@@ -21,26 +21,19 @@ if TYPE_CHECKING:
 GAP = "〇"
 
 _ALWAYS = (Want.DESCRIPTION, Want.DISEASE, Want.TOGETHER, Want.CAUSE)
+_OF_KIN = (Want.GENE, Want.RISK, Want.COMORBIDITY)
 _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
     {
         Want.SHARED: (*(want for want in Want if want is not Want.SHARED),),
         Want.DIFFERENCE: (*_ALWAYS, Want.SYMPTOM, Want.COMORBIDITY, Want.RISK),
-        Want.RECURRENCE: (
-            *_ALWAYS,
-            Want.GENE,
-            Want.INHERITANCE,
-            Want.RISK,
-            Want.ONSET,
-            Want.PREVALENCE,
-            Want.COMORBIDITY,
-        ),
+        Want.RECURRENCE: (*_ALWAYS, *_OF_KIN, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE),
         Want.GENE: (Want.TEST, Want.CAUSE),
         Want.USE: (Want.DESCRIPTION, Want.DRUG, Want.CURE, Want.CAUSE, Want.DEPARTMENT),
         **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
         Want.SAFETY: tuple(other for other in Want if other is not Want.SAFETY),
         Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
-        Want.INHERITANCE: (*_ALWAYS, Want.GENE, Want.RISK, Want.COMORBIDITY),
+        Want.INHERITANCE: (*_ALWAYS, *_OF_KIN),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
         Want.TRANSMISSION: (*_ALWAYS, Want.COMORBIDITY),
         Want.PREVENTION: (*_ALWAYS, Want.CONTRAINDICATION, Want.CURE, Want.COMORBIDITY),

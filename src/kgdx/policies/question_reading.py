@@ -31,6 +31,7 @@ _OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION} - {Want.CAUSE, Want.DESCRIPTIO
 
 _WRONG = frozenset(
     {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
+    | {"normal", "normally", "properly", "well"}
 )
 
 FINDINGS = ("Symptom", "Phenotype")
@@ -42,6 +43,9 @@ _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\
 
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
+_TYPE_BEHIND = re.compile(
+    r",?\s+(?:sub)?type\s+(?:\d+[A-Za-z]?|[IVX]+[A-Z]?|[A-Z])\b|(?:\d+|[IVX]+|[一二三四五六七八九十]+)型"
+)
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
 _HEAD = re.compile(r"\s?综合[征症]")
 _FURTHER = re.compile(
@@ -143,15 +147,33 @@ def read_question(state: State) -> QuestionReading:
     """Return how a question is read whose entities were recognised."""
     question = state.question
     mentions = _recognised(state)
+    typed = list(_typed(question, mentions))
+    mentions = _outside(mentions, typed)
     found = _understood(state, mentions)
-    inside = [each for each in mentions if any(one.start <= each.start and each.end < one.end for one in found)]
-    mentions = [*(each for each in mentions if each not in inside), *found]
-    rest = masked(question, mentions)
+    mentions = [*_outside(mentions, found), *found]
+    unknown = [each for each in typed if each.start not in {one.start for one in found}][:1]
+    if unknown and any(each.kind == "Disease" and each.start < unknown[0].start for each in mentions):
+        unknown = []  # what is asked of is named before it
+    rest = masked(question, [*mentions, *unknown])
+    mentions = [] if unknown else mentions  # nothing can be said of it
     wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
-    return QuestionReading(question, named, rest, wanted, _unnamed(named, rest, wanted), denied)
+    unnamed = unknown[0].text if unknown else _unnamed(named, rest, wanted)
+    return QuestionReading(question, named, rest, wanted, unnamed, denied)
+
+
+def _typed(question: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """What is named with a type behind it that the name does not have: no entry may be of that type."""
+    for each in mentions:
+        kinds = ("Disease",) if has_chinese(each.text) else ("Disease", *FINDINGS)
+        if each.kind in kinds and (behind := _TYPE_BEHIND.match(question, each.end)):
+            yield replace(each, end=behind.end(), text=question[each.start : behind.end()])
+
+
+def _outside(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Mention]:
+    return [each for each in mentions if not any(one.start <= each.start and each.end < one.end for one in found)]
 
 
 def _recognised(state: State) -> list[Mention]:
@@ -166,6 +188,14 @@ def _recognised(state: State) -> list[Mention]:
     return others if len(others) < len(mentions) and Want.SAFETY in wants(masked(question, others)) else mentions
 
 
+def by_findings(state: State) -> bool:
+    """Tell whether nothing but diseases is asked for, by findings alone."""
+    mentions = _recognised(state)
+    findings = texts_of(each for each in mentions if each.kind in FINDINGS)
+    other = any(each.kind == "Disease" and each.text not in findings for each in mentions)
+    return not other and wants(masked(state.question, mentions)) == (Want.DISEASE,)
+
+
 def names_to_try(state: State) -> tuple[str, ...]:
     """The words that may be names of diseases though no entry is called so in full: eponyms, and the members of a list.
 
@@ -173,8 +203,12 @@ def names_to_try(state: State) -> tuple[str, ...]:
     a finding is tried where what is asked is said of diseases alone.
     """
     mentions = _recognised(state)
-    rest = masked(state.question, mentions)
-    found = [each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME]
+    typed = list(_typed(state.question, mentions))
+    mentions = _outside(mentions, typed)
+    rest = masked(state.question, [*mentions, *typed])
+    found = [
+        each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME and not each.isdigit()
+    ]
     found = [_numbered_whole(state.question, each) for each in found]
     joined = [each for each in _joined(state.question, mentions, found) if each not in found]
     ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
@@ -186,7 +220,8 @@ def names_to_try(state: State) -> tuple[str, ...]:
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
-    return tuple(dict.fromkeys((*joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
+    of_type = [each.text for each in typed]
+    return tuple(dict.fromkeys((*of_type, *joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
 
 
 def _numbered_whole(question: str, name: str) -> str:
@@ -222,7 +257,9 @@ def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
             and said
             and all(start <= one.start and one.end <= end and one.end - one.start < end - start for one in within)
         ):
-            made.append(Mention(start, end, each.given, "Disease", each.ids, each.names))
+            kind = "Disease" if "Disease" in each.kinds else each.kinds[0]
+            text = each.given if kind == "Disease" else each.ids[0]  # words that are read are no name
+            made.append(Mention(start, end, text, kind, each.ids, each.names))
     return made
 
 
@@ -264,6 +301,8 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
     )  # how often a finding is seen in a disease
     if not about or not (often or not other.intersection(read.wanted)):
         return ()
+    if says("working", read.rest) and part_asked(read):
+        return ()  # yes or no would be the wrong way round
     if not (often or read.chooses or asks_whether(read.rest)):
         return ()
     left, of = name_in(read.rest), confirmed_of(read, about)
@@ -324,7 +363,7 @@ def _body() -> Mapping[str, str]:
 
 def part_of(text: str) -> str:
     """The phenotype that stands for what is wrong with a part of the body; empty where none is named."""
-    said = text.casefold()
+    said = text.casefold().removeprefix("正常")
     words = [said] if has_chinese(said) else [word for word in said.split() if word not in _WRONG]
     return _body().get(words[0], "") if len(words) == 1 else ""
 

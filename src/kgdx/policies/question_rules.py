@@ -17,10 +17,11 @@ from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
-from kgdx.policies.intents import asks_whether, of_causes, runs
+from kgdx.policies.intents import asks_whether, of_causes, runs, says
 from kgdx.policies.question_reading import (
     FINDINGS,
     QuestionReading,
+    by_findings,
     confirmed_of,
     name_in,
     names_to_try,
@@ -46,23 +47,19 @@ _MODE: Given = ("get_phenotype", {"aspect": "I", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
-        Want.SYMPTOM: (("get_symptom", {}), _ABNORMAL),
+        **dict.fromkeys(
+            (Want.SYMPTOM, Want.DIFFERENCE, Want.SHARED, Want.DESCRIPTION), (("get_symptom", {}), _ABNORMAL)
+        ),
+        **dict.fromkeys((Want.COMORBIDITY, Want.TOGETHER), (("get_comorbidity", {}),)),
+        **dict.fromkeys((Want.INHERITANCE, Want.RECURRENCE), (_MODE,)),
+        **dict.fromkeys((Want.ONSET, Want.COURSE), (_COURSE,)),
         Want.TEST: (("get_test", {}),),
         Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
         Want.CONTRAINDICATION: (("get_medicine", {}),),
         Want.CURE: (("get_cure", {}), ("get_drug", {})),
-        Want.COMORBIDITY: (("get_comorbidity", {}),),
-        Want.TOGETHER: (("get_comorbidity", {}),),
         Want.GENE: (("get_gene", {"forms": True}),),
-        Want.INHERITANCE: (_MODE,),
-        Want.RECURRENCE: (_MODE,),
-        Want.ONSET: (_COURSE,),
-        Want.COURSE: (_COURSE,),
         Want.CAUSE: (("get_gene", {}),),
         Want.RISK: (("get_symptom", {}),),
-        Want.DIFFERENCE: (("get_symptom", {}), _ABNORMAL),
-        Want.SHARED: (("get_symptom", {}), _ABNORMAL),
-        Want.DESCRIPTION: (("get_symptom", {}), _ABNORMAL),
     }
 )
 
@@ -140,7 +137,7 @@ class RulesPolicy(EndingPolicy):
             yield _action("get_definition", phenotype=read.findings[0])
             return
         if names and not (state.case.observed and not read.named):
-            yield Understand(names=names)
+            yield Understand(names=names, read=by_findings(state))
         about = subjects_of(read)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
         if others := others_of(read, about):
@@ -156,7 +153,7 @@ class RulesPolicy(EndingPolicy):
             if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):  # "malformations in the lung"
                 classes = {"Phenotype": (*classes.get("Phenotype", ()), *parts)}
             yield from _inferring(
-                classes, likeliest=True, without=texts_of(read.denied), every=read.every or bool(parts)
+                classes, likeliest=True, without=texts_of(read.denied), every=read.every or len(parts) == 1
             )
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from getting(_focus(state), further, state)
@@ -176,6 +173,9 @@ class RulesPolicy(EndingPolicy):
             made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
             yield _action("infer_by_drug", drugs=made[:MOST])
         elif Want.DISEASE in read.wanted and (left := name_in(read.rest)):
+            if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):
+                yield from _inferring({"Phenotype": parts}, likeliest=True)
+                return
             parts = tuple(filter(None, map(str.strip, _BETWEEN.split(left))))
             yield from _inferring(dict.fromkeys(FINDINGS, parts), likeliest=True)
 
@@ -207,6 +207,9 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
         names = (each for each in (*runs(read.rest), *texts_of(read.named)) if len(each) > 1)
         return {"wants": read.wanted, "subjects": about, "unused": ", ".join(dict.fromkeys(names))}
     whether = asks_whether(read.rest)
+    counted = says("counted", read.rest)
+    if not read.named and counted:
+        return {"wants": read.wanted, "subjects": (), "unread": counted[0].strip()}
     if read.of_finding:
         return {"wants": tuple(each for each in read.asked if each is not Want.DESCRIPTION), "subjects": read.findings}
     if others := others_of(read, about):
@@ -234,7 +237,7 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
         return {"wants": (Want.SYMPTOM,), "subjects": subjects}
     if read.diseases and not read.asked and (left := name_in(read.rest)):
         return {"wants": OVERVIEW_WANTS, "subjects": subjects, "unread": left}
-    unused = "" if read.unnamed else name_in(read.rest)
+    unused = counted[0].strip() if counted else "" if read.unnamed else name_in(read.rest)
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether, "unused": unused}
 
 
@@ -300,6 +303,8 @@ def _inferring(
         ordered: dict[str, Any] = {"likeliest": True} if likeliest and kind in FINDINGS else {}
         ordered |= {"without": list(without[:MOST])} if without and kind in FINDINGS else {}
         ordered |= {"min_match_count": len(names)} if every else {}
+        if kind != "Phenotype":
+            names = tuple(name for name in names if not name.startswith("HP:"))
         if names:
             yield _action(action, **{parameter: list(names[:MOST])}, **ordered)
 

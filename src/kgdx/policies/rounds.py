@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from kgdx.actions.believing import ProposeRound, QuestionRound
 from kgdx.actions.explaining import Explain
-from kgdx.actions.question_round import ProposeRound, QuestionRound
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Read
 from kgdx.case import Status

@@ -26,12 +26,7 @@ PHENOTYPES = 8
 
 
 def presented(case: Case, rules: ProtocolRules) -> dict[str, str]:
-    """Return what the prompt says of a patient and of the rules; no id of the case, and no publication.
-
-    Example:
-        >>> presented(Case("p", (Finding("HP:0001250", label="Seizure"),)), ProtocolRules())["present"]
-        'Seizure'
-    """
+    """Return what the prompt says of a patient and of the rules; no id of the case, and no publication."""
     person = ", ".join(filter(None, ["" if case.sex == "UNKNOWN" else case.sex.lower(), case.age or ""]))
     told = {
         "person": person or "nothing is known of age and sex",
@@ -46,12 +41,7 @@ def presented(case: Case, rules: ProtocolRules) -> dict[str, str]:
 
 
 def offered(told: str, rules: ProtocolRules) -> str:
-    r"""Return what the prompt says without the acts that may not be done at all.
-
-    Example:
-        >>> offered("- <match> a </match>\n- <search> b\n  c\n- <diagnose>", ProtocolRules(searches=0))
-        '- <match> a </match>\n- <diagnose>'
-    """
+    r"""Return what the prompt says without the acts that may not be done at all."""
     for act in ANSWERS:
         if not rules.most(act):
             told = re.sub(rf'^- (?:<{act}>|\{{"name": "{act}").*\n(?:  .*\n)*', "", told, flags=re.MULTILINE)

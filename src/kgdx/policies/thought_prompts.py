@@ -45,12 +45,7 @@ def diagnosis_messages(patient: str, evidence: str, language: str) -> tuple[Mess
 
 
 def with_options(question: str, options: Mapping[str, str]) -> str:
-    r"""Return a question with its options, quoted so that nothing in it can end its part of a prompt.
-
-    Example:
-        >>> with_options("Which gene?", {"A": "FBN1"})
-        '> Which gene?\n> A. FBN1'
-    """
+    r"""Return a question with its options, quoted so that nothing in it can end its part of a prompt."""
     lines = [f"{letter}. {clean(text, _OPTION_CHARS)}" for letter, text in options.items()]
     return quoted("\n".join((question, *lines)))
 
