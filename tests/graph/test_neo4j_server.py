@@ -18,7 +18,7 @@ from kgdx.errors import StoreError
 from kgdx.graph import copies
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.copies import push
-from kgdx.graph.neo4j import browser_links, local_server, offline_import
+from kgdx.graph.neo4j import browser_links, import_files, local_server
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
@@ -178,7 +178,7 @@ def test_failed_import_leaves_the_graph_of_before(
         raise StoreError("the import failed")
 
     monkeypatch.setattr(copies, "_OFFLINE_ROWS", 1)
-    monkeypatch.setattr(offline_import, "_import", fail)
+    monkeypatch.setattr(import_files, "_import", fail)
     with pytest.raises(StoreError, match="the import failed"):
         push(embedded, settings, empty, force=True)
     with Neo4jStore.connect(settings.neo4j()) as store:

@@ -100,7 +100,7 @@ class Evidence:
                         if (up := self._above(finding).get(top)) is not None:
                             head = {"finding": self._ids[finding], "finding_name": self._names[finding]}
                             rows.append(row | met | head | self._steps("finding_path", up))
-        return sorted(rows, key=_in_order("disease", "finding", "via", "phenotype", *_ORDER))
+        return sorted(rows, key=in_order("disease", "finding", "via", "phenotype", *_ORDER))
 
     def evidence_typical(self, diseases: Sequence[str], known: Sequence[str], minimum: float, limit: int) -> list[Row]:
         left_out = set(self._phenotypes(known))
@@ -110,7 +110,7 @@ class Evidence:
                 share = _share(row)
                 if share is not None and share >= minimum:
                     rows.append({**row, "share": share})
-        ordered = _in_order("disease", "phenotype", *_ORDER)
+        ordered = in_order("disease", "phenotype", *_ORDER)
         return sorted(rows, key=lambda row: (-row["share"], ordered(row)))[:limit]
 
     def _phenotypes(self, ids: Iterable[str]) -> list[int]:
@@ -196,11 +196,11 @@ def _share(row: Row) -> float | None:
     return 0.0 if stated is None else stated.share
 
 
-def _in_order(*columns: str) -> Callable[[Row], Any]:
+def in_order(*columns: str) -> Callable[[Row], Any]:
     """The order of the templates: absent values last."""
     return lambda row: [(row[name] is None, row[name] or "") for name in columns]
 
 
 def _by_length(*columns: str) -> Callable[[Row], Any]:
-    last = _in_order(*columns)
+    last = in_order(*columns)
     return lambda row: (row["disease"], row["finding"], len(row["path_ids"]), *last(row))

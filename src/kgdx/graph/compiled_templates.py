@@ -18,7 +18,7 @@ import numpy as np
 from kgdx.arrays.columns import Column
 from kgdx.arrays.sparse import Ints
 from kgdx.errors import TemplateError
-from kgdx.graph.compiled_evidence import EVIDENCE, STATED, Evidence
+from kgdx.graph.compiled_evidence import EVIDENCE, STATED, Evidence, in_order
 from kgdx.graph.protocol import Row, digest
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_links import Links, links, stated_by_either, typical
@@ -222,7 +222,7 @@ class CompiledQueries:
                 head = {"disease": id_, "relation": type_, "total": total}
                 mixed += [head | row for row in self._edge_rows(listing, edges, first, first + size)]
             if listing.mixed:
-                mixed = [row | {"total": len(mixed)} for row in sorted(mixed, key=_sorting(listing.mixed))[:limit]]
+                mixed = [row | {"total": len(mixed)} for row in sorted(mixed, key=in_order(*listing.mixed))[:limit]]
             rows += mixed
         return rows
 
@@ -379,7 +379,3 @@ class CompiledQueries:
             if key not in self._kept:
                 self._kept[key] = make()
             return self._kept[key]
-
-
-def _sorting(columns: Sequence[str]) -> Callable[[Row], Any]:
-    return lambda row: [(row[name] is None, row[name] or "") for name in columns]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,6 +38,7 @@ from kgdx.graph.tables import (
     merged,
     ordered,
     title,
+    told,
 )
 from kgdx.schema import load_schema
 
@@ -278,8 +279,7 @@ def _written(
     ours = running is not None and running.kind == "java" and same_server(running.bolt, access.uri)
     large = sum(content.counts.values()) >= _OFFLINE_ROWS
     if running is not None and ours and large and access.database in (None, "neo4j"):
-        from kgdx.graph.neo4j.import_files import delimiter
-        from kgdx.graph.neo4j.offline_import import import_offline
+        from kgdx.graph.neo4j.import_files import delimiter, import_offline
 
         if (between := delimiter(content.tables)) is not None:
             import_offline(settings, running, content.tables, between, progress)
@@ -288,7 +288,7 @@ def _written(
                 target.define()
                 return "offline import", _finish(target, content, progress), 0
     with Neo4jStore.create(access, clear=True, sessions=sessions) as target, target.incomplete():
-        target.load(_told(content.tables, progress))
+        target.load(told(content.tables, progress))
         keep_aside(target, aside)
         return "bolt", _finish(target, content, progress), 0
 
@@ -315,12 +315,6 @@ def _finish(target: Neo4jStore, content: Content, progress: Progress) -> int | N
     return None if before is None else before + 1
 
 
-def _told(tables: Iterable[GraphTable], progress: Progress) -> Iterator[GraphTable]:
-    for table in tables:
-        progress(f"Writing {table.rows.num_rows} {title(table)}")
-        yield table
-
-
 WHOLE_ROWS = 100_000
 """Relations with more edges than this, between two classes, are compared by samples."""
 
@@ -339,10 +333,7 @@ def difference(
 ) -> str | None:
     """Return what differs between tables and the server's graph; ``None`` when nothing that was compared does.
 
-    Args:
-        tables: The graph, one table for each class, and for each relation between two classes.
-        known: The tables' digests, where the caller has them.
-        whole_rows: Up to how many edges a relation is compared whole.
+    Relations of up to ``whole_rows`` edges are compared whole.
     """
     stated: defaultdict[str, dict[Part, Digest]] = defaultdict(dict)
     for part, digest in (known or {}).items():

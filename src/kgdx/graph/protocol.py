@@ -115,7 +115,7 @@ class Exports(Protocol):
 class Store(Exports, Protocol):
     """A property graph that runs named Cypher templates.
 
-    How one is opened is its class's own: ``ArcadeStore.open(path)``, ``Neo4jStore.open(uri, user, password)``, both
+    How one is opened is its class's own: ``ArcadeStore.open(path)``, ``Neo4jStore.connect(access)``, both
     read-only unless asked otherwise.
 
     Rows are plain Python: ``str``, ``int``, ``float``, ``bool``, ``None``, lists and dicts of these.

@@ -42,6 +42,12 @@ def title(table: Titled) -> str:
     return table.name if table.ends is None else f"{table.ends[0]}-{table.name}->{table.ends[1]}"
 
 
+def told(tables: Iterable[GraphTable], progress: Callable[[str], None]) -> Iterator[GraphTable]:
+    for table in tables:
+        progress(f"Writing {table.rows.num_rows} {title(table)}")
+        yield table
+
+
 def merged(tables: Iterable[GraphTable]) -> list[GraphTable]:
     """One table for each class, and for each relation between two classes, of tables that come in several parts."""
     parts: defaultdict[str, list[GraphTable]] = defaultdict(list)
@@ -62,6 +68,21 @@ def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
         what = "class" if table.ends is None else "relation"
         raise StoreError(f"the ontology has no {what} {title(table)}", hint="`kgdx schema` shows what it has")
     return {field.name: field.type for field in arrow_schema(found)}
+
+
+def wanted_columns(table: GraphTable, columns: Sequence[str], schema: Schema) -> dict[str, pa.DataType]:
+    """The keys of a table and some of its columns, each once, with their types."""
+    types = columns_of(table, schema)
+    for name in columns:
+        if name not in types:
+            raise StoreError(
+                f"{title(table)} has no property {name!r} in the ontology", hint="`kgdx schema` lists them"
+            )
+    return {name: types[name] for name in dict.fromkeys((*_keys_of(table), *columns))}
+
+
+def _keys_of(table: GraphTable) -> tuple[str, ...]:
+    return ("id",) if table.ends is None else ("start", "end")
 
 
 def whole(
@@ -87,14 +108,9 @@ def conformed(table: GraphTable, schema: Schema) -> pa.Table:
     """The table's rows with the schema's column order and types; columns that it lacks stay out."""
     import pyarrow.compute as pc  # 50 ms that only a load spends
 
-    types = columns_of(table, schema)
-    for name in table.rows.column_names:
-        if name not in types:
-            raise StoreError(
-                f"{title(table)} has no property {name!r} in the ontology", hint="`kgdx schema` lists them"
-            )
+    wanted_columns(table, table.rows.column_names, schema)
     columns = {}
-    for name, type_ in types.items():
+    for name, type_ in columns_of(table, schema).items():
         if name not in table.rows.column_names:
             continue
         try:
@@ -105,7 +121,7 @@ def conformed(table: GraphTable, schema: Schema) -> pa.Table:
         if pa.types.is_floating(type_):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, type_), column)
         columns[name] = column
-    for key in ("id",) if isinstance(table, NodeTable) else ("start", "end"):
+    for key in _keys_of(table):
         if key not in columns or columns[key].null_count:
             raise StoreError(f"{title(table)} has rows without {key!r}", hint="nothing was loaded")
     return pa.table(columns)
@@ -158,8 +174,10 @@ class OwnStore(Closing):
     _schema: Callable[[], Schema]
 
     def tables(self) -> Iterator[GraphTable]:
-        """Yield the whole graph but the Build node, as tables with every property."""
         return whole(cast(Store, self), self._schema())
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.tables())
 
     def _refuse_readers(self) -> None:
         store = cast(Store, self)

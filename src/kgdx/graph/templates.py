@@ -110,9 +110,18 @@ class Template:
         return {key: _typed(type_, row.get(key)) for key, type_ in self.fields.items()}
 
 
+@cache
 def templates(dialect: Dialect = "arcade") -> Mapping[str, Template]:
-    """All templates by name, as one of the stores runs them; the folder is read once."""
-    return _read_folder(dialect)
+    """All templates by name, as one of the stores runs them."""
+    folder = resource("cypher")
+    shared, variants = {}, {}
+    for path in sorted(path for kind in _METHOD for path in folder.glob(f"{kind}/*.cypher")):
+        parts = path.name.split(".")
+        if len(parts) == 2:
+            shared[parts[0]] = parse(path)
+        elif parts[1] == dialect:
+            variants[parts[0]] = parse(path)
+    return MappingProxyType(shared | variants)
 
 
 def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -> Template:
@@ -176,19 +185,6 @@ def suggestion(name: str, known: Mapping[str, Any]) -> str:
 
 
 _METHOD: dict[str, str] = {"read": "run", "write": "write"}
-
-
-@cache
-def _read_folder(dialect: Dialect) -> Mapping[str, Template]:
-    folder = resource("cypher")
-    shared, variants = {}, {}
-    for path in sorted(path for kind in _METHOD for path in folder.glob(f"{kind}/*.cypher")):
-        parts = path.name.split(".")
-        if len(parts) == 2:
-            shared[parts[0]] = parse(path)
-        elif parts[1] == dialect:
-            variants[parts[0]] = parse(path)
-    return MappingProxyType(shared | variants)
 
 
 def _split(text: str) -> tuple[dict[str, str], str]:
@@ -256,16 +252,9 @@ def _listing(names: Any) -> str:
 
 
 def _article(type_: str) -> str:
-    known = {
-        "string": "a string",
-        "integer": "an integer",
-        "float": "a finite number",
-        "boolean": "true or false",
-        "strings": "a list of strings",
-        "integers": "a list of integers",
-        "rows": "a list of maps",
-    }
-    return known[type_.rstrip("?")]
+    kind = type_.rstrip("?")
+    odd = {"integer": "an integer", "float": "a finite number", "boolean": "true or false", "rows": "a list of maps"}
+    return odd.get(kind, f"a list of {kind}" if kind.endswith("s") else f"a {kind}")
 
 
 _PLACEHOLDER = lazy_pattern(r"<(\w+)>")

@@ -113,7 +113,7 @@ class InquiryPolicy(Policy):
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
             return None
         options = values_of(last.asked.term) or last.asked.options
-        if last.reply.status is not Status.PRESENT or last.reply.term or not 1 < len(options) <= self.narrow:
+        if last.reply.status is not Status.PRESENT or last.reply.term or not 0 < len(options) <= self.narrow:
             return None
         return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 

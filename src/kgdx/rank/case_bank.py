@@ -130,7 +130,7 @@ class CaseBank:
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")
-        self._stated = lru_cache(ROWS)(self._stated_of)
+        self._told = lru_cache(ROWS)(self._told_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
 
@@ -167,16 +167,15 @@ class CaseBank:
         query, used = scored.query, self.used(leave_out)
         count = np.bincount(self.place[used], minlength=len(self.diseases))
         sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
+        left, known = np.flatnonzero(~used), self.weights.annotations
         for term in query.observed.tolist():
-            having = self._columns.frequency.columns(term)
+            having, scale, stated, before, at, also = self._told(term)
             sharing[having] = True
-            scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
+            if len(gone := self.place[left[among(left, having)]]):
+                also = also - np.bincount(np.searchsorted(at, gone), minlength=len(at))
             # only where one of its patients has it is a finding more frequent in a disease than stated
-            at, also = np.unique(self.place[having[used[having]]], return_counts=True)
-            stated = self._stated(term)[at]
-            known = self.weights.annotations
             rates = (known * stated + also) / (known + count[at])
-            update[at] += np.maximum(np.log1p(scale * rates) - np.log1p(scale * stated), 0)
+            update[at] += np.maximum(np.log1p(scale * rates) - before, 0)
         update /= max(len(query.observed), 1)
         values = {
             name: scorer.finish(scored.combined[name], query)
@@ -195,9 +194,13 @@ class CaseBank:
         begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self._by_candidate)
         return self._by_candidate[begin:end]
 
-    def _stated_of(self, term: int) -> Floats:
-        stated: Floats = dense(*self._frequency.row(term), self._size)[self.diseases]
-        return stated
+    def _told_of(self, term: int) -> tuple[Any, ...]:
+        """Return the patients with a finding, and of their diseases how often it is stated and how many have it."""
+        having = self._columns.frequency.columns(term)
+        at, also = np.unique(self.place[having], return_counts=True)
+        stated = dense(*self._frequency.row(term), self._size)[self.diseases[at]]
+        scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
+        return having, scale, stated, np.log1p(scale * stated), at, also
 
     def shared(self, query: Query, patients: Sequence[int]) -> list[tuple[str, ...]]:
         """Return ids of the query's present findings that patients have, or have something more specific of."""

@@ -92,12 +92,9 @@ class Listing:
     The places are: a diagnosis; single questions, the most telling first; a round of the most telling ones; look-ups of
     the leaders, each asking for what is typical of one.
 
-    Attributes:
-        listed: Whether it can be chosen; shape (episodes, PLACES).
-        questions: The most telling questions that are open; shape (episodes, ROUND).
-        open: Which of them are there; of the same shape.
-        typical: Typical terms of each disease that can be looked up; shape (episodes, LOOKED, TYPICAL).
-        asked: Which of them are asked; of the same shape.
+    ``features`` are of shape (episodes, PLACES, FEATURES), ``listed`` says which can be chosen. Of the most telling
+    ``questions``, of shape (episodes, ROUND), those are there that are ``open``; of the ``typical`` terms of diseases,
+    of shape (episodes, LOOKED, TYPICAL), those that are ``asked``.
     """
 
     features: Floats

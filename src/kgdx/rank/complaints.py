@@ -161,8 +161,5 @@ def asked_first(
             for place, id in enumerate(ids):
                 if id not in first and wordings()[id].fits(case):
                     rest.setdefault(id, (at, place))
-    return (
-        first,
-        rest,
-        [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known[:1])],
-    )
+    due = [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known[:1])]
+    return first, rest, due

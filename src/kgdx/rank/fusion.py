@@ -173,7 +173,7 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
         if not isfinite(float(values.sum())):
             raise _unfinite(scorer)
         return ScorerScale(0.0, 1.0, weight)
-    compared = values if field is None else values[field.compared]
+    compared = values if field is None else values[field.numbers[0]]
     mean = float(compared.mean()) if len(compared) else 0.0
     if not isfinite(mean):
         raise _unfinite(scorer)

@@ -106,14 +106,10 @@ class Gates:
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
 
-    @cached_property
-    def _rows(self) -> Ints:
-        return diseases_found(self._snapshot)
-
     def _found(self, *marks: str) -> Ints:
         key = "|".join(marks)
         if key not in self._masks:
-            rows = self._rows[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
+            rows = diseases_found(self._snapshot)[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
             self._masks[key] = self._candidates(np.flatnonzero(rows))
         return self._masks[key]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -95,10 +96,17 @@ class Latent(Scorer):
     def _owners(self) -> Ints:
         return np.flatnonzero(np.diff(self.arrays["first"]))
 
-    def scored(self, values: Floats) -> Floats:
-        score = np.full(self.size, values.min(initial=0.0), np.float32)
-        score[self._owners] = values
+    def score(self, query: Query) -> Floats:
+        asked, score = self.nodes(query), np.zeros(self.size, np.float32)
+        if len(asked):
+            values = self.values(asked)
+            score[:] = values.min(initial=0.0)
+            score[self._owners] = values
         return score
+
+    @abstractmethod
+    def values(self, asked: Ints) -> Floats:
+        """Return the scores of the candidates that have nodes by those of the case; others get the least."""
 
 
 class LatentMean(Latent):
@@ -110,11 +118,9 @@ class LatentMean(Latent):
 
     name: ClassVar[str] = "vgae_mean"
 
-    def score(self, query: Query) -> Floats:
-        asked = self.nodes(query)
-        if not len(asked):
-            return np.zeros(self.size, np.float32)
-        return self.scored(self._centres @ unit(self._raw[asked].mean(axis=0)))
+    def values(self, asked: Ints) -> Floats:
+        cosines: Floats = self._centres @ unit(self._raw[asked].mean(axis=0))
+        return cosines
 
     @cached_property
     def _raw(self) -> Floats:
@@ -134,13 +140,11 @@ class LatentBest(Latent):
 
     name: ClassVar[str] = "vgae_best"
 
-    def score(self, query: Query) -> Floats:
-        asked = self.nodes(query)
-        if not len(asked):
-            return np.zeros(self.size, np.float32)
+    def values(self, asked: Ints) -> Floats:
         latents = self.arrays["latents"]
         cosines = (latents[asked] @ latents.T)[:, self.arrays["node"]]
-        return self.scored(np.maximum.reduceat(cosines, self.arrays["first"][self._owners], axis=1).mean(axis=0))
+        best: Floats = np.maximum.reduceat(cosines, self.arrays["first"][self._owners], axis=1).mean(axis=0)
+        return best
 
 
 def placed(rows: Ints, wanted: Ints) -> Ints:

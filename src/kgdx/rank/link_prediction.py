@@ -32,14 +32,10 @@ LEAST = 10
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How a score becomes a probability.
+    """How a score becomes a probability: by the scores of bins, ascending, and the log-odds of a link there.
 
-    Attributes:
-        scores: Of the bins, ascending; shape (bins,).
-        log_odds: Of a link at these scores, never falling; shape (bins,).
-        error: Expected calibration error on the held-out sample where both classes weigh the same, each half judged by
-            the fit of the other.
-        bins: Reliability of that sample: of each bin its mean probability, the share that are links, and its weight.
+    The expected calibration ``error`` is on the held-out sample where both classes weigh the same, each half judged by
+    the fit of the other; ``bins`` are its mean probabilities, the shares that are links, and weights.
     """
 
     scores: Floats
@@ -127,17 +123,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A link of one node to another.
-
-    Attributes:
-        at: Position of the other node among those of its kind.
-        score: The decoder's; only its order has a meaning.
-        probability: Calibrated; ``None`` where no link was held out of training.
-        by_degree: Its place where candidates are ordered by nothing but how many such links they have.
-        known: Whether the graph states it.
-        similar: The known links' other ends that are nearest to this one.
-        shared: The nodes of the asking node's kind that are nearest to it and are known to have this link.
-    """
+    """A link to the node at a position among those of its kind: as :class:`~kgdx.results.predicted.Prediction`."""
 
     at: int
     score: float

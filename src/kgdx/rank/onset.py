@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -13,7 +13,6 @@ from kgdx.case.patient import Status
 from kgdx.case.person import years_of
 from kgdx.graph.snapshot import stated
 from kgdx.rank.person_scorer import ByPerson, annotated_with, below
-from kgdx.rank.query import Recent
 from kgdx.terms.qualifiers import days_of
 
 if TYPE_CHECKING:
@@ -144,11 +143,11 @@ class Onset(ByPerson):
         return f"begins mostly {usual}; {patient}"
 
     def _stages(self, onset: str | None) -> tuple[int, ...]:
-        return self._staged.get(onset, lambda: self._read(onset)) if onset else ()
+        return self._staged(onset) if onset else ()
 
     @cached_property
-    def _staged(self) -> Recent[str, tuple[int, ...]]:
-        return Recent(STAGED)
+    def _staged(self) -> Callable[[str], tuple[int, ...]]:
+        return lru_cache(STAGED)(self._read)
 
     def _read(self, onset: str) -> tuple[int, ...]:
         age = years_of(onset)

@@ -19,15 +19,7 @@ from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
-from kgdx.rank.fusion import (
-    Beliefs,
-    Scored,
-    Scorers,
-    Weights,
-    believed,
-    leading,
-    temperature,
-)
+from kgdx.rank.fusion import Beliefs, Scored, Scorers, Weights, believed, leading, temperature
 from kgdx.rank.gates import Gates
 from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
@@ -136,7 +128,7 @@ class Ranker:
         """Return the best candidates for a case, or for the ids of its observed and excluded phenotypes.
 
         Args:
-            also: Diseases (or entries merged into them) to return beside the best, with the rank that they have.
+            also: Diseases (or entries merged into them) to return beside the ``top``, with the rank that they have.
             bank: Other patients to match with; the case itself and those of its publications are left out.
             explain: Whether to say what each finding adds, as :meth:`explain` does for the candidates given to it.
             by_family: Whether ``top`` counts families: each is one row, its best member, with the others inside.
@@ -206,7 +198,7 @@ class Ranker:
         told: list[tuple[Contribution, ...]] = [()] * len(numbers)
         if explain:
             told = self._told(scored, numbers, alike)
-        candidates = []
+        candidates, families = [], self.model.families
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
             family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
@@ -219,7 +211,7 @@ class Ranker:
                     parts=parts[place] | ({"case_bank": gain} if gain else {}),
                     contributions=told[place],
                     cases=cases,
-                    family=self._family(number),
+                    family=self._standing(number) if families.sizes[families.of[number]] > 1 else "",
                     **family,
                     explained=shares[place],
                 )
@@ -243,15 +235,13 @@ class Ranker:
             own = np.maximum(own, covered)
         return np.round(np.clip(own / most, 0.0, 1.0), 3)
 
-    def _family(self, number: int) -> str:
-        families = self.model.families
-        alone = len(families.members.columns(int(families.of[number]))) < 2
-        return "" if alone else self.names.candidate(families.standing(number)).id
-
     def family_of(self, disease: str) -> str:
         """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown."""
         number = self.number_of(disease)
-        return disease if number < 0 else self.names.candidate(self.model.families.standing(number)).id
+        return disease if number < 0 else self._standing(number)
+
+    def _standing(self, number: int) -> str:
+        return self.names.candidate(self.model.families.standing(number)).id
 
     def explain(self, case: Case | Findings, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Return candidates of a ranking with what each finding adds to their scores; it sums to the score."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,16 +33,9 @@ MAPPED = "kgdx:alignment"
 class RankModel:
     """Everything that ranking needs, as arrays.
 
-    Attributes:
-        candidates: Which disease entries are compared, and which are merged.
-        basis: The terms.
-        columns: The candidates' matrices.
-        alike: Candidate → those with similar annotations, with their shares.
-        related: Candidate → those with similar names or common genes, with their shares.
-        propagated: Candidate → terms, with propagated frequencies: the transpose of ``columns.frequency``.
-        curated: Whether a candidate has annotations of its own or of a broader group, not only symptoms in words; shape
-            (candidates,).
-        families: Which candidates are of one family.
+    ``alike`` leads from a candidate to those with similar annotations, ``related`` to those with similar names or
+    common genes, with their shares; ``propagated`` is the transpose of ``columns.frequency``. ``curated`` are those
+    that have annotations of their own or of a broader group, not only symptoms in words.
     """
 
     candidates: Candidates
@@ -67,37 +61,29 @@ class RankModel:
     def misfit(self) -> str | None:
         """Return which part has an index out of bounds, as in files that something has damaged; ``None`` for none."""
         terms, size, diseases = len(self.basis.ic), self.columns.size, len(self.candidates.of)
-        matrices = {
-            "basis.up": (self.basis.up, terms),
-            "basis.down": (self.basis.down, terms),
-            "basis.opposite": (self.basis.opposite, terms),
-            "columns.annotated": (self.columns.annotated, terms),
-            "columns.lacking": (self.columns.lacking, terms),
-            "columns.frequency": (self.columns.frequency, size),
-            "columns.ratio": (self.columns.ratio, size),
-            "columns.contrary": (self.columns.contrary, size),
-            "alike": (self.alike, size),
-            "related": (self.related, size),
-            "propagated": (self.propagated, terms),
-            "candidates.members": (self.candidates.members, diseases),
-            "families.members": (self.families.members, size),
-        }
         entries, families = len(self.candidates.members.start) - 1, len(self.families.members.start) - 1
-        numbers = {
-            "candidates.disease": (self.candidates.disease, 0, diseases),
-            "candidates.of": (self.candidates.of, -1, size),
-            "candidates.narrow": (self.candidates.narrow, 0, entries),
-            "candidates.entry": (self.candidates.entry, -1, entries),
-            "candidates.broad": (self.candidates.broad, 0, entries),
-            "families.of": (self.families.of, 0, families),
-        }
-        wrong = [name for name, (matrix, columns) in matrices.items() if not matrix.fits(columns)]
-        wrong += [
-            name
-            for name, (values, least, end) in numbers.items()
-            if len(values) and (values.min() < least or values.max() >= end)
-        ]
-        return wrong[0] if wrong else None
+        matrices = (
+            (terms, "basis.up basis.down basis.opposite columns.annotated columns.lacking propagated"),
+            (size, "columns.frequency columns.ratio columns.contrary alike related families.members"),
+            (diseases, "candidates.members"),
+        )
+        for end, names in matrices:
+            for name in names.split():
+                if not attrgetter(name)(self).fits(end):
+                    return name
+        numbers = (
+            (0, diseases, "candidates.disease"),
+            (-1, size, "candidates.of"),
+            (0, entries, "candidates.narrow candidates.broad"),
+            (-1, entries, "candidates.entry"),
+            (0, families, "families.of"),
+        )
+        for least, end, names in numbers:
+            for name in names.split():
+                values = attrgetter(name)(self)
+                if len(values) and (values.min() < least or values.max() >= end):
+                    return name
+        return None
 
 
 def open_model(snapshot: Snapshot) -> RankModel:

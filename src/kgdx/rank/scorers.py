@@ -81,20 +81,14 @@ class Scorer(ABC):
         return True
 
     def says(self, query: Query, candidates: Ints) -> Sequence[str]:
-        """Return in words what of a candidate's score belongs to no finding; by default nothing beyond the rule.
-
-        Returns:
-            One text for each candidate given.
-        """
+        """Return in words what of each candidate's score belongs to no finding; by default nothing beyond the rule."""
         return [""] * len(candidates)
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return what each finding adds to the score of some candidates, beyond what it adds to the average one.
 
-        What no finding explains becomes one contribution of rule :attr:`rest`. By default that is all of it.
-
-        Returns:
-            Shape (findings that the scorer reads, candidates given).
+        What no finding explains becomes one contribution of rule :attr:`rest`. By default that is all of it. Shape
+        (findings that the scorer reads, candidates given).
         """
         return np.zeros((len(query.terms(self.reads)), len(candidates)), np.float32)
 
@@ -114,11 +108,7 @@ class Scorer(ABC):
         return False
 
     def told(self, query: Query, candidates: Ints) -> list[list[Told]]:
-        """Return what the patient's words add to the score of some candidates; nothing by default.
-
-        Returns:
-            One list for each candidate.
-        """
+        """Return what the patient's words add to the score of each candidate; nothing by default."""
         return [[] for _ in candidates]
 
     def on(self, columns: Columns) -> Self | None:

@@ -34,15 +34,7 @@ def units(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CandidateWords:
-    """What each word weighs in each candidate.
-
-    Attributes:
-        words: Hashes of all words, ascending; shape (words,).
-        start: Where each word begins in ``index``; shape (words + 1,).
-        index: Candidates.
-        weight: BM25 weight of the word in the candidate.
-        size: Number of candidates.
-    """
+    """What each word weighs in each of ``size`` candidates: hashes of words, ascending, and a row of weights each."""
 
     words: Ints
     start: Ints

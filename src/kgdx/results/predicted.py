@@ -8,14 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the graph.
-
-    Attributes:
-        id: CURIE.
-        kind: Class of the ontology.
-        name: Its name.
-        cosine: Of its latent to that of the node it is compared with, where there is one.
-    """
+    """A node of the graph, with the cosine of its latent to that of the node it is compared with, if any."""
 
     id: str
     kind: str
@@ -25,16 +18,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A link that a model expects.
+    """A link that a model expects to a node; where the graph states it, it is a fact, and no prediction.
 
-    Attributes:
-        node: The other end.
-        score: The decoder's; only its order has a meaning.
-        probability: Calibrated; ``None`` where no link was held out of training, as the paper trains.
-        by_degree: Its place where candidates are ordered by nothing but how many such links they have.
-        known: Whether the graph states it: then it is a fact, and no prediction.
-        similar: What the asking node is known to be linked to and is nearest to the other end.
-        shared: What is nearest to the asking node and is known to have the link.
+    The ``score`` is the decoder's: only its order has a meaning. The calibrated ``probability`` is ``None`` where no
+    link was held out of training, as the paper trains; ``by_degree`` is its place where candidates are ordered by
+    nothing but how many such links they have. ``similar`` is what the asking node is known to be linked to and is
+    nearest to the other end, ``shared`` what is nearest to the asking node and is known to have the link.
     """
 
     node: Node
@@ -48,18 +37,11 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a model expects of one node by one relation.
+    """What a model expects of one node by one relation of the ontology, the most probable first.
 
-    Attributes:
-        node: Of what.
-        relation: Name of the relation in the ontology.
-        model: Name of the embeddings.
-        embeddings: Their digest.
-        rows: The most probable first.
-        known: How many such links of the node the graph states.
-        candidates: How many nodes there are to be linked to.
-        calibration_error: Expected calibration error of the probabilities, on links held out of training, if any were.
-        reliability: Of bins of these links, and of pairs that are none: mean probability, share of links, weight.
+    ``embeddings`` is the digest of the model; ``known`` how many such links the graph states, ``candidates`` how many
+    nodes there are to be linked to. The calibration error is on links held out of training, if any were;
+    ``reliability`` has of bins of these, and of pairs that are none: mean probability, share of links, weight.
     """
 
     node: Node
@@ -78,13 +60,9 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The nodes whose latents are nearest to that of a node.
+    """The nodes whose latents are nearest to that of a node, by embeddings and their digest, the nearest first.
 
-    Attributes:
-        node: Of what.
-        model: Name of the embeddings.
-        embeddings: Their digest.
-        rows: The nearest first, with what the graph states that both have (at most five), and how much that is.
+    Each comes with what the graph states that both have (at most five), and how much that is.
     """
 
     node: Node

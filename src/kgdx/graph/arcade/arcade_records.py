@@ -5,7 +5,7 @@ A dict of strings for the ids would take gigabytes, and a row at a time one dict
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -83,22 +83,14 @@ class RecordIds:
                 self.add(label, pa.array([row["id"] for row in rows], pa.string()), [row["record"] for row in rows])
 
 
-class NodeIds:
-    """Node ids of one class by the engine's record ids."""
+NodeIds = Callable[[pa.Array], pa.Array]
+"""Gives the node ids of records of one class, in order; null for a record of another class."""
 
-    def __init__(self, ids: pa.Array, records: pa.Array) -> None:
-        self._ids = ids
-        self._records = records
 
-    @classmethod
-    def read(cls, database: Database, label: str) -> NodeIds:
-        """Read them all."""
-        row = database.query(f"SELECT list(id) AS ids, list(@rid.asString()) AS records FROM `{label}`", language="sql")
-        return cls(pa.array(row[0]["ids"] or [], pa.string()), pa.array(row[0]["records"] or [], pa.string()))
-
-    def of(self, records: pa.Array) -> pa.Array:
-        """Node ids of records, in order; null for a record of another class."""
-        return self._ids.take(pc.index_in(records, value_set=self._records))
+def node_ids(database: Database, label: str) -> NodeIds:
+    row = database.query(f"SELECT list(id) AS ids, list(@rid.asString()) AS records FROM `{label}`", language="sql")[0]
+    ids, known = (pa.array(row[name] or [], pa.string()) for name in ("ids", "records"))
+    return lambda records: ids.take(pc.index_in(records, value_set=known))
 
 
 _PER_PART = 50_000
@@ -117,7 +109,7 @@ def relations(
     found = []
     for part in _parts(database, type_, types, {"start": "@out.asString()", "end": "@in.asString()"}):
         for name, ids in zip(("start", "end"), ends, strict=True):
-            part[name] = ids.of(part[name])
+            part[name] = ids(part[name])
         between = pc.and_(pc.is_valid(part["start"]), pc.is_valid(part["end"]))
         found.append(pa.table(part).filter(between))
     return _whole(found, types)

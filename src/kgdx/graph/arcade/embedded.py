@@ -13,7 +13,7 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.graph.arcade import arcade_engine
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, Transaction, plain
-from kgdx.graph.tables import OwnStore, columns_of, conformed_delta, ordered, title
+from kgdx.graph.tables import OwnStore, conformed_delta, ordered, wanted_columns
 from kgdx.graph.templates import template
 from kgdx.schema import Schema, kin, load_schema
 from kgdx.schema.model import Property, PropertyType
@@ -97,23 +97,19 @@ class ArcadeStore(OwnStore):
         return self._database.read_only
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template."""
         found = template(name, "read")
         return [plain(row) for row in self._database.query(found.text, found.bind(parameters))]
 
     def write(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run one write template in a transaction of its own; raises like :meth:`run`."""
         with self.transaction() as running:
             return running.run(name, **parameters)
 
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Run what ``work`` does with a transaction, all or nothing; nobody else writes meanwhile."""
         with self.transaction() as running:
             return work(running)
 
     @contextmanager
     def transaction(self) -> Iterator[_Transaction]:
-        """Several templates, all or nothing: leaving the block normally commits, an exception rolls back."""
         self._refuse_readers()
         with self._database.transaction():
             yield _Transaction(self._database)
@@ -156,26 +152,19 @@ class ArcadeStore(OwnStore):
             load.check(self._database)
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
-        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
         from kgdx.graph.arcade import arcade_records
 
-        types = columns_of(NodeTable(label, pa.table({})), self._schema())
-        wanted = _wanted(title_of=label, types=types, keys=("id",), columns=columns)
+        wanted = wanted_columns(NodeTable(label, pa.table({})), columns, self._schema())
         return arcade_records.nodes(self._database, label, wanted).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
-        """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
         from kgdx.graph.arcade import arcade_records
 
-        empty = RelationTable(type, start_label, end_label, pa.table({}))
-        wanted = _wanted(
-            title_of=title(empty), types=columns_of(empty, self._schema()), keys=("start", "end"), columns=columns
-        )
-        ids = {label: arcade_records.NodeIds.read(self._database, label) for label in {start_label, end_label}}
+        wanted = wanted_columns(RelationTable(type, start_label, end_label, pa.table({})), columns, self._schema())
+        ids = {label: arcade_records.node_ids(self._database, label) for label in {start_label, end_label}}
         return arcade_records.relations(self._database, type, (ids[start_label], ids[end_label]), wanted)
 
     def counts(self) -> Mapping[str, int]:
-        """Nodes per label and edges per type; only what is there."""
         schema = self._schema()
         there = self._types()
         found = {}
@@ -186,14 +175,7 @@ class ArcadeStore(OwnStore):
                     found[name] = int(n)
         return found
 
-    def fingerprint(self) -> str:
-        """Return a SHA-256 over the whole content; see :mod:`kgdx.graph.tables`."""
-        from kgdx.graph.tables import fingerprint
-
-        return fingerprint(self.tables())
-
     def close(self) -> None:
-        """Close it; closing twice does nothing."""
         self._database.close()
 
     def _check_version(self, earlier: bool) -> None:
@@ -247,12 +229,3 @@ def _definitions(schema: Schema, there: frozenset[str] = frozenset()) -> Iterato
 def _properties(owner: str, properties: Mapping[str, Property]) -> Iterator[str]:
     for name, property_ in properties.items():
         yield f"CREATE PROPERTY `{owner}`.`{name}` {_SQL_TYPES[property_.type]}"
-
-
-def _wanted(
-    *, title_of: str, types: Mapping[str, pa.DataType], keys: tuple[str, ...], columns: Sequence[str]
-) -> dict[str, pa.DataType]:
-    for name in columns:
-        if name not in types:
-            raise StoreError(f"{title_of} has no property {name!r} in the ontology", hint="`kgdx schema` lists them")
-    return {name: types[name] for name in dict.fromkeys((*keys, *columns))}

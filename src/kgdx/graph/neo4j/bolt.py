@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import ssl
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from threading import Thread
@@ -17,7 +18,7 @@ from kgdx.errors import ConfigError, StoreError
 from kgdx.graph.neo4j.bolt_errors import refuse_old, silent, translated
 from kgdx.graph.neo4j.parallel import Session, parts, write_apart
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
-from kgdx.graph.tables import columns_of, conformed, misfit, present, title
+from kgdx.graph.tables import conformed, misfit, present, title, wanted_columns
 from kgdx.graph.templates import statement
 from kgdx.schema import Schema
 
@@ -28,15 +29,27 @@ _CONNECT_SECONDS = 4.5
 _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again after the server went away
 
 
-def connect(access: Neo4jAccess) -> neo4j.Driver:
-    """Open a driver and make sure that the server answers and knows the user."""
+def driver_package() -> Any:
+    """Import the driver without pandas, which takes longer than the driver and serves its parameters alone."""
+    if not {"neo4j", "pandas"} & sys.modules.keys():
+        sys.modules["pandas"] = None  # type: ignore[assignment]  # an import of it fails, which the driver expects
+        try:
+            import neo4j
+        finally:
+            del sys.modules["pandas"]
     import neo4j
 
+    return neo4j
+
+
+def connect(access: Neo4jAccess) -> neo4j.Driver:
+    """Open a driver and make sure that the server answers and knows the user."""
+    package = driver_package()
     logging.getLogger("neo4j").addHandler(logging.NullHandler())  # what it warns of is in our errors
     auth = None if access.password is None else (access.user, access.password)
     uri, encryption = _encryption(access)
     with translated(access):
-        driver = neo4j.GraphDatabase.driver(
+        driver: neo4j.Driver = package.GraphDatabase.driver(
             uri,
             auth=auth,
             connection_timeout=_CONNECT_SECONDS,
@@ -91,10 +104,9 @@ def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
 
 def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
     """Return what several sessions share so that each reads what the others wrote, and what was written before."""
-    import neo4j
-
-    known = neo4j.Bookmarks.from_raw_values(access.bookmarks)
-    return neo4j.GraphDatabase.bookmark_manager(initial_bookmarks=known)
+    package: Any = driver_package()
+    known = package.Bookmarks.from_raw_values(access.bookmarks)
+    return package.GraphDatabase.bookmark_manager(initial_bookmarks=known)
 
 
 def serial_of(marks: Iterable[str]) -> int | None:
@@ -164,18 +176,8 @@ def export_table(
     schema: Schema,
     starts: Sequence[str] | None = None,
 ) -> pa.Table:
-    """All rows of the class or relation that ``table`` names: its keys and ``columns``; absent lists are empty.
-
-    Args:
-        table: Names the class, or the relation and its ends.
-        starts: Only the edges of these nodes; ``None`` for all.
-    """
-    types = columns_of(table, schema)
-    for column in columns:
-        if column not in types:
-            raise StoreError(
-                f"{title(table)} has no property {column!r} in the ontology", hint="`kgdx schema` lists them"
-            )
+    """All rows of the class or relation that ``table`` names, or the edges of nodes; absent lists are empty."""
+    types = wanted_columns(table, columns, schema)
     if isinstance(table, NodeTable):
         keys: tuple[str, ...] = ("id",)
         text = statement("export_nodes", schema, label=table.label)
@@ -183,7 +185,7 @@ def export_table(
         keys = ("start", "end")
         name = "export_relations" if starts is None else "export_relations_of"
         text = statement(name, schema, type=table.type, start=table.start_label, end=table.end_label)
-    wanted = [column for column in dict.fromkeys(columns) if column not in keys]
+    wanted = [column for column in types if column not in keys]
     result = tx.run(text, {"columns": wanted} if starts is None else {"columns": wanted, "ids": list(starts)})
     parts = [_arrow([], keys, wanted, types)]
     while records := result.fetch(_FETCH_RECORDS):

@@ -1,7 +1,9 @@
 """A graph as the files that ``neo4j-admin database import full`` reads: for the local server, and for those of others.
 
 The files for others lie in a folder with a script, the statements that make keys and indexes, a page that tells what to
-do, and digests. The Build node is among them, so that kgdx opens what was imported as a graph of its own.
+do, and digests. The Build node is among them, so that kgdx opens what was imported as a graph of its own. The local
+server is stopped for an import; its database of before is set aside first and put back when the import fails, or at the
+next start when all of it was killed.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +21,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgdx.config import Settings
 from kgdx.errors import StoreError, UsageError
 from kgdx.files import known
 from kgdx.files.private import private_file, private_folder
+from kgdx.graph.neo4j import local_server
+from kgdx.graph.neo4j.local_runtime import Progress, Runtime, find_runtime
 from kgdx.graph.neo4j.schema_statements import naming_statements, schema_statements
 from kgdx.graph.protocol import GraphTable, NodeTable, Row
-from kgdx.graph.tables import conformed, title
+from kgdx.graph.tables import conformed, title, told
 from kgdx.schema import Schema, load_schema
-
-Progress = Callable[[str], None]
 
 SCRIPT, STATEMENTS, ABOUT, DIGESTS = "import.sh", "schema.cypher", "README.md", "SHA256SUMS"
 
@@ -35,6 +38,7 @@ _DELIMITERS = "\x1f\x1e\x1d\x1c\x1b\x1a\x19\x18\x17\x16\x15\x14\x13\x12\x11\x10\
 """Between the elements of a list: ASCII's unit separator, or the first control character that no element has."""
 
 _UNFINISHED_S = 86_400.0
+_HEAP = "1g"
 
 _SCRIPT = """\
 #!/bin/sh
@@ -76,13 +80,6 @@ The command:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written.
-
-    Attributes:
-        counts: Nodes per class and relations per type, without the Build node.
-        fingerprint: SHA-256 of the content.
-    """
-
     folder: Path
     counts: Mapping[str, int]
     fingerprint: str
@@ -106,12 +103,7 @@ def delimiter(tables: Sequence[GraphTable]) -> str | None:
 
 
 def write_csv(tables: Sequence[GraphTable], folder: Path, between: str) -> list[str]:
-    """Write one file for each table; returns the import's options, with paths within the folder.
-
-    Args:
-        tables: The graph, each class and relation between two classes in one table.
-        between: What :func:`delimiter` returned.
-    """
+    """Write one file for each table; returns the import's options, with paths within the folder."""
     from pyarrow import csv
 
     schema = load_schema()
@@ -134,12 +126,56 @@ def write_csv(tables: Sequence[GraphTable], folder: Path, between: str) -> list[
     return options
 
 
+def import_offline(
+    settings: Settings, running: local_server.ServerInfo, tables: Sequence[GraphTable], between: str, progress: Progress
+) -> None:
+    """Replace what the local server's database holds by the tables; the server runs again afterwards."""
+    runtime = find_runtime(settings, progress)
+    home = running.home
+    with local_server.locked(home), tempfile.TemporaryDirectory(dir=home / "import", prefix="push-") as temporary:
+        progress("Writing the files for Neo4j's import")
+        options = write_csv(tables, Path(temporary), between)
+        progress("Stopping the local server for the import")
+        local_server.stop(running)
+        try:
+            _set_aside(home)
+            progress("Importing")
+            _import(home, runtime, options, Path(temporary))
+            local_server.discard_old(home)
+        except BaseException:
+            local_server.restore_interrupted_import(home)
+            raise
+        finally:
+            ports = tuple(int(address.rpartition(":")[2]) for address in (running.bolt, running.http))
+            local_server.start(settings, runtime, (ports[0], ports[1]), running.heap, progress)
+
+
+def _set_aside(home: Path) -> None:
+    aside = home / "data" / "before-import"
+    aside.mkdir()
+    for kind in ("databases", "transactions"):
+        folder = home / "data" / kind / "neo4j"
+        if folder.exists():
+            folder.rename(aside / kind)
+
+
+def _import(home: Path, runtime: Runtime, options: Sequence[str], folder: Path) -> None:
+    local_server.administer(
+        home,
+        runtime,
+        _HEAP,
+        *("database", "import", "full", "neo4j"),
+        "--max-off-heap-memory=1g",
+        f"--report-file={folder / 'report'}",
+        *options,
+        folder=folder,
+    )
+
+
 def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: bool, progress: Progress) -> int:
     """Write a graph as files for an import elsewhere: all of the folder, or nothing; returns the number of bytes.
 
-    Args:
-        tables: The graph without its Build node, each class and relation between two classes in one table.
-        force: Whether an export that is there is replaced. What kgdx has not written never is.
+    With ``force`` an export that is there is replaced; what kgdx has not written never is.
     """
     refuse(target, force=force)
     between = delimiter(tables)
@@ -153,7 +189,7 @@ def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: boo
         raise _unwritable(target, error) from error
     try:
         node = NodeTable("Build", pa.Table.from_pylist([build]))
-        options = write_csv(list(_told([node, *tables], progress)), temporary, between)
+        options = write_csv(list(told([node, *tables], progress)), temporary, between)
         size = _completed(temporary, options, build, sum(table.rows.num_rows for table in tables))
         if target.exists():
             os.rename(target, aside := temporary.with_name(f"{temporary.name}.old"))
@@ -204,12 +240,6 @@ def _completed(folder: Path, options: Sequence[str], build: Mapping[str, object]
     listed = known.known(folder, known.listed(folder))
     known.write_whole(folder / DIGESTS, "".join(f"{was.sha256}  {name}\n" for name, was in listed.items()))
     return sum(was.size for was in listed.values())
-
-
-def _told(tables: Sequence[GraphTable], progress: Progress) -> Iterator[GraphTable]:
-    for table in tables:
-        progress(f"Writing {table.rows.num_rows} {title(table)}")
-        yield table
 
 
 def _clean(target: Path) -> None:

@@ -45,12 +45,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A Java and the folder with Neo4j's jars.
-
-    Attributes:
-        java: The ``java`` program.
-        version: Neo4j's version, read from a jar's name.
-    """
+    """A Java and the folder with Neo4j's jars."""
 
     java: str
     lib: Path
@@ -193,16 +188,9 @@ def engine() -> str | None:
     if docker is None:
         return None
     try:
-        done = subprocess.run(
-            [docker, "version", "--format", "{{.Server.Version}}"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return docker if _call(docker, ["version", "--format", "{{.Server.Version}}"], {}, _SECONDS).strip() else None
+    except StoreError:
         return None
-    return docker if done.returncode == 0 and done.stdout.strip() else None
 
 
 def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int], heap: str, password: str) -> None:

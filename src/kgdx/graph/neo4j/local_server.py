@@ -15,7 +15,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -59,15 +59,7 @@ browser.post_connect_cmd=style {style}
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A local server that runs.
-
-    Attributes:
-        http: Address of Neo4j Browser's server.
-        password_file: File with the password, readable by the user alone.
-        kind: ``java`` or ``docker``.
-        pid: Process id; 0 in Docker.
-        version: Neo4j's version; in Docker the image's name.
-    """
+    """A local server that runs, of the kind ``java``, or ``docker`` (whose ``version`` is the image's name)."""
 
     bolt: str
     http: str
@@ -94,12 +86,7 @@ def up(
 ) -> ServerInfo:
     """Start the local server and wait until it answers; one that runs already is left as it is.
 
-    Args:
-        settings: Where its home and the cache are, and NEO4J_HOME.
-        bolt_port: Port for Bolt; by default 7687, or a free one where that is taken.
-        http_port: Port for Neo4j Browser; by default 7474, or a free one where that is taken.
-        heap: Java heap, such as ``1g``.
-        progress: Called with a line for each step that takes long.
+    Its ports are by default 7687 and 7474, or free ones where these are taken.
     """
     if not heap[:-1].isdigit() or heap[-1:] not in "mg":
         raise UsageError(f"{heap!r} is not a heap size", hint="give one such as 1g or 768m")
@@ -155,16 +142,31 @@ def start(settings: Settings, runtime: Runtime, ports: tuple[int, int], heap: st
     for old in (log, home / "logs" / "neo4j.log"):
         old.unlink(missing_ok=True)
     pid = local_runtime.start_process(runtime.java, arguments, environment(home), log)
+    alive = partial(local_runtime.is_running_process, pid, arguments)
+    end = partial(local_runtime.end, pid, arguments, _STOP_SECONDS)
     info = _info(settings, ports, "java", pid, runtime.version, heap)
+    return _answering(info, settings, new, alive, lambda: _tail(log, home / "logs" / "neo4j.log"), end)
+
+
+def _answering(
+    info: ServerInfo,
+    settings: Settings,
+    new: bool,
+    is_alive: Callable[[], bool],
+    tail: Callable[[], str],
+    end: Callable[[], None],
+) -> ServerInfo:
+    """Wait until a server that was started answers; it is ended where it does not."""
     try:
-        _save(info)
-        alive = partial(local_runtime.is_running_process, pid, arguments)
-        _wait(info, _login(info, settings, new), alive, lambda: _tail(log, home / "logs" / "neo4j.log"))
+        saved = {name: each for name, each in asdict(info).items() if name not in ("home", "password_file")}
+        write_whole(info.home / "server.json", json.dumps(saved, indent=1) + "\n")
+        _wait(info, _first_user(info) if new else settings.neo4j(info.bolt), is_alive, tail)
         if new and info.user != USER:
             _make_user(info)
     except BaseException:
-        local_runtime.end(pid, arguments, _STOP_SECONDS)
-        (home / "server.json").unlink(missing_ok=True)
+        with suppress(StoreError):  # what went wrong is the error to see
+            end()
+        (info.home / "server.json").unlink(missing_ok=True)
         raise
     return info
 
@@ -236,18 +238,8 @@ def _up_docker(docker: str, settings: Settings, ports: tuple[int, int], heap: st
     progress(f"Starting {image} in Docker")
     local_runtime.start(docker, name, image, home, ports, heap, (home / "password").read_text("utf-8").strip())
     info = _info(settings, ports, "docker", 0, image, heap)
-    try:
-        _save(info)
-        alive, tail = partial(local_runtime.is_running, docker, name), partial(local_runtime.log_tail, docker, name)
-        _wait(info, _login(info, settings, new), alive, tail)
-        if new and info.user != USER:
-            _make_user(info)
-    except BaseException:
-        with suppress(StoreError):  # what went wrong is the error to see
-            local_runtime.stop(docker, name)
-        (home / "server.json").unlink(missing_ok=True)
-        raise
-    return info
+    alive, tail = partial(local_runtime.is_running, docker, name), partial(local_runtime.log_tail, docker, name)
+    return _answering(info, settings, new, alive, tail, partial(local_runtime.stop, docker, name))
 
 
 def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
@@ -292,10 +284,6 @@ def _bolt(ports: tuple[int, int]) -> str:
     return f"bolt://127.0.0.1:{ports[0]}"
 
 
-def _login(info: ServerInfo, settings: Settings, new: bool) -> Neo4jAccess:
-    return _first_user(info) if new else settings.neo4j(info.bolt)
-
-
 def _first_user(info: ServerInfo, database: str = "neo4j") -> Neo4jAccess:
     return Neo4jAccess(info.bolt, USER, info.password_file.read_text("utf-8").strip(), database)
 
@@ -335,13 +323,6 @@ def _info(settings: Settings, ports: tuple[int, int], kind: str, pid: int, versi
     home, bolt = settings.server_folder, _bolt(ports)
     user = settings.local_login(bolt)[0]
     return ServerInfo(bolt, f"http://127.0.0.1:{ports[1]}", user, home / "password", home, kind, pid, version, heap)
-
-
-def _save(info: ServerInfo) -> None:
-    saved: Mapping[str, object] = {
-        key: value for key, value in asdict(info).items() if key not in ("home", "password_file")
-    }
-    write_whole(info.home / "server.json", json.dumps(saved, indent=1) + "\n")
 
 
 def _arguments_file(home: Path) -> Path:

@@ -7,7 +7,7 @@ of a large source) takes that node away first and puts it back last, so that wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,29 +48,18 @@ _NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
 
 
+@dataclass(frozen=True, slots=True)
 class _Transaction:
-    """A running transaction; read and write templates see what it wrote."""
+    """A running transaction; one without ``access`` is run again by the driver, which needs its own errors."""
 
-    def __init__(self, running: neo4j.Transaction, access: Neo4jAccess) -> None:
-        self._running = running
-        self._access = access
+    running: neo4j.Transaction | neo4j.ManagedTransaction
+    access: Neo4jAccess | None = None
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         found = template(name, None, "neo4j")
         bound = found.bind(parameters)
-        with translated(self._access, writing=True):
-            return rows_of(self._running, found.text, bound)
-
-
-class _Managed:
-    """A transaction that the driver runs, and runs again where it fails for the moment: it needs its own errors."""
-
-    def __init__(self, running: neo4j.ManagedTransaction) -> None:
-        self._running = running
-
-    def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        found = template(name, None, "neo4j")
-        return rows_of(self._running, found.text, found.bind(parameters))
+        with nullcontext() if self.access is None else translated(self.access, writing=True):
+            return rows_of(self.running, found.text, bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +101,12 @@ class Neo4jStore(OwnStore):
         self._sessions = sessions
 
     @classmethod
-    def open(
-        cls, uri: str, user: str, password: str | None, database: str | None = None, read_only: bool = True
-    ) -> Neo4jStore:
-        """Open the graph of a server; a password of ``None`` is for a server that asks for none."""
-        return cls.connect(Neo4jAccess(uri, user, password, database), read_only=read_only)
-
-    @classmethod
     def connect(
         cls, access: Neo4jAccess, *, read_only: bool = True, seen: neo4j.BookmarkManager | None = None
     ) -> Neo4jStore:
-        """Like :meth:`open`, from what :meth:`kgdx.config.Settings.neo4j` returns.
+        """Open the graph of a server, as :meth:`kgdx.config.Settings.neo4j` says.
 
-        Args:
-            read_only: Whether writes are refused.
-            seen: What is common to several stores, so that each reads what another one of them wrote, on any member
-                of a cluster (:func:`kgdx.graph.neo4j.bolt.bookmarks`).
+        Stores that share ``seen`` (:func:`kgdx.graph.neo4j.bolt.bookmarks`) read what any of them wrote.
         """
         store = cls(connect(access), access, read_only, load_schema, seen)
         try:
@@ -141,12 +120,7 @@ class Neo4jStore(OwnStore):
     def create(
         cls, access: Neo4jAccess, *, schema: Schema | None = None, clear: bool = False, sessions: int = 1
     ) -> Neo4jStore:
-        """Make an empty graph with the schema's keys and indexes, open for writing.
-
-        Args:
-            schema: The ontology; the shipped one by default.
-            sessions: How many write at once in a bulk load.
-        """
+        """Make an empty graph with the schema's keys and indexes, open for writing."""
         made = schema or load_schema()
         store = cls(connect(access), access, False, lambda: made, sessions=sessions)
         try:
@@ -183,14 +157,12 @@ class Neo4jStore(OwnStore):
         return tuple(sorted(self._seen.get_bookmarks()))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template."""
         found = template(name, "read", "neo4j")
         bound = found.bind(parameters)
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(rows_of, found.text, bound)
 
     def write(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run one template in a write transaction of its own; raises like :meth:`run`."""
         self._refuse_readers()
         found = template(name, None, "neo4j")
         bound = found.bind(parameters)
@@ -202,7 +174,7 @@ class Neo4jStore(OwnStore):
 
         Transactions of this kind are counted in the Build node, and take turns.
         """
-        return self.counted(lambda running: work(_Managed(running)))
+        return self.counted(lambda running: work(_Transaction(running)))
 
     def counted(self, work: Callable[[neo4j.ManagedTransaction], T]) -> T:
         """Like :meth:`transact`, for statements of the database's own."""
@@ -248,7 +220,6 @@ class Neo4jStore(OwnStore):
 
     @contextmanager
     def transaction(self) -> Iterator[_Transaction]:
-        """Several templates, all or nothing: leaving the block normally commits, an exception rolls back."""
         self._refuse_readers()
         with self._session() as session:
             with translated(self._access):
@@ -290,11 +261,9 @@ class Neo4jStore(OwnStore):
             refuse_other_counts(before, self.counts(), fitted)
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
-        """All nodes of one class: ``id`` and ``columns``, sorted by id; absent values are null, absent lists empty."""
         return self._export(NodeTable(label, _NO_ROWS), columns).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
-        """All edges of one type between two classes: ``start``, ``end`` and ``columns``, in no particular order."""
         return self._export(RelationTable(type, start_label, end_label, _NO_ROWS), columns)
 
     def export_relations_of(self, table: RelationTable, starts: Sequence[str], columns: Sequence[str]) -> pa.Table:
@@ -308,7 +277,6 @@ class Neo4jStore(OwnStore):
         return self._read("summarise_relations", {"columns": list(columns)}, **names)
 
     def counts(self) -> Mapping[str, int]:
-        """Nodes per label and edges per type; only what is there."""
         schema = self._schema()
 
         def read(tx: Any) -> dict[str, int]:
@@ -322,18 +290,11 @@ class Neo4jStore(OwnStore):
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(read)
 
-    def fingerprint(self) -> str:
-        """Return a SHA-256 over the whole content; see :mod:`kgdx.graph.tables`."""
-        from kgdx.graph.tables import fingerprint
-
-        return fingerprint(self.tables())
-
     def misfits(self) -> tuple[Misfit, ...]:
         """Return what the database holds that the ontology does not allow; all of it is read on the server."""
         return tuple(misfits(self._read, self._schema()))
 
     def close(self) -> None:
-        """Close it; closing twice does nothing."""
         self._driver.close()
 
     def is_empty(self) -> bool:

@@ -31,12 +31,7 @@ _LEAVE_SECONDS = 3.0  # what an interrupted user waits at most for the batches t
 
 @dataclass(frozen=True, slots=True)
 class SessionRows:
-    """Rows that one session writes.
-
-    Attributes:
-        rows: In the form of :func:`kgdx.graph.tables.conformed`.
-        locks: What no other part that is being written may have.
-    """
+    """Rows that one session writes; no other part that is being written may have any of its locks."""
 
     rows: pa.Table
     locks: frozenset[tuple[str, int]] = frozenset()

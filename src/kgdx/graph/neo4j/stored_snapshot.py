@@ -55,7 +55,6 @@ class Stored:
     """What is said of a snapshot that is stored in a database.
 
     Attributes:
-        saves: Likewise, the number of saves that had been counted.
         snapshot: The snapshot's own fingerprint; another one where the graph was changed after it was copied there.
         content: Digest of what it holds (:attr:`kgdx.graph.snapshot.Snapshot.content`).
         files: Size and SHA-256 of each file, by its path within the snapshot.
@@ -87,10 +86,6 @@ class Stored:
         if not (numbers and str(found.snapshot).isalnum()):  # its fingerprint becomes the name of a folder
             raise ValueError("its head has other values")
         return found
-
-    @property
-    def document(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def bytes(self) -> int:
@@ -145,11 +140,7 @@ def prepare(store: Neo4jStore) -> None:
 
 
 def keep(store: Neo4jStore, snapshot: Snapshot, fingerprint: str, saves: int, serial: int) -> Stored | None:
-    """Store a snapshot beside the graph, in the place of the one before.
-
-    Args:
-        store: The graph's, open for writing, after :func:`prepare`.
-        snapshot: What the graph held at the state that the next three tell.
+    """Store a snapshot of the state that the last three tell, in the place of the one before.
 
     Returns:
         ``None`` where the graph was replaced meanwhile, or somebody else stored one: theirs is as good.
@@ -181,17 +172,9 @@ def _wrote(store: Neo4jStore, name: str, **parameters: Any) -> bool:
 
 def _finished(store: Neo4jStore, stored: Stored) -> bool:
     """Write the head, and remove what it replaces; nothing of that where a part or the graph is gone."""
-    document = stored.document
-    head = {
-        "id": stored.id,
-        "layout": layout(),
-        "document": document,
-        "checksum": known.digest_of(json.loads(document)),
-        "serial": stored.serial,
-        "saves": stored.saves,
-        "fingerprint": stored.fingerprint,
-        "parts": stored.parts,
-    }
+    document = json.dumps(asdict(stored), sort_keys=True)
+    head = {name: getattr(stored, name) for name in ("id", "serial", "saves", "fingerprint", "parts")}
+    head |= {"layout": layout(), "document": document, "checksum": known.digest_of(json.loads(document))}
 
     def write(tx: neo4j.ManagedTransaction) -> bool:
         row = tx.run(statement("put_snapshot"), head).single()

@@ -40,14 +40,11 @@ def _lines(selectors: Mapping[str, Any], top: str) -> list[dict[str, Any]]:
     most = max(len(each["by_question"]) for each in selectors.values()) - 1
     lines = []
     for number, (name, told) in enumerate(selectors.items()):
-        points = [(_x(row["q"], most), _y(row[top])) for row in told["by_question"]]
+        step = (WIDTH - _LEFT - 150) / max(most, 1)
+        points = [(_LEFT + step * row["q"], _y(row[top])) for row in told["by_question"]]
         shown = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         lines.append({"name": name, "points": shown, "dash": _STROKES[number % len(_STROKES)], "end": points[-1]})
     return lines
-
-
-def _x(q: int, most: int) -> float:
-    return _LEFT + (WIDTH - _LEFT - 150) * q / max(most, 1)
 
 
 def _y(share: float) -> float:

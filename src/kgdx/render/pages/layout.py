@@ -11,7 +11,7 @@ from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kgdx.errors import MissingExtraError
 from kgdx.render.pages.drawing import (
@@ -215,14 +215,7 @@ def neo4j_graph(paths: Iterable[EvidencePath]) -> VisualizationGraph:
     return VisualizationGraph(nodes=list(nodes.values()), relationships=list(relations.values()))
 
 
-class PathLayout(Protocol):
-    """Boxes and lines of some paths, by key."""
-
-    boxes: dict[str, Box]
-    lines: dict[tuple[str, str, str], Line]
-
-
-def placed(graph: PathLayout, geometry: Geometry) -> Drawing:
+def placed(graph: _Graph, geometry: Geometry) -> Drawing:
     """Give every box and line of a graph its place, in the graph itself, and return the drawing."""
     boxes = list(graph.boxes.values())
     inner = sorted({box.column for box in boxes if box.column in (ANCESTOR, ANNOTATION)} | {FINDING})
@@ -237,9 +230,7 @@ def placed(graph: PathLayout, geometry: Geometry) -> Drawing:
     if geometry.rail:
         bottom = _stack(diseases, bottom + 22)
     else:
-        down = max(
-            0.0, (_stack(diseases, 0.0) - bottom) / 2
-        )  # where diseases are many, what they share is in the middle
+        down = max(0.0, (_stack(diseases, 0.0) - bottom) / 2)  # what many diseases share is in the middle
         for box in inside:
             box.y += down
         headings = tuple(replace(heading, y=heading.y + down) for heading in headings)
@@ -248,12 +239,9 @@ def placed(graph: PathLayout, geometry: Geometry) -> Drawing:
             _stack(side, (bottom - _stack(side, 0.0)) / 2)
     for line in graph.lines.values():
         line.d = _curve(graph.boxes[line.start], graph.boxes[line.end], geometry)
-    return Drawing(geometry.width, round(bottom + 2, 1), tuple(_reading(boxes)), tuple(graph.lines.values()), headings)
-
-
-def _reading(boxes: Iterable[Box]) -> list[Box]:
     ends = {PATIENT: 0, DISEASE: 2}
-    return sorted(boxes, key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
+    boxes.sort(key=lambda box: (ends.get(box.column, 1), round(box.middle / LINE), box.x))
+    return Drawing(geometry.width, round(bottom + 2, 1), tuple(boxes), tuple(graph.lines.values()), headings)
 
 
 def _columns(boxes: Sequence[Box], inner: Sequence[int], geometry: Geometry) -> None:
@@ -277,7 +265,7 @@ def _left(geometry: Geometry) -> float:
     return geometry.rail or (geometry.first + geometry.gap if geometry.first else 0.0)
 
 
-def _rows(graph: PathLayout, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
+def _rows(graph: _Graph, top: float, left: float) -> tuple[tuple[Heading, ...], float]:
     headings: list[Heading] = []
     placed: set[str] = set()
     y = top
@@ -292,7 +280,7 @@ def _rows(graph: PathLayout, top: float, left: float) -> tuple[tuple[Heading, ..
     return tuple(headings), y - 8
 
 
-def _block(graph: PathLayout, finding: Box, placed: set[str], y: float) -> float:
+def _block(graph: _Graph, finding: Box, placed: set[str], y: float) -> float:
     numbers = set(finding.paths)
     beside = [
         box
@@ -312,7 +300,7 @@ def _block(graph: PathLayout, finding: Box, placed: set[str], y: float) -> float
     return y + high
 
 
-def _ancestors(graph: PathLayout) -> None:
+def _ancestors(graph: _Graph) -> None:
     beside: dict[str, list[float]] = {}
     for line in graph.lines.values():
         for one, other in ((line.start, line.end), (line.end, line.start)):
@@ -327,7 +315,7 @@ def _ancestors(graph: PathLayout) -> None:
         free = box.y + box.height + 8
 
 
-def _beside_exact(graph: PathLayout, box: Box, y: float) -> float:
+def _beside_exact(graph: _Graph, box: Box, y: float) -> float:
     across = sorted(
         (each for each in graph.boxes.values() if each.role in ("exact", "typical")), key=lambda each: each.y
     )

@@ -106,13 +106,13 @@ class ExplainedCandidate:
 
 def diagnosis(document: DiagnosisDocument) -> dict[str, Any]:
     """Return what the template of a diagnosis shows."""
-    found = _ranked(document)
-    return {
-        **found,
-        "zh": document.case.chinese,
-        "title": f"{clean(document.case.id)}的诊断"
-        if document.case.chinese
-        else f"Diagnosis of {clean(document.case.id)}",
+    found, zh = _ranked(document), document.case.chinese
+    called = (
+        "" if document.case.id.startswith("case:") else clean(document.case.id)
+    )  # nobody gave an id made of content
+    return found | {
+        "zh": zh,
+        "title": (f"{called}的诊断" if called else "诊断结果") if zh else f"Diagnosis of {called}".removesuffix(" of "),
         "sources": _sources(document),
         "cited": _cited((each.listed.anchor, each.figure.told) for each in found["explained"] if each.figure),
     }
@@ -147,7 +147,11 @@ def _ranked(document: Ranked) -> dict[str, Any]:
         "ranked": ranked,
         "at_once": AT_ONCE,
         "shown": frozenset(shown),
-        "explained": [_explained(document, row, labels) for row in ranked if row.id in shown],
+        "explained": [
+            ExplainedCandidate(row, plot(row.candidate, labels), _drawn(document, row))
+            for row in ranked
+            if row.id in shown
+        ],
         "left_out": sum(row.id in document.evidence for row in ranked) - len(shown),
         "labels": labels,
     }
@@ -166,10 +170,9 @@ def chosen(document: Ranked, most: int = MOST_PATHS) -> list[str]:
     return ids
 
 
-def _explained(document: Ranked, row: ListedCandidate, labels: Mapping[str, str]) -> ExplainedCandidate:
+def _drawn(document: Ranked, row: ListedCandidate) -> Figure | None:
     paths = list(enumerate(document.evidence[row.id]))
-    figure = _figure(paths, weights(row.candidate.contributions), WIDE) if paths else None
-    return ExplainedCandidate(row, plot(row.candidate, labels), figure)
+    return _figure(paths, weights(row.candidate.contributions), WIDE) if paths else None
 
 
 def _figure(

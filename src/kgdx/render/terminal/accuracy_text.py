@@ -275,7 +275,12 @@ def inquiry_figures(result: Figures) -> RenderableType:
     last = max(len(each["by_question"]) for each in result["selectors"].values()) - 1
     steps = [step for step in _STEPS if step < last] + [last]
     columns = ("Answers", "patients", "selector", *(f"after {step}" for step in steps), "to degree", "yes", "ms")
-    told = [[*row[:3], *(_tops(row[3][min(step, len(row[3]) - 1)]) for step in steps), *row[4:]] for row in rows]
+    told = []
+    for row in rows:
+        reached = (row[3][min(step, len(row[3]) - 1)] for step in steps)
+        told.append(
+            [*row[:3], *(f"{100 * each['top1']:.0f} / {100 * each['top10']:.0f}" for each in reached), *row[4:]]
+        )
     table = narrow(columns, told, text=3)
     table.columns[2].no_wrap = True
     return Group(
@@ -297,10 +302,6 @@ def _rows(how: str, selectors: Figures) -> Iterator[tuple[Any, ...]]:
             yes = "" if told["hits"] is None else f"{100 * told['hits']:.0f} %"
             spent = "" if told["ms_median"] is None else f"{told['ms_median']:.1f}"
             yield how, group, clean(name), figures["by_question"], "" if needed is None else needed, yes, spent
-
-
-def _tops(row: Figures) -> str:
-    return f"{100 * row['top1']:.0f} / {100 * row['top10']:.0f}"
 
 
 _UNKNOWN = 8

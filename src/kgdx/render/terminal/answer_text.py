@@ -13,10 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kgdx.lazy import lazy_pattern
-from kgdx.render.terminal.case_text import findings, issues, patient
+from kgdx.render.terminal.case_text import issues, patient_read
 from kgdx.render.terminal.console import Flow
 from kgdx.results.cited import AnswerDocument, EvidenceItem, LookupRound, LookupStep, Resolved
-from kgdx.results.ranked import CaseSummary
 from kgdx.results.transcript import exchanges, round_title, tokens
 from kgdx.results.view import named, split, topic
 from kgdx.results.words import clean, count, frequency
@@ -32,9 +31,6 @@ NOTE = "Decision support for research, to be judged by a clinician."
 
 QUESTION_LETTERS = 400
 """Letters of the question that are shown."""
-
-SHOWN_FINDINGS = 40
-"""Findings of a patient that are shown."""
 
 SHOWN_NAMES = 8
 """Names of an action that are shown."""
@@ -58,7 +54,7 @@ def answer(result: Answering, *, everything: bool = False) -> RenderableType:
     """Return the whole answer, from how the question was understood to what failed."""
     found = result.document(private=True)
     parts: list[RenderableType] = [Text(_cut(clean(found.question), QUESTION_LETTERS), style="bold"), Text()]
-    parts += _patient(found.case) if found.case is not None else []
+    parts += patient_read(found.case) if found.case is not None else []
     parts += _section("Answer", [*_option(found), _words(found)])
     parts += _section("Understood", [_understood(found.pack.resolved)] if found.pack.resolved else [])
     parts += _section("Looked up", list(lookups(found.rounds)))
@@ -85,14 +81,6 @@ def _option(found: AnswerDocument) -> Iterator[RenderableType]:
 
 def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType]:
     return [Text(title, style="bold underline"), *parts, Text()] if parts else []
-
-
-def _patient(case: CaseSummary) -> list[RenderableType]:
-    parts: list[RenderableType] = [patient(case), Text()]
-    if case.findings:
-        read = findings(case.findings, limit=SHOWN_FINDINGS, places=False)
-        parts += [Padding(read, (0, 0, 0, 2)), Text()]
-    return parts
 
 
 def _words(found: AnswerDocument) -> RenderableType:
@@ -144,7 +132,9 @@ def lookups(rounds: Iterable[LookupRound]) -> Iterator[RenderableType]:
         table = _table()
         steps = [step for step in each.steps if step.error or step.action not in UNREMARKABLE]
         for step in steps:
-            table.add_row(Text(step.action), _given(step), _came(step))
+            came = "" if step.rows is None else count(step.rows, "row")
+            failed = Text("failed, see the notes", style="yellow")
+            table.add_row(Text(step.action), _given(step), failed if step.error else Text(came, style="dim"))
         if steps:
             yield Padding(table, (0, 0, 0, 4 if each.round or each.by == "rules" else 2))
         for why in each.refused:
@@ -156,12 +146,6 @@ def _given(step: LookupStep) -> Text:
     shown = ", ".join(clean(str(name)) for name in names[:SHOWN_NAMES])
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return Text(shown + more, style="dim")
-
-
-def _came(step: LookupStep) -> Text:
-    if step.error:
-        return Text("failed, see the notes", style="yellow")
-    return Text("" if step.rows is None else count(step.rows, "row"), style="dim")
 
 
 def _candidates(found: AnswerDocument) -> RenderableType:

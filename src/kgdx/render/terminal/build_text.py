@@ -48,10 +48,11 @@ def report(built: BuildReport) -> RenderableType:
     for heading, counts in whole:  # after an update they are what they were, but for what is shown as changed
         shares = {name: built.content.get(name, {}) for name, _ in _filled(counts) if name != "Source"}
         parts += [_shares(heading, shares, counts), Text()]
+    found, made = (sum(getattr(stage, kind) for stage in built.stages) for kind in ("found", "made"))
     facts = [
         ("stages", _times(built.seconds, hooks=False)),
         ("beside them", _times(built.seconds, hooks=True)),
-        ("kept", _found(built)),
+        ("kept", f"{found:,} of {count(found + made, 'result')} from earlier builds" if found else ""),
         ("memory", f"{built.peak_memory / 1e9:.1f} GB" if built.peak_memory else ""),
         ("fingerprint", built.fingerprint[:16]),
         ("graph", graph_path(built)),
@@ -81,11 +82,6 @@ def _verdict(built: BuildReport) -> Iterator[Text]:
     yield Text("Next: kgdx quarantine show" if refused else 'Next: kgdx diagnose "…"', style="dim")
 
 
-def _found(built: BuildReport) -> str:
-    found, made = sum(stage.found for stage in built.stages), sum(stage.made for stage in built.stages)
-    return f"{found:,} of {count(found + made, 'result')} from earlier builds" if found else ""
-
-
 def _reasons(built: BuildReport) -> RenderableType:
     rows = [(each.source, each.count, each.example) for each in built.reasons[:REASONS]]
     table = plain(("Source", "records", "such as"), rows, right=("records",))
@@ -103,10 +99,12 @@ def _changes(built: BuildReport) -> RenderableType:
 
 def sources_read(sources: Mapping[str, SourceReport]) -> RenderableType:
     """Return the counts of each source's records."""
+    each = sources.values()
+    return _sources([(one.name, one.version, one.read, one.loaded, one.merged, one.quarantined) for one in each])
+
+
+def _sources(rows: Sequence[Sequence[object]]) -> RenderableType:
     columns = ("Source", "version", "read", "loaded", "merged", "refused")
-    rows = [
-        (each.name, each.version, each.read, each.loaded, each.merged, each.quarantined) for each in sources.values()
-    ]
     return plain(columns, rows, right=columns[2:])
 
 
@@ -135,18 +133,14 @@ def state(found: Mapping[str, Any]) -> RenderableType:
         ("ontology", built.get("schema_version")),
         ("fingerprint", (built.get("fingerprint") or "unknown")[:16]),
     ]
-    columns = ("Source", "version", "read", "loaded", "merged", "refused")
-    sources = [
-        (row["id"], row["version"], row["read"], row["loaded"], row["merged"], row["quarantined"])
-        for row in found["sources"]
-    ]
+    keys = ("id", "version", "read", "loaded", "merged", "quarantined")
     described = [(name, alone, shared) for name, (alone, shared) in found.get("candidates", {}).items()]
     ranked = ("Candidates of ranking, described by", "it alone", "others, too")
     told: list[RenderableType] = [Text(), plain(ranked, described, right=ranked[1:])] if described else []
     return Group(
         plain(("", ""), [fact for fact in head if fact[1] != ""]),
         Text(),
-        plain(columns, sources, right=columns[2:]),
+        _sources([[row[key] for key in keys] for row in found["sources"]]),
         *told,
         Text(),
         plain(("Nodes", "count"), _filled(nodes), right=("count",)),
@@ -281,17 +275,14 @@ def comparison(found: Comparison, examples: int = SHOWN) -> RenderableType:
         each = list(changes)
         parts += [Text(), Text(clean(table), style="bold")]
         for change in each:
-            parts.append(Text(f"  {clean(change.source)}".ljust(width)).append(f"  {_numbers(change)}", style="dim"))
+            numbers = ((change.added, "added"), (change.removed, "removed"), (change.changed, "changed"))
+            said = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
+            parts.append(Text(f"  {clean(change.source)}".ljust(width)).append(f"  {said}", style="dim"))
         chosen = _some([one for change in each for one in change.examples], examples)
         if chosen:
             rows = [("   ", Text(one[0], style=_STYLES[one[0]]), _called(one[2:], found.names)) for one in chosen]
             parts.append(plain(("", "", ""), rows))
     return Group(*parts)
-
-
-def _numbers(change: Change) -> str:
-    numbers = ((change.added, "added"), (change.removed, "removed"), (change.changed, "changed"))
-    return ", ".join(f"{number:,} {word}" for number, word in numbers if number)
 
 
 def _called(row: str, names: Mapping[str, str]) -> str:

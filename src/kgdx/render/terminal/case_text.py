@@ -18,6 +18,8 @@ from kgdx.results.words import STATUS_WORDS, clean, count, person, stated_word
 
 GUESSES = ("fuzzy", "encoder")
 """Ways of matching that a reader should check."""
+READ = 40
+"""Findings of a patient that a result shows."""
 
 _ORDER = tuple(Status)
 _BREAK = lazy_pattern(r"(?<!\n)\n(?!\n)")
@@ -35,6 +37,14 @@ def patient(case: CaseSummary) -> Text:
     line = Text("Patient  ", style="bold")
     line.append(" · ".join(who) + "\n         " if who else "", style="not bold")
     return line.append(", ".join(known), style="not bold")
+
+
+def patient_read(case: CaseSummary) -> list[RenderableType]:
+    """Return who the patient is, and the first findings."""
+    parts: list[RenderableType] = [patient(case), Text()]
+    if case.findings:
+        parts += [Padding(findings(case.findings, limit=READ, places=False), (0, 0, 0, 2)), Text()]
+    return parts
 
 
 def findings(found: Iterable[Finding], *, limit: int | None = None, places: bool = True) -> RenderableType:

@@ -97,6 +97,16 @@ def plain(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: It
     return table
 
 
+def grid(rows: Iterable[Sequence[RenderableType]], *ratios: int, gap: int = 2) -> Table:
+    """Return rows beside each other without headings; the columns share the width by ratios, where there are any."""
+    table = Table.grid(padding=(0, gap, 0, 0))
+    for ratio in ratios:
+        table.add_column(ratio=ratio)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def narrow(columns: Sequence[str], rows: Iterable[Sequence[object]], *, text: int = 1) -> Table:
     """Return a table of figures: so many columns of text, the first of which is never broken, and then numbers."""
     table = plain(columns, rows, right=columns[text:])

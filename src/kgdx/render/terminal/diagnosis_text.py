@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from kgdx.episode.segment import Kind, Segment
-from kgdx.render.terminal.case_text import findings, issues, patient
+from kgdx.render.terminal.case_text import issues, patient_read
+from kgdx.render.terminal.console import grid
 from kgdx.results.evidence_paths import EvidencePath
-from kgdx.results.ranked import Candidate, DiagnosisDocument, Judgement, Reranking, RolloutPart
+from kgdx.results.ranked import Candidate, DiagnosisDocument, Judgement, RolloutPart
 from kgdx.results.transcript import exchanges, reranking_words
 from kgdx.results.view import (
     PATHS,
@@ -74,7 +75,8 @@ def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> 
     parts = _understood(document)
     judgement = document.judgement
     if judgement is not None and not judgement.ranked:
-        return Group(*parts, *_abstained(judgement), Text(NOTE, style="dim"))
+        helps = (Text(f"  {clean(each)}") for each in judgement.helps)
+        return Group(*parts, Text(clean(judgement.text), style="bold"), *helps, Text(), Text(NOTE, style="dim"))
     table = ranking(document, members=members)
     parts += [_heading(f"Most likely of {count(document.n_candidates, 'disease')}"), table, Text()]
     parts += [] if judgement is None else [*_judged(judgement), Text()]
@@ -83,7 +85,12 @@ def diagnosis(result: Diagnosed, *, explain: int = 3, members: bool = False) -> 
             parts += [candidate_block(document, row), Text()]
     if len(document.candidates) > explain > 0:
         parts.append(Text("Any other of them: kgdx explain CASE DISEASE", style="dim"))
-    parts += _planned(result, document) if document.reranking is None else _reranked(result, document.reranking)
+    if document.reranking is None:
+        parts += _planned(result, document)
+    else:
+        from kgdx.render.terminal.answer_text import taken
+
+        parts.append(Text(f"{reranking_words(document.reranking)}{taken(result.usage.to_dict())}", style="dim"))
     parts.append(Text(NOTE, style="dim"))
     return Group(*parts)
 
@@ -92,30 +99,19 @@ def _judged(judgement: Judgement) -> list[RenderableType]:
     lines = [f"{judgement.text} Setting: {judgement.setting}, {judgement.setting_rule}."]
     lines += [f"Left out: {', '.join(judgement.left_out)} (--no-gates ranks them, too)."] if judgement.left_out else []
     shown: list[RenderableType] = [Text(clean(line), style="dim") for line in lines]
-    if not judgement.dangerous:
-        return [*_tests(judgement), *shown]
-    lane = Table.grid(padding=(0, 2, 0, 0))
-    lane.add_column(ratio=2)
-    lane.add_column(ratio=3)
-    for each in judgement.dangerous:
-        lane.add_row(Text(f"  {clean(each.name)} (#{each.rank:,})"), Text(f"settled by {clean(each.settled_by)}"))
-    return [_heading("Must not be missed"), lane, Text(), *_tests(judgement), *shown]
-
-
-def _tests(judgement: Judgement) -> list[RenderableType]:
-    if not judgement.tests:
-        return []
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(ratio=2)
-    table.add_column(ratio=3)
-    for each in judgement.tests:
-        predicted = "; ".join(f"{clean(one.name)}: {clean(one.result)}" for one in each.predicts)
-        table.add_row(Text(f"  {clean(each.name)}"), Text(predicted))
-    return [_heading("Test next"), table, Text()]
-
-
-def _abstained(judgement: Judgement) -> list[RenderableType]:
-    return [Text(clean(judgement.text), style="bold"), *(Text(f"  {clean(each)}") for each in judgement.helps), Text()]
+    dangers = [
+        (Text(f"  {clean(each.name)} (#{each.rank:,})"), Text(f"settled by {clean(each.settled_by)}"))
+        for each in judgement.dangerous
+    ]
+    tests = [
+        (
+            Text(f"  {clean(each.name)}"),
+            Text("; ".join(f"{clean(one.name)}: {clean(one.result)}" for one in each.predicts)),
+        )
+        for each in judgement.tests
+    ]
+    told = [(_heading("Must not be missed"), dangers), (_heading("Test next"), tests)]
+    return [*(part for head, rows in told if rows for part in (head, grid(rows, 2, 3), Text())), *shown]
 
 
 def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableType]:
@@ -141,12 +137,6 @@ def rollout(parts: Iterable[RolloutPart]) -> RenderableType:
         lines = "\n".join(clean(line) for line in each.text.split("\n"))
         table.add_row(each.author, Text(lines, style="dim" if each.author == "graph" else ""))
     return Padding(table, (0, 0, 0, 2))
-
-
-def _reranked(result: Diagnosed, told: Reranking) -> list[RenderableType]:
-    from kgdx.render.terminal.answer_text import taken
-
-    return [Text(f"{reranking_words(told)}{taken(result.usage.to_dict())}", style="dim")]
 
 
 def ranking(document: DiagnosisDocument, *, members: bool = False) -> RenderableType:
@@ -227,7 +217,9 @@ def explanation(result: Diagnosed, candidate: Candidate) -> RenderableType:
     (row,) = listed(document.model_copy(update={"candidates": (candidate,)}))
     parts += [candidate_block(document, row), Text()]
     if candidate.parts:
-        parts += [_heading("Parts of its score"), _parts({**candidate.parts, "together": candidate.score}), Text()]
+        scores = {**candidate.parts, "together": candidate.score}
+        told = grid((f"  {clean(name)}", Text(signed(value), justify="right")) for name, value in scores.items())
+        parts += [_heading("Parts of its score"), told, Text()]
     parts += [_evidence(result.paths(candidate.id)), Text(), Text(NOTE, style="dim")]
     return Group(*parts)
 
@@ -253,9 +245,7 @@ def _family(row: ListedCandidate, *, members: bool) -> list[str]:
 
 def _understood(document: DiagnosisDocument) -> list[RenderableType]:
     case = document.case
-    parts: list[RenderableType] = [patient(case), Text()]
-    if case.findings:
-        parts += [Padding(findings(case.findings, limit=40, places=False), (0, 0, 0, 2)), Text()]
+    parts = patient_read(case)
     if document.issues:
         parts += [_heading("Notes"), issues(document.issues), Text()]
     return parts
@@ -310,15 +300,6 @@ def _cited(path: EvidencePath) -> Text:
     text = Text(said)
     text.append(" " if len(said) + len(cited) < CITED else "\n")
     return text.append(cited, style="dim")
-
-
-def _parts(parts: Mapping[str, float]) -> RenderableType:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column()
-    table.add_column(justify="right")
-    for name, value in parts.items():
-        table.add_row(f"  {clean(name)}", signed(value))
-    return table
 
 
 def sentence(path: EvidencePath) -> str:

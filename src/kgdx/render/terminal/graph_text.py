@@ -156,11 +156,8 @@ def mesh_decision(found: MeshDecision) -> RenderableType:
     release = f"MeSH {found.version}" if found.version else f"descriptors {found.checksum[:12]}"
     lines = [Text(clean(f"{found.name}: {stated}"), style="bold"), Text(clean(f"{found.reason}; {release}"))]
     rows = [(c.id, c.heading, c.matched, c.method, f"{c.score:.2f}") for c in found.candidates]
-    return (
-        Group(*lines, plain(("id", "heading", "matched", "method", "score"), rows, right=("score",)))
-        if rows
-        else Group(*lines)
-    )
+    considered = [plain(("id", "heading", "matched", "method", "score"), rows, right=("score",))] if rows else []
+    return Group(*lines, *considered)
 
 
 def ontology(schema: Schema) -> RenderableType:
@@ -192,7 +189,11 @@ def element(each: NodeClass | Relation) -> RenderableType:
     if each.biolink:
         facts.append(Text(f"Biolink     {each.biolink}"))
     rows = [
-        (Text(prop.name, style="bold" if prop.required else ""), prop.type, _meaning(prop.definition, prop.values))
+        (
+            Text(prop.name, style="bold" if prop.required else ""),
+            prop.type,
+            prop.definition + (f" One of {', '.join(prop.values)}." if prop.values else ""),
+        )
         for prop in each.properties.values()
     ]
     return Group(*facts, Text(), plain(("Property", "Type", "Meaning"), rows))
@@ -205,10 +206,6 @@ def _said(definition: str, fact: str) -> Text:
 
 def _ends(relation: Relation) -> str:
     return ", ".join(f"{start} → {end}" for start, end in relation.ends)
-
-
-def _meaning(definition: str, values: tuple[str, ...]) -> str:
-    return f"{definition} One of {', '.join(values)}." if values else definition
 
 
 def _purpose(template: Template) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -18,19 +18,29 @@ Card = Mapping[str, Any]
 
 def learned(card: Card) -> RenderableType:
     """Return the card of embeddings: nodes, links, and figures of the held-out links where there are any."""
-    network = clean(card["training"]["encoder"])
+    network, isolated = clean(card["training"]["encoder"]), card["statistics"]["isolated"]
+    best = "" if card["best_epoch"] == card["epochs"] else f", those of epoch {card['best_epoch']} kept"
+    epochs = f"{count(card['epochs'], 'epoch')}{best}, {card['seconds']:,.0f} s"
+    nodes = [(kind, size, isolated[kind]) for kind, size in card["nodes"].items()]
+    links = [
+        (name, told["links"], ", ".join(f"{kind} {alone:,}" for kind, alone in told["isolated"].items()))
+        for name, told in card["statistics"]["relations"].items()
+    ]
     parts: list[RenderableType] = [
-        Text(
-            f"{clean(card['name'])}: {network}, {card['width']} wide, seed {card['training']['seed']}; {_epochs(card)}"
-        ),
-        Text(),
-        plain(("nodes", "", "without a link"), _nodes(card), right=("", "without a link")),
-        Text(),
-        plain(("relation", "links", "nodes without one"), _links(card), right=("links",)),
+        Text(f"{clean(card['name'])}: {network}, {card['width']} wide, seed {card['training']['seed']}; {epochs}"),
+        *(Text(), plain(("nodes", "", "without a link"), nodes, right=("", "without a link"))),
+        *(Text(), plain(("relation", "links", "nodes without one"), links, right=("links",))),
     ]
     if card["figures"]:
         columns = ("held-out links", "AUC", "AP", "by degree", "by names")
-        parts += [Text(), plain(columns, _figures(card), right=columns[1:])]
+        figures = [
+            (
+                name,
+                *(f"{score:.3f}" for score in (told["auc"], told["ap"], told["degree"]["auc"], told["cosine"]["auc"])),
+            )
+            for name, told in card["figures"].items()
+        ]
+        parts += [Text(), plain(columns, figures, right=columns[1:])]
     return Group(*parts)
 
 
@@ -43,27 +53,6 @@ def progress_line(done: int, most: int, loss: float, auc: float | None) -> str:
     """
     held = "" if auc is None else f", AUC of held-out links {auc:.3f}"
     return f"epoch {done:,} of {most:,}: loss {loss:.3f}{held}"
-
-
-def _epochs(card: Card) -> str:
-    best = "" if card["best_epoch"] == card["epochs"] else f", those of epoch {card['best_epoch']} kept"
-    return f"{count(card['epochs'], 'epoch')}{best}, {card['seconds']:,.0f} s"
-
-
-def _nodes(card: Card) -> Iterator[tuple[str, int, int]]:
-    for kind, size in card["nodes"].items():
-        yield kind, size, card["statistics"]["isolated"][kind]
-
-
-def _links(card: Card) -> Iterator[tuple[str, int, str]]:
-    for name, told in card["statistics"]["relations"].items():
-        yield name, told["links"], ", ".join(f"{kind} {alone:,}" for kind, alone in told["isolated"].items())
-
-
-def _figures(card: Card) -> Iterator[tuple[str, ...]]:
-    for name, told in card["figures"].items():
-        scores = (told, told["degree"], told["cosine"])
-        yield name, *(f"{told[part]:.3f}" for part in ("auc", "ap")), *(f"{each['auc']:.3f}" for each in scores[1:])
 
 
 def predictions(found: Predictions) -> RenderableType:

@@ -89,9 +89,8 @@ def _groups(result: Figures) -> Iterator[RenderableType]:
         if len(values) < 2:
             continue
         columns = (field.replace("_", " "), "n", *map(clean, result["arms"]))
-        yield narrow(columns, [_by_value(value, told) for value, told in values.items()])
-
-
-def _by_value(value: str, told: Figures) -> tuple[str, ...]:
-    shares = ("" if arm["accuracy"] is None else f"{100 * arm['accuracy']:.1f}" for arm in told.values())
-    return clean(value), f"{max(arm['n'] for arm in told.values()):,}", *shares
+        rows = []
+        for value, told in values.items():
+            shares = ("" if arm["accuracy"] is None else f"{100 * arm['accuracy']:.1f}" for arm in told.values())
+            rows.append((clean(value), f"{max(arm['n'] for arm in told.values()):,}", *shares))
+        yield narrow(columns, rows)

@@ -191,14 +191,12 @@ def _facts(record: str) -> str:
         return record
     if not isinstance(found, dict):
         return record
-    facts = [f"{name}: {_value_quarantine(value)}" for name, value in found.items() if value not in (None, "", [])]
+    facts = [
+        f"{name}: {value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in found.items()
+        if value not in (None, "", [])
+    ]
     return " · ".join(facts)
-
-
-def _value_quarantine(value: object) -> str:
-    if isinstance(value, str | int | float):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False)
 
 
 EVERY_S = 10.0
