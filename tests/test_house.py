@@ -91,6 +91,9 @@ def test_administration_statement_uses_only_what_the_ontology_has(path: Path) ->
     elif "vector" in path.stem:  # so are the vectors beside a graph
         assert set(re.findall(r":(Kgdx\w*)", text)) <= {"KgdxVector"}
         assert set(re.findall(r"\bv\.(\w+)", text)) <= {"label", "node", "text", "embedding"}
+    elif "_aside" in path.stem:  # and what users saved while a graph is replaced
+        assert set(re.findall(r":(Kgdx\w*)", text)) == {"KgdxSaved"}
+        assert set(re.findall(r"\bs\.(\w+)", text)) <= {"document"}
     else:
         assert faults(text, load_schema(), frozenset({"id", "start", "end", "properties", "identity", "n"})) == []
     header = "\n".join(line for line in text.splitlines() if line.startswith("//"))
