@@ -155,7 +155,8 @@ def test_corrected_findings_stand_for_what_a_text_says(client: httpx2.Client) ->
     assert found["candidates"] and [each["id"] for each in found["candidates"]] == [
         each["id"] for each in plain["candidates"]
     ]
-    seen = {"text": "Seen in the genetics clinic.", "findings": [{"id": "HP:0001251", "since": "P3D"}]}
+    several = [{"id": "HP:0001251", "since": "P3D"}, {"id": "HP:0001250"}, {"id": "HP:0004322"}]
+    seen = {"text": "Seen in the genetics clinic.", "findings": several}
     found = client.post("/diagnose", json=seen).json()
     assert found["judgement"]["setting"] == "referral"  # what the text says beside its findings counts
     assert found["case"]["findings"][0]["since"] == "P3D"
