@@ -43,7 +43,6 @@ settings.load_profile(PROFILE)
 
 
 def examples(deep: int) -> settings:
-    """Settings of a property test that tries so many examples where there is time, and fifteen otherwise."""
     return settings(max_examples=deep if PROFILE == "deep" else min(deep, 15))
 
 
@@ -142,7 +141,6 @@ def run_example(run: Callable[[], None]) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Look for doctests in the library alone: a helper of the tests is imported by the tests that need it, once."""
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
@@ -220,7 +218,6 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def default_graph(run_folder: Path) -> Path:
-    """The default graph, built once in a run: whoever writes into it takes a copy."""
     return _built_once(run_folder / "default-graph", None)
 
 
@@ -273,7 +270,6 @@ def kgdx_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 @pytest.fixture(scope="session")
 def neo4j_turn(run_folder: Path) -> Path:
-    """Whoever holds the lock of this file may use the database; it names the tests that did so last."""
     return run_folder / "neo4j-turn"
 
 

@@ -102,7 +102,6 @@ def _part_faults(part: _Part, schema: Schema, fields: frozenset[str]) -> Iterato
 
 
 def _touches(text: str, edge: re.Match[str]) -> bool:
-    """Whether it stands between two node patterns, so that it is no subtraction or list."""
     return text[: edge.start()].rstrip().endswith(")") and text[edge.end() :].lstrip().startswith("(")
 
 

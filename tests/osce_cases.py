@@ -47,5 +47,4 @@ DOCUMENTS = [
 
 
 def osces() -> list[Osce]:
-    """The cases, taken apart."""
     return [Osce.of(case_from_osce(each)) for each in DOCUMENTS]

@@ -21,7 +21,6 @@ FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.
 
 @pytest.fixture(scope="module")
 def told() -> list[BuildProgress]:
-    """What the build said."""
     return []
 
 

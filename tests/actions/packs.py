@@ -24,7 +24,6 @@ MESH = MeshHeading(
 
 
 def row(disease: str, id: str, name: str, **more: Any) -> dict[str, Any]:
-    """A row of a GET template."""
     return {"disease": disease, "id": id, "name": name, "source": "book", "reference": None, **more}
 
 
@@ -54,5 +53,4 @@ def state(question: str = "What are the symptoms of flu?", **more: Any) -> State
 
 
 def filled(question: str = "What are the symptoms of flu?") -> EvidencePack:
-    """Its pack: E1 fever, E2 cough, E3 and E4 what was inferred, E5 description, E6 MeSH, E7 publication."""
     return pack(state(question))

@@ -30,7 +30,6 @@ GROWTH, SHORT, DELAY = "HP:0001507", "HP:0004322", "HP:0001510"
 
 @pytest.fixture
 def talk(graph: Graph) -> Consultation:
-    """A consultation about a seizure, which asks as long as an answer tells anything, and nothing but that."""
     return graph.consult([SEIZURE], certain=1.0, complaints=False)
 
 

@@ -24,12 +24,10 @@ PLAN = json.dumps({"thought": "", "actions": [{"action": "get_drug", "diseases":
 
 @pytest.fixture
 def copy(zh_graph: Path, tmp_path: Path) -> Path:
-    """The graph, to be written into."""
     return Path(shutil.copytree(zh_graph, tmp_path / "copy"))
 
 
 def planned(body: Body, number: int) -> Reply:
-    """A model that looks up drugs, then ends, then answers."""
     return [Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。")][number % 3]
 
 

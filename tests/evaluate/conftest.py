@@ -41,7 +41,6 @@ def records() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    """The small graph, compiled."""
     return compile_snapshot(small_graph.tables(), tmp_path_factory.mktemp("evaluate") / "snapshot", "f1")
 
 

@@ -41,7 +41,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def asked(chinese: Graph) -> tuple[OptionQuestion, ...]:
-    """Questions whose answers documents hold, and others that the graph alone does."""
     return tuple(generate_options(chinese, OptionSettings(each=5)))
 
 

@@ -25,7 +25,6 @@ from llm.server import Server, answering, serving
 
 @pytest.fixture(scope="module")
 def questions(chinese: Graph) -> list[BenchmarkQuestion]:
-    """Four questions of each action, one in each language and split."""
     return list(generate(CompiledTemplates(chinese), diseases=1))
 
 

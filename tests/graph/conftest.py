@@ -120,13 +120,11 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="session")
 def graph() -> Graph:
-    """The made-up graph with more than 3,000 rows in every relation."""
     return make_graph()
 
 
 @pytest.fixture(scope="session")
 def small_graph() -> Graph:
-    """The same shape, a tenth of the size: for tests that write."""
     return make_graph(seed=11, scale=0.1)
 
 
@@ -148,7 +146,6 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.fixture
 def access(settings: Settings) -> Neo4jAccess:
-    """How to open the local server's database."""
     return settings.neo4j()
 
 

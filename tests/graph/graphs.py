@@ -55,7 +55,6 @@ class Graph:
             yield RelationTable(type_, start, end, _table(rows, {"start": pa.string(), "end": pa.string()} | types))
 
     def node(self, label: str, id_: str) -> Row | None:
-        """One node."""
         return self.index(label).get(id_)
 
     def index(self, label: str) -> dict[str, Row]:
@@ -67,7 +66,6 @@ class Graph:
         return known
 
     def of(self, type_: str, start: str, end: str) -> list[Row]:
-        """Edges of a type between two classes."""
         return self.edges[type_, start, end]
 
     def counts(self) -> dict[str, int]:
@@ -103,7 +101,6 @@ class Graph:
 
     @cached_property
     def above(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """:meth:`ancestors` of every phenotype."""
         return {row["id"]: self.ancestors(row["id"]) for row in self.nodes["Phenotype"]}
 
 

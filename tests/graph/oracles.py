@@ -60,7 +60,6 @@ def oracle(
 
 
 def annotations(graph: Graph) -> list[Row]:
-    """What terms say of diseases, under the three relations."""
     return [edge for type_ in ANNOTATIONS for edge in graph.of(type_, "Disease", "Phenotype")]
 
 
@@ -83,7 +82,6 @@ def sorted_rows(rows: Iterable[Row], order: Sequence[str]) -> list[Row]:
 
 
 def ids(graph: Graph, label: str, *at: int) -> list[str]:
-    """Ids of some nodes, by position."""
     return [graph.nodes[label][i]["id"] for i in at]
 
 
@@ -99,12 +97,10 @@ def some_diseases(graph: Graph) -> list[Parameters]:
 
 
 def names_to_try(label: str, parameter: str) -> Callable[[Graph], list[Parameters]]:
-    """Every awkward name, and one that is not there."""
     return lambda graph: [{parameter: r["name"]} for r in graph.nodes[label][:9]] + [{parameter: "no such name"}]
 
 
 def limited(rows: Iterable[Row], order: Sequence[str], limit: int) -> list[Row]:
-    """The first rows in an order."""
     return sorted_rows(rows, order)[:limit]
 
 

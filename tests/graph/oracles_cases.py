@@ -169,7 +169,6 @@ def _share(edge: Row) -> float:
 
 
 def case_parameters(graph: Graph) -> list[Parameters]:
-    """Some cases, and one that is not there."""
     return [{"case_id": i} for i in (*ids(graph, "PatientCase", 0, 1, 2, -1), "case:x")]
 
 
@@ -215,7 +214,6 @@ def _(graph: Graph, case_id: str) -> Iterable[Row]:
 
 
 def run_parameters(graph: Graph) -> list[Parameters]:
-    """Some runs, and one that is not there."""
     return [{"run_id": i} for i in (*ids(graph, "Diagnosis", 0, 5, -1), "run:x")]
 
 

@@ -36,13 +36,11 @@ def loaded(backend: Backend, graph: Graph) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def exported(loaded: Store, tmp_path_factory: pytest.TempPathFactory) -> CompiledQueries:
-    """What is compiled from the store itself."""
     return CompiledQueries(compile_snapshot(snapshot_tables(loaded), tmp_path_factory.mktemp("snapshot") / "s", "f"))
 
 
 @pytest.fixture(scope="module")
 def compiled(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> CompiledQueries:
-    """What is compiled from the tables of a build."""
     return CompiledQueries(compile_snapshot(graph.tables(), tmp_path_factory.mktemp("staged") / "s", "f"))
 
 

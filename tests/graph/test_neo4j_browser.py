@@ -76,7 +76,6 @@ def drop(page: Page, path: Path) -> None:
 
 
 def editor(page: Page) -> str:
-    """What stands in the editor, which shows spaces that do not break."""
     return page.locator("#monaco-main-editor").inner_text().replace("\xa0", " ")
 
 

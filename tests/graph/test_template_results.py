@@ -64,7 +64,6 @@ def _unordered(row: Row, lists: tuple[str, ...]) -> Row:
 
 
 def _keys(rows: list[Row]) -> list[str]:
-    """Rows as comparable text, whatever their order; types count (1 is not 1.0)."""
     return sorted(json.dumps(row, sort_keys=True, default=_refuse) for row in rows)
 
 

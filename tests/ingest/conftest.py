@@ -62,19 +62,16 @@ APART = {
 
 @pytest.fixture
 def every_source(tiny: Path) -> dict[str, str]:
-    """Every source that has a hand-drawn file, with it."""
     return {name: str(tiny / file) for name, file in (FILES | APART).items()}
 
 
 @pytest.fixture
 def tiny_sources(tiny: Path) -> dict[str, str]:
-    """The sources of the small graph with their hand-drawn files."""
     return {name: str(tiny / file) for name, file in FILES.items()}
 
 
 @pytest.fixture
 def core_sources(tiny_sources: dict[str, str]) -> dict[str, str]:
-    """The sources of the default build with their hand-drawn files."""
     return {name: tiny_sources[name] for name in ("hp", "hpoa", "genes")}
 
 
@@ -92,7 +89,6 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
 
 @pytest.fixture
 def parse() -> Callable[[str, Path], Records]:
-    """Read a file as a source."""
     return lambda source, path: read(path, manifest(source))
 
 

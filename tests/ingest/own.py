@@ -49,5 +49,4 @@ def table(folder: Path, name: str, rows: Sequence[Row]) -> str:
 
 
 def gene(number: int, symbol: str = "G", disease: int = 1, title: str = "Title") -> Row:
-    """A row about a gene and a disease."""
     return f"NCBIGene:{number}", symbol, f"OMIM:{disease}", title

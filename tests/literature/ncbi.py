@@ -90,7 +90,6 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address to give as KGDX_PUBMED_BASE_URL."""
         return f"http://127.0.0.1:{self.server_port}/entrez/eutils"
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -51,7 +51,6 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_setting_to_change(tmp_pa
 
 
 def once(script: Script) -> Script:
-    """A script for the first request; well after it."""
     return lambda program, fields, number: (script if number == 0 else well)(program, fields, number)
 
 

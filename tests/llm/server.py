@@ -96,7 +96,6 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address to give as KGDX_LLM_BASE_URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def start(self) -> None:
@@ -285,12 +284,10 @@ def _shaped(reply: Say, body: Body) -> Say:
 
 
 def pieces(text: str) -> list[str]:
-    """The tokens of a text."""
     return [text[at : at + TOKEN] for at in range(0, len(text), TOKEN)]
 
 
 def logprob(token: str) -> float:
-    """The log-probability of a token."""
     return -(zlib.crc32(token.encode("utf-8", "replace")) % 4_000) / 1_000
 
 
@@ -333,7 +330,6 @@ def answering(model: ChatModel) -> Script:
 
 
 def in_turn(*replies: Reply) -> Script:
-    """A script that gives these replies one after the other, and the last one from then on."""
     return lambda body, number: replies[min(number, len(replies) - 1)]
 
 

@@ -24,7 +24,6 @@ def answer(order: Sequence[str], why: Sequence[dict[str, str]] = ()) -> str:
 
 
 def leading(lines: Lines, first: str) -> list[str]:
-    """The order of the list, with one candidate first."""
     return [first, *(each["id"] for each in lines if each["id"] != first)]
 
 
@@ -61,12 +60,10 @@ def shuffling(lines: Lines, body: Body) -> str:
 
 
 def backwards(lines: Lines, body: Body) -> str:
-    """It turns the list round, whatever is in it: nothing but the place counts."""
     return answer([each["id"] for each in reversed(lines)], [because(each) for each in lines if "for" in each])
 
 
 def by_name(lines: Lines, body: Body) -> str:
-    """It goes by the names alone, so that the place in the list plays no part."""
     return answer([each["id"] for each in sorted(lines, key=lambda each: each["disease"])])
 
 

@@ -52,7 +52,6 @@ def ask(graph: Graph, replies: Script, question: str = QUESTION, **how: Any) -> 
 
 
 def prompts(requests: list[dict[str, Any]]) -> list[str]:
-    """What the planner was told, plan by plan."""
     return [body["messages"][1]["content"] for body in requests if planning(body)]
 
 

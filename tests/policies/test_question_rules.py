@@ -32,7 +32,6 @@ def planned(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> list
 
 
 def asked(action: Action) -> tuple[str, ...]:
-    """The names that an action is about."""
     return next((tuple(value) for value in action.parameters().values() if isinstance(value, list)), ())
 
 

@@ -61,3 +61,9 @@ def test_next_tests_are_genes_a_laboratory_finding_that_tells_leaders_apart_and_
     common = graph.diagnose("Sore throat for 2 days, runny nose and cough")
     named = {each.name for each in common.judgement.tests if each.kind == "recommended"}
     assert named and not any(name.startswith("none") for name in named)
+
+
+def test_a_lump_in_the_breast_is_ranked_in_a_check_up_and_a_sneeze_is_not(graph: kgdx.Graph) -> None:
+    found = graph.diagnose("Routine check, feels well, but found a breast lump.")
+    assert "Breast cancer" in [each.name for each in found.dangerous]
+    assert not graph.diagnose("Routine check, feels well, but has to sneeze.").candidates

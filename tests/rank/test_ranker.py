@@ -155,7 +155,6 @@ def test_explaining_changes_nothing_but_the_contributions(ranker: Ranker) -> Non
 
 
 def forgetful(ranker: Ranker) -> Ranker:
-    """The ranker without any case that it has kept."""
     return Ranker(ranker.model, ranker.names, ranker.scorers, ranker.weights)
 
 

@@ -107,19 +107,16 @@ def tables(*, chinese: bool) -> list[GraphTable]:
 
 @pytest.fixture(scope="session")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    """The small ontology, with Chinese names."""
     return compile_snapshot(tables(chinese=True), tmp_path_factory.mktemp("text") / "zh", "tiny")
 
 
 @pytest.fixture(scope="session")
 def reader(snapshot: Snapshot) -> Extractor:
-    """Reads the small ontology's findings."""
     return Extractor.open(snapshot)
 
 
 @pytest.fixture(scope="session")
 def english_reader(tmp_path_factory: pytest.TempPathFactory) -> Extractor:
-    """The same without Chinese names."""
     return Extractor.open(compile_snapshot(tables(chinese=False), tmp_path_factory.mktemp("text") / "en", "tiny"))
 
 

@@ -147,7 +147,7 @@ def runs(rest: str) -> list[str]:
 
     Example:
         >>> runs("what would I notice if I had Cushing's?"), runs("Can Fabry patients sweat normally?")
-        (["Cushing's"], ['Fabry', 'sweat normally'])
+        (["Cushing's"], ['Fabry', 'sweat'])
     """
     for name in (*Want, "filler"):
         rest = _pattern(name).sub("|", rest)

@@ -110,11 +110,8 @@ def well(text: str) -> int:
         >>> well("Insurance medical, no complaints."), well("来打疫苗"), well("Fever and cough; routine bloods.")
         (2, 1, 0)
     """
-    return (
-        0
-        if _told_by("presents").search(text)
-        else sum(bool(_told_by(kind).search(text)) for kind in ("purpose", "well"))
-    )
+    kinds = () if _told_by("presents").search(text) else ("purpose", "well")
+    return sum(bool(_told_by(kind).search(text)) for kind in kinds)
 
 
 def unread_clauses(case: Case) -> Iterator[str]:
@@ -131,12 +128,6 @@ def unread(case: Case) -> Iterator[Issue]:
     """Yield an issue about the measured values of a text that no analyte of the table goes with.
 
     Those of a known analyte that came to nothing have an issue of their own.
-
-    Example:
-        >>> from kgdx.case.patient import Unread
-        >>> case = Case("p", text="oddness 9.8 %", unread=(Unread(0, 13, MEASURED, 9.8, "%"),))
-        >>> [issue.message for issue in unread(case)]
-        ['no finding was read from oddness 9.8 %']
     """
     values = (each for each in case.unread if each.note == MEASURED and each.unit)
     found = [" ".join(case.text[each.start : each.end].split()) for each in values]

@@ -34,6 +34,8 @@ SPECIFIC_ALONE = 6.0
 EVERYDAY = 4.0
 """Log-odds of being of an everyday disease, up to which that is so: a sneeze is annotated rarely and told often."""
 MILD = "HP:0012825"
+ALARMING = 0.3
+"""Share of dangerous ones among the diseases with a finding, from which it is ranked whoever tells of it."""
 LINE = 16
 """Words of a text, from which more than its one finding is told."""
 FAIR, GOOD = 0.15, 0.45
@@ -111,7 +113,8 @@ class Reliability:
 
         A finding, a complaint in other words and a symptom of the graph count alike; what is only history or a risk
         does not. One alone is ranked where it is specific, and where more than a line tells of it, but not in the text
-        of a person who comes for no illness or is said to be well, unless it is severe or has been there for some time.
+        of a person who comes for no illness or is said to be well, unless it is severe, has been there for some time or
+        is specific and its diseases are dangerous, as with a lump in the breast.
         """
         model, names = self._model, self._names
         if not (case.text or case.phrases) or model.columns.size < FEW_DISEASES:
@@ -130,9 +133,11 @@ class Reliability:
         complaints += symptoms
         if not terms and not complaints:
             return Judgement("nothing", NOTHING, _missing(case))
-        ic = float(model.basis.ic[terms[0]]) if terms and self._everyday[terms[0]] <= EVERYDAY else 0.0
+        specific = bool(terms) and float(model.basis.ic[terms[0]]) >= SPECIFIC_ALONE
+        if specific and not slight and self._alarms(terms[0]):
+            return None
         at_length = not line or (not terms and not case.text)
-        if not little and not slight and (at_length or ic >= SPECIFIC_ALONE):
+        if not little and not slight and (at_length or (specific and self._everyday[terms[0]] <= EVERYDAY)):
             return None
         if not terms:
             return Judgement("little", ALONE.format(complaint=complaints[0].strip()[:60]), _missing(case))
@@ -146,6 +151,10 @@ class Reliability:
         prior = self._scorers.get("prior")
         none: Floats = np.zeros(len(self._model.basis.ic), np.float32)
         return none if prior is None else np.asarray(prior.arrays["ratio"])
+
+    def _alarms(self, term: int) -> bool:
+        having = self._model.columns.frequency.columns(term).tolist()
+        return sum(number in self.dangerous for number in having) >= ALARMING * max(1, len(having))
 
     @cached_property
     def dangerous(self) -> dict[int, str]:

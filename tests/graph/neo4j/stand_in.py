@@ -49,12 +49,10 @@ class Member:
 
     @property
     def reads(self) -> int:
-        """How many transactions said that they only read."""
         return sum(_reads(each) for each in self.asked)
 
     @property
     def writes(self) -> int:
-        """How many did not."""
         return len(self.asked) - self.reads
 
     def close(self) -> None:
@@ -134,7 +132,6 @@ class Cluster:
         self.members = [Member(self, role) for role in roles]
 
     def uri(self, scheme: str, host: str = "127.0.0.1") -> str:
-        """Return the address of the first member."""
         return f"{scheme}://{host}:{self.members[0].port}"
 
     def table(self) -> dict[str, Any]:

@@ -23,7 +23,6 @@ pytestmark = [
 
 
 def letters(texts: Sequence[str]) -> np.ndarray:
-    """Stands for an encoder: how often each letter occurs."""
     return np.array([[1 + text.lower().count(chr(97 + at)) for at in range(26)] for text in texts], np.float32)
 
 

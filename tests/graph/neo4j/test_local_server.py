@@ -56,7 +56,6 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Settings:
-    """Without an installed Neo4j."""
     return Settings.load(environ={"KGDX_HOME": str(tmp_path / "home"), "KGDX_CACHE": str(tmp_path / "cache")})
 
 

@@ -50,13 +50,11 @@ def start(access: Neo4jAccess) -> Iterator[Start]:
 
 @pytest.fixture(scope="module")
 def few() -> Graph:
-    """A graph of every class and relation, and few rows."""
     return make_graph(seed=11, scale=0.01)
 
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """A certificate authority that no system trusts."""
     return Authority(tmp_path)
 
 

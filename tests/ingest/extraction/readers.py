@@ -51,5 +51,4 @@ class Dying(RuleReader):
 
 
 def down(kind: str = "unreachable") -> LlmError:
-    """The error of an endpoint that is not there."""
     return LlmError("the endpoint is down", hint="start it", kind=kind)  # type: ignore[arg-type]

@@ -32,7 +32,6 @@ def write(path: Path, questions: list[str], answer: str = "感冒会发热。") 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Seven records: with pages of two, four pages."""
     return write(tmp_path / "qa.jsonl", [f"感冒{n}" for n in range(7)])
 
 

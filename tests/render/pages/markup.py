@@ -32,10 +32,8 @@ class Page(HTMLParser):
             self.text += data
 
     def named(self, tag: str) -> list[dict[str, str]]:
-        """Attributes of all elements of a name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property
     def words(self) -> str:
-        """Its text, without repeated blanks."""
         return " ".join(self.text.split())
