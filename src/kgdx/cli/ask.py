@@ -16,7 +16,7 @@ from kgdx.cli.options import (
     Mapping,
     Model,
     OnStore,
-    Shown,
+    Presentation,
     Store,
     announce,
     flag,
@@ -69,7 +69,7 @@ def ask(
     answering: AnswerOptions,
     model: Model,
     result: AnswerOutput,
-    shown: Shown,
+    shown: Presentation,
     place: Opened,
 ) -> None:
     """Answer a medical question, with evidence.

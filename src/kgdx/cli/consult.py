@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, options
-from kgdx.cli.options import CaseArgument, Shown, Store, TermOptions, flag, option
+from kgdx.cli.options import CaseArgument, Presentation, Store, TermOptions, flag, option
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -84,7 +84,7 @@ def consult(
     asking: ConsultQuestions,
     keep: ConsultFiles,
     trace: bool = flag("Show every step, and who took it."),
-    shown: Shown,
+    shown: Presentation,
     store: Store = None,
 ) -> None:
     """Ask about a patient, and rank the diseases.

@@ -20,7 +20,7 @@ from kgdx.cli.options import (
     Json,
     OnStore,
     Policy,
-    Shown,
+    Presentation,
     Store,
     TermOptions,
     Top,
@@ -108,7 +108,7 @@ def diagnose(
     ranking: RankingOptions,
     rerank: Rerank,
     result: DiagnosisOutput,
-    shown: Shown,
+    shown: Presentation,
     encoder: Encoder = False,
     on_store: OnStore = False,
     store: Store = None,
@@ -158,7 +158,7 @@ def explain(
     policy: Policy = None,
     case_bank: CaseBank = None,
     encoder: Encoder = False,
-    shown: Shown,
+    shown: Presentation,
     store: Store = None,
 ) -> None:
     """Show all that speaks for and against one disease.

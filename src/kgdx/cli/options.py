@@ -108,7 +108,7 @@ def _field(kind: Callable[..., Any], default: Any, names: Sequence[str], **how: 
 
 
 @dataclass(frozen=True)
-class Shown:
+class Presentation:
     """How a result is shown."""
 
     html: Html = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import options
-from kgdx.cli.options import Force, Shown, option
+from kgdx.cli.options import Force, Presentation, option
 
 if TYPE_CHECKING:
     from kgdx import Diagnosis
@@ -40,7 +40,7 @@ def write(path: Path | None, make: Callable[[], str], *, force: bool) -> None:
     options.remark(f"page written to {write_page(make(), path, force=force)}")
 
 
-def write_result(shown: Shown, result: Diagnosis | Answer, store: str | None) -> None:
+def write_result(shown: Presentation, result: Diagnosis | Answer, store: str | None) -> None:
     """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
 
     def make() -> str:

@@ -19,7 +19,7 @@ from kgdx.rank.clauses import complains, mild, unread_clauses, well
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
-from kgdx.results.ranked import Candidate, DangerousDisease, Judgement, NextTest, Prediction
+from kgdx.results.ranked import Candidate, DangerousDisease, ExpectedResult, Judgement, NextTest
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Weights
@@ -254,8 +254,8 @@ class Reliability:
         return list(dict.fromkeys(each for each in said if each and not each.startswith("none")))
 
 
-def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[Prediction, ...]:
-    return tuple(Prediction(each.id, each.name, result) for each, result in zip(leaders, results, strict=True))
+def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[ExpectedResult, ...]:
+    return tuple(ExpectedResult(each.id, each.name, result) for each, result in zip(leaders, results, strict=True))
 
 
 def _lasting(finding: Finding) -> bool:

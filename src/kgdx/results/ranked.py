@@ -409,7 +409,7 @@ class DangerousDisease(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction(Plain):
+class ExpectedResult(Plain):
     """What a candidate predicts of a test.
 
     Attributes:
@@ -435,7 +435,7 @@ class NextTest(Plain):
 
     name: str
     kind: str
-    predicts: tuple[Prediction, ...]
+    predicts: tuple[ExpectedResult, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ def _reaches(
     if forward:
         if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):
             return False
-        return not any(k in _AFTER and not t.chinese and s != status for t in ends for k, s in t.kinds)
+        return all(k not in _AFTER or t.chinese or s in (status, "present") for t in ends for k, s in t.kinds)
     if _COMMA.search(between):
         before = part[max(0, span[0] - _REACH) : span[0]]
         return not _VERB.search(before) and not _VERB.search(between[: max(between.rfind(","), between.rfind("，"))])
