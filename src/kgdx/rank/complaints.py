@@ -22,8 +22,8 @@ GROWN = 20.0
 """Age in years that nobody reaches who is asked what children are asked."""
 NARROWED = 7
 """Answers after which tests are offered: history and examination come before them."""
-COMPLAINTS = 2
-"""Complaints of a patient whose questions count, the one that is said first before the other."""
+COMPLAINTS, BEHIND = 2, 8
+"""Complaints of a patient whose questions count, and how many places those of the second come behind."""
 
 
 class QuestionWording(NamedTuple):
@@ -162,9 +162,9 @@ def asked_first(
             if wordings()[id].fits(case):
                 first.setdefault(id, stage)
     rest: dict[str, tuple[Stage, int]] = {}
-    for each in known:
+    for number, each in enumerate(known):
         for at, ids in each.stages.items():
-            for place, id in enumerate(ids):
+            for place, id in enumerate(ids, BEHIND * number):
                 if id not in first and wordings()[id].fits(case):
                     rest.setdefault(id, ("history" if at == "decides" else at, place))
     due = [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known)]

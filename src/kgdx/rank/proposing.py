@@ -43,11 +43,11 @@ OPTIONS = 8
 OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.4, 0.2, 0.6, 2.0, 3.0
 """How much more a question of the complaint's table is worth than another that tells as much, as far as common
 conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
-what nobody has put in everyday words, what has none at all, and what is of another system than all that is known; and how much more a test of a rare
-disease once history has narrowed, and its family. Where common conditions lead neither of the middle two is asked.
-Set by hand."""
+what nobody has put in everyday words, what has none at all, and what is of another system than all that is known; and
+how much more a test of a rare disease once history has narrowed, and its family. Where common conditions lead neither a
+system nor what has no everyday words is asked. Set by hand."""
 LEAST_COMMON = 0.5
-"""As how far common conditions lead at least the questions of the complaint's table count."""
+"""How far common conditions lead at least where questions of the complaint's table are valued."""
 SETTLING, LIKELY, RARELY = 5, 0.4, 0.6
 """Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it: a
 common condition, and a rare disease, of which two findings in few others already make much."""
@@ -198,8 +198,8 @@ class Proposer:
         rare = not self._described_in_words[likeliest]
         if person and narrowed and belief[likeliest] >= (RARELY if rare else LIKELY):
             settling = (id for id, _ in self.settling(case, likeliest)[1])
-            soon = (id for id in settling if not rare or id in wordings() or heard >= 2 * NARROWED)
-            due = list(dict.fromkeys((*due, *soon)))
+            asked_now = (id for id in settling if not rare or id in wordings() or heard >= 2 * NARROWED)
+            due = list(dict.fromkeys((*due, *asked_now)))
         here = [kind for kind in kinds if kind in self.pools]
         free = self.settled.free(case, asked, here, person=person)
         found: list[_Valued] = []
