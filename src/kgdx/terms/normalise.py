@@ -226,12 +226,24 @@ mark='2', han=False)
         >>> form("1型糖尿病").mark
         '1'
     """
+    found = _form(text)
+    return found if diseases or found.han or not rephrased(found.folded) else _latin(text, found.folded, found.folded)
+
+
+@lru_cache(maxsize=1 << 17)
+def _form(text: str) -> Form:
     folded = fold_name(text)
-    turned = bool(_TURNED.search(text.lower()))
     if has_chinese(folded):
         key = _han_key(folded)
-        return Form(folded, key or folded, None, turned, " ".join(_TELLING_ZH.findall(key)), True)
-    plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], f" {folded} ") if diseases else folded
+        return Form(folded, key or folded, None, _is_turned(text), " ".join(_TELLING_ZH.findall(key)), True)
+    return _latin(text, folded, _PHRASE.sub(lambda found: _PHRASES[found[0]], f" {folded} "))
+
+
+def _is_turned(text: str) -> bool:
+    return _TURNED.search(text.lower()) is not None
+
+
+def _latin(text: str, folded: str, plain: str) -> Form:
     if _DIGIT.search(plain):
         plain = _PARTED.sub(" ", plain)
     if "type in" in plain:
@@ -241,7 +253,7 @@ mark='2', han=False)
     bag = None
     if len(said) > 1 and _ORDERING.isdisjoint(said):
         bag = " ".join(sorted(word for word in said if word not in _UNORDERED))
-    return Form(folded, " ".join(said) or folded, bag, turned, " ".join(telling), False)
+    return Form(folded, " ".join(said) or folded, bag, _is_turned(text), " ".join(telling), False)
 
 
 @lru_cache(maxsize=65536)
@@ -332,9 +344,10 @@ def _folded_sign(sign: str) -> str:
     return "" if sign.isspace() else simplify(unicodedata.normalize("NFKC", sign).lower())
 
 
-def wordings(name: str) -> set[str]:
+@lru_cache(maxsize=1 << 15)
+def wordings(name: str) -> frozenset[str]:
     """Return the other wordings that clinical Chinese has for a folded name."""
     found = {name, _DISORDER.sub("", name)}
     for said, group in _CLASSES_ZH:
         found |= {said.sub(word, other, count=1) for other in tuple(found) if said.search(other) for word in group}
-    return {other for other in found if len(other) > 1} - {name}
+    return frozenset(other for other in found if len(other) > 1) - {name}

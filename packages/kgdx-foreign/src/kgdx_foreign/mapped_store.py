@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -14,8 +15,8 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
-from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of
-from kgdx.graph.neo4j.bolt_errors import translated
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, within
+from kgdx.graph.neo4j.bolt_errors import silent, translated
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
 from kgdx.schema import Schema, load_schema
@@ -301,10 +302,14 @@ def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) ->
 
 
 class Py2neoReader:
-    """Runs kgdx's read templates on somebody's py2neo ``Graph``."""
+    """Runs kgdx's read templates on somebody's py2neo ``Graph``.
 
-    def __init__(self, graph: Any, mapping: str | Path | None = None) -> None:
+    py2neo itself waits for ever for a server that is gone or silent; a query of ours waits ``seconds``.
+    """
+
+    def __init__(self, graph: Any, mapping: str | Path | None = None, *, seconds: float = 60.0) -> None:
         self._graph = graph
+        self._seconds = seconds
         self._translation = None if mapping is None else Translation(read_mapping(Path(mapping)))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
@@ -317,8 +322,11 @@ class Py2neoReader:
                 return []
             text, bound = translated.text, {**bound, **translated.parameters}
         try:
-            records = self._graph.query(text, bound)
-            return [{key: plain(value) for key, value in record.items()} for record in records]
+            return within(self._seconds, lambda: self._query(text, bound))
+        except TimeoutError:
+            self._graph.service.connector.close()  # what waits there stops trying again as fast as it can
+            error = silent(self._graph.service.uri, self._seconds)
+            raise StoreError(error.message, hint=f"{error.hint}; make a new py2neo.Graph, this one is closed") from None
         except Exception as error:
             if not type(error).__module__.startswith(("py2neo", "interchange")) and not isinstance(error, OSError):
                 raise
@@ -326,3 +334,7 @@ class Py2neoReader:
             if "SyntaxError" in reason:
                 raise TemplateError(f"Neo4j cannot read the template {name}: {reason}") from error
             raise StoreError(f"py2neo failed: {reason}", hint="check the server, or use Neo4jStore") from error
+
+    def _query(self, text: str, bound: Mapping[str, Any]) -> list[Row]:
+        socket.create_connection(self._graph.service.profile.address, self._seconds).close()
+        return [{key: plain(value) for key, value in record.items()} for record in self._graph.query(text, bound)]

@@ -6,7 +6,8 @@ import base64
 import logging
 import ssl
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from itertools import chain, repeat
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from kgdx.config import Neo4jAccess
 from kgdx.errors import ConfigError, StoreError
 from kgdx.graph.neo4j.bolt_errors import refuse_old, silent, translated
 from kgdx.graph.neo4j.parallel import Session, parts, write_apart
-from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
+from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, T, plain
 from kgdx.graph.tables import conformed, misfit, present, title, wanted_columns
 from kgdx.graph.templates import statement
 from kgdx.schema import Schema
@@ -83,23 +84,29 @@ def _encryption(access: Neo4jAccess) -> tuple[str, dict[str, Any]]:
 
 def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
     """What the server calls itself, as soon as it can be known: no name look-up or silent server holds us longer."""
-    found: list[str | BaseException] = []
 
-    def ask() -> None:
+    def ask() -> str:
+        with translated(access):
+            return driver.get_server_info().agent
+
+    try:
+        return within(_CONNECT_SECONDS, ask)
+    except TimeoutError:
+        raise silent(access.uri, _CONNECT_SECONDS) from None
+
+
+def within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return what ``ask`` returns; it is left to itself, and TimeoutError raised, where that takes longer."""
+    found: Future[T] = Future()
+
+    def run() -> None:
         try:
-            with translated(access):
-                found.append(driver.get_server_info().agent)
+            found.set_result(ask())
         except BaseException as error:  # raised again by the one that waits
-            found.append(error)
+            found.set_exception(error)
 
-    asking = Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(_CONNECT_SECONDS)
-    if not found:
-        raise silent(access, _CONNECT_SECONDS)
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
+    Thread(target=run, daemon=True).start()
+    return found.result(seconds)
 
 
 def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
