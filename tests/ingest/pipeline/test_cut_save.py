@@ -81,3 +81,15 @@ def test_verify_asks_a_graph_whose_files_are_sound(tiny_graph: Path, tmp_path: P
     recorded(folder)
     (fault,) = api.verify(store=folder.path).faults
     assert fault.startswith("the graph cannot be asked")
+
+
+def test_a_full_disk_refuses_a_save_before_it_begins(
+    tiny_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_graph, tmp_path / "graph")
+    with monkeypatch.context() as patch:
+        patch.setattr(build_files, "_ROOM", 1 << 62)
+        with pytest.raises(StoreError, match=r"^the disk is full at .*: free some space"):
+            save(tmp_path / "graph", 1)
+    found = api.verify(store=tmp_path / "graph")
+    assert not found.faults and not found.unchecked
