@@ -226,24 +226,18 @@ mark='2', han=False)
         >>> form("1型糖尿病").mark
         '1'
     """
-    found = _form(text)
-    return found if diseases or found.han or not rephrased(found.folded) else _latin(text, found.folded, found.folded)
+    found = _form(text, True)
+    return found if diseases or found.han or not rephrased(found.folded) else _form(text, False)
 
 
 @lru_cache(maxsize=1 << 17)
-def _form(text: str) -> Form:
+def _form(text: str, diseases: bool) -> Form:
     folded = fold_name(text)
+    turned = bool(_TURNED.search(text.lower()))
     if has_chinese(folded):
         key = _han_key(folded)
-        return Form(folded, key or folded, None, _is_turned(text), " ".join(_TELLING_ZH.findall(key)), True)
-    return _latin(text, folded, _PHRASE.sub(lambda found: _PHRASES[found[0]], f" {folded} "))
-
-
-def _is_turned(text: str) -> bool:
-    return _TURNED.search(text.lower()) is not None
-
-
-def _latin(text: str, folded: str, plain: str) -> Form:
+        return Form(folded, key or folded, None, turned, " ".join(_TELLING_ZH.findall(key)), True)
+    plain = _PHRASE.sub(lambda found: _PHRASES[found[0]], f" {folded} ") if diseases else folded
     if _DIGIT.search(plain):
         plain = _PARTED.sub(" ", plain)
     if "type in" in plain:
@@ -253,7 +247,7 @@ def _latin(text: str, folded: str, plain: str) -> Form:
     bag = None
     if len(said) > 1 and _ORDERING.isdisjoint(said):
         bag = " ".join(sorted(word for word in said if word not in _UNORDERED))
-    return Form(folded, " ".join(said) or folded, bag, _is_turned(text), " ".join(telling), False)
+    return Form(folded, " ".join(said) or folded, bag, turned, " ".join(telling), False)
 
 
 @lru_cache(maxsize=65536)
@@ -305,7 +299,6 @@ def same_length(folded: str) -> str:
 
 
 def has_chinese(text: str) -> bool:
-    """Return whether a text holds Han characters."""
     return not text.isascii() and _HAN.search(text) is not None
 
 

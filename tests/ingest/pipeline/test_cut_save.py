@@ -54,7 +54,6 @@ def test_damage_after_a_cut_save_is_not_recorded_as_truth(cut: GraphFolder) -> N
 
 
 def recorded(folder: GraphFolder) -> None:
-    """List a build's files as they are, whatever they hold."""
     build = folder.current().path
     build.joinpath("files.json").unlink()
     build_files.record(build)

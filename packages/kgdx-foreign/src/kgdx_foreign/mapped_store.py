@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
-from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, within
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, session_of, within
 from kgdx.graph.neo4j.bolt_errors import silent, translated
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
@@ -105,20 +105,8 @@ class ForeignDatabase(Closing):
     def close(self) -> None:
         self._driver.close()
 
-    @contextmanager
-    def _session(self) -> Iterator[neo4j.Session]:
-        with translated(self.access):
-            session = self._driver.session(
-                database=self.access.database,
-                default_access_mode="READ",
-                fetch_size=_FETCH_ROWS,
-                bookmark_manager=self._seen,
-            )
-        try:
-            yield session
-        finally:
-            with suppress(Exception):  # the block's own error is the one to see
-                session.close()
+    def _session(self) -> AbstractContextManager[neo4j.Session]:
+        return session_of(self._driver, self.access, self._seen)
 
 
 class ForeignStore(Closing):
@@ -165,7 +153,6 @@ class ForeignStore(Closing):
         self._database.explain({name: found.text for name, found in self._translation.all().items()})
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template."""
         found = template(name, "read", "mapped")
         bound = found.bind(parameters)
         if name == "sources":
@@ -224,23 +211,18 @@ class ForeignStore(Closing):
         return hashlib.sha256(stated.encode()).hexdigest()
 
     def write(self, name: str, /, **parameters: Any) -> NoReturn:
-        """Refuse to write."""
         raise self._read_only(name)
 
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Refuse to write."""
         raise self._read_only("a transaction")
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Refuse to write."""
         raise self._read_only("a transaction")
 
     def load(self, tables: Iterable[GraphTable]) -> NoReturn:
-        """Refuse to write."""
         raise self._read_only("a load")
 
     def apply(self, delta: Delta) -> NoReturn:
-        """Refuse to write."""
         raise self._read_only("a change")
 
     def tables(self) -> Iterator[GraphTable]:
@@ -249,7 +231,6 @@ class ForeignStore(Closing):
         raise StoreError(f"the database at {self.url} is read through a mapping and cannot be copied whole", hint=hint)
 
     def close(self) -> None:
-        """Close it; closing twice does nothing."""
         self._database.close()
 
     def _asked(self, name: str, /, **names: str) -> list[Row]:
@@ -277,7 +258,6 @@ def _texts(value: Any) -> list[str]:
 # A Neo4j database as it is: its labels, types and properties, asked with quoted names in read-only transactions.
 
 
-_FETCH_ROWS = 5_000
 _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 

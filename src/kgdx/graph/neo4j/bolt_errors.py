@@ -79,7 +79,6 @@ def _ours(error: Exception, access: Neo4jAccess, writing: bool) -> StoreError:
 
 
 def _without_member(error: BaseException, access: Neo4jAccess) -> StoreError | None:
-    """Say that a cluster answers, but none of those whom it names for the work does; ``None`` for other errors."""
     met = {type(each).__name__ for each in _causes(error)}
     if "WriteServiceUnavailable" in met:
         return StoreError(f"{access.uri} names no leader that can be reached", hint=f"{_LOST}; {_MEMBERS}")
