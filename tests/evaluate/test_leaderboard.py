@@ -17,7 +17,7 @@ from kgdx.evaluate.leaderboard import Leaderboard
 from kgdx.evaluate.runner import Runner, kept
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
-from kgdx.policies.rounds import RoundsPolicy
+from kgdx.policies.inquiry import RoundsPolicy
 from kgdx.render.pages.figure_pages import leaderboard_page
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.leaderboard_text import leaderboard_figures

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kgdx.literature import eutils
-from kgdx.literature.eutils import RateLimiter
+from kgdx.literature.pubmed import RateLimiter
 
 TURNS = """
 import sys, time
 from pathlib import Path
-from kgdx.literature.eutils import RateLimiter
+from kgdx.literature.pubmed import RateLimiter
 taken = RateLimiter(Path(sys.argv[1]), 0.05)
 for _ in range(6):
     assert taken.wait(time.time() + 60)

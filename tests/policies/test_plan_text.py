@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgdx.actions import ACTIONS, GetDrug, Resolved
 from kgdx.errors import UsageError
 from kgdx.llm.structured import parse
-from kgdx.policies.plan_text import WrittenPlan, action_key, document, judge, plan_schema, shown
+from kgdx.policies.planner import WrittenPlan, action_key, document, judge, plan_schema, shown
 
 DRUG = {"action": "get_drug", "diseases": ["flu"]}
 PLAN = json.dumps({"thought": "drugs", "actions": [DRUG]})

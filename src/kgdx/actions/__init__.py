@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         InferByCure,
         InferByDrug,
         InferByGene,
+        InferByPhenotype,
         InferBySymptom,
         InferByTest,
     )
-    from kgdx.actions.inferring import InferByPhenotype
     from kgdx.actions.reading import Diagnose, Extract, Rank, Recognise
     from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
     from kgdx.actions.tools import Lookup, Match, Search, Summarise

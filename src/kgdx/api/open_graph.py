@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     from kgdx.actions.graph_context import GraphContext
     from kgdx.answer.cited_answer import Answer
-    from kgdx.api.consult_logs import Transcript
-    from kgdx.api.consulting import Consultation, Keep
+    from kgdx.api.consulting import Consultation, Keep, Transcript
     from kgdx.api.predicting import Predicting
     from kgdx.llm.chat import ChatModel
     from kgdx.results.predicted import Neighbours, Predictions
@@ -192,8 +191,7 @@ class Graph(GraphContext):
             ...     print(consultation.question.text)
             ...     consultation.answer("yes, since childhood")
         """
-        from kgdx.api.consult_logs import asking, asking_policy, begun, log_of, resumed, verified
-        from kgdx.api.consulting import Consultation
+        from kgdx.api.consulting import Consultation, asking, asking_policy, begun, log_of, resumed, verified
 
         if resume is not None:
             if case is not None or settings or policy is not None:

@@ -111,7 +111,7 @@ def embedding_map(
     It has groups, a search, nearest nodes, and a patient's place. It needs no extra, but for --phrases the one that
     encodes words. Example: kgdx learn map --out map.html --phrases "fever; dry cough"
     """
-    from kgdx.api.embedding_map import embedding_map
+    from kgdx.api.predicting import embedding_map
     from kgdx.cli import page_files
     from kgdx.render.pages.figure_pages import map_page
 

@@ -125,7 +125,7 @@ POLICIES: Registry[Policy] = Registry(
         "planner": "kgdx.policies.planner:PlannerPolicy",
         "rerank": "kgdx.policies.rerank:RerankPolicy",
         "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
-        "rounds": "kgdx.policies.rounds:RoundsPolicy",
+        "rounds": "kgdx.policies.inquiry:RoundsPolicy",
         "doctor": "kgdx.policies.doctor:DoctorPolicy",
         "tags": "kgdx.policies.tags:TagsPolicy",
         "thought": "kgdx.policies.thought:ThoughtPolicy",

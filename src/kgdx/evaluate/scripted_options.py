@@ -17,7 +17,7 @@ from types import MappingProxyType
 from kgdx.answer.option_questions import OptionQuestion, folded
 from kgdx.evaluate.scripted_models import ScriptedModel, kind_of
 from kgdx.llm.chat import Request
-from kgdx.policies.thought_prompts import with_options
+from kgdx.policies.thought_reading import with_options
 
 KNOWN: Mapping[str, float] = MappingProxyType({"knows": 1.0, "half-knows": 0.5, "guesses": 0.0})
 """Kind → share of the questions whose answer it knows by heart, when it thinks and when it answers."""

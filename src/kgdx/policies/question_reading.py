@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Understood, mentions_of
-from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, Want
 from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern

@@ -10,8 +10,8 @@ from kgdx.actions.answering import Respond
 from kgdx.actions.describing import NameFound
 from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
+from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Retrieved, ranking_of
-from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, OF_DRUGS, PASSAGES, UNTOLD, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action

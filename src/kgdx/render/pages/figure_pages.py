@@ -120,7 +120,7 @@ _KEYS = ("kind", "names", "ids", "place", "group", "groups", "near", "patient")
 
 
 def map_page(found: Mapping[str, Any]) -> str:
-    """Return the page of what :func:`kgdx.api.embedding_map.embedding_map` returned.
+    """Return the page of what :func:`kgdx.api.predicting.embedding_map` returned.
 
     Example:
         >>> told = {"model": "m", "embeddings": "e", "kind": "Disease", "by": "links", "names": ["flu"],
