@@ -16,7 +16,7 @@ from kgdx.case.case_files import Failure
 from kgdx.episode import load
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
-from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
+from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Label
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request

@@ -13,9 +13,8 @@ import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
+from kgdx.cli.option_groups import Rerank, Sharing, reranked
 from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, announce, finished, option
-from kgdx.cli.rerank_options import Rerank, reranked
-from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:

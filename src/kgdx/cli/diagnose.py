@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options, page_files
+from kgdx.cli.option_groups import Rerank
 from kgdx.cli.options import (
     BudgetOptions,
     CaseArgument,
@@ -31,7 +32,6 @@ from kgdx.cli.options import (
     flag,
     option,
 )
-from kgdx.cli.rerank_options import Rerank
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:

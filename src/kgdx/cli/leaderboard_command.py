@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Cases, OnSplit, Out, Sample, Seed, listed, through
+from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, listed, require_budget, through
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
-from kgdx.cli.rerank_options import require_budget
-from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import turns
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, StoreError, UsageError
-from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
+from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import interval
 from kgdx.evaluate.osce_agents import Encounter, Osce, OsceFact, encounter
