@@ -12,15 +12,10 @@ import logging
 import math
 import re
 import ssl
-import time
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
-
-import httpx2
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, LlmFault, MissingExtraError
@@ -40,150 +35,6 @@ from kgdx.llm.response import LONGEST, Endless, Response
 
 if TYPE_CHECKING:
     import openai
-
-WAIT_S = 5.0
-"""Seconds that an endpoint is waited for to say something of itself."""
-
-OLLAMA_CONTEXT = 4_096
-"""Tokens that Ollama reads and writes where nobody sets more."""
-
-_SIZES = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
-"""Names under which servers give a context window, such as vLLM, LM Studio, OpenRouter, Groq, Mistral, llama.cpp."""
-
-
-def models_of(access: LlmAccess) -> list[Mapping[str, Any]] | None:
-    """Return what the endpoint lists as its models; ``None`` where it lists none."""
-    found = _asked(access, f"{access.base_url}/models")
-    listed = found.get("data") if isinstance(found, dict) else None
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else None
-
-
-def context_of(access: LlmAccess) -> int | None:
-    """Return the context window of the model, as its endpoint gives it; ``None`` where it does not."""
-    listed = models_of(access)
-    if listed is None:
-        return None
-    own = next((each for each in listed if each.get("id") == access.model), listed[0] if len(listed) == 1 else {})
-    if (size := _size(own)) is not None:
-        return size
-    root = access.base_url.removesuffix("/v1")
-    if own.get("owned_by") == "library":  # Ollama
-        running = _asked(access, f"{root}/api/ps")
-        loaded = running.get("models", ()) if isinstance(running, dict) else ()
-        sizes = (_size(each) for each in loaded if isinstance(each, dict) and each.get("model") == access.model)
-        return next(filter(None, sizes), OLLAMA_CONTEXT)
-    if own.get("owned_by") == "llamacpp":
-        said = _asked(access, f"{root}/props")
-        settings = said.get("default_generation_settings") if isinstance(said, dict) else None
-        return _size(settings) if isinstance(settings, dict) else None
-    return None
-
-
-def _size(found: Mapping[str, Any]) -> int | None:
-    sizes = (found.get(name) for name in _SIZES)
-    return next((each for each in sizes if isinstance(each, int) and each > 0), None)
-
-
-def _asked(access: LlmAccess, url: str) -> Any:
-    import httpx2
-
-    headers = {**access.headers} | ({"Authorization": f"Bearer {access.api_key}"} if access.api_key else {})
-    secure = url.startswith("https:")
-    with suppress(httpx2.HTTPError, ValueError, RecursionError, OSError):
-        with httpx2.Client(timeout=WAIT_S, follow_redirects=False, trust_env=secure) as client:
-            answer = client.get(url, headers=headers)
-        return answer.json() if answer.is_success and len(answer.content) < 4_000_000 else None
-    return None
-
-
-LONGEST_BODY = 16_000_000
-"""Bytes of a whole answer at most, and of one line of a stream."""
-
-LONGEST_STREAM = 256_000_000
-"""Bytes of a stream at most: each piece of a few letters comes with its envelope."""
-
-
-class Malformed(httpx2.RequestError):
-    """An answer is not of the protocol."""
-
-
-class Bounded(httpx2.AsyncByteStream):
-    """The bytes of a response, as long as they stay within bounds."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, seconds: float, events: bool) -> None:
-        self._stream = stream
-        self._seconds = seconds
-        self._events = events
-        self._most = LONGEST_STREAM if events else LONGEST_BODY
-        self._pieces = self._bounded()
-        self._first: bytes | None = None
-
-    async def begin(self) -> None:
-        self._first = await anext(self._pieces, None)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._first is not None:
-            yield self._first
-        async for piece in self._pieces:
-            yield piece
-
-    async def _bounded(self) -> AsyncIterator[bytes]:
-        size = line = 0
-        began = time.monotonic()
-        async for piece in self._stream:
-            size += len(piece)
-            line = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else line + len(piece)
-            if size > self._most or line > LONGEST_BODY:
-                raise Endless
-            if self._events and b"data:" in piece:
-                began = time.monotonic()
-            elif time.monotonic() - began > self._seconds:
-                raise httpx2.ReadTimeout("no answer in time")
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def client(base_url: str, seconds: float, connections: int, trusted: ssl.SSLContext) -> httpx2.AsyncClient:
-    """Return an HTTP client that asks one endpoint.
-
-    It follows no redirect, asks for nothing packed and takes nothing packed. A proxy that the environment names is
-    used for an encrypted connection alone: through any other it could read what is asked.
-    """
-
-    async def check(response: httpx2.Response) -> None:
-        if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
-            raise httpx2.DecodingError("an answer that is packed, and should not be", request=response.request)
-        events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = bounded = Bounded(response.stream, seconds, events)
-        if events:
-            await bounded.begin()
-            return
-        body = await response.aread()
-        if response.is_success and not _is_answer(body):
-            raise Malformed("an answer that is not of the protocol", request=response.request)
-
-    return httpx2.AsyncClient(
-        headers={"Accept-Encoding": "identity"},
-        verify=trusted,
-        timeout=httpx2.Timeout(seconds, connect=min(10.0, seconds)),
-        limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
-        follow_redirects=False,
-        trust_env=urlsplit(base_url).scheme == "https",
-        event_hooks={"response": [check]},
-    )
-
-
-def _is_answer(body: bytes) -> bool:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    choices = found.get("choices") if isinstance(found, dict) else None
-    return isinstance(choices, list) and all(isinstance(each, dict) for each in choices) and bool(choices)
-
 
 Mode = Literal["json_schema", "json_object_schema", "json_object", "plain"]
 MODES: tuple[Mode, ...] = ("json_schema", "json_object_schema", "json_object", "plain")
@@ -256,7 +107,7 @@ class _Pool:
         import httpx2
         import openai
 
-        from kgdx.llm.endpoint import client
+        from kgdx.llm.endpoint_guard import client
 
         self.free: asyncio.LifoQueue[openai.AsyncOpenAI] = asyncio.LifoQueue()
         self._clients: list[openai.AsyncOpenAI] = []
@@ -316,7 +167,7 @@ class Endpoint(ChatModel):
     def window(self) -> int | None:
         """Return how many tokens the model reads and writes in all, as set or as the endpoint says."""
         if not self._looked:
-            from kgdx.llm.endpoint import context_of
+            from kgdx.llm.endpoint_facts import context_of
 
             self._looked, self._context = True, context_of(self.access) or self._context
         return self._context
