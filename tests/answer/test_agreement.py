@@ -8,10 +8,9 @@ import pytest
 
 import kgdx
 from actions.packs import FLU, filled, row, state
-from kgdx.answer.agreement import Agreement
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.evidence_pack import EvidencePack, pack
-from kgdx.answer.sentences import check
+from kgdx.answer.sentences import Agreement, check
 from kgdx.answer.templated_answer import templated
 
 PACK = filled()

@@ -24,9 +24,8 @@ from kgdx.evaluate.osce_agents import Encounter, Osce, encounter
 from kgdx.evaluate.scripted_agents import ScriptedAgent, scripted_agent
 from kgdx.evaluate.scripted_models import request_of
 from kgdx.llm.chat import ChatModel
-from kgdx.policies.doctor import DoctorPolicy, diagnosis
-from kgdx.policies.doctor_artifacts import Chosen, Differential, Recorded
-from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
+from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
+from kgdx.policies.doctor_reading import Chosen, Differential, Recorded
 from llm.server import Body, Fail, Raw, Say, Script, answering
 from llm.server import Reply as Served
 from osce_cases import EPILEPSY, UNKNOWN, osces

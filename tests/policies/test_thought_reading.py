@@ -15,7 +15,7 @@ from kgdx.case import Case
 from kgdx.episode import State
 from kgdx.episode.operations import Operations
 from kgdx.episode.wish import Action, wish_of
-from kgdx.policies.permutation import expected_tokens
+from kgdx.policies.reordering import expected_tokens
 from kgdx.policies.thought_reading import (
     FitPassages,
     answer_messages,

@@ -25,7 +25,7 @@ import httpx2  # noqa: E402
 
 from kgdx.errors import StoreError, UsageError  # noqa: E402
 from kgdx.serve import Options, serve  # noqa: E402
-from kgdx.serve.http_server import listening  # noqa: E402
+from kgdx.serve.run_server import listening  # noqa: E402
 
 from .conftest import Running, serving  # noqa: E402
 

@@ -64,7 +64,7 @@ def leaderboard(
     from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import sampled
     from kgdx.evaluate.runner import Runner, finish, kept
-    from kgdx.render.terminal.leaderboard_text import leaderboard_figures
+    from kgdx.render.terminal.accuracy_text import leaderboard_figures
 
     page_files.check(html, force=force)
     if methods.llm is not None:
@@ -100,9 +100,8 @@ def _leaderboard(
     split: str = "",
 ) -> Leaderboard:
     """The contenders and the patients; other processes, which are given no budget, ask no model."""
-    from kgdx.evaluate.contenders import Board, choose
     from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.leaderboard import Leaderboard
+    from kgdx.evaluate.leaderboard import Board, Leaderboard, choose
     from kgdx.learn.recorded_cases import LIMITS, RecordedCases
 
     limits = replace(LIMITS, steps=10_000, stagnation=10_000)

@@ -338,7 +338,7 @@ def option_questions(
     from kgdx.cli import page_files
     from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
     from kgdx.evaluate.option_sets import contamination, permuted, read_option_set, sampled
-    from kgdx.render.terminal.option_text import option_figures
+    from kgdx.render.terminal.accuracy_text import option_figures
 
     page_files.check(html, force=force)
     found = read_option_set(questions, asking.format)

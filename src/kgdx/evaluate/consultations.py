@@ -32,9 +32,8 @@ from kgdx.evaluate.osce_agents import Encounter, Osce, OsceFact, encounter
 from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
-from kgdx.policies.doctor import DoctorPolicy, diagnosis
-from kgdx.policies.doctor_artifacts import NamedDisease
-from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
+from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
+from kgdx.policies.doctor_reading import NamedDisease
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

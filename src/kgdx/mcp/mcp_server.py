@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue
 from kgdx.errors import KgdxError, MissingExtraError, UsageError
 from kgdx.llm.chat import Message, estimated_tokens
 from kgdx.render.terminal.console import text as as_text
-from kgdx.serve.server_options import Options
+from kgdx.serve.run_server import Options
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -386,8 +386,8 @@ def application(made: MCPServer, options: Options) -> Any:
     """Return the server as an application of HTTP that the guard stands before; it keeps nothing between requests."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from kgdx.serve.http_server import log
     from kgdx.serve.request_guard import Guard
+    from kgdx.serve.run_server import log
 
     inner = made.streamable_http_app(
         streamable_http_path=PATH,
@@ -401,7 +401,8 @@ def application(made: MCPServer, options: Options) -> Any:
 
 
 def _listen(made: MCPServer, options: Options, started: Callable[[str], None]) -> None:
-    from kgdx.serve.http_server import http_server, listening, places
+    from kgdx.serve.connections import http_server, places
+    from kgdx.serve.run_server import listening
 
     app: Any = application(made, options)
     with listening(options.host, options.port) as place:

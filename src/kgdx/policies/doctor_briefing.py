@@ -18,7 +18,7 @@ from kgdx.episode.turns import Turn
 from kgdx.policies.doctor_forms import WrittenRecord
 
 if TYPE_CHECKING:
-    from kgdx.policies.doctor_artifacts import NamedDisease
+    from kgdx.policies.doctor_reading import NamedDisease
 
 LAST = 3
 """Turns that a model is shown beside the record, as MedKGI does."""

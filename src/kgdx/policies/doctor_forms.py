@@ -18,7 +18,7 @@ from kgdx.case import Status
 from kgdx.episode.wish import MAX_SPOKEN
 from kgdx.lazy import lazy_pattern
 from kgdx.llm.structured import parse
-from kgdx.policies.answer_writing import said_in
+from kgdx.policies.finishing import said_in
 
 MOST_ITEMS = 60
 """Items of a list at most; the rest is left out."""

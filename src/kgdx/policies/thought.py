@@ -31,7 +31,7 @@ from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_act
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.candidate_evidence import patient
 from kgdx.policies.finishing import MAX_NAME, WritingPolicy, asked_in, declaring, lost, name_of
-from kgdx.policies.intents import wants
+from kgdx.policies.question_reading import wants
 from kgdx.policies.question_rules import getting
 from kgdx.policies.thought_reading import (
     FACT_CHARS,

@@ -19,10 +19,10 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action
 from kgdx.lazy import lazy_pattern
 from kgdx.llm.chat import Message, prompt
-from kgdx.policies.answer_writing import LANGUAGES, quoted
 from kgdx.policies.candidate_evidence import reason
 from kgdx.policies.doctor_reading import aligned
-from kgdx.policies.permutation import expected_tokens
+from kgdx.policies.finishing import LANGUAGES, quoted
+from kgdx.policies.reordering import expected_tokens
 from kgdx.results.cited import EvidenceItem
 from kgdx.results.ranked import MoveReason
 from kgdx.terms.corpora import cut

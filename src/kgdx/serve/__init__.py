@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kgdx.serve.http_server import serve
-from kgdx.serve.server_options import Options, read_token
+from kgdx.serve.run_server import Options, read_token, serve
 
 __all__ = ["Options", "read_token", "serve"]
