@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
     group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
     options.add_commands(group, "learn", ("pairs", "transcripts"))
     options.add_commands(add_typer(app, "train", "Train language models."), "train", ("grpo", "dpo"))
+    options.add(app, predict, nearest)
 
 
 def policy() -> None:

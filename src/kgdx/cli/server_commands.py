@@ -1,4 +1,4 @@
-"""The command that starts the HTTP server."""
+"""The commands that serve the graph: over HTTP and as a page, and to assistants."""
 
 from __future__ import annotations
 
