@@ -13,7 +13,7 @@ import pytest
 
 from conftest import require_module
 from kgdx.errors import ConfigError, StoreError
-from kgdx.literature import Found, PubMed, PubMedAccess, eutils, pubmed
+from kgdx.literature import Found, PubMed, PubMedAccess, pubmed
 from kgdx.literature.pubmed import search_term
 from literature.ncbi import FETCH, HEAD, Fields, Reply, Script, articles, found, serving, well
 
@@ -25,7 +25,7 @@ Open = Callable[[str], PubMed]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     require_module("Bio", "pubmed")
-    monkeypatch.setattr(eutils, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(pubmed, "_PAUSE_S", 0.0)
     monkeypatch.setattr(PubMedAccess, "interval", 0.0)
 
 
@@ -95,7 +95,7 @@ def test_what_was_found_is_kept_on_disk_and_not_asked_for_again(opened: Open) ->
         (Reply(articles("1")), "no search result"),
         (Reply(found("1", "2")[:-40]), "cannot be read"),
         (Reply(found("1", "2"), cut=300), "the connection was cut"),
-        (Reply(b"x" * (eutils.MOST_BYTES + 1)), "more than 8,000,000 bytes"),
+        (Reply(b"x" * (pubmed.MOST_BYTES + 1)), "more than 8,000,000 bytes"),
         (Reply(b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'), "defines entities"),
         (Reply(b'<?xml version="1.0"?><!DOCTYPE x SYSTEM "http://example.org/x.dtd"><x/>'), "cannot be read"),
         (

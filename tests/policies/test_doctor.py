@@ -17,6 +17,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, Finding, read_text
 from kgdx.episode import AskPatient, Author, Episode, Kind, Limits, Reply, State, World, begin, dump, load, resume, run
 from kgdx.episode.operations import Operations
+from kgdx.episode.policy import make_policy
 from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.episode.turns import turns
 from kgdx.episode.world import Memo
@@ -174,7 +175,7 @@ def test_without_a_record_what_was_said_long_ago_is_forgotten_but_for_the_compla
         def reply(self, asked: AskPatient, state: State) -> Reply:
             return Reply(text=f"Answer {state.counts.questions}.")
 
-    policy = RulesDoctorPolicy(graph=False, record=False)
+    policy = make_policy("doctor_by_rules:graph=false,record=false")
     episode = run(World(graph, Telling()), begin(Case("p"), policy, limits=LIMITS), policy)
     said = len(turns(episode.log))
     assert said > 5

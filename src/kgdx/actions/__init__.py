@@ -91,8 +91,8 @@ __getattr__ = names_of(
         "actions.describing": "Describe",
         "actions.explaining": "Explain",
         "actions.headers": "GetCure GetDrug GetGene GetMedicine GetSymptom GetTest "
-        "InferByComorbidity InferByCure InferByDrug InferByGene InferBySymptom InferByTest",
-        "actions.inferring": "InferByPhenotype",
+        "InferByComorbidity InferByCure InferByDrug InferByGene InferByPhenotype InferBySymptom "
+        "InferByTest",
         "actions.reading": "Diagnose Extract Rank Recognise",
         "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Infer Retrieve",
         "actions.tools": "Lookup Match Search Summarise",
