@@ -14,7 +14,7 @@ from kgdx.actions.graph_context import GraphContext
 from kgdx.actions.reading import MAX_TOP
 from kgdx.answer.artifacts import Declared, DiseasesNamed, Reranked, candidates_of, evidence_of, ranking_of
 from kgdx.answer.diagnosis import Diagnosis
-from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
+from kgdx.api.questions import Asking, able, faults, provenance, suited, within, world_of
 from kgdx.api.questions import ask as answer_question
 from kgdx.case import (
     About,
@@ -101,14 +101,11 @@ class Graph(GraphContext):
             raise UsageError(f"top is {str(top)[:40]}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         if not isinstance(explain, int) or explain < 0:
             raise UsageError(f"explain is {str(explain)[:40]}", hint="give how many candidates to explain")
-        chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
-        if isinstance(chooser, str):
-            wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
-            chooser = make_policy(chooser, wanted, top=top, explain=min(explain, top, MAX_EXPLAINED))
-        elif case_bank is not None:
+        if case_bank is not None and not isinstance(policy, str | None):
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
-        able(chooser, "diagnoses", model)
-        chooser = chooser.suited(self)
+        wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
+        shown = {"top": top, "explain": min(explain, top, MAX_EXPLAINED)}
+        chooser = suited(self, policy, "diagnoses", model, wanted, **shown)
         if chooser.capabilities.models:
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())

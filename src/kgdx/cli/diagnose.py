@@ -120,9 +120,6 @@ def diagnose(
     import kgdx
 
     page_files.check(shown.html, force=shown.force)
-    given = inputs.one(case)
-    inputs.check_given(given, terms)
-    about = person.about()
     top = ranking.top
     paths = min(max(ranking.explain, page_files.EXPLAINED if shown.html or shown.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
@@ -130,6 +127,9 @@ def diagnose(
     others = (ranking.llm, ranking.policy)
     if (chosen := rerank.policy(top=top, explain=paths, case_bank=ranking.case_bank, others=others)) is not None:
         how = {"policy": chosen, "model": rerank.rerank}
+    given = inputs.one(case)
+    inputs.check_given(given, terms)
+    about = person.about()
     how |= {} if ranking.limits() == BudgetOptions().limits() else {"limits": ranking.limits()}
     announce(store, how["model"], ranking.policy)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
@@ -211,7 +211,7 @@ def extract(
 
         options.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
-        from kgdx.render.terminal.case_text import extraction
+        from kgdx.render.terminal.diagnosis_text import extraction
 
         options.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 

@@ -1,4 +1,4 @@
-"""What commands that evaluate share: which cases, where finished work is kept, and how a result is shown."""
+"""Groups of options that several commands share: cases of an evaluation, processes that share work, re-ranking."""
 
 from __future__ import annotations
 
