@@ -21,7 +21,6 @@ from kgdx.episode.wish import AskModel
 from kgdx.graph.protocol import Row
 from kgdx.lazy import lazy_pattern
 from kgdx.llm.chat import Message
-from kgdx.llm.structured import parse
 from kgdx.terms.normalise import read_table
 from kgdx.terms.word_index import WordIndex
 
@@ -161,6 +160,8 @@ def request(query: str, passages: Sequence[Passage], points: int = 10) -> AskMod
 
 def from_model(answer: str, passages: Sequence[Passage], most: int) -> Points:
     """Return the points of a model's answer; "no reference" is none."""
+    from kgdx.llm.structured import parse
+
     if answer.strip().strip('".').casefold() == NOTHING:
         return ()
     form, _ = parse(answer, _Form)
