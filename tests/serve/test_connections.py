@@ -17,7 +17,8 @@ require_module("httpx2", "serve-test")
 from kgdx.serve import connections  # noqa: E402
 from kgdx.serve.app import create_app  # noqa: E402
 from kgdx.serve.connections import http_server  # noqa: E402
-from kgdx.serve.run_server import Options, listening  # noqa: E402
+from kgdx.serve.run_server import listening  # noqa: E402
+from kgdx.serve.server_options import Options  # noqa: E402
 
 from .test_request_guard import Answers  # noqa: E402
 

@@ -18,7 +18,7 @@ from kgdx.serve import request_guard  # noqa: E402
 from kgdx.serve.app import create_app  # noqa: E402
 from kgdx.serve.problems import Problem, RequestRefused, busy  # noqa: E402
 from kgdx.serve.request_guard import Rates  # noqa: E402
-from kgdx.serve.run_server import Options  # noqa: E402
+from kgdx.serve.server_options import Options  # noqa: E402
 
 TOKEN = "0123456789abcdef-right"
 SECRET = "Mrs Unmistakable has seizures"

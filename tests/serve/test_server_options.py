@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kgdx.errors import ConfigError, UsageError
-from kgdx.serve.run_server import Options, is_loopback, read_token
+from kgdx.serve.server_options import Options, is_loopback, read_token
 
 TOKEN = "0123456789abcdef"
 

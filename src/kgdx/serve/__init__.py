@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from kgdx.serve.run_server import Options, read_token, serve
+from kgdx.serve.run_server import serve
+from kgdx.serve.server_options import Options, read_token
 
 __all__ = ["Options", "read_token", "serve"]

@@ -31,7 +31,7 @@ from kgdx.results.reference import documented
 from kgdx.serve import http_models
 from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused, busy
 from kgdx.serve.request_guard import PAGE_VALUES, VALUES, Guard, response_of, values
-from kgdx.serve.run_server import Options
+from kgdx.serve.server_options import Options
 from kgdx.serve.worker_pool import WorkerPool
 
 API = "/api/v1"

@@ -15,7 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from kgdx.serve.problems import MEDIA_TYPE, Problem
-from kgdx.serve.run_server import Options
+from kgdx.serve.server_options import Options
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -18,7 +18,7 @@ import orjson
 from starlette.responses import Response
 
 from kgdx.serve.problems import MEDIA_TYPE, Problem, RequestRefused
-from kgdx.serve.run_server import Options, same_token
+from kgdx.serve.server_options import Options, same_token
 from kgdx.serve.worker_pool import CLIENT
 
 Scope = MutableMapping[str, Any]
