@@ -20,7 +20,7 @@ from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Label
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
-from kgdx.policies.doctor_reading import NamedDisease
+from kgdx.policies.doctor_forms import NamedDisease
 from llm.server import Fail, Reply, answering
 from osce_cases import DOCUMENTS, EPILEPSY, osces
 from policies.conftest import behind

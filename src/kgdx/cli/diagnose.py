@@ -211,7 +211,7 @@ def extract(
 
         options.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
-        from kgdx.render.terminal.diagnosis_text import extraction
+        from kgdx.render.terminal.case_text import extraction
 
         options.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 

@@ -33,7 +33,7 @@ from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
-from kgdx.policies.doctor_reading import NamedDisease
+from kgdx.policies.doctor_forms import NamedDisease
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

@@ -23,7 +23,7 @@ from kgdx.evaluate.osce_agents import names_of
 from kgdx.evaluate.question_sets import BenchmarkQuestion
 from kgdx.llm.chat import ChatModel, Prices, Request, prompt
 from kgdx.llm.structured import structured
-from kgdx.policies.doctor_reading import NamedDisease
+from kgdx.policies.doctor_forms import NamedDisease
 from kgdx.results.cited import DISAGREES, UNSUPPORTED
 
 if TYPE_CHECKING:

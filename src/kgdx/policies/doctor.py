@@ -28,13 +28,20 @@ from kgdx.episode.wish import Action, AskModel, AskPatient, Remark, Wish
 from kgdx.llm.chat import prompt
 from kgdx.policies import doctor_briefing as briefing
 from kgdx.policies.doctor_briefing import LAST
-from kgdx.policies.doctor_forms import ODDITIES, Hearing, WrittenRecord, WrittenTurn, oddities, read_question
+from kgdx.policies.doctor_forms import (
+    ODDITIES,
+    Hearing,
+    NamedDisease,
+    WrittenRecord,
+    WrittenTurn,
+    oddities,
+    read_question,
+)
 from kgdx.policies.doctor_reading import (
     Alignment,
     Chosen,
     Differential,
     Forget,
-    NamedDisease,
     ReadAnswer,
     ReadDifferential,
     ReadRecord,

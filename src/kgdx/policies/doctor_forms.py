@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator, model_validator
 
@@ -264,6 +264,13 @@ class Hearing(_Form):
     """Findings that the patient names."""
     absent: Texts = ()
     """Findings that the patient denies."""
+
+
+class NamedDisease(NamedTuple):
+    """A disease as a model named it, with what it is in the graph; without ids where the graph lacks it."""
+
+    name: str
+    ids: tuple[str, ...] = ()
 
 
 def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> WrittenTurn:

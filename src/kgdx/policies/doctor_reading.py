@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from rapidfuzz.distance import Levenshtein
 
@@ -21,14 +21,7 @@ from kgdx.episode.turns import turns
 from kgdx.episode.wish import Action, Outcome
 from kgdx.llm.structured import parse
 from kgdx.policies.doctor_briefing import LAST, since_reply
-from kgdx.policies.doctor_forms import Doing, Hearing, WrittenDifferential, WrittenRecord, read_turn
-
-
-class NamedDisease(NamedTuple):
-    """A disease as a model named it, with what it is in the graph; without ids where the graph lacks it."""
-
-    name: str
-    ids: tuple[str, ...] = ()
+from kgdx.policies.doctor_forms import Doing, Hearing, NamedDisease, WrittenDifferential, WrittenRecord, read_turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kgdx.lazy import lazy_pattern
+from kgdx.render.terminal.case_text import issues, patient_read
 from kgdx.render.terminal.console import Flow
-from kgdx.render.terminal.diagnosis_text import issues, patient_read
 from kgdx.results.cited import AnswerDocument, EvidenceItem, LookupRound, LookupStep, Resolved
 from kgdx.results.transcript import exchanges, round_title, tokens
 from kgdx.results.view import named, split, topic
