@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,17 @@ from kgdx.rank.gates import Gates
 from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
+from kgdx.rank.ranking import (
+    Bank,
+    CandidateNames,
+    Ranking,
+    family_fields,
+    family_rows,
+    leaving_out,
+    placed,
+    ranks_of,
+    separation,
+)
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.results.ranked import (
@@ -64,6 +74,7 @@ class Ranker:
     ) -> None:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self.scoring = Scorers(scorers, weights, model.columns.size)
+        self._separated = lru_cache(RESULTS)(partial(separation, model, names))
         self._inside = np.diff(model.basis.up.start) > 0
         whole = [scorer for scorer in scorers.values() if scorer.whole]
         same = [scorer for scorer in whole if type(scorer).reading is Scorer.reading]
@@ -201,7 +212,7 @@ class Ranker:
         candidates, families = [], self.model.families
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
-            family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            family = family_fields(rows[place], total, ranks, self.names, self._separated) if rows else {}
             candidates.append(
                 Candidate(
                     rank=rank,

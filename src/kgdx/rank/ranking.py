@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -264,21 +264,24 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
 
 
 def family_fields(
-    row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
+    row: ListRow,
+    total: Floats,
+    ranks: Mapping[int, int],
+    names: CandidateNames,
+    separated: Callable[[int, int], Separation | None],
 ) -> dict[str, Any]:
     """Return what a candidate that stands for a row says of its family."""
     if not len(row.others):
         return {"family_rank": row.rank}
-    members = []
-    for number in row.others[:SHOWN].tolist():
+    members, shown = [], row.others[:SHOWN]
+    for number, score in zip(shown.tolist(), total[shown].tolist(), strict=True):
         told = names.candidate(number)
-        score, genes = float(total[number]), names.genes(number)
-        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, genes))
+        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, names.genes(number)))
     return {
         "family_rank": row.rank,
         "family_size": len(row.others) + 1,
         "in_family": tuple(members),
-        "separated_by": _separation(row.candidate, int(row.others[0]), model, names),
+        "separated_by": separated(row.candidate, int(row.others[0])),
     }
 
 
@@ -287,7 +290,8 @@ def _ordered(total: Floats, members: Ints) -> Ints:
     return ordered
 
 
-def _separation(one: int, other: int, model: RankModel, names: CandidateNames) -> Separation | None:
+def separation(model: RankModel, names: CandidateNames, one: int, other: int) -> Separation | None:
+    """Return the finding that separates two candidates best; ``None`` where none does."""
     shares = [dense(*model.propagated.row(number), len(model.basis.ic)) for number in (one, other)]
     apart = np.abs(shares[0] - shares[1]) * model.basis.ic
     at = int(apart.argmax())
