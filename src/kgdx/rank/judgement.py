@@ -15,8 +15,8 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case, Finding, Issue, Status
-from kgdx.rank.feature_matrices import among
 from kgdx.rank.clauses import complains, mild, unread_clauses, well
+from kgdx.rank.feature_matrices import among
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
