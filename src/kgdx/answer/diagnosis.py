@@ -226,7 +226,6 @@ class Diagnosis:
         )
 
     def _written(self, *, words: bool) -> tuple[Candidate, ...]:
-        """Candidates as documents hold them: what each finding adds only where evidence says why."""
         name = supporting(self.case.findings)
         return tuple(
             (each if words else _without_unread(each))
@@ -267,7 +266,6 @@ class Diagnosis:
         return page(self.document(neo4j))
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
-        """Links to Neo4j Browser by candidate; one whose id cannot stand in a link has none."""
         links: dict[str, str] = {}
         if neo4j is None:
             return links

@@ -206,7 +206,6 @@ class CaseBank:
         return self._by_candidate[begin:end]
 
     def _told_of(self, term: int) -> tuple[Any, ...]:
-        """Return the patients with a finding, and of their diseases how often it is stated and how many have it."""
         having = self._columns.frequency.columns(term)
         at, also = np.unique(self.place[having], return_counts=True)
         stated = dense(*self._frequency.row(term), self._size)[self.diseases[at]]

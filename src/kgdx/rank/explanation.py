@@ -55,7 +55,6 @@ class Explanation:
         self._shares, self._left = cache(self._shared), cache(self._unshared)
 
     def _shared(self, name: str) -> Floats | None:
-        """Return what each finding adds by a scorer; ``None`` where none adds anything."""
         scorer, query, best = self._scorers[name], self._query, self._best
         shares = scorer.explain(query, best)
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
@@ -69,7 +68,6 @@ class Explanation:
         return shares
 
     def _unshared(self, name: str) -> list[float]:
-        """Return what of a scorer's part of each candidate's score no finding adds."""
         rest: Floats = self._scored.scales[name].part(self._scored.values[name][self._best]).astype(np.float64)
         shares = self._shares(name)
         for each in () if shares is None else shares:
@@ -83,7 +81,6 @@ class Explanation:
 
     @cached_property
     def _words(self) -> list[tuple[str, Sequence[Sequence[Told]], Sequence[str]]]:
-        """Of each scorer the phrases that it met in candidates, and why candidates have what no finding adds."""
         query, best = self._query, self._best
         return [(name, each.told(query, best), each.says(query, best)) for name, each in self._scorers.items()]
 
@@ -95,13 +92,11 @@ class Explanation:
 
     @cached_property
     def _sums(self) -> list[list[float]]:
-        """What each present finding adds to each candidate over all scorers."""
         told = (self._shares(name) for name, each in self._scorers.items() if each.reads is Status.PRESENT)
         present = [share for share in told if share is not None]
         return np.round(sum(present), 2 * DIGITS).T.tolist() if present else [[]] * len(self._best)
 
     def _rest(self, place: int, *, worded: bool = False) -> list[Contribution]:
-        """Return what of a candidate's score belongs to no finding, all of it or what is said in words."""
         found: dict[tuple[str, str, str], Contribution] = {}
         for name, told, says in self._words:
             why = says[place]
@@ -214,12 +209,6 @@ def _common(basis: Basis, terms: Ints, others: Ints) -> tuple[Floats, Ints]:
 
 
 def _first_of_greatest(values: Floats, begin: Ints) -> Ints:
-    """Return in each row the position of the greatest value of each segment; of equal ones the first.
-
-    Example:
-        >>> _first_of_greatest(np.array([[1.0, 3.0, 3.0, 0.0, 2.0]]), np.array([0, 3])).tolist()
-        [[1, 4]]
-    """
     size = values.shape[1]
     length = np.diff(np.r_[begin, size])
     greatest = np.repeat(np.maximum.reduceat(values, begin, axis=1), length, axis=1)
@@ -228,8 +217,6 @@ def _first_of_greatest(values: Floats, begin: Ints) -> Ints:
 
 
 class _Meeting:
-    """How one finding meets candidates: keeps what all of them share."""
-
     def __init__(self, model: RankModel, term: int) -> None:
         self._model, self._term = model, term
         self._contrary = set(model.columns.contrary.columns(term).tolist())

@@ -98,7 +98,6 @@ class Reliability:
 
     @cached_property
     def gaps(self) -> tuple[Issue, ...]:
-        """What kinds of disease the graph does not describe."""
         common, rare = any(each.hears for each in self._scorers.values()), bool(self._model.curated.any())
         return tuple(issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there)
 
@@ -148,7 +147,6 @@ class Reliability:
 
     @cached_property
     def _everyday(self) -> Floats:
-        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
         prior = self._scorers.get("prior")
         none: Floats = np.zeros(len(self._model.basis.ic), np.float32)
         return none if prior is None else np.asarray(prior.arrays["ratio"])
@@ -239,7 +237,6 @@ class Reliability:
 
     @cached_property
     def _measured(self) -> Ints:
-        """Which terms a laboratory measures; shape (terms,)."""
         mask = np.zeros(len(self._model.basis.ic), bool)
         for root, below in ((LABORATORY, True), (TEMPERATURE, False)):
             if (row := self._names.terms.get(root)) is not None:
@@ -267,7 +264,6 @@ def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[Ex
 
 
 def _lasting(finding: Finding) -> bool:
-    """Return whether a finding is told as one that is there: since when, how it goes on, or that it is severe."""
     heavy = finding.severity and finding.severity != MILD
     return finding.status is Status.PRESENT and bool(finding.since or heavy or finding.value is not None)
 

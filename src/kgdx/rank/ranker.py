@@ -235,7 +235,6 @@ class Ranker:
         return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
 
     def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
-        """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
             return None
@@ -247,7 +246,6 @@ class Ranker:
         return np.round(np.clip(own / most, 0.0, 1.0), 3)
 
     def family_of(self, disease: str) -> str:
-        """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown."""
         number = self.number_of(disease)
         return disease if number < 0 else self._standing(number)
 

@@ -98,11 +98,6 @@ class CandidateNames:
         return list(self.terms)
 
     def _candidate(self, number: int) -> DescribedCandidate:
-        """Return a candidate in words.
-
-        Its name is another entry's where the one that stands for it has only its id, or only a Chinese name; its
-        Chinese name is that of the first of its entries which has one.
-        """
         rows = self._candidates.members.columns(number).tolist()
         ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
         named = [name for name, id in zip(names, ids, strict=True) if name != id]
@@ -118,7 +113,6 @@ class CandidateNames:
         return tuple(sorted(filter(None, (symbols[int(each)] for each in {*gene[list(self._at(disease, number))]}))))
 
     def _hereditary(self, number: int) -> dict[str, Any]:
-        """Return a candidate's genes, modes of inheritance, stages of life in which it begins, and how common it is."""
         disease, said, kind = self._told_of
         told: dict[str, dict[str, None]] = {"inheritance": {}, "onset": {}}
         for at in self._at(disease, number):
@@ -136,7 +130,6 @@ class CandidateNames:
         }
 
     def _at(self, owner: Ints, number: int) -> Iterator[int]:
-        """Yield the places of a candidate's entries in a sorted column of diseases."""
         members = self._candidates.members.columns(number)
         first, last = (np.searchsorted(owner, members, side).tolist() for side in ("left", "right"))
         for begin, end in zip(first, last, strict=True):
@@ -144,7 +137,6 @@ class CandidateNames:
 
     @cached_property
     def _told_of(self) -> tuple[Ints, list[str], list[str]]:
-        """Of the annotations that are modes of inheritance or onsets: disease, short name, and which of both."""
         disease, term = (self.snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         said = {
             row: (name.lower().removesuffix(f" {kind}"), kind)
@@ -165,7 +157,6 @@ class CandidateNames:
         return found
 
     def _annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
-        """Return how often a candidate has a term, as its sources state it, and the sources."""
         frequency, reference = (self.snapshot.values(_TABLES[lacking], name) for name in ("frequency", "reference"))
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}
@@ -213,12 +204,6 @@ class Bank(Protocol):
 
 
 def leaving_out(case: Case) -> frozenset[str]:
-    """Return what a case's own patients are known by: its id and its publications.
-
-    Example:
-        >>> sorted(leaving_out(Case("p1", publications=("PMID:1",))))
-        ['PMID:1', 'p1']
-    """
     return frozenset({case.id, *case.publications} - {""})
 
 

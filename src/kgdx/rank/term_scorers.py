@@ -262,7 +262,6 @@ class Typicality(ByFinding):
         return KeptRow.of(similarity(self.basis, term))
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the sum over annotations, of which few are similar to any finding."""
         similar = combined.take(self._annotated)
         alike = self._annotated.compress(similar > 0)
         length = self._length.take(alike)
