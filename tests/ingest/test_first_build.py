@@ -18,7 +18,7 @@ from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
 SCRIPT = """
 import json, sys
-from kgdx.api import building
+from kgdx.api import opening
 from kgdx.ingest.pipeline import build as builds
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
@@ -34,8 +34,8 @@ def told(event):
 
 builds.build = lambda _, folder, **how: make(sources, folder, **how)
 print("starts", flush=True)
-report = building.ensure_default_graph(told)
-folder = GraphFolder(building.Settings.load().graph_folder)
+report = opening.ensure_default_graph(told)
+folder = GraphFolder(opening.Settings.load().graph_folder)
 print("built" if report else "found", folder.current().id, flush=True)
 """
 
