@@ -60,6 +60,9 @@ def test_names_in_another_language_are_said_to_be_so(graph: Graph) -> None:
         ("Swallowed 30 paracetamol two hours ago, do I need anything?", "Call the emergency number"),
         ("孩子吃花生后嘴唇肿、喘不上气怎么办？", "请立即拨打急救电话"),
         ("布洛芬孩子12公斤一次吃多少？", "图谱中没有剂量"),
+        ("lithium while nursing", "ask a doctor or a pharmacist"),
+        ("Which painkiller must I avoid with a history of stomach ulcer bleeding?", "ask a doctor or a pharmacist"),
+        ("白血病里儿童最多见的是急淋还是急髓？", "图谱中没有白血病的患病率"),
         ("How much paracetamol may an adult take in a day?", "Not in this graph: doses"),
     ],
 )

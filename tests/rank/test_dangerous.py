@@ -22,6 +22,7 @@ def test_a_dangerous_disease_is_named_with_what_settles_it(graph: kgdx.Graph) ->
     named = {each.name: each for each in found.dangerous}
     assert "Myocardial infarction" in named and 1 <= len(named) <= 5
     assert "troponin" in named["Myocardial infarction"].settled_by
+    assert "肌钙蛋白" in (named["Myocardial infarction"].settled_by_zh or "")
     assert found.to_dict()["judgement"]["dangerous"][0]["settled_by"]
     assert "Must not be missed" in found.to_html()
 

@@ -15,6 +15,8 @@ require_module("fastapi", "serve")
 
 import httpx2  # noqa: E402
 
+from kgdx.terms.normalise import has_chinese  # noqa: E402
+
 from .conftest import Running, serving  # noqa: E402
 
 SEIZURE, HYPOTONIA = "HP:0001250", "HP:0001252"
@@ -67,6 +69,8 @@ def test_the_language_can_change_while_it_goes_on(client: httpx2.Client) -> None
     talk = begun(client)
     assert answered(client, talk, what="show", speaks="zh")["question"]["text"].startswith("有没有")
     assert answered(client, talk, what="show")["question"] == talk["question"]
+    ended = answered(client, talk, what="finish", speaks="zh")
+    assert all(has_chinese(each["label"]) for each in ended["diagnosis"]["case"]["findings"])
 
 
 def changed(talk: dict[str, Any], place: int, **data: Any) -> list[dict[str, Any]]:

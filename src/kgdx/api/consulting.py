@@ -293,7 +293,12 @@ class Consultation:
         judgement = self._graph.ranker.rank(self._episode.state.case, top=1).judgement
         named = () if judgement is None else judgement.dangerous
         return tuple(
-            ToSettle(id=each.id, name=self._disease(each.id, each.name), settled_by=each.settled_by) for each in named
+            ToSettle(
+                id=each.id,
+                name=self._disease(each.id, each.name),
+                settled_by=(self.language == "zh" and each.settled_by_zh) or each.settled_by,
+            )
+            for each in named
         )
 
     @property

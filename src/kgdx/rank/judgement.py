@@ -21,6 +21,7 @@ from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
 from kgdx.results.ranked import Candidate, DangerousDisease, ExpectedResult, Judgement, NextTest
+from kgdx.results.words import tests_in_chinese
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Weights
@@ -184,7 +185,8 @@ class Reliability:
         for number, share in zip(numbers[best].tolist(), explained[best].tolist(), strict=True):
             rank, named = int(np.count_nonzero(total > total[number])) + 1, self._names.candidate(number)
             test = self.dangerous[number]
-            found.append(DangerousDisease(named.id, named.name, rank, test, round(share, 3), named.name_zh))
+            chinese = named.name_zh, tests_in_chinese(test)
+            found.append(DangerousDisease(named.id, named.name, rank, test, round(share, 3), *chinese))
         return tuple(found)
 
     def tests(self, leaders: Sequence[Candidate], numbers: Ints, query: Query) -> tuple[NextTest, ...]:

@@ -156,7 +156,7 @@ class ToSettle(ConsultationPart):
 
     id: str
     name: str
-    settled_by: str = Field(description="What settles it, in English, as the table of common conditions says.")
+    settled_by: str = Field(description="What settles it, as the table of common conditions says.")
 
 
 class ConsultationClosing(ConsultationPart):

@@ -398,6 +398,7 @@ class DangerousDisease(Plain):
         settled_by: What confirms or excludes it now, as the table of conditions states it.
         explained: Share of the patient's findings that it explains, 0 to 1.
         name_zh: Its Chinese name, where the graph has one.
+        settled_by_zh: What settles it, in Chinese.
     """
 
     id: str
@@ -406,6 +407,7 @@ class DangerousDisease(Plain):
     settled_by: str
     explained: float
     name_zh: str | None = None
+    settled_by_zh: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ How relations read stands in the ontology (:func:`kgdx.schema.wording`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.lazy import lazy_pattern
@@ -28,8 +30,30 @@ _CONTROL = lazy_pattern(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e007f]"
 )
+_PART, _ALONE = lazy_pattern(r"([,;] )"), lazy_pattern(r"( and | or )")
 _FRACTION = lazy_pattern(r"(\d+) of (\d+)")
 _DURATION = lazy_pattern(r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T.*)?")
+
+
+def tests_in_chinese(said: str) -> str:
+    """Return what settles a disease in Chinese, as far as ``tests_zh.tsv`` has its parts.
+
+    Example:
+        >>> tests_in_chinese("chest X-ray, ECG and troponin; treat before the result")
+        '胸片、心电图和肌钙蛋白；不等结果先治疗'
+    """
+    words, told = _tests_in_chinese(), ""
+    for part in _PART.split(said):
+        pieces = [part] if part in words else _ALONE.split(part)
+        told += "".join(words[each] for each in pieces) if all(each in words for each in pieces) else part
+    return told
+
+
+@cache
+def _tests_in_chinese() -> Mapping[str, str]:
+    lines = Path(__file__).with_name("tests_zh.tsv").read_text("utf-8").splitlines()[2:]
+    found = dict(line.split("\t") for line in lines)
+    return found | {", ": "、", "; ": "；", " and ": "和", " or ": "或"}
 
 
 def clean(text: object) -> str:

@@ -180,6 +180,13 @@ def consult_answer(serving: Serving, given: Given, event: Event) -> dict[str, An
 def _stands(consultation: Consultation) -> dict[str, Any]:
     ended = not consultation.waiting and consultation.known
     found = consultation.diagnosis.to_dict(trace=False) if ended else None
+    if found and consultation.language == "zh":
+        named = {each.id: each.name for each in consultation.record.findings}
+        called = {each["label"]: named.get(each["id"]) or each["label"] for each in found["case"]["findings"]}
+        for finding in found["case"]["findings"]:
+            finding["label"] = called[finding["label"]]
+        for each in found["candidates"]:
+            each["support"] = [called.get(name, name) for name in each["support"]]
     return {**consultation.to_dict(), "diagnosis": found}
 
 

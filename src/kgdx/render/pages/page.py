@@ -31,6 +31,7 @@ from kgdx.results.transcript import reranking_words, round_title, tokens
 from kgdx.results.view import stated
 
 _HERE = Path(__file__).resolve().parent / "templates"
+_PARTS = re.compile(r"([,;:] |(?<=\d) )")
 
 
 def page(document: Result | Mapping[str, Any]) -> str:
@@ -135,6 +136,7 @@ def _environment() -> Environment:
     environment.globals.update(
         number=lambda value: f"{value:.1f}".removesuffix(".0"),
         count=words.count,
+        tests_in_chinese=words.tests_in_chinese,
         STATUS=words.STATUS_WORDS,
         person=words.person,
         stated=stated,
@@ -149,14 +151,17 @@ def _environment() -> Environment:
 
 @pass_context
 def in_language(context: Context, words: str) -> str:
-    return _chinese().get(words, words) if context.get("zh") else words
+    if not context.get("zh"):
+        return words
+    known = _chinese()
+    return known.get(words) or "".join(known.get(each, each) for each in _PARTS.split(words))
 
 
 @cache
 def _chinese() -> Mapping[str, str]:
     lines = (_HERE.parent / "words_zh.tsv").read_text(encoding="utf-8").splitlines()
     pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
-    return {words: chinese for words, chinese in pairs}
+    return {", ": "，", "; ": "；", ": ": "：", " ": ""} | {words: chinese for words, chinese in pairs}
 
 
 def compact(value: Any) -> str:

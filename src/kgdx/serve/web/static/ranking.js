@@ -39,7 +39,7 @@ function drawJudged() {
   const parts = [told(text), setting && say("settingIs", { setting: say(`setting_${setting}`), rule: told(rule) }), out.length && say("leftOut", { what: out.map(told).join(say("comma")) })];
   $("judged").textContent = parts.filter(Boolean).join(" ");
   const { dangerous = [], tests = [] } = shown?.judgement ?? {};
-  lane("dangerous", "mustNotMiss", dangerous.map((each) => [titles(each).name, say("settledBy", { rank: number(each.rank), test: each.settled_by })]));
+  lane("dangerous", "mustNotMiss", dangerous.map((each) => [titles(each).name, say("settledBy", { rank: number(each.rank), test: (chinese() && each.settled_by_zh) || each.settled_by })]));
   lane("tests", "testNext", tests.map((each) => [told(each.name), each.predicts.filter((one) => one.result !== "not recorded").map((one) => `${named_(one)}: ${told(one.result)}`).join("; ")]));
   for (const id of ["columns", "fit-help"]) $(id).hidden = !shown;
 }
