@@ -186,7 +186,7 @@ def _stands(consultation: Consultation) -> dict[str, Any]:
         for finding in found["case"]["findings"]:
             finding["label"] = called[finding["label"]]
         for each in found["candidates"]:
-            each["support"] = [called.get(name, name) for name in each["support"]]
+            each["support"] = [called.get(name, name) for name in each.get("support", ())]
     return {**consultation.to_dict(), "diagnosis": found}
 
 
