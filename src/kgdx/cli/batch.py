@@ -143,10 +143,10 @@ def outcome(case: Case | Failure, found: Diagnosis | KgdxError | None) -> Result
             raise found
         assert found is not None
         finished(found)
-        document = found.document()
+        document = found.document(trace=False)
         head = {"id": case.id, "run": document.id, **({"file": case.file} if case.file else {})}
         # its sources are the same in every line; `kgdx info` lists them
-        told = document.to_json("id", "created", "links", "trace", "sources")
+        told = document.to_json("id", "created", "links", "sources")
         return f"{json.dumps(head, ensure_ascii=False)[:-1]}, {told[1:]}", False
     except KgdxError as error:
         line = {"id": case.id, "error": str(error), **({"file": case.file} if case.file else {})}

@@ -124,8 +124,6 @@ class Believer(Protocol):
 
 
 class _Valued(NamedTuple):
-    """A question that may be asked, before it is put in words."""
-
     value: float
     row: int
     price: float
