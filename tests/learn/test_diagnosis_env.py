@@ -26,7 +26,7 @@ from kgdx.learn.diagnosis_game import PRICE, DiagnosisGame, Played
 from kgdx.learn.environment import DIAGNOSIS
 from kgdx.learn.fixed_plans import PLANS, AtRandom, FixedPlan
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.policies.rounds import RoundsPolicy
+from kgdx.policies.inquiry import RoundsPolicy
 from kgdx.rank.choices import FEATURES, KINDS, PLACES
 from learn.conftest import EPILEPSY, EPILEPSY_NAME
 
@@ -74,6 +74,7 @@ def test_the_spaces_are_as_documented_and_random_agents_stay_in_them(graph: Grap
     assert env.observation_space.shape == (PLACES, len(FEATURES)) and env.action_space.n == PLACES
     for seed in range(8):
         observed, info = env.reset(seed=seed)
+        env.action_space.seed(seed)
         while not info["reason"]:
             assert observed in env.observation_space
             place = int(env.action_space.sample(info["action_mask"]))

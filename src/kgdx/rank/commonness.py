@@ -281,12 +281,6 @@ def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Itera
 
 
 def _named(text: Sequence[str], names: Mapping[Any, set[int]], shortest: int, longest: int) -> set[int]:
-    """Return whose names stand in a text, the longest name first at each place.
-
-    Example:
-        >>> _named(("gout", "and", "lung", "cancer"), {("gout",): {1}, ("cancer",): {2}, ("lung", "cancer"): {3}}, 1, 6)
-        {1, 3}
-    """
     at, met = 0, set[int]()
     while at < len(text):
         for length in range(min(longest, len(text) - at), shortest - 1, -1):

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,17 @@ from kgdx.rank.gates import Gates
 from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
-from kgdx.rank.ranking import Bank, CandidateNames, Ranking, family_fields, family_rows, leaving_out, placed, ranks_of
+from kgdx.rank.ranking import (
+    Bank,
+    CandidateNames,
+    Ranking,
+    family_fields,
+    family_rows,
+    leaving_out,
+    placed,
+    ranks_of,
+    separation,
+)
 from kgdx.rank.ranking_model import VERSION, RankModel, open_model
 from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.results.ranked import (
@@ -64,6 +74,7 @@ class Ranker:
     ) -> None:
         self.model, self.names, self.scorers, self.weights = model, names, scorers, weights
         self.scoring = Scorers(scorers, weights, model.columns.size)
+        self._separated = lru_cache(RESULTS)(partial(separation, model, names))
         self._inside = np.diff(model.basis.up.start) > 0
         whole = [scorer for scorer in scorers.values() if scorer.whole]
         same = [scorer for scorer in whole if type(scorer).reading is Scorer.reading]
@@ -201,7 +212,7 @@ class Ranker:
         candidates, families = [], self.model.families
         for place, (number, rank) in enumerate(places.items()):
             cases, gain = alike[place]
-            family = family_fields(rows[place], total, ranks, self.model, self.names) if rows else {}
+            family = family_fields(rows[place], total, ranks, self.names, self._separated) if rows else {}
             candidates.append(
                 Candidate(
                     rank=rank,
@@ -224,7 +235,6 @@ class Ranker:
         return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
 
     def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
-        """Return the share of the findings that candidates or their patients explain; ``None`` without findings."""
         terms = scored.query.observed
         if "coverage" not in scored.values or not len(terms):
             return None
@@ -236,7 +246,6 @@ class Ranker:
         return np.round(np.clip(own / most, 0.0, 1.0), 3)
 
     def family_of(self, disease: str) -> str:
-        """Return the id of the disease that stands for the family of one; its own where it is of none, or unknown."""
         number = self.number_of(disease)
         return disease if number < 0 else self._standing(number)
 
