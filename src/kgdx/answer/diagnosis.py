@@ -295,7 +295,7 @@ class Diagnosis:
         Args:
             ids: Candidates whose paths are meant; the best explained one when none is named.
         """
-        from kgdx.render.pages.layout import neo4j_graph
+        from kgdx.render.pages.drawing import neo4j_graph
 
         chosen = [path for id in ids for path in self.paths(id)]
         if not ids:
