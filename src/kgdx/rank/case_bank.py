@@ -35,7 +35,7 @@ from kgdx.rank.query import Query
 from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
-from kgdx.rank.term_scorers import ROWS, ByFinding, dense
+from kgdx.rank.term_scorers import ROWS, dense
 from kgdx.results.ranked import MatchedCase, Raised
 
 if TYPE_CHECKING:
@@ -68,20 +68,21 @@ class Matched:
     def raised(self, total: Floats) -> Floats:
         """Return the candidates' scores together with their patients'; none is lowered."""
         bank, weights = self.bank, self.bank.weights
-        there = np.flatnonzero(np.isfinite(self.value))
-        there = there[np.lexsort((-self.value[there], bank.place[there]))]
-        place = bank.place[there]
-        nearest = np.r_[[True] * ALIKE, place[ALIKE:] != place[:-ALIKE]][: len(place)]
-        place, value = place[nearest], self.value[there][nearest].astype(np.float64)
+        value = self.value[bank.by_candidate].astype(np.float64)
+        there = np.flatnonzero(np.isfinite(value))
+        value, place = value[there], bank.place_of[there]
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        of, best = place[first], np.full((ALIKE, len(bank.diseases)), -np.inf)
+        for row in best if len(first) else ():  # the most similar patient of each disease, and the next ones
+            row[of] = np.maximum.reduceat(value, first)
+            at = np.flatnonzero(value == row[place])
+            value[at[np.flatnonzero(np.diff(place[at], prepend=-1))]] = -np.inf
         own = total[bank.diseases].astype(np.float64) + weights.update * self.update
-        most = own.copy()
-        np.maximum.at(most, place, value)
-        share = np.exp((own - most) / weights.pooling)
-        alike = np.exp((value - most[place]) / weights.pooling)
-        np.add.at(share, place, alike * (1.0 + self.count[place]) ** -weights.crowding)
-        alike_of = place[np.flatnonzero(np.diff(place, prepend=-1))]
+        most = np.maximum(own, best[0])
+        alike = np.exp((best - most) / weights.pooling).sum(axis=0) * (1.0 + self.count) ** -weights.crowding
+        score = most + weights.pooling * np.log(np.exp((own - most) / weights.pooling) + alike)
         raised = total.copy()
-        raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
+        raised[bank.diseases[of]] = score[of]
         return raised
 
     def told(self, nearest: Sequence[Ints], gains: Sequence[float]) -> list[Raised]:
@@ -129,7 +130,10 @@ class CaseBank:
             raise StoreError(f"the arrays of patients in {folder} cannot be read ({error})", hint=hint) from error
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
-        self._by_candidate = np.argsort(self.candidate, kind="stable")
+        self.by_candidate = np.argsort(self.candidate, kind="stable")
+        self.place_of = self.place[self.by_candidate]
+        self.sizes = np.bincount(self.place)
+        self.begins = np.cumsum(self.sizes) - self.sizes
         self._told = lru_cache(ROWS)(self._told_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
@@ -165,9 +169,9 @@ class CaseBank:
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
         query, used = scored.query, self.used(leave_out)
-        count = np.bincount(self.place[used], minlength=len(self.diseases))
-        sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
         left, known = np.flatnonzero(~used), self.weights.annotations
+        count = self.sizes - np.bincount(self.place[left], minlength=len(self.diseases))
+        sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
         for term in query.observed.tolist():
             having, scale, stated, before, at, also = self._told(term)
             sharing[having] = True
@@ -177,12 +181,7 @@ class CaseBank:
             rates = (known * stated + also) / (known + count[at])
             update[at] += np.maximum(np.log1p(scale * rates) - before, 0)
         update /= max(len(query.observed), 1)
-        values = {
-            name: scorer.finish(scored.combined[name], query)
-            if isinstance(scorer, ByFinding) and scorer.of_terms and name in scored.combined
-            else scorer.score(query)
-            for name, scorer in self._scorers.items()
-        }
+        values = {name: scorer.score(query) for name, scorer in self._scorers.items()}
         value = fused(values, scored.scales)
         for name in filter(self._personal.__contains__, scored.scales):
             # what the person says of a disease, its patients share
@@ -191,8 +190,8 @@ class CaseBank:
         return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update, coverage)
 
     def of(self, candidate: int) -> Ints:
-        begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self._by_candidate)
-        return self._by_candidate[begin:end]
+        begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self.by_candidate)
+        return self.by_candidate[begin:end]
 
     def _told_of(self, term: int) -> tuple[Any, ...]:
         """Return the patients with a finding, and of their diseases how often it is stated and how many have it."""

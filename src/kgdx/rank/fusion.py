@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite, sqrt
 from pathlib import Path
 from typing import Annotated, Literal
@@ -157,8 +158,9 @@ class ScorerScale:
             >>> ScorerScale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
             [0.5, -4.0]
         """
-        part: Floats = value - self.mean
-        part /= self.deviation
+        part: Floats = value - self.mean if self.mean else value.copy()
+        if self.deviation != 1:
+            part /= self.deviation
         np.maximum(part, FLOOR, out=part)
         part *= self.weight
         return part
@@ -173,11 +175,12 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
         if not isfinite(float(values.sum())):
             raise _unfinite(scorer)
         return ScorerScale(0.0, 1.0, weight)
-    compared = values if field is None else values[field.numbers[0]]
-    mean = float(compared.mean()) if len(compared) else 0.0
+    mean = float(values.mean()) if field is None else field.mean(values)
     if not isfinite(mean):
         raise _unfinite(scorer)
-    deviation = sqrt(float(np.square(compared - np.float32(mean)).mean())) if len(compared) else 0.0
+    beyond = values - np.float32(mean)
+    beyond *= beyond
+    deviation = sqrt(float(beyond.mean()) if field is None else max(field.mean(beyond), 0.0))
     return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 
@@ -324,13 +327,17 @@ class Scorers:
         self.forget()
 
     def forget(self) -> None:
-        self._parts: Recent[tuple[int, ScorerScale], tuple[Floats, Floats]] = Recent(PARTS)
+        self._parts: Recent[tuple[int, float], tuple[Floats, ScorerScale, Floats]] = Recent(PARTS)
 
     def score(self, query: Query, before: Scored | None = None) -> Scored:
         """Score a query, going on from what is known of it before; the result is the same without that."""
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
+        same = before is not None and before.query.case is query.case
         for name, scorer in self.scorers.items():
+            if same and scorer.steady and name in before.values:  # type: ignore[union-attr]
+                values[name] = before.values[name]  # type: ignore[union-attr]
+                continue
             if not scorer.speaks(query):
                 continue
             if not scorer.tells(query):
@@ -352,20 +359,22 @@ class Scorers:
             weight = self._weight[name] * scorer.heeded(gate)
             if scorer.hears:
                 weight /= 1 + query.answered / ANSWERED
-            if value is self._nothing or (value.shape == (self.size,) and not value.any()):
+            if value is self._nothing:
                 scales[name] = ScorerScale(0.0, 1.0, weight)
-                continue
-            field = scorer.field(query)
-            scales[name] = scale(scorer, value, weight, self.size, field)
-            if field is not None:
-                value[field.numbers[1]] = scales[name].mean
-            parts.append(self._part(value, scales[name], steady=scorer.steady))
+            elif scorer.steady:  # the array is kept beside its part, so that no other one can have its id
+                make = partial(self._part, scorer, query, value, weight)
+                _, scales[name], part = self._parts.get((id(value), weight), make)
+                parts.append(part)
+            else:
+                _, scales[name], part = self._part(scorer, query, value, weight)
+                parts.append(part)
         total = added(parts, self.size)
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
 
-    def _part(self, value: Floats, scale: ScorerScale, *, steady: bool) -> Floats:
-        if not steady:
-            return scale.part(value)
-        # the array is kept beside its part, so that no other one can have its id
-        return self._parts.get((id(value), scale), lambda: (value, scale.part(value)))[1]
+    def _part(self, scorer: Scorer, query: Query, value: Floats, weight: float) -> tuple[Floats, ScorerScale, Floats]:
+        field = scorer.field(query)
+        found = scale(scorer, value, weight, self.size, field)
+        if field is not None:
+            value[field.numbers[2]] = found.mean
+        return value, found, found.part(value)

@@ -41,9 +41,6 @@ class ByFinding(Scorer):
     results to the last bit.
     """
 
-    of_terms: ClassVar[bool] = False
-    """Whether its rows are of terms, and so the same for other columns."""
-
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self._rows = model.basis, columns or model.columns, lru_cache(ROWS)(self.row)
@@ -204,7 +201,6 @@ class Typicality(ByFinding):
 
     name: ClassVar[str] = "typicality"
     whole: ClassVar[bool] = False
-    of_terms: ClassVar[bool] = True
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
@@ -226,7 +222,7 @@ class Typicality(ByFinding):
         return other
 
     def width(self) -> int:
-        return len(self.basis.ic)
+        return len(self.basis.ic) + self.columns.size
 
     def row(self, term: int) -> Floats:
         return similarity(self.basis, term)
@@ -237,19 +233,21 @@ class Typicality(ByFinding):
         return alike, row[alike]
 
     def kept(self, term: int) -> Floats:
-        return dense(*self.near(term), self.width())
+        return dense(*self.near(term), len(self.basis.ic))
 
     def add(self, combined: Floats, term: int) -> None:
-        """Keep the greater similarity: that of each term to the nearest finding."""
-        alike, value = self.near(term)
-        combined[alike] = np.maximum(combined[alike], value)
+        """Raise the similarity of each term to the nearest finding, and the scores by what that adds to them."""
+        (alike, value), terms = self.near(term), len(self.basis.ic)
+        gain = value - combined[alike]
+        nearer = gain > 0
+        raised = alike[nearer]
+        combined[raised] = value[nearer]
+        position, of = gather(self._typical.start, raised)
+        weight = self._typical.values[position] * gain[nearer][of]
+        np.add.at(combined[terms:], self._typical.index[position], weight)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the sum over annotations, of which few are similar to any finding."""
-        alike = np.flatnonzero(combined > 0)  # similarities are not negative; a comparison is four times as fast
-        position, of = gather(self._typical.start, alike)
-        weight = self._typical.values[position] * combined[alike][of]
-        return np.bincount(self._typical.index[position], weight, self.columns.size).astype(np.float32)
+        return combined[len(self.basis.ic) :].copy()
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""
