@@ -85,6 +85,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="keep what is printed now as tests/golden/outputs")
     parser.addoption("--note-skipped", metavar="FILE", help="write down there which tests were skipped")
     parser.addoption("--left-over", metavar="FILE", help="run the heavy tests, and those noted there")
+    parser.addoption("--default-graph", metavar="FOLDER", help="take that as the default graph, instead of a build")
     parser.addoption("--spent", metavar="FILE", help="write down the processor time of each test, own and children's")
 
 
@@ -152,7 +153,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     all that use a server of their own. These come first, then modules with heavy tests, so that no worker is left with
     one at the end.
     """
-    if noted := config.getoption("--left-over"):
+    if noted := config.getoption("--left-over", None):
         leave_over(config, items, noted)
     groups: dict[Path, str] = {}
     for item in items:
@@ -217,8 +218,9 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def default_graph(run_folder: Path) -> Path:
-    return _built_once(run_folder / "default-graph", None)
+def default_graph(request: pytest.FixtureRequest, run_folder: Path) -> Path:
+    given = request.config.getoption("--default-graph", None)
+    return Path(given) if given else _built_once(run_folder / "default-graph", None)
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,25 @@
-"""All real files in one graph, on both stores: what is loaded, what is refused, and what an update makes of it."""
+"""All real files in one graph, on both stores: what is loaded and refused, and that no answer is the worse for it."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 import kgdx
+from actions.test_real import actions
 from kgdx import api
+from kgdx.actions import Retrieved
+from kgdx.answer.artifacts import resolved_of
+from kgdx.answer.cited_answer import Answer
+from kgdx.case import Case
+from kgdx.episode import State, replay, step
 from kgdx.graph.arcade.embedded import ArcadeStore
-from kgdx.ingest.pipeline.build_report import BuildReport
+from kgdx.ingest.pipeline.build_report import BuildReport, read_report
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.source_choice import select
+from kgdx.terms.normalise import has_chinese
 
 pytestmark = pytest.mark.heavy
 
@@ -31,6 +40,27 @@ COUNTS = {
 """Read, loaded, merged, refused."""
 
 RELATIONS = {"HAS_SYMPTOM", "RECOMMEND_TEST", "RECOMMEND_DRUG", "RECOMMEND_CURE", "HAS_COMORBIDITY"}
+
+DISEASES = (
+    *(
+        "Marfan syndrome",
+        "Noonan syndrome",
+        "cystic fibrosis",
+        "Huntington disease",
+        "Wilson disease",
+        "gout",
+        "asthma",
+    ),
+    *("Turner syndrome", "Down syndrome", "phenylketonuria", "Fabry disease", "Gaucher disease", "Crohn disease"),
+    *("Friedreich ataxia", "Refsum disease", "Alport syndrome", "Bartter syndrome", "Gitelman syndrome", "psoriasis"),
+    *("Duchenne muscular dystrophy", "tuberous sclerosis", "Lesch-Nyhan syndrome", "Tay-Sachs disease", "migraine"),
+    *("Cowden syndrome", "Usher syndrome", "Bardet-Biedl syndrome", "haemophilia A", "Rett syndrome", "influenza"),
+    *("Angelman syndrome", "Williams syndrome", "myasthenia gravis", "systemic lupus erythematosus", "pneumonia"),
+    *("马凡综合征", "努南综合征", "囊性纤维化", "亨廷顿病", "肝豆状核变性", "痛风", "糖尿病", "血友病A", "法布雷病"),
+    *("系统性红斑狼疮", "类风湿关节炎", "帕金森病", "百日咳", "苯丙酮尿症", "唐氏综合征"),
+)
+ENGLISH = ("What are the symptoms of {}?", "Which gene causes {}?", "How is {} inherited?", "Does {} cause {}?")
+CHINESE = ("{}有哪些症状？", "{}的致病基因是什么？", "{}怎么遗传？", "{}会有{}吗？")
 
 
 @pytest.fixture(scope="session")
@@ -56,14 +86,16 @@ def test_the_store_holds_what_was_built(report: BuildReport, folder: Path) -> No
         assert store.fingerprint() == report.fingerprint
 
 
-def test_removing_a_source_and_reading_it_again_changes_nothing(
-    report: BuildReport, folder: Path, shared_data: Path
+def test_reading_a_source_and_removing_it_again_changes_nothing(
+    default_graph: Path, shared_data: Path, tmp_path: Path
 ) -> None:
-    without = api.remove("dx_dialogues", store=folder)
-    assert "dx_dialogues" not in without.sources and without.fingerprint != report.fingerprint
-    again = api.update({"dx_dialogues": str(shared_data / "dxy-dialogue-train.jsonl.gz")}, store=folder)
-    assert again.fingerprint == report.fingerprint
-    assert (again.nodes, again.relations) == (report.nodes, report.relations)
+    folder = shutil.copytree(default_graph, tmp_path / "graph", symlinks=True)
+    before = read_report(GraphFolder(folder).current().report)
+    read = api.update({"dx_dialogues": str(shared_data / "dxy-dialogue-train.jsonl.gz")}, store=folder)
+    assert "dx_dialogues" in read.sources and read.fingerprint != before.fingerprint
+    again = api.remove("dx_dialogues", store=folder)
+    assert again.fingerprint == before.fingerprint
+    assert (again.nodes, again.relations) == (before.nodes, before.relations)
 
 
 @pytest.mark.neo4j
@@ -74,3 +106,41 @@ def test_the_same_graph_is_on_both_stores(report: BuildReport, folder: Path, neo
         for text in ("A girl with seizures and low muscle tone.", "患儿肌张力减低，反复抽搐，智力障碍。"):
             local, remote = here.diagnose(text), there.diagnose(text)
             assert remote.to_dict(trace=False) == local.to_dict(trace=False)
+        for action in actions():
+            mine, theirs = (step(graph, State(Case("q")), action) for graph in (here, there))
+            assert resolved_of(theirs) == resolved_of(mine)
+            assert theirs.all(Retrieved) == mine.all(Retrieved)
+            assert all(again.same for again in replay(mine.log, there))
+
+
+def objects(answer: Answer, *, cited: bool) -> dict[str, str]:
+    """What an answer says, or has found, of its disease: id → name, in the order of the answer."""
+    items = {each.id: each for each in answer.pack.items}
+    shown = [items[id] for id in answer.text.cited] if cited else items.values()
+    return {node.id: node.name for each in shown if each.kind == "relation" for node in each.objects}
+
+
+def worse(question: str, few: Answer, many: Answer) -> str:
+    """How an answer from more sources is worse; empty where it is not."""
+    if few.text.insufficient:
+        return ""
+    if many.text.insufficient:
+        return f"{question}: nothing said, but {few.text.text}"
+    if few.text.text.startswith(("Yes", "是")) and not many.text.text.startswith(("Yes", "是")):
+        return f"{question}: no longer yes: {many.text.text}"
+    lost = objects(few, cited=True).keys() - objects(many, cited=False).keys()
+    return f"{question}: without {sorted(lost)}" if lost else ""
+
+
+def test_more_sources_make_no_answer_worse(report: BuildReport, folder: Path, default_graph: Path) -> None:
+    found, asked = [], 0
+    with kgdx.open(default_graph) as few, kgdx.open(folder) as many:
+        for disease in DISEASES:
+            forms = CHINESE if has_chinese(disease) else ENGLISH
+            listed = few.ask(forms[0].format(disease), policy="rules")
+            finding = next(iter(objects(listed, cited=True).values()), "fever").lower()
+            for form in forms:
+                question = form.format(disease, finding)
+                asked += 1
+                found.append(worse(question, few.ask(question, policy="rules"), many.ask(question, policy="rules")))
+    assert asked == 200 and [each for each in found if each] == []

@@ -1,4 +1,4 @@
-"""The graph actions on the Chinese disease graph: names in two languages, and the same rows on both stores."""
+"""The graph actions on the Chinese disease graph: names in two languages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import kgdx
-from kgdx import api
 from kgdx.actions import ACTIONS, Action, Retrieved, parse_action
 from kgdx.answer.artifacts import resolved_of
 from kgdx.case import Case
@@ -75,14 +74,3 @@ def test_all_that_is_matched_is_named(folder: Path) -> None:
 def test_the_wrong_language_and_cypher_in_a_name_are_names_that_mean_nothing(folder: Path, name: str) -> None:
     with kgdx.open(folder) as graph, pytest.raises(UsageError, match="the graph knows no disease called"):
         step(graph, State(Case("q")), parse_action({"action": "get_symptom", "diseases": [name]}, ACTIONS))
-
-
-@pytest.mark.neo4j
-def test_both_stores_understand_and_return_the_same(folder: Path, neo4j_uri: str) -> None:
-    api.push(store=folder, neo4j=neo4j_uri, force=True)
-    with kgdx.open(folder) as here, kgdx.open(neo4j_uri) as there:
-        for action in actions():
-            local, remote = (step(graph, State(Case("q")), action) for graph in (here, there))
-            assert resolved_of(remote) == resolved_of(local)
-            assert remote.all(Retrieved) == local.all(Retrieved)
-            assert all(again.same for again in replay(local.log, there))

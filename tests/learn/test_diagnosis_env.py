@@ -74,6 +74,7 @@ def test_the_spaces_are_as_documented_and_random_agents_stay_in_them(graph: Grap
     assert env.observation_space.shape == (PLACES, len(FEATURES)) and env.action_space.n == PLACES
     for seed in range(8):
         observed, info = env.reset(seed=seed)
+        env.action_space.seed(seed)
         while not info["reason"]:
             assert observed in env.observation_space
             place = int(env.action_space.sample(info["action_mask"]))

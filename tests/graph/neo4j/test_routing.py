@@ -196,7 +196,7 @@ def test_a_file_without_certificates_is_refused(access: Neo4jAccess, tmp_path: P
 def test_a_load_by_several_sessions_is_the_same_graph(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch, sessions: int
 ) -> None:
-    monkeypatch.setattr("kgdx.graph.neo4j.bolt._LOAD_ROWS", 20)
+    monkeypatch.setattr("kgdx.graph.neo4j.bolt._LOAD_ROWS", 100)
     cluster = start("WRITE", "READ")
     with Neo4jStore.create(replace(access, uri=cluster.uri("neo4j")), sessions=sessions) as store:
         loaded = store.load(few.tables())
