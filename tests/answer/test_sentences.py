@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.answer.sentences import marks, split
+import kgdx
+from actions.packs import FLU, filled, row, state
+from kgdx.answer.artifacts import Retrieved
+from kgdx.answer.evidence_pack import EvidencePack, pack
+from kgdx.answer.sentences import Agreement, check, marks, split
+from kgdx.answer.templated_answer import templated
 
 
 @pytest.mark.parametrize(
@@ -96,3 +103,113 @@ def test_any_text_is_split_and_its_marks_lie_within_it(text: str) -> None:
     for mark in marks(text):
         assert 0 <= mark.start < mark.end <= len(text)
         assert mark.ids
+
+
+PACK = filled()
+
+
+def more() -> EvidencePack:
+    """E1 fever, E2 cough, E3 a drug of flu, E4 a symptom of another disease, E5 and E6 Chinese."""
+    return pack(
+        state(
+            retrieved=(
+                Retrieved(
+                    "symptoms_of_diseases", {}, (row(FLU, "S:fever", "fever"), row(FLU, "S:cough", "cough")), "get"
+                ),
+                Retrieved("drugs_of_diseases", {}, (row(FLU, "D:1", "oseltamivir"),), "get"),
+                Retrieved("symptoms_of_diseases", {}, (row("D:m", "S:r", "rash", disease_name="measles"),), "get"),
+                Retrieved("symptoms_of_diseases", {}, (row("D:z", "S:z", "剧烈咳嗽", disease_name="百日咳"),), "get"),
+                Retrieved("drugs_of_diseases", {}, (row("D:z", "D:y", "红霉素", disease_name="百日咳"),), "get"),
+            ),
+            described=(),
+            citations=(),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It is cured by bleach [E1].",
+        "Flu is cured by bleach [E1].",
+        "Fever is treated with bleach [E1].",
+        "Fever is cured by rest [E1].",
+        "The drug of choice is bleach [E3].",
+        "The drugs are oseltamivir and bleach [E3].",
+        "The symptoms of flu are bleach poisoning [E1] and cough [E2].",
+        "Fever is not a symptom of flu [E1].",
+        "Measles has the symptom fever [E1].",
+        "Fever is contraindicated [E1].",
+        "Mutations of the gene cause fever [E1].",
+        "用漂白剂可以治愈百日咳[E5]。",
+        "百日咳的治疗药物有漂白剂[E6]。",
+        "剧烈咳嗽不是百日咳的症状[E5]。",
+        "剧烈咳嗽可用青霉素治疗[E5]。",
+    ],
+)
+def test_a_claim_that_its_evidence_does_not_make_is_marked_and_counted(sentence: str) -> None:
+    made = check(sentence, more())
+    assert made.disagreeing == 1 and not made.sentences[0].agrees
+    assert "[not what its evidence says]" in made.text or "［与所引证据不符］" in made.text
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Fever is typical [E1].",
+        "The symptoms of flu are fever [E1] and cough [E2].",
+        "Fever and cough are typical of influenza [E1][E2].",
+        "[E1] Fever is a symptom. ",
+        "Flu commonly presents with fever and coughing [E1, E2].",
+        "Influenza is treated with oseltamivir [E3].",
+        "In adults, the drug is oseltamivir [E3].",
+        "Measles, unlike flu, has rash [E4].",
+        "百日咳的症状有剧烈咳嗽[E5]。",
+        "百日咳可用红霉素治疗[E6]。",
+        "流感常见发热和咳嗽[E1][E2]。",
+        "- fever [E1]",
+        "Not enough evidence: no gene is recorded.",
+    ],
+)
+def test_a_claim_in_other_words_agrees(sentence: str) -> None:
+    made = check(sentence, more())
+    assert made.disagreeing == 0 and "not what" not in made.text
+
+
+def test_words_of_a_description_may_be_told_and_others_may_not() -> None:
+    description = next(item.id for item in PACK.items if item.kind == "description")
+    assert check(f"Flu is an infection that spreads [{description}].", PACK).disagreeing == 0
+    assert check(f"It is cured by bleach [{description}].", PACK).disagreeing == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_the_template_says_agrees(language: str) -> None:
+    for each in (PACK, more()):
+        agreement = Agreement(each)
+        assert [s.text for s in templated(each, language).sentences if not agreement.holds(s.text)] == []
+
+
+QUESTIONS = (
+    "What are the symptoms of {name}?",
+    "Which genes are associated with {name}?",
+    "Which drugs treat {name}?",
+    "What is {name}?",
+    "{name}有哪些症状？",
+    "{name}的相关基因有哪些？",
+)
+
+
+@pytest.mark.heavy
+def test_no_templated_answer_of_a_real_graph_is_doubted(default_graph: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        names = [each["name"] for each in graph.run("search_diseases", text="syndrome", limit=12)]
+        said = wrong = 0
+        for name in names:
+            for question in QUESTIONS:
+                answer = graph.ask(question.format(name=name))
+                agreement = Agreement(answer.pack)
+                for language in ("en", "zh"):
+                    sentences = templated(answer.pack, language).sentences
+                    said += len(sentences)
+                    wrong += sum(not agreement.holds(each.text) for each in sentences)
+    assert said > 100 and wrong == 0

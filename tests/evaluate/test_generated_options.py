@@ -14,10 +14,16 @@ from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.cli import main
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.generated_options import KINDS, OptionSettings, case_questions, generate_options, split_of
+from kgdx.evaluate.generated_options import (
+    KINDS,
+    OptionSettings,
+    Resemblance,
+    case_questions,
+    generate_options,
+    split_of,
+)
 from kgdx.evaluate.option_sets import read_option_set, set_digest
-from kgdx.evaluate.resemblance import Resemblance
-from kgdx.evaluate.scripted_options import scripted_options
+from kgdx.evaluate.scripted_models import scripted_options
 
 
 @pytest.fixture(scope="module")

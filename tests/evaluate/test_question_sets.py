@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 
 from kgdx.errors import KgdxError, SourceError, UsageError
 from kgdx.evaluate.question_sets import (
+    LANGUAGES,
+    SPLITS,
     BenchmarkQuestion,
     Gold,
     chosen,
     parse_questions,
+    phrases,
     read_questions,
     set_digest,
+    wordings,
     write_questions,
 )
-from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, phrases, wordings
 
 TEN = [f"get_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]
 TEN += [f"infer_by_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]

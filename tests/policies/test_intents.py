@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Span
-from kgdx.policies.intents import GAP, Want, masked, negated, of_causes, remainder, wants
+from kgdx.policies.question_reading import GAP, Want, masked, negated, of_causes, remainder, wants
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -35,7 +35,7 @@ from kgdx.rank.query import Query
 from kgdx.rank.ranker import Ranker
 from kgdx.rank.ranking_model import VERSION as MODEL
 from kgdx.rank.ranking_model import compile_model, read_part, write_part
-from kgdx.rank.term_scorers import ROWS, dense
+from kgdx.rank.term_scorers import ROWS, ByFinding, dense
 from kgdx.results.ranked import MatchedCase, Raised
 
 if TYPE_CHECKING:
@@ -68,21 +68,14 @@ class Matched:
     def raised(self, total: Floats) -> Floats:
         """Return the candidates' scores together with their patients'; none is lowered."""
         bank, weights = self.bank, self.bank.weights
-        value = self.value[bank.by_candidate].astype(np.float64)
-        there = np.flatnonzero(np.isfinite(value))
-        value, place = value[there], bank.place_of[there]
-        first = np.flatnonzero(np.diff(place, prepend=-1))
-        of, best = place[first], np.full((ALIKE, len(bank.diseases)), -np.inf)
-        for row in best if len(first) else ():  # the most similar patient of each disease, and the next ones
-            row[of] = np.maximum.reduceat(value, first)
-            at = np.flatnonzero(value == row[place])
-            value[at[np.flatnonzero(np.diff(place[at], prepend=-1))]] = -np.inf
         own = total[bank.diseases].astype(np.float64) + weights.update * self.update
-        most = np.maximum(own, best[0])
-        alike = np.exp((best - most) / weights.pooling).sum(axis=0) * (1.0 + self.count) ** -weights.crowding
-        score = most + weights.pooling * np.log(np.exp((own - most) / weights.pooling) + alike)
-        raised = total.copy()
-        raised[bank.diseases[of]] = score[of]
+        nearest = list(bank.nearest(self.value.astype(np.float64)))
+        most = np.maximum(own, nearest[0])
+        share, crowd = np.exp((own - most) / weights.pooling), (1.0 + self.count) ** -weights.crowding
+        for value in nearest:
+            share += np.exp((value - most) / weights.pooling) * crowd
+        there, raised = np.isfinite(nearest[0]), total.copy()
+        raised[bank.diseases[there]] = (most + weights.pooling * np.log(share))[there]
         return raised
 
     def told(self, nearest: Sequence[Ints], gains: Sequence[float]) -> list[Raised]:
@@ -130,10 +123,10 @@ class CaseBank:
             raise StoreError(f"the arrays of patients in {folder} cannot be read ({error})", hint=hint) from error
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
-        self.by_candidate = np.argsort(self.candidate, kind="stable")
-        self.place_of = self.place[self.by_candidate]
-        self.sizes = np.bincount(self.place)
-        self.begins = np.cumsum(self.sizes) - self.sizes
+        self._by_candidate = np.argsort(self.candidate, kind="stable")
+        self._placed = self.place[self._by_candidate]
+        self._begin = np.flatnonzero(np.diff(self._placed, prepend=-1))
+        self._many = np.bincount(self.place)
         self._told = lru_cache(ROWS)(self._told_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
@@ -167,21 +160,40 @@ class CaseBank:
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
+    def nearest(self, value: Floats) -> Iterator[Floats]:
+        """Yield the greatest value among the patients of each disease, the next one, and so on, −∞ for none."""
+        value = value[self._by_candidate]
+        for _ in range(ALIKE):
+            greatest = np.maximum.reduceat(value, self._begin)
+            yield greatest
+            found = np.flatnonzero(value == np.repeat(greatest, self._many))
+            of = self._placed[found]
+            value[found[of != np.concatenate([[-1], of[:-1]])]] = -np.inf
+
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
         query, used = scored.query, self.used(leave_out)
         left, known = np.flatnonzero(~used), self.weights.annotations
-        count = self.sizes - np.bincount(self.place[left], minlength=len(self.diseases))
+        count = self._many - np.bincount(self.place[left], minlength=len(self.diseases))
         sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
-        for term in query.observed.tolist():
-            having, scale, stated, before, at, also = self._told(term)
+        told = [self._told(term) for term in query.observed.tolist()]
+        if told:
+            having, scale, stated, before, at, also = (np.concatenate(each) for each in zip(*told, strict=True))
             sharing[having] = True
-            if len(gone := self.place[left[among(left, having)]]):
-                also = also - np.bincount(np.searchsorted(at, gone), minlength=len(at))
+            ends = np.cumsum([len(each[4]) for each in told]).tolist()
+            for (own, *_, of, _), end in zip(told, ends, strict=True):
+                if len(gone := self.place[left[among(left, own)]]):
+                    also[end - len(of) : end] -= np.bincount(np.searchsorted(of, gone), minlength=len(of))
             # only where one of its patients has it is a finding more frequent in a disease than stated
-            rates = (known * stated + also) / (known + count[at])
-            update[at] += np.maximum(np.log1p(scale * rates) - before, 0)
-        update /= max(len(query.observed), 1)
-        values = {name: scorer.score(query) for name, scorer in self._scorers.items()}
+            more = np.maximum(np.log1p(scale * ((known * stated + also) / (known + count[at]))) - before, 0)
+            for (*_, of, _), end in zip(told, ends, strict=True):
+                update[of] += more[end - len(of) : end]
+            update /= len(told)
+        values = {
+            name: scorer.finish(scored.combined[name], query)
+            if isinstance(scorer, ByFinding) and scorer.of_terms and name in scored.combined
+            else scorer.score(query)
+            for name, scorer in self._scorers.items()
+        }
         value = fused(values, scored.scales)
         for name in filter(self._personal.__contains__, scored.scales):
             # what the person says of a disease, its patients share
@@ -190,16 +202,15 @@ class CaseBank:
         return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update, coverage)
 
     def of(self, candidate: int) -> Ints:
-        begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self.by_candidate)
-        return self.by_candidate[begin:end]
+        begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self._by_candidate)
+        return self._by_candidate[begin:end]
 
     def _told_of(self, term: int) -> tuple[Any, ...]:
-        """Return the patients with a finding, and of their diseases how often it is stated and how many have it."""
         having = self._columns.frequency.columns(term)
         at, also = np.unique(self.place[having], return_counts=True)
         stated = dense(*self._frequency.row(term), self._size)[self.diseases[at]]
         scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
-        return having, scale, stated, np.log1p(scale * stated), at, also
+        return having, np.full(len(at), scale), stated, np.log1p(scale * stated), at, also
 
     def shared(self, query: Query, patients: Sequence[int]) -> list[tuple[str, ...]]:
         """Return ids of the query's present findings that patients have, or have something more specific of."""

@@ -158,10 +158,12 @@ class ScorerScale:
             >>> ScorerScale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
             [0.5, -4.0]
         """
-        part: Floats = value - self.mean if self.mean else value.copy()
-        if self.deviation != 1:
+        if self.mean == 0 and self.deviation == 1:
+            part: Floats = np.maximum(value, FLOOR)
+        else:
+            part = value - self.mean
             part /= self.deviation
-        np.maximum(part, FLOOR, out=part)
+            np.maximum(part, FLOOR, out=part)
         part *= self.weight
         return part
 
@@ -175,12 +177,12 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
         if not isfinite(float(values.sum())):
             raise _unfinite(scorer)
         return ScorerScale(0.0, 1.0, weight)
-    mean = float(values.mean()) if field is None else field.mean(values)
+    compared = values if field is None else values.take(field.numbers[0])
+    mean = float(compared.mean()) if len(compared) else 0.0
     if not isfinite(mean):
         raise _unfinite(scorer)
-    beyond = values - np.float32(mean)
-    beyond *= beyond
-    deviation = sqrt(float(beyond.mean()) if field is None else max(field.mean(beyond), 0.0))
+    compared = compared - np.float32(mean)
+    deviation = sqrt(float(np.square(compared, out=compared).mean())) if len(compared) else 0.0
     return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 
@@ -333,10 +335,10 @@ class Scorers:
         """Score a query, going on from what is known of it before; the result is the same without that."""
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
-        same = before is not None and before.query.case is query.case
+        same = before.values if before is not None and before.query.case is query.case else {}
         for name, scorer in self.scorers.items():
-            if same and scorer.steady and name in before.values:  # type: ignore[union-attr]
-                values[name] = before.values[name]  # type: ignore[union-attr]
+            if scorer.steady and name in same:
+                values[name] = same[name]
                 continue
             if not scorer.speaks(query):
                 continue
@@ -376,5 +378,5 @@ class Scorers:
         field = scorer.field(query)
         found = scale(scorer, value, weight, self.size, field)
         if field is not None:
-            value[field.numbers[2]] = found.mean
+            value[field.numbers[1]] = found.mean
         return value, found, found.part(value)

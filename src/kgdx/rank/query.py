@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Ints
 from kgdx.case.patient import Case, Status
 
 K = TypeVar("K")
@@ -54,16 +54,8 @@ class Field:
     silent: Ints
 
     @cached_property
-    def numbers(self) -> tuple[Ints, Ints, Ints]:
-        """The compared candidates, the others, and the silent ones."""
-        return np.flatnonzero(self.compared), np.flatnonzero(~self.compared), np.flatnonzero(self.silent)
-
-    def mean(self, values: Floats) -> float:
-        """Return the mean of the compared; where they are most, it is quicker to take the others away from all."""
-        compared, others, _ = self.numbers
-        if len(others) < len(compared):
-            return (float(values.sum()) - float(values[others].sum())) / len(compared)
-        return float(values[compared].mean()) if len(compared) else 0.0
+    def numbers(self) -> tuple[Ints, Ints]:
+        return np.flatnonzero(self.compared), np.flatnonzero(self.silent)
 
 
 @dataclass(frozen=True, slots=True)
