@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.lazy import dataclass, field
 from kgdx.rank.fusion import Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 
@@ -229,9 +229,7 @@ class BeliefTracker:
 
     @cached_property
     def _askable(self) -> tuple[Sparse, Ints]:
-        """How often each candidate's patients have each term, with the bits of that as imaginary part: one sum gives
-        both. Beside it the places of its typical terms.
-        """
+        """How often each candidate's patients have each term, its bits imaginary; the places of its typical terms."""
         by, size = self.model.propagated, len(self.model.basis.ic)
         place = np.full(size + 1, -1)
         place[self._terms] = np.arange(len(self._terms))
