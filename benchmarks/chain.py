@@ -34,7 +34,7 @@ from kgdx.answer.option_questions import LETTERS, OptionQuestion
 from kgdx.api import Graph
 from kgdx.llm.chat import Message
 from kgdx.policies.thought import ThoughtPolicy
-from kgdx.policies.thought_prompts import direct_messages
+from kgdx.policies.thought_reading import direct_messages
 from kgdx_train.language_run import FINAL
 from kgdx_train.language_settings import DpoSettings, WarmUp
 from kgdx_train.pair_making import Retrieval

@@ -29,7 +29,7 @@ from kgdx.errors import KgdxError
 from kgdx.evaluate.generated_options import OptionSettings, case_questions, generate_options
 from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm
 from kgdx.evaluate.option_sets import contamination
-from kgdx.evaluate.scripted_options import KNOWN, scripted_options
+from kgdx.evaluate.scripted_models import KNOWN, scripted_options
 from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect
 

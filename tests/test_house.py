@@ -35,7 +35,7 @@ REGISTRIES = {
     "actions": ("kgdx.actions:ACTIONS", "tests"),
     "policies": ("kgdx.policies:POLICIES", "tests/policies"),
     "scorers": ("kgdx.rank.scorers:SCORERS", "tests/rank"),
-    "contenders": ("kgdx.evaluate.contenders:CONTENDERS", "tests/evaluate"),
+    "contenders": ("kgdx.evaluate.leaderboard:CONTENDERS", "tests/evaluate"),
 }
 
 CYPHER = re.compile(

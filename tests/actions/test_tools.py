@@ -16,7 +16,7 @@ from conftest import TINY_FILES, examples
 from kgdx.actions import ACTIONS, Lookup, Match, Search, Summarise, parse_action
 from kgdx.actions.graph_context import GraphContext
 from kgdx.answer.artifacts import Passage, Retrieved, Searched, Summarised
-from kgdx.answer.summaries import from_model, request
+from kgdx.answer.passages import from_model, request
 from kgdx.case import Case, Finding
 from kgdx.config import Settings
 from kgdx.episode import State, step

@@ -10,7 +10,7 @@ import pytest
 
 import kgdx
 import made_embeddings
-from kgdx.api.embedding_map import SIDE, embedding_map, laid_out, neighbours_of, normalised
+from kgdx.api.predicting import SIDE, embedding_map, laid_out, neighbours_of, normalised
 from kgdx.errors import AbsentError, UsageError
 
 

@@ -16,11 +16,11 @@ from kgdx.case.case_files import Failure
 from kgdx.episode import load
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
-from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
+from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Label
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
-from kgdx.policies.doctor_artifacts import NamedDisease
+from kgdx.policies.doctor_forms import NamedDisease
 from llm.server import Fail, Reply, answering
 from osce_cases import DOCUMENTS, EPILEPSY, osces
 from policies.conftest import behind

@@ -11,8 +11,8 @@ import pytest
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, MissingExtraError
+from kgdx.evaluate.judges import RagasJudge, rubric
 from kgdx.evaluate.question_sets import BenchmarkQuestion
-from kgdx.evaluate.ragas_judge import RagasJudge, rubric
 from llm.server import Fail, Raw, Say, serving
 
 INSTALLED = importlib.util.find_spec("ragas") is not None

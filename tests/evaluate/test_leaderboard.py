@@ -11,16 +11,15 @@ import pytest
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.errors import CaseError, LlmError, UsageError
-from kgdx.evaluate.contenders import CONTENDERS, Board, Contender, PatientResult, choose
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.leaderboard import Leaderboard
+from kgdx.evaluate.leaderboard import CONTENDERS, Board, Contender, Leaderboard, PatientResult, choose
 from kgdx.evaluate.runner import Runner, kept
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
-from kgdx.policies.rounds import RoundsPolicy
+from kgdx.policies.inquiry import RoundsPolicy
 from kgdx.render.pages.figure_pages import leaderboard_page
+from kgdx.render.terminal.accuracy_text import leaderboard_figures
 from kgdx.render.terminal.console import text
-from kgdx.render.terminal.leaderboard_text import leaderboard_figures
 from llm.server import Say
 from policies.conftest import behind
 

@@ -14,8 +14,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.errors import LlmError
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.model_order import ModelOrder
-from kgdx.evaluate.retrieval_accuracy import Arm, RetrievedCases
+from kgdx.evaluate.retrieval_accuracy import Arm, ModelOrder, RetrievedCases
 from kgdx.evaluate.runner import Runner, kept
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request, Usage
 from kgdx.policies.rerank import RerankPolicy

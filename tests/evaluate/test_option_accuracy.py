@@ -29,7 +29,7 @@ from kgdx.evaluate.option_accuracy import (
     varied,
 )
 from kgdx.evaluate.option_sets import permuted, write_option_questions
-from kgdx.evaluate.scripted_options import scripted_options
+from kgdx.evaluate.scripted_models import scripted_options
 from kgdx.llm.budget import Budget, Meter
 from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect

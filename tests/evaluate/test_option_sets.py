@@ -18,10 +18,16 @@ from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.cli import main
 from kgdx.errors import CaseError, KgdxError, MissingPackageError, SourceError, UsageError
-from kgdx.evaluate.generated_options import KINDS, OptionSettings, case_questions, generate_options, split_of
+from kgdx.evaluate.generated_options import (
+    KINDS,
+    OptionSettings,
+    Resemblance,
+    case_questions,
+    generate_options,
+    split_of,
+)
 from kgdx.evaluate.option_sets import FORMATS, parse_option_set, read_option_set, set_digest, write_option_questions
-from kgdx.evaluate.resemblance import Resemblance
-from kgdx.evaluate.scripted_options import scripted_options
+from kgdx.evaluate.scripted_models import scripted_options
 
 ASKED = "Which gene causes cystic fibrosis?"
 

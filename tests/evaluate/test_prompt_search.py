@@ -66,8 +66,7 @@ def test_the_instruction_that_patients_choose_is_measured_on_others(graph: Graph
 
 
 def test_an_instruction_is_not_measured_on_the_patients_who_chose_it(graph: Graph, cases: list[Case]) -> None:
-    from kgdx.evaluate.model_order import ModelOrder
-    from kgdx.evaluate.retrieval_accuracy import CandidatePool
+    from kgdx.evaluate.retrieval_accuracy import CandidatePool, ModelOrder
     from kgdx.policies.rerank import RerankPolicy
 
     with behind(writing()) as (model, server):

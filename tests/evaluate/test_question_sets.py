@@ -19,15 +19,18 @@ from kgdx.errors import KgdxError, SourceError, UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates
 from kgdx.evaluate.generated_questions import ASKED, MOST_GOLD, MOST_NAMED, generate
 from kgdx.evaluate.question_sets import (
+    LANGUAGES,
+    SPLITS,
     BenchmarkQuestion,
     Gold,
     chosen,
     parse_questions,
+    phrases,
     read_questions,
     set_digest,
+    wordings,
     write_questions,
 )
-from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, phrases, wordings
 from kgdx.evaluate.scripted_models import right_action
 
 TEN = [f"get_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]

@@ -32,7 +32,6 @@ READS = sorted(name for name, template in templates().items() if template.kind =
 
 @pytest.fixture(scope="module")
 def loaded(backend: Backend, graph: Graph) -> Iterator[Store]:
-    """The made-up graph in a store, opened for reading."""
     store = backend.new(graph.tables())
     store.write("set_build", **BUILT)
     store = backend.reopen(store)
@@ -123,8 +122,6 @@ def graph_in_any_order(seed: int) -> list[GraphTable]:
 
 @pytest.fixture(scope="module")
 def stores(backend: Backend) -> Iterator[list[tuple[list[Row], list[list[Row]]]]]:
-    """What a graph answers, loaded in two orders."""
-
     def asked(store: Store) -> tuple[list[Row], list[list[Row]]]:
         near = [store.run("phenotype_neighbours", phenotype=id) for id in TERMS]
         return store.run("case_findings", case_id=CASE), near

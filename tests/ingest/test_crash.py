@@ -219,7 +219,7 @@ def test_of_two_builders_the_second_is_told_and_the_first_finishes(
 
 FIRST = """
 import json, sys
-from kgdx.api import building
+from kgdx.api import opening
 from kgdx.ingest.pipeline import build as builds
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
@@ -235,8 +235,8 @@ def told(event):
 
 builds.build = lambda _, folder, **how: make(sources, folder, **how)
 print("starts", flush=True)
-report = building.ensure_default_graph(told)
-folder = GraphFolder(building.Settings.load().graph_folder)
+report = opening.ensure_default_graph(told)
+folder = GraphFolder(opening.Settings.load().graph_folder)
 print("built" if report else "found", folder.current().id, flush=True)
 """
 
@@ -251,7 +251,6 @@ def process(home: Path, sources: dict[str, str], hold: str = "") -> subprocess.P
 
 
 def until(started: subprocess.Popen[str], line: str) -> None:
-    """Read what a process says up to a line."""
     assert started.stdout is not None
     for said in started.stdout:
         if said.strip() == line:
@@ -260,7 +259,6 @@ def until(started: subprocess.Popen[str], line: str) -> None:
 
 
 def end(started: subprocess.Popen[str]) -> list[str]:
-    """Let a process go on, and return the last line that it says, word by word."""
     out, err = started.communicate("go on\n", timeout=120)
     assert started.returncode == 0, err
     return out.splitlines()[-1].split()

@@ -26,7 +26,7 @@ from kgdx.learn.diagnosis_game import PRICE, DiagnosisGame, Played
 from kgdx.learn.environment import DIAGNOSIS
 from kgdx.learn.fixed_plans import PLANS, AtRandom, FixedPlan
 from kgdx.learn.recorded_cases import RecordedCases
-from kgdx.policies.rounds import RoundsPolicy
+from kgdx.policies.inquiry import RoundsPolicy
 from kgdx.rank.choices import FEATURES, KINDS, PLACES
 from learn.conftest import EPILEPSY, EPILEPSY_NAME
 

@@ -1,11 +1,7 @@
-"""How PubMed is asked: from settings, at NCBI's pace, and kept in one file that processes share."""
+"""How PubMed is asked: off unless settings switch it on, and kept in one file that several processes share."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -13,8 +9,7 @@ import pytest
 
 from kgdx.config import Settings
 from kgdx.errors import ConfigError
-from kgdx.literature import BASE_URL, PubMedAccess, eutils, pubmed_access
-from kgdx.literature.eutils import RateLimiter
+from kgdx.literature import BASE_URL, PubMedAccess, pubmed_access
 from kgdx.literature.publications import Publication, PublicationCache
 from racing import raced
 
@@ -83,52 +78,6 @@ def test_a_setting_that_cannot_be_right_is_named(tmp_path: Path, name: str, valu
 def test_a_switch_that_is_neither_on_nor_off_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="KGDX_PUBMED is 'maybe'"):
         access(tmp_path, KGDX_PUBMED="maybe")
-
-
-TURNS = """
-import sys, time
-from pathlib import Path
-from kgdx.literature.eutils import RateLimiter
-taken = RateLimiter(Path(sys.argv[1]), 0.05)
-for _ in range(6):
-    assert taken.wait(time.time() + 60)
-    print(time.time())
-"""
-
-
-def test_turns_of_threads_and_processes_are_an_interval_apart(tmp_path: Path) -> None:
-    file = tmp_path / "pace"
-    command = [sys.executable, "-c", TURNS, str(file)]
-    others = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    mine = RateLimiter(file, 0.05)
-
-    def turn(_: int) -> float:
-        assert mine.wait(time.time() + 60)
-        return time.time()
-
-    with ThreadPoolExecutor(3) as threads:
-        times = list(threads.map(turn, range(6)))
-    for each in others:
-        times += map(float, each.communicate()[0].split())
-    times.sort()
-    assert len(times) == 18
-    assert times[-1] - times[0] >= 17 * 0.05 - 0.05  # a turn is never given early; waking up may be late
-    assert max(sum(at <= each < at + 0.5 for each in times) for at in times) <= 12
-
-
-def test_no_turn_is_taken_that_comes_too_late(tmp_path: Path) -> None:
-    slow = RateLimiter(tmp_path / "pace", 30.0)
-    assert slow.wait(time.time() + 1)
-    before = (tmp_path / "pace").read_text()
-    assert not slow.wait(time.time() + 1)
-    assert (tmp_path / "pace").read_text() == before
-
-
-@pytest.mark.parametrize("text", ["", "nonsense", "nan", "1e18", "-5"])
-def test_a_file_that_says_nothing_sensible_holds_nobody_up(tmp_path: Path, text: str) -> None:
-    (tmp_path / "pace").write_text(text)
-    assert RateLimiter(tmp_path / "pace", 0.01).wait(time.time() + 1)
-    assert float((tmp_path / "pace").read_text()) <= time.time() + eutils.LONGEST_S
 
 
 EACH = 60

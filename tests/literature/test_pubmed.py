@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +17,8 @@ import pytest
 
 from conftest import require_module
 from kgdx.errors import ConfigError, StoreError
-from kgdx.literature import Found, PubMed, PubMedAccess, eutils, pubmed
-from kgdx.literature.pubmed import search_term
+from kgdx.literature import Found, PubMed, PubMedAccess, pubmed
+from kgdx.literature.pubmed import LONGEST_S, RateLimiter, search_term
 from literature.ncbi import FETCH, HEAD, Fields, Reply, Script, articles, found, serving, well
 
 NAMES = {"D:1": ("Marfan syndrome", "马凡综合征")}
@@ -25,7 +29,7 @@ Open = Callable[[str], PubMed]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     require_module("Bio", "pubmed")
-    monkeypatch.setattr(eutils, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(pubmed, "_PAUSE_S", 0.0)
     monkeypatch.setattr(PubMedAccess, "interval", 0.0)
 
 
@@ -95,7 +99,7 @@ def test_what_was_found_is_kept_on_disk_and_not_asked_for_again(opened: Open) ->
         (Reply(articles("1")), "no search result"),
         (Reply(found("1", "2")[:-40]), "cannot be read"),
         (Reply(found("1", "2"), cut=300), "the connection was cut"),
-        (Reply(b"x" * (eutils.MOST_BYTES + 1)), "more than 8,000,000 bytes"),
+        (Reply(b"x" * (pubmed.MOST_BYTES + 1)), "more than 8,000,000 bytes"),
         (Reply(b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'), "defines entities"),
         (Reply(b'<?xml version="1.0"?><!DOCTYPE x SYSTEM "http://example.org/x.dtd"><x/>'), "cannot be read"),
         (
@@ -229,3 +233,49 @@ def test_a_disease_without_an_english_name_is_not_searched_for(opened: Open) -> 
     with serving() as server:
         assert opened(server.url).find({"D:1": ("马凡综合征",)}, [], 3) == Found({}, (), ())
         assert server.requests == []
+
+
+TURNS = """
+import sys, time
+from pathlib import Path
+from kgdx.literature.pubmed import RateLimiter
+taken = RateLimiter(Path(sys.argv[1]), 0.05)
+for _ in range(6):
+    assert taken.wait(time.time() + 60)
+    print(time.time())
+"""
+
+
+def test_turns_of_threads_and_processes_are_an_interval_apart(tmp_path: Path) -> None:
+    file = tmp_path / "pace"
+    command = [sys.executable, "-c", TURNS, str(file)]
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    mine = RateLimiter(file, 0.05)
+
+    def turn(_: int) -> float:
+        assert mine.wait(time.time() + 60)
+        return time.time()
+
+    with ThreadPoolExecutor(3) as threads:
+        times = list(threads.map(turn, range(6)))
+    for each in others:
+        times += map(float, each.communicate()[0].split())
+    times.sort()
+    assert len(times) == 18
+    assert times[-1] - times[0] >= 17 * 0.05 - 0.05  # a turn is never given early; waking up may be late
+    assert max(sum(at <= each < at + 0.5 for each in times) for at in times) <= 12
+
+
+def test_no_turn_is_taken_that_comes_too_late(tmp_path: Path) -> None:
+    slow = RateLimiter(tmp_path / "pace", 30.0)
+    assert slow.wait(time.time() + 1)
+    before = (tmp_path / "pace").read_text()
+    assert not slow.wait(time.time() + 1)
+    assert (tmp_path / "pace").read_text() == before
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "nan", "1e18", "-5"])
+def test_a_file_that_says_nothing_sensible_holds_nobody_up(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pace").write_text(text)
+    assert RateLimiter(tmp_path / "pace", 0.01).wait(time.time() + 1)
+    assert float((tmp_path / "pace").read_text()) <= time.time() + LONGEST_S

@@ -19,8 +19,7 @@ import pytest
 import kgdx
 from conftest import require_module
 from kgdx.llm.chat import Message, estimated_tokens
-from kgdx.mcp.graph_tools import ROOM, Tools, readable
-from kgdx.mcp.mcp_server import PATH, Turns, application, server
+from kgdx.mcp.mcp_server import PATH, ROOM, Tools, Turns, application, readable, server
 from kgdx.serve import Options
 
 require_module("mcp.server", "mcp")

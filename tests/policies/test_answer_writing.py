@@ -20,7 +20,7 @@ from kgdx.episode import Author, Episode, Kind, Limits, Policy, State, World, ru
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.wish import Wish
 from kgdx.llm.endpoint import Endpoint
-from kgdx.policies.answer_writing import answer_request, best_of, mend_request
+from kgdx.policies.finishing import answer_request, best_of, mend_request
 from llm.server import Fail, Raw, Reply, Say, Script, in_turn, serving
 
 GOOD = "Fever [E1] and cough [E2] are recorded for flu."

@@ -17,6 +17,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, Finding, read_text
 from kgdx.episode import AskPatient, Author, Episode, Kind, Limits, Reply, State, World, begin, dump, load, resume, run
 from kgdx.episode.operations import Operations
+from kgdx.episode.policy import make_policy
 from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.episode.turns import turns
 from kgdx.episode.world import Memo
@@ -24,9 +25,8 @@ from kgdx.evaluate.osce_agents import Encounter, Osce, encounter
 from kgdx.evaluate.scripted_agents import ScriptedAgent, scripted_agent
 from kgdx.evaluate.scripted_models import request_of
 from kgdx.llm.chat import ChatModel
-from kgdx.policies.doctor import DoctorPolicy, diagnosis
-from kgdx.policies.doctor_artifacts import Chosen, Differential, Recorded
-from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
+from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
+from kgdx.policies.doctor_reading import Chosen, Differential, Recorded
 from llm.server import Body, Fail, Raw, Say, Script, answering
 from llm.server import Reply as Served
 from osce_cases import EPILEPSY, UNKNOWN, osces
@@ -175,7 +175,7 @@ def test_without_a_record_what_was_said_long_ago_is_forgotten_but_for_the_compla
         def reply(self, asked: AskPatient, state: State) -> Reply:
             return Reply(text=f"Answer {state.counts.questions}.")
 
-    policy = RulesDoctorPolicy(graph=False, record=False)
+    policy = make_policy("doctor_by_rules:graph=false,record=false")
     episode = run(World(graph, Telling()), begin(Case("p"), policy, limits=LIMITS), policy)
     said = len(turns(episode.log))
     assert said > 5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgdx.policies.permutation import Order, concordance, fused, joined, read_order, windows
+from kgdx.policies.reordering import Order, concordance, fused, joined, read_order, windows
 
 SIZE = 6
 

@@ -14,7 +14,7 @@ from kgdx.answer.wants import UNTOLD, Want
 from kgdx.case import Case, Span
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
-from kgdx.policies.intents import GAP, masked, negated, of_causes, remainder, wants
+from kgdx.policies.question_reading import GAP, masked, negated, of_causes, remainder, wants
 from kgdx.policies.question_rules import RulesPolicy
 from kgdx.results.cited import Resolved
 from kgdx.terms.names.name_decision import Mention

@@ -16,7 +16,7 @@ from kgdx.episode import AskPatient, Author, Kind, World, begin, dump, load, res
 from kgdx.episode.policy import make_policy
 from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.errors import UsageError
-from kgdx.policies.rounds import RoundsPolicy
+from kgdx.policies.inquiry import RoundsPolicy
 
 SEIZURE, HYPOTONIA, SHORT = "HP:0001250", "HP:0001252", "HP:0004322"
 RECORDED = Case("p", (Finding(SEIZURE), Finding(HYPOTONIA), Finding(SHORT)))

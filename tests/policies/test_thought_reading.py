@@ -15,9 +15,16 @@ from kgdx.case import Case
 from kgdx.episode import State
 from kgdx.episode.operations import Operations
 from kgdx.episode.wish import Action, wish_of
-from kgdx.policies.permutation import expected_tokens
-from kgdx.policies.thought_prompts import answer_messages, direct_messages, thought_messages
-from kgdx.policies.thought_reading import FitPassages, chosen, diseases_in, reasons
+from kgdx.policies.reordering import expected_tokens
+from kgdx.policies.thought_reading import (
+    FitPassages,
+    answer_messages,
+    chosen,
+    direct_messages,
+    diseases_in,
+    reasons,
+    thought_messages,
+)
 from kgdx.results.cited import EvidenceItem
 
 OPTIONS = {"A": "FBN1", "B": "TP53"}

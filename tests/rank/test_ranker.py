@@ -162,8 +162,8 @@ def test_what_is_kept_is_not_computed_again(ranker: Ranker, monkeypatch: pytest.
     fresh, case = forgetful(ranker), ([SEIZURE, SHORT], (HYPOTONIA,))
     rows: list[int] = []
     scorer = fresh.scorers["coverage"]
-    add = scorer.add
-    monkeypatch.setattr(scorer, "add", lambda combined, term: (rows.append(1), add(combined, term)))
+    kept = scorer.kept
+    monkeypatch.setattr(scorer, "kept", lambda term: (rows.append(1), kept(term))[1])
     one = fresh.rank(case), fresh.beliefs(case)
     assert len(rows) == 2
     two = fresh.rank(case), fresh.beliefs(case)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         InferByCure,
         InferByDrug,
         InferByGene,
+        InferByPhenotype,
         InferBySymptom,
         InferByTest,
     )
-    from kgdx.actions.inferring import InferByPhenotype
     from kgdx.actions.reading import Diagnose, Extract, Rank, Recognise
     from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
     from kgdx.actions.tools import Lookup, Match, Search, Summarise
@@ -91,8 +91,8 @@ __getattr__ = names_of(
         "actions.describing": "Describe",
         "actions.explaining": "Explain",
         "actions.headers": "GetCure GetDrug GetGene GetMedicine GetSymptom GetTest "
-        "InferByComorbidity InferByCure InferByDrug InferByGene InferBySymptom InferByTest",
-        "actions.inferring": "InferByPhenotype",
+        "InferByComorbidity InferByCure InferByDrug InferByGene InferByPhenotype InferBySymptom "
+        "InferByTest",
         "actions.reading": "Diagnose Extract Rank Recognise",
         "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Infer Retrieve",
         "actions.tools": "Lookup Match Search Summarise",

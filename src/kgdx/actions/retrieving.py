@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from kgdx.actions.entities import Name, NameList, forms_of, ids_of, resolve, understood
+from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Retrieved
-from kgdx.answer.term_tables import chinese_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action

@@ -11,8 +11,8 @@ from pydantic import Field, StringConstraints
 from kgdx.actions.entities import Name, NameList, understood
 from kgdx.actions.retrieving import Limit, retrieve
 from kgdx.answer.artifacts import Passage, Retrieved, Searched, Summarised
+from kgdx.answer.passages import by_sentences, from_model
 from kgdx.answer.saved_runs import case_key
-from kgdx.answer.summaries import by_sentences, from_model
 from kgdx.case import Case
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State, digest_of
@@ -229,7 +229,7 @@ class Summarise(Action):
     """Most points."""
 
     answer: Annotated[str, Field(max_length=100_000)] | None = None
-    """A model's answer to :func:`kgdx.answer.summaries.request`; sentences are chosen where absent."""
+    """A model's answer to :func:`kgdx.answer.passages.request`; sentences are chosen where absent."""
 
     def refused(self, state: State) -> str | None:
         return None if state.all(Searched) else "nothing was searched yet: run the action search first"

@@ -192,16 +192,19 @@ class Diagnosis:
             raise MissingExtraError("Diagnosis.to_pandas()", "pandas") from error
         return pandas.DataFrame(self.table().to_dicts(), columns=self.table().columns)
 
-    def document(self, neo4j: Place | None = None, *, private: bool = False, words: bool = False) -> DiagnosisDocument:
+    def document(
+        self, neo4j: Place | None = None, *, private: bool = False, words: bool = False, trace: bool = True
+    ) -> DiagnosisDocument:
         """Return the diagnosis in its JSON form, from which files, pages and tables are made.
 
         Args:
             neo4j: Where Neo4j Browser is, and a database with the graph: explained candidates get links to it.
             private: Whether the log's words are included that may repeat a patient's.
             words: Whether the patient's words are included in which nothing was read.
+            trace: Whether the record of the episode is included.
         """
         return DiagnosisDocument.of(
-            (segment.to_dict(private=private) for segment in self.trace),
+            (segment.to_dict(private=private) for segment in (self.trace if trace else ())),
             id=self.id,
             kgdx_version=self.version,
             fingerprint=self.fingerprint,
@@ -223,7 +226,6 @@ class Diagnosis:
         )
 
     def _written(self, *, words: bool) -> tuple[Candidate, ...]:
-        """Candidates as documents hold them: what each finding adds only where evidence says why."""
         name = supporting(self.case.findings)
         return tuple(
             (each if words else _without_unread(each))
@@ -243,11 +245,10 @@ class Diagnosis:
             trace: Whether to include the record of the episode.
             words: Whether to include the patient's words in which nothing was read; their places always are.
         """
-        return self.document(words=words).to_dict("created", "links", *(() if trace else ("trace",)))
+        return self.document(words=words, trace=trace).to_dict("created", "links")
 
     def to_json(self, *, indent: int | None = None, trace: bool = True, words: bool = False) -> str:
-        hidden = ("created", "links", *(() if trace else ("trace",)))
-        return self.document(words=words).to_json(*hidden, indent=indent)
+        return self.document(words=words, trace=trace).to_json("created", "links", indent=indent)
 
     def to_html(self, neo4j: Place | None = None) -> str:
         """Return the diagnosis as one self-contained HTML page, which fetches nothing from elsewhere.
@@ -265,7 +266,6 @@ class Diagnosis:
         return page(self.document(neo4j))
 
     def _links(self, neo4j: Place | None) -> dict[str, str]:
-        """Links to Neo4j Browser by candidate; one whose id cannot stand in a link has none."""
         links: dict[str, str] = {}
         if neo4j is None:
             return links
@@ -295,7 +295,7 @@ class Diagnosis:
         Args:
             ids: Candidates whose paths are meant; the best explained one when none is named.
         """
-        from kgdx.render.pages.layout import neo4j_graph
+        from kgdx.render.pages.drawing import neo4j_graph
 
         chosen = [path for id in ids for path in self.paths(id)]
         if not ids:

@@ -11,10 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kgdx.answer.answer_phrases import SentencePatterns, patterns_in, unknown_name
+from kgdx.answer.answer_phrases import (
+    SentencePatterns,
+    bringing,
+    in_chinese,
+    in_english,
+    note_of,
+    patterns_in,
+    unknown_name,
+    wanted,
+    weights,
+)
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, marks_of, merged, often, same_name, stem, weight_of
-from kgdx.answer.term_tables import bringing, in_chinese, in_english, note_of, wanted, weights
 from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
 from kgdx.case.ddxplus_release import is_detail
 from kgdx.lazy import lazy_pattern

@@ -14,22 +14,10 @@ from kgdx.lazy import names_of
 
 if TYPE_CHECKING:
     from kgdx.api.browsing import Browsed, browse, browser_place
-    from kgdx.api.building import (
-        build,
-        decide,
-        diff,
-        ensure_default_graph,
-        freshness,
-        pull,
-        push,
-        readers,
-        remove,
-        retry,
-        update,
-    )
+    from kgdx.api.building import build, decide, diff, freshness, pull, push, readers, remove, retry, update
     from kgdx.api.graph_formats import export_graph
     from kgdx.api.open_graph import CaseLike, Graph, diagnosis_of
-    from kgdx.api.opening import export, misfits, open, save, verify
+    from kgdx.api.opening import ensure_default_graph, export, misfits, open, save, verify
 
 __all__ = [
     "Browsed",
@@ -61,9 +49,9 @@ __getattr__ = names_of(
     "kgdx",
     {
         "api.browsing": "Browsed browse browser_place",
-        "api.building": "build decide diff ensure_default_graph freshness pull push readers remove retry update",
+        "api.building": "build decide diff freshness pull push readers remove retry update",
         "api.graph_formats": "export_graph",
         "api.open_graph": "CaseLike Graph diagnosis_of",
-        "api.opening": "export misfits open save verify",
+        "api.opening": "ensure_default_graph export misfits open save verify",
     },
 )

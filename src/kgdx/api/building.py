@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
+from kgdx.errors import KgdxError, StoreError, UsageError
 from kgdx.files.private import private_folder
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def build(
     how: dict[str, Any] = {"progress": progress, "keep_cases": keep_cases, "force": force}
     if not settings.is_neo4j:
         settings = _embedded(store)
-        return build_graph(sources, settings.graph_folder, **how, **_making(settings))
+        return build_graph(sources, settings.graph_folder, **how, **making(settings))
     from kgdx.actions.graph_source import keep_snapshot
     from kgdx.graph.copies import Content, counts, write
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
@@ -76,8 +76,8 @@ def build(
         if not server.is_empty() and not server.run("build") and not force:
             hint = "use an empty one, or replace all of it with --force"
             raise StoreError(f"the database at {access.uri} holds something that is no graph of kgdx", hint=hint)
-        making = _making(replace(settings, store=str(folder.path)), engine=False)
-        report = build_graph(sources, folder, **how, server=server, **making)
+        how |= making(replace(settings, store=str(folder.path)), engine=False)
+        report = build_graph(sources, folder, **how, server=server)
     with folder.reading() as build:
         graph = read_graph(build.tables, stages := Stages(folder.path / "stages"))
         assert graph is not None, "it was just built"
@@ -123,42 +123,6 @@ def left_behind(
     return gone if "hpoa" in gone else {}
 
 
-def ensure_default_graph(progress: Callable[[BuildProgress], None] | None = None) -> BuildReport | None:
-    """Build the default graph from the standard sources if there is none yet; then :func:`kgdx.open` opens it.
-
-    The default graph is the one in ``KGDX_HOME``. Where ``KGDX_STORE`` or the config file name another store, nothing
-    is built. Of processes that call this together one builds, and the others wait until its graph is complete. If that
-    process is killed, one of those that wait takes over.
-
-    Returns:
-        The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
-        is not the default one.
-
-    Example:
-        >>> ensure_default_graph()  # doctest: +SKIP
-        >>> with kgdx.open() as graph:  # doctest: +SKIP
-        ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
-    """
-    settings = Settings.load()
-    if Path(settings.store) != settings.home / "graphs" / "default":
-        return None
-    from kgdx.ingest.pipeline.graph_folder import GraphFolder
-
-    folder = GraphFolder(settings.graph_folder)
-    begin = time.perf_counter()
-    while not folder.exists:
-        from kgdx.ingest.pipeline.build import build as build_graph
-        from kgdx.ingest.pipeline.build_report import BuildProgress
-
-        try:
-            return build_graph(None, folder, progress=progress, first=True, **_making(settings))
-        except StoreLockedError:
-            if progress is not None:
-                waited = time.perf_counter() - begin
-                progress(BuildProgress("fetch", "waiting for another process that builds the graph", 0.0, waited))
-    return None
-
-
 def update(
     sources: Iterable[str] | Mapping[str, str | None],
     *,
@@ -177,7 +141,7 @@ def update(
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import update as update_graph
 
-    return update_graph(sources, settings.graph_folder, progress=progress, force=force, **_making(settings))
+    return update_graph(sources, settings.graph_folder, progress=progress, force=force, **making(settings))
 
 
 def remove(
@@ -191,7 +155,7 @@ def remove(
     settings = _embedded(store)
     from kgdx.ingest.pipeline.build import remove as remove_source
 
-    return remove_source(source, settings.graph_folder, progress=progress, **_making(settings))
+    return remove_source(source, settings.graph_folder, progress=progress, **making(settings))
 
 
 def retry(
@@ -411,7 +375,7 @@ def _document_reader(settings: Settings) -> DocumentReader | None:
     return ModelDocumentReader(connect(access, cache=settings.cache / "llm" / "answers.sqlite"), access.concurrency)
 
 
-def _making(settings: Settings, *, engine: bool = True) -> dict[str, Any]:
+def making(settings: Settings, *, engine: bool = True) -> dict[str, Any]:
     if engine:
         from kgdx.graph.arcade import arcade_engine
 

@@ -14,7 +14,7 @@ from kgdx.actions.graph_context import GraphContext
 from kgdx.actions.reading import MAX_TOP
 from kgdx.answer.artifacts import Declared, DiseasesNamed, Reranked, candidates_of, evidence_of, ranking_of
 from kgdx.answer.diagnosis import Diagnosis
-from kgdx.api.questions import Asking, able, faults, provenance, within, world_of
+from kgdx.api.questions import Asking, able, faults, provenance, suited, within, world_of
 from kgdx.api.questions import ask as answer_question
 from kgdx.case import (
     About,
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     from kgdx.actions.graph_context import GraphContext
     from kgdx.answer.cited_answer import Answer
-    from kgdx.api.consult_logs import Transcript
-    from kgdx.api.consulting import Consultation, Keep
+    from kgdx.api.consulting import Consultation, Keep, Transcript
     from kgdx.api.predicting import Predicting
     from kgdx.llm.chat import ChatModel
     from kgdx.results.predicted import Neighbours, Predictions
@@ -102,14 +101,11 @@ class Graph(GraphContext):
             raise UsageError(f"top is {str(top)[:40]}", hint=f"ask for 1 to {MAX_TOP:,} candidates")
         if not isinstance(explain, int) or explain < 0:
             raise UsageError(f"explain is {str(explain)[:40]}", hint="give how many candidates to explain")
-        chooser = default_policy("diagnoses", models=model is not None) if policy is None else policy
-        if isinstance(chooser, str):
-            wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
-            chooser = make_policy(chooser, wanted, top=top, explain=min(explain, top, MAX_EXPLAINED))
-        elif case_bank is not None:
+        if case_bank is not None and not isinstance(policy, str | None):
             raise UsageError("case_bank goes with the name of a policy", hint="give your own policy such a setting")
-        able(chooser, "diagnoses", model)
-        chooser = chooser.suited(self)
+        wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
+        shown = {"top": top, "explain": min(explain, top, MAX_EXPLAINED)}
+        chooser = suited(self, policy, "diagnoses", model, wanted, **shown)
         if chooser.capabilities.models:
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
@@ -192,8 +188,7 @@ class Graph(GraphContext):
             ...     print(consultation.question.text)
             ...     consultation.answer("yes, since childhood")
         """
-        from kgdx.api.consult_logs import asking, asking_policy, begun, log_of, resumed, verified
-        from kgdx.api.consulting import Consultation
+        from kgdx.api.consulting import Consultation, asking, asking_policy, begun, log_of, resumed, verified
 
         if resume is not None:
             if case is not None or settings or policy is not None:

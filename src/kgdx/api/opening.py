@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kgdx.actions.graph_source import mapping_of
 from kgdx.api.open_graph import Graph
 from kgdx.config import Settings
-from kgdx.errors import KgdxError, StoreError, UsageError
+from kgdx.errors import KgdxError, StoreError, StoreLockedError, UsageError
 from kgdx.files.private import possible
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgdx.graph.neo4j.import_files import Exported
     from kgdx.graph.neo4j.schema_statements import Misfit
     from kgdx.ingest.pipeline.build_files import Verified
-    from kgdx.ingest.pipeline.build_report import BuildProgress
+    from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport
     from kgdx.terms.encoder import Encoder
 
 
@@ -57,8 +57,6 @@ def open(
         kgdx.errors.StoreError: no graph at /nowhere: build one with `kgdx build`
     """
     if build and store is None:
-        from kgdx.api.building import ensure_default_graph
-
         ensure_default_graph(None if progress is None else _stages(progress))
     settings = Settings.load(store)
     if (described := mapping_of(mapping, settings.store)) is not None:
@@ -66,6 +64,43 @@ def open(
     if on_store:
         settings = replace(settings, on_store=True)
     return Graph(settings, _encoder(encoder, settings), progress)
+
+
+def ensure_default_graph(progress: Callable[[BuildProgress], None] | None = None) -> BuildReport | None:
+    """Build the default graph from the standard sources if there is none yet; then :func:`kgdx.open` opens it.
+
+    The default graph is the one in ``KGDX_HOME``. Where ``KGDX_STORE`` or the config file name another store, nothing
+    is built. Of processes that call this together one builds, and the others wait until its graph is complete. If that
+    process is killed, one of those that wait takes over.
+
+    Returns:
+        The report of the build, or ``None`` where there was a graph, another process built it, or the configured store
+        is not the default one.
+
+    Example:
+        >>> ensure_default_graph()  # doctest: +SKIP
+        >>> with kgdx.open() as graph:  # doctest: +SKIP
+        ...     print(graph.diagnose("She has ptosis and muscle weakness.").table())
+    """
+    settings = Settings.load()
+    if Path(settings.store) != settings.home / "graphs" / "default":
+        return None
+    from kgdx.ingest.pipeline.graph_folder import GraphFolder
+
+    folder = GraphFolder(settings.graph_folder)
+    begin = time.perf_counter()
+    while not folder.exists:
+        from kgdx.api.building import making
+        from kgdx.ingest.pipeline.build import build as build_graph
+        from kgdx.ingest.pipeline.build_report import BuildProgress
+
+        try:
+            return build_graph(None, folder, progress=progress, first=True, **making(settings))
+        except StoreLockedError:
+            if progress is not None:
+                waited = time.perf_counter() - begin
+                progress(BuildProgress("fetch", "waiting for another process that builds the graph", 0.0, waited))
+    return None
 
 
 def _stages(tell: Callable[[str], None]) -> Callable[[BuildProgress], None]:

@@ -90,8 +90,6 @@ def ask(
         raise UsageError(f"no setting {min(unknown)!r}", hint=f"one of {', '.join(sorted(Asking.__annotations__))}")
     question = checked(question)
     limits = within(how.get("limits"))
-    if policy is None:
-        policy = default_policy("chooses" if how.get("options") else "answers", models=model is not None)
     rounds = how.get("rounds", 1)
     if not 1 <= rounds <= MAX_ROUNDS:
         raise UsageError(f"rounds is {rounds}", hint=f"ask for 1 to {MAX_ROUNDS}")
@@ -106,9 +104,7 @@ def ask(
         "language": how.get("language"),
         **{name: how[name] for name in ("rounds", "fallback") if name in how},
     }
-    chooser = make_policy(policy, **settings) if isinstance(policy, str) else policy
-    able(chooser, "answers", model)
-    chooser = chooser.suited(graph)
+    chooser = suited(graph, policy, "chooses" if how.get("options") else "answers", model, **settings)
     options = offered(question, how.get("options"), chooser)
     world = replace(world_of(graph, chooser, model, limits), on_text=how.get("on_text"))
     patient = Case("question") if case is None else case.identified()
@@ -128,6 +124,21 @@ def ask(
     if nothing and (error := failure(episode)) is not None:
         raise error
     return found
+
+
+def suited(
+    graph: GraphContext,
+    policy: Policy | str | None,
+    what: Literal["answers", "chooses", "diagnoses"],
+    model: object,
+    wanted: Mapping[str, Any] | None = None,
+    **usual: Any,
+) -> Policy:
+    """Return a policy of one's own, one by its name, or the usual one, as it suits a graph; it has to be able to."""
+    name = default_policy(what, models=model is not None) if policy is None else policy
+    made = make_policy(name, wanted, **usual) if isinstance(name, str) else name
+    able(made, "diagnoses" if what == "diagnoses" else "answers", model)
+    return made.suited(graph)
 
 
 def able(policy: object, what: Literal["answers", "diagnoses"], model: object = None, patient: object = None) -> None:

@@ -20,7 +20,7 @@ from kgdx.episode.wish import AskModel
 from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import ChatModel, Prices, private_loop
 from kgdx.policies.instructed import Instruction
-from kgdx.policies.permutation import expected_tokens
+from kgdx.policies.reordering import expected_tokens
 from kgdx.policies.rerank import RerankPolicy
 from kgdx.rank import Candidate, Ranking
 

@@ -99,8 +99,6 @@ def case_from_patient(row: Mapping[str, str], number: int, where: str = "case", 
 
 @dataclass(slots=True)
 class _Reading:
-    """The findings and issues of a row in the making."""
-
     where: str
     findings: list[Finding] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
@@ -131,7 +129,6 @@ class _Reading:
             self._add(Status.ABSENT, evidence.code, evidence.code, phrase(evidence.code))
 
     def _add(self, status: Status, said: str, code: str, label: str) -> None:
-        """Add a finding and the terms that it implies: an absent one says nothing of a term that is broader."""
         identifier = f"{PREFIX}{said}"
         self.findings.append(Finding(identifier, status, label, text=said))
         implied = ("exact", "narrower") if status is Status.PRESENT else ("exact", "broader")

@@ -48,8 +48,6 @@ _ENSEMBL = lazy_pattern(r"ENSG\d{11}(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """What one line says of one gene."""
-
     gene: str
     name: str
     weight: float

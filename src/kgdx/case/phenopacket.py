@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, NoReturn
 
 from kgdx.case.measured_values import packet_measurements
@@ -72,6 +73,11 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     ).identified()
 
 
+@cache
+def _in_protobuf(key: str) -> str:
+    return re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), key)
+
+
 class _Reader:
     """Typed look-ups in untrusted JSON; a wrong type becomes an issue that names its place."""
 
@@ -85,7 +91,7 @@ class _Reader:
     def get(self, parent: Mapping[str, Any], key: str) -> Any:
         if key in parent:
             return parent[key]
-        return parent.get(re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), key))
+        return parent.get(_in_protobuf(key))
 
     def object(self, value: object, path: str) -> Mapping[str, Any]:
         if not isinstance(value, dict):

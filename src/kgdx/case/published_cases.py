@@ -109,7 +109,6 @@ def _person(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _age(value: Any) -> str | None:
-    """An age as a duration, of pairs such as ``[[1.0, 'year'], [2.0, 'month']]``; other forms as they are."""
     if value is None or value == "":
         return None
     parts = [(float(number), unit.lower()) for number, unit in _PART.findall(str(value)) if number.count(".") < 2]
@@ -135,7 +134,6 @@ def _words(value: Any, where: str) -> str:
 
 
 def _said(given: Mapping[str, Any], where: str) -> str:
-    """What the patient says in a dialogue: the doctor's words may name the diagnosis."""
     turns: Any = given.get("utterances")
     if turns is None and isinstance(raw := given.get("dialogue_turns"), Mapping):
         speakers, words = raw.get("speaker"), raw.get("utterance")

@@ -13,9 +13,8 @@ import typer
 
 from kgdx.cli import inputs
 from kgdx.cli import options as output
+from kgdx.cli.option_groups import Rerank, Sharing, reranked
 from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, announce, finished, option
-from kgdx.cli.rerank_options import Rerank, reranked
-from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -91,14 +90,12 @@ def batch(
 
 def planned(graph: Graph, many: Many, budget: BudgetOptions, jobs: int | None) -> PatientsAsked:
     """Return what diagnoses the cases by a policy that asks a model; one budget holds for all of them."""
-    from kgdx.api.questions import able
+    from kgdx.api.questions import suited
     from kgdx.api.reranking import PatientsAsked
-    from kgdx.episode.policy import default_policy, make_policy
 
     wanted = {} if many.case_bank is None else {"case_bank": many.case_bank}
-    name = many.policy or default_policy("diagnoses", models=True)
-    policy = make_policy(name, wanted, top=many.top, explain=min(many.explain, many.top))
-    able(policy, "diagnoses", many.llm)
+    shown = {"top": many.top, "explain": min(many.explain, many.top)}
+    policy = suited(graph, many.policy, "diagnoses", many.llm, wanted, **shown)
     at_once = jobs or graph.settings.llm(many.llm).concurrency
     return PatientsAsked(graph, many.llm, policy, budget=budget.limits(), concurrency=at_once)
 
@@ -143,10 +140,10 @@ def outcome(case: Case | Failure, found: Diagnosis | KgdxError | None) -> Result
             raise found
         assert found is not None
         finished(found)
-        document = found.document()
+        document = found.document(trace=False)
         head = {"id": case.id, "run": document.id, **({"file": case.file} if case.file else {})}
         # its sources are the same in every line; `kgdx info` lists them
-        told = document.to_json("id", "created", "links", "trace", "sources")
+        told = document.to_json("id", "created", "links", "sources")
         return f"{json.dumps(head, ensure_ascii=False)[:-1]}, {told[1:]}", False
     except KgdxError as error:
         line = {"id": case.id, "error": str(error), **({"file": case.file} if case.file else {})}

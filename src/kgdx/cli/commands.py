@@ -31,13 +31,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "mapping_commands": ("mappings",),
     "template_commands": ("run", "templates", "schema"),
     "measure": ("evaluate",),
-    "learn": ("learn", "train"),
-    "predict_commands": ("predict", "nearest"),
+    "learn": ("learn", "train", "predict", "nearest"),
     "llm_command": ("llm",),
-    "mcp_command": ("mcp",),
     "leaderboard_command": ("split", "leaderboard"),
     "databases": ("neo4j", "push", "pull", "browse"),
-    "serve_command": ("serve",),
+    "server_commands": ("mcp", "serve"),
 }
 """Module of this room → its commands."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options, page_files
+from kgdx.cli.option_groups import Rerank
 from kgdx.cli.options import (
     BudgetOptions,
     CaseArgument,
@@ -31,7 +32,6 @@ from kgdx.cli.options import (
     flag,
     option,
 )
-from kgdx.cli.rerank_options import Rerank
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -120,9 +120,6 @@ def diagnose(
     import kgdx
 
     page_files.check(shown.html, force=shown.force)
-    given = inputs.one(case)
-    inputs.check_given(given, terms)
-    about = person.about()
     top = ranking.top
     paths = min(max(ranking.explain, page_files.EXPLAINED if shown.html or shown.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
@@ -130,6 +127,9 @@ def diagnose(
     others = (ranking.llm, ranking.policy)
     if (chosen := rerank.policy(top=top, explain=paths, case_bank=ranking.case_bank, others=others)) is not None:
         how = {"policy": chosen, "model": rerank.rerank}
+    given = inputs.one(case)
+    inputs.check_given(given, terms)
+    about = person.about()
     how |= {} if ranking.limits() == BudgetOptions().limits() else {"limits": ranking.limits()}
     announce(store, how["model"], ranking.policy)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:

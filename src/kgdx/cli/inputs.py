@@ -95,11 +95,11 @@ def graph(store: str | None, **how: Any) -> Graph:
     Args:
         store: Value of ``--store``, which ``KGDX_STORE`` gives as well; a graph that is named is never built.
     """
-    import kgdx
+    from kgdx.api.opening import open as open_graph
     from kgdx.cli.options import remark
 
     build_default(store)
-    return kgdx.open(store, progress=remark, **how)
+    return open_graph(store, progress=remark, **how)
 
 
 def connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
@@ -119,7 +119,7 @@ def build_default(store: str | None) -> None:
     """Build the default graph where no graph is named and there is none yet, with its progress on standard error."""
     if store is not None:
         return
-    from kgdx.api import ensure_default_graph
+    from kgdx.api.opening import ensure_default_graph
     from kgdx.cli.options import remark
 
     with ExitStack() as shown:

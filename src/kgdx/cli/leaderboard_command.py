@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Cases, OnSplit, Out, Sample, Seed, listed, through
+from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, listed, require_budget, through
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
-from kgdx.cli.rerank_options import require_budget
-from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +64,7 @@ def leaderboard(
     from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import sampled
     from kgdx.evaluate.runner import Runner, finish, kept
-    from kgdx.render.terminal.leaderboard_text import leaderboard_figures
+    from kgdx.render.terminal.accuracy_text import leaderboard_figures
 
     page_files.check(html, force=force)
     if methods.llm is not None:
@@ -102,9 +100,8 @@ def _leaderboard(
     split: str = "",
 ) -> Leaderboard:
     """The contenders and the patients; other processes, which are given no budget, ask no model."""
-    from kgdx.evaluate.contenders import Board, choose
     from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.leaderboard import Leaderboard
+    from kgdx.evaluate.leaderboard import Board, Leaderboard, choose
     from kgdx.learn.recorded_cases import LIMITS, RecordedCases
 
     limits = replace(LIMITS, steps=10_000, stagnation=10_000)

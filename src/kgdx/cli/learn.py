@@ -10,7 +10,7 @@ import typer
 
 from kgdx.cli import inputs, options
 from kgdx.cli import options as output
-from kgdx.cli.options import BudgetOptions, Json, Learned, Store, add_typer, announce, flag, option
+from kgdx.cli.options import BudgetOptions, Json, Learned, Store, add_typer, announce, argument, flag, option
 from kgdx.errors import UsageError
 from kgdx.files.private import private_file
 
@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
     group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
     options.add_commands(group, "learn", ("pairs", "transcripts"))
     options.add_commands(add_typer(app, "train", "Train language models."), "train", ("grpo", "dpo"))
+    options.add(app, predict, nearest)
 
 
 def policy() -> None:
@@ -111,7 +112,7 @@ def embedding_map(
     It has groups, a search, nearest nodes, and a patient's place. It needs no extra, but for --phrases the one that
     encodes words. Example: kgdx learn map --out map.html --phrases "fever; dry cough"
     """
-    from kgdx.api.embedding_map import embedding_map
+    from kgdx.api.predicting import embedding_map
     from kgdx.cli import page_files
     from kgdx.render.pages.figure_pages import map_page
 
@@ -144,7 +145,7 @@ def prompt(
     """
     from kgdx.api.reranking import Reranker
     from kgdx.case import Failure
-    from kgdx.cli.rerank_options import require_budget
+    from kgdx.cli.option_groups import require_budget
     from kgdx.evaluate import prompt_search as search
     from kgdx.evaluate.labels import Labels
     from kgdx.evaluate.words_reader import words_reader
@@ -172,3 +173,69 @@ def prompt(
 
     output.present(told, as_json, instructions)
     output.remark(f"{found.instruction.name} is kept in {out}: `--rerank-prompt {out}`")
+
+
+Rows = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many to list.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What becomes of predictions."""
+
+    save: bool = flag("Keep them in the graph, as relations PREDICTED, which are no facts.")
+    drop: str | None = option(None, "MODEL", "Take a model's kept predictions out of the graph.")
+
+
+def predict(
+    keeping: Keeping,
+    node: str | None = argument(None, "NODE", "A name or an id; disease:, symptom: … may stand before."),
+    relation: str | None = argument(None, "RELATION", "Name of the ontology, such as has_symptom."),
+    top: Rows = 10,
+    known: bool = flag("List also what the graph states."),
+    embeddings: Learned = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Predict links that the graph does not state.
+
+    They are no facts, and nothing in kgdx takes them for such. `kgdx run predictions limit=20` lists those that were
+    kept. Examples: kgdx predict disease:influenza has_symptom; kgdx predict symptom:fever has_symptom --top 5; kgdx
+    predict --drop vgae
+    """
+    if keeping.drop is not None:
+        if node is not None:
+            raise UsageError("--drop goes without a node", hint="first drop, then predict")
+        with inputs.graph(store) as graph:
+            gone = graph.drop_predictions(keeping.drop)
+        options.write_json({"model": keeping.drop, "dropped": gone}) if as_json else print(f"dropped {gone:,}")
+        return
+    if node is None or relation is None:
+        raise UsageError(
+            "a node and a relation are needed", hint="such as `kgdx predict disease:influenza has_symptom`"
+        )
+    with inputs.graph(store) as graph:
+        found = graph.predict(node, relation, top=top, embeddings=embeddings, known=known)
+        kept = graph.keep_predictions(found) if keeping.save else None
+    if kept is not None:
+        options.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
+    from kgdx.render.terminal.learned_text import predictions
+
+    options.present(found, as_json, predictions)
+
+
+def nearest(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="As for `kgdx predict`.")],
+    top: Rows = 10,
+    embeddings: Learned = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Find the nodes that are nearest to one.
+
+    Example: kgdx nearest disease:asthma
+    """
+    with inputs.graph(store) as graph:
+        found = graph.nearest(node, top=top, embeddings=embeddings)
+    from kgdx.render.terminal.learned_text import neighbours
+
+    options.present(found, as_json, neighbours)

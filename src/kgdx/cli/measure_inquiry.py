@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Cases, OnSplit, Out, Sample, Seed, asked_model, held_out_of, listed, through
+from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, asked_model, held_out_of, listed, through
 from kgdx.cli.options import Force, Html, Json, Store, option
-from kgdx.cli.share_options import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +180,7 @@ def consult(
 def _cast(players: PlayerOptions, known: Sequence[Osce], cache: Path | None) -> Cast:
     """Who plays what, as the options name it."""
     from kgdx.evaluate.consultations import Cast
-    from kgdx.evaluate.diagnosis_judges import DiseaseJudge
+    from kgdx.evaluate.judges import DiseaseJudge
 
     doctor, prices = (None, (0.0, 0.0)) if players.llm is None else _model(players.llm, known, cache)
     patient = None if players.patient == "rules" else _model(players.patient, known, cache)[0]

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.cli import inputs, options
-from kgdx.cli.evaluation_options import Cases, OnSplit, Out, held_out_of, listed, through
+from kgdx.cli.option_groups import Cases, OnSplit, Out, Sharing, held_out_of, listed, require_budget, through
 from kgdx.cli.options import BudgetOptions, Json, Store, option
-from kgdx.cli.rerank_options import require_budget
-from kgdx.cli.share_options import Sharing
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -122,7 +120,7 @@ def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = N
 
 def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
     """What has to be the same when a comparison goes on: the scorers and weights of each arm, and how is re-ordered."""
-    from kgdx.evaluate.model_order import ModelOrder
+    from kgdx.evaluate.retrieval_accuracy import ModelOrder
 
     prompts = sorted({arm.reorder.about for arm in arms if isinstance(arm.reorder, ModelOrder)})
     layer_two = {"prompts": [list(each) for each in prompts], "weight": how.rerank_weight, "shuffle": how.shuffle}
@@ -164,8 +162,7 @@ def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Bu
         return []
     from kgdx.api.questions import connected
     from kgdx.episode.policy import make_policy
-    from kgdx.evaluate.model_order import ModelOrder
-    from kgdx.evaluate.retrieval_accuracy import Arm
+    from kgdx.evaluate.retrieval_accuracy import Arm, ModelOrder
     from kgdx.policies.rerank import RerankPolicy
 
     require_budget(budget, graph.settings)
@@ -185,7 +182,7 @@ def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Bu
 
 def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
     from kgdx.case import Failure
-    from kgdx.evaluate.model_order import ModelOrder
+    from kgdx.evaluate.retrieval_accuracy import ModelOrder
 
     known = [case for case in cases if not isinstance(case, Failure)]
     for arm in arms:

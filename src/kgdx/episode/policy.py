@@ -125,11 +125,11 @@ POLICIES: Registry[Policy] = Registry(
         "planner": "kgdx.policies.planner:PlannerPolicy",
         "rerank": "kgdx.policies.rerank:RerankPolicy",
         "inquiry": "kgdx.policies.inquiry:InquiryPolicy",
-        "rounds": "kgdx.policies.rounds:RoundsPolicy",
+        "rounds": "kgdx.policies.inquiry:RoundsPolicy",
         "doctor": "kgdx.policies.doctor:DoctorPolicy",
         "tags": "kgdx.policies.tags:TagsPolicy",
         "thought": "kgdx.policies.thought:ThoughtPolicy",
-        "doctor_by_rules": "kgdx.policies.doctor_by_rules:RulesDoctorPolicy",
+        "doctor_by_rules": "kgdx.policies.doctor:RulesDoctorPolicy",
     },
     gone={"learned": "use --policy rounds, which does better; docs/how-to/learned-policy.md trains one of your own"},
 )

@@ -25,16 +25,15 @@ from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import turns
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, StoreError, UsageError
-from kgdx.evaluate.diagnosis_judges import DiseaseJudge, same_by_graph
+from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import interval
 from kgdx.evaluate.osce_agents import Encounter, Osce, OsceFact, encounter
 from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
-from kgdx.policies.doctor import DoctorPolicy, diagnosis
-from kgdx.policies.doctor_artifacts import NamedDisease
-from kgdx.policies.doctor_by_rules import RulesDoctorPolicy
+from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
+from kgdx.policies.doctor_forms import NamedDisease
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

@@ -17,8 +17,17 @@ from itertools import islice
 
 from kgdx.episode.operations import Queries
 from kgdx.errors import UsageError
-from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
-from kgdx.evaluate.question_wordings import LANGUAGES, SPLITS, Language, QuestionTemplate, Split, joined, wordings
+from kgdx.evaluate.question_sets import (
+    LANGUAGES,
+    SPLITS,
+    BenchmarkQuestion,
+    Gold,
+    Language,
+    QuestionTemplate,
+    Split,
+    joined,
+    wordings,
+)
 from kgdx.graph.protocol import Row
 from kgdx.terms.names.entity_names import POPULATION
 

@@ -17,20 +17,60 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from kgdx.api.reranking import Estimate, Reranker
 from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case
 from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.labels import KIN, Kinship, Label
 from kgdx.evaluate.metrics import Floats, as_json, bootstrap, gains, hits, mean_rank, milliseconds, once_each, ranks_of
+from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.runner import Record, by_arm, failures, labelled, shares
 from kgdx.graph.snapshot import TABLES
+from kgdx.llm.chat import ChatModel, Prices, Usage
 from kgdx.rank.fusion import leading
 
 if TYPE_CHECKING:
+    from kgdx.api import Graph
+    from kgdx.case import Case
     from kgdx.evaluate.labels import Labels
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.policies.rerank import RerankPolicy
     from kgdx.rank.ranker import Ranker
     from kgdx.rank.retrieval import Retrieval
+
+COUNTED = ("asked", "failed", "unknown", "repeated", "omitted", "moved", "unexplained", "ties", "agreement", "bias")
+"""What is kept of each order: see :class:`kgdx.results.ranked.Reranking`."""
+
+
+class ModelOrder:
+    """Has one model, which several orders may share with its budget, order pools by one policy."""
+
+    def __init__(
+        self, graph: Graph, model: ChatModel, policy: RerankPolicy, *, prices: Prices = (0.0, 0.0), seed: int = 0
+    ) -> None:
+        self.used = ModelUsage(model, prices)
+        self.about = (policy.prompt.name, policy.prompt.digest)
+        self._ranker = graph.ranker
+        self._reranker = Reranker(graph, self.used, policy, concurrency=1, seed=seed)
+
+    def __call__(self, pool: CandidatePool) -> Reordered:
+        """Return the model's order of a pool; the order of retrieval where it gave none."""
+        if self._reranker.policy.prompt.chosen_by(pool.case):
+            what = f"the instruction {self.about[0]} was chosen on some of these patients"
+            raise UsageError(what, hint="measure it on others, or another one on these")
+        named = self._ranker.names.candidate
+        ranking = self._reranker.listed([named(each).id for each in pool.candidates], pool.scores)
+        made = self._reranker.order([(pool.case, ranking)])[0]
+        self.used.check()
+        order = tuple(self._ranker.number_of(id) for id in made.order)
+        return Reordered(order, {name: getattr(made.told, name) for name in COUNTED})
+
+    def estimate(self, cases: Iterable[Case], patients: int) -> Estimate:
+        """Return what ordering so many patients' candidates will take; nothing is sent."""
+        found = self._reranker.estimate(cases, patients)
+        used = Usage(found.prompt_tokens, found.completion_tokens)
+        return replace(found, cost=used.cost(self.used.prices))
+
 
 KEPT = 100
 """Candidates that are retrieved, and re-ordered where a model does (the paper's best K)."""

@@ -101,7 +101,6 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
 
 
 def _share(given: Sequence[str]) -> Iterator[pl.Expr]:
-    """A frequency as a number from 0 to 1, of whatever states it."""
     stated: list[pl.Expr] = []
     if {"numerator", "denominator"} <= set(given):
         stated.append(pl.when(pl.col("denominator") > 0).then(pl.col("numerator") / pl.col("denominator")))

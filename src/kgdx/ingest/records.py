@@ -162,7 +162,6 @@ class RecordBuilder:
     def refuse(
         self, line: int | None, record: object, reason: str, part: str | None = None, file: str | None = None
     ) -> None:
-        """Set a record apart that begins on this line; what is no text is shown as JSON."""
         shown = record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, default=str)
         self.refused.append((file, line, _SURROGATE.sub("\ufffd", shown[:RECORD_LENGTH]), reason, part))
 

@@ -157,8 +157,6 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Something in a manifest that cannot be: its line, and what to do about it in words."""
-
     line: int
     message: str
 

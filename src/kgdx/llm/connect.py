@@ -20,8 +20,7 @@ from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.llm.completion_cache import AnswerCache, Cached, Cassette, CassetteMode
 from kgdx.llm.deidentify import Deidentified
 from kgdx.llm.endpoint import Endpoint
-from kgdx.llm.gguf_model import GgufModel
-from kgdx.llm.local_model import LocalModel, stamp
+from kgdx.llm.local_model import GgufModel, LocalModel, stamp
 
 
 def connect(

@@ -6,7 +6,6 @@ Words of patients and models are quoted: nothing in them can end its part of a p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from kgdx.actions.believing import Questions
 from kgdx.answer.artifacts import Retrieved
@@ -15,10 +14,7 @@ from kgdx.case import Case, Status
 from kgdx.episode.segment import Author, Segment
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn
-from kgdx.policies.doctor_forms import WrittenRecord
-
-if TYPE_CHECKING:
-    from kgdx.policies.doctor_artifacts import NamedDisease
+from kgdx.policies.doctor_forms import NamedDisease, WrittenRecord
 
 LAST = 3
 """Turns that a model is shown beside the record, as MedKGI does."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator, model_validator
 
@@ -18,7 +18,7 @@ from kgdx.case import Status
 from kgdx.episode.wish import MAX_SPOKEN
 from kgdx.lazy import lazy_pattern
 from kgdx.llm.structured import parse
-from kgdx.policies.answer_writing import said_in
+from kgdx.policies.finishing import said_in
 
 MOST_ITEMS = 60
 """Items of a list at most; the rest is left out."""
@@ -264,6 +264,13 @@ class Hearing(_Form):
     """Findings that the patient names."""
     absent: Texts = ()
     """Findings that the patient denies."""
+
+
+class NamedDisease(NamedTuple):
+    """A disease as a model named it, with what it is in the graph; without ids where the graph lacks it."""
+
+    name: str
+    ids: tuple[str, ...] = ()
 
 
 def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> WrittenTurn:

@@ -12,13 +12,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from kgdx.actions.believing import Believe, ProposeQuestions, Questions, Shares
+from kgdx.actions.believing import Believe, ProposeQuestions, ProposeRound, QuestionRound, Questions, Shares
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Read
 from kgdx.case import Status
 from kgdx.case.ddxplus_release import values_of
 from kgdx.episode.policy import Capabilities, Policy
+from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Wish
@@ -113,7 +114,7 @@ class InquiryPolicy(Policy):
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
             return None
         options = values_of(last.asked.term) or last.asked.options
-        if last.reply.status is not Status.PRESENT or last.reply.term or not 0 < len(options) <= self.narrow:
+        if last.reply.status is not Status.PRESENT or last.reply.term or not 1 < len(options) <= self.narrow:
             return None
         return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
@@ -147,7 +148,7 @@ class InquiryPolicy(Policy):
             return self._asked(due[0]) if due else self.close(state)
         if left:
             soon = len(before) < NARROWED
-            able = [each for each in left if each.due or each.moves or each.stage]
+            able = [each for each in left if each.due or each.moves or (soon and each.stage)]
             first = next((each for each in able if not (soon and each.due)), None)
             if any(each.due or each.moves for each in able):
                 return self._asked(first or able[0])
@@ -195,3 +196,79 @@ def _unchanged(before: Sequence[Turn]) -> int:
             break
         count += not each.asked.which
     return count
+
+
+class RoundsPolicy(Policy):
+    """Ask rounds of ten questions, rank with the graph's other patients where it has some, explain, diagnose."""
+
+    name: ClassVar[str] = "rounds"
+    capabilities: ClassVar[Capabilities] = Capabilities(may_ask=True)
+
+    patient: bool = False
+    """Whether there is a patient to ask."""
+    rounds: Annotated[int, Field(ge=0)] = 8
+    """Rounds of questions."""
+    questions: Annotated[int, Field(ge=0)] = 200
+    """Most questions."""
+    top: int = 10
+    """How many candidates are ranked."""
+    explain: int = 3
+    """How many of them are explained."""
+    case_bank: bool | None = None
+    """Whether to match with the graph's other patients; where it has some when ``None``."""
+    language: str | None = None
+    """Language of the patient's words; found out when ``None``."""
+    speaks: Literal["en", "zh"] | None = None
+    """Language of the questions; that of the patient's words when ``None``."""
+
+    def choose(self, state: State) -> Wish | None:
+        """Return the next step: read what is new, ask what is left of a round, begin another, or end."""
+        if state.get(Read) is None and (state.case.text or state.case.findings):
+            read = Extract(language=self.language)
+            if not state.tried(read):
+                return read
+        if not state.case.observed:
+            return AskPatient() if self.patient and state.counts.questions < min(self.questions, OPENLY) else None
+        return self._ask(state) or self.close(state)
+
+    def close(self, state: State) -> Wish | None:
+        """Return what ends the episode: rank, explain, and diagnose."""
+        if not state.case.observed:
+            return None
+        explain = Explain(top=max(1, min(self.explain, self.top))) if self.explain else None
+        return declaring(state, Rank(top=self.top, explain=True, case_bank=self.case_bank), explain)
+
+    def _ask(self, state: State) -> Wish | None:
+        asked, log = state.counts.questions, state.log
+        if not self.patient or not self.rounds or asked >= self.questions:
+            return None
+        proposals = [at for at, each in enumerate(log) if each.kind is Kind.WISH and each.name == ProposeRound.name]
+        if not proposals:
+            return ProposeRound()
+        since, told = log[proposals[-1] :], state.last(QuestionRound)
+        if told is None or any(each.kind is Kind.ERROR for each in since):
+            return None
+        settled, found = _answered(since, told)
+        left = [each for each in told.questions if each.id not in settled]
+        if left:
+            if found:  # a yes may settle others: see first which
+                return ProposeRound(left=tuple(each.id for each in left))
+            return AskPatient(term=left[0].id, label=left[0].label)
+        begun = sum(not log[at].data["left"] for at in proposals)
+        nothing = not told.questions and not since[0].data["left"]
+        return None if nothing or begun >= self.rounds else ProposeRound()
+
+
+def _answered(since: Sequence[Segment], told: QuestionRound) -> tuple[set[str], bool]:
+    below = {each.id: each.below for each in told.questions}
+    settled, found, term = set[str](), False, ""
+    for segment in since:
+        if segment.kind is Kind.WISH and segment.name == AskPatient.name:
+            term = segment.data.get("term") or ""
+            settled.add(term)
+        elif segment.author is Author.PATIENT and term:
+            if segment.data.get("status") == Status.PRESENT.value:
+                found = True
+            else:
+                settled.update(below.get(term, ()))
+    return settled, found

@@ -10,25 +10,28 @@ from kgdx.actions.answering import Respond
 from kgdx.actions.describing import NameFound
 from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
+from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Retrieved, ranking_of
-from kgdx.answer.term_tables import chinese_of
 from kgdx.answer.wants import IN_WORDS, OF_DRUGS, PASSAGES, UNTOLD, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
-from kgdx.policies.intents import asks_whether, of_causes, runs, says
 from kgdx.policies.question_reading import (
     FINDINGS,
     QuestionReading,
+    asks_whether,
     by_findings,
     confirmed_of,
     name_in,
     names_to_try,
+    of_causes,
     others_of,
     part_asked,
     part_of,
     read_question,
+    runs,
+    says,
     subjects_of,
     texts_of,
 )

@@ -25,9 +25,8 @@ from kgdx.llm.chat import Message, prompt
 from kgdx.policies.candidate_evidence import Brief, Briefed, line, marked, patient
 from kgdx.policies.finishing import FINAL
 from kgdx.policies.instructed import Instruction, instruction
-from kgdx.policies.permutation import MARK, windows
 from kgdx.policies.planner import FRUITLESS
-from kgdx.policies.reordering import PROMPT, Ordered, ReadOrder, Reorder, of_turn
+from kgdx.policies.reordering import MARK, PROMPT, Ordered, ReadOrder, Reorder, of_turn, windows
 from kgdx.rank import Candidate
 
 _FORM = 'an object with {thought}"order", a list of ids, and "why", a list of objects with "id" and "because".'

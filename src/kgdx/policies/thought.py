@@ -31,23 +31,21 @@ from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_act
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.candidate_evidence import patient
 from kgdx.policies.finishing import MAX_NAME, WritingPolicy, asked_in, declaring, lost, name_of
-from kgdx.policies.intents import wants
+from kgdx.policies.question_reading import wants
 from kgdx.policies.question_rules import getting
-from kgdx.policies.thought_prompts import (
-    FACT_CHARS,
-    answer_messages,
-    diagnosis_messages,
-    direct_messages,
-    thought_messages,
-)
 from kgdx.policies.thought_reading import (
+    FACT_CHARS,
     FitPassages,
     NamesThought,
     NameThought,
     OpenSources,
     ReadChoice,
     ReadDiagnosis,
+    answer_messages,
+    diagnosis_messages,
+    direct_messages,
     reasons,
+    thought_messages,
 )
 
 CODE = "thought"

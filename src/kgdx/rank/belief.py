@@ -232,10 +232,6 @@ class BeliefTracker:
 
     @cached_property
     def _askable(self) -> tuple[Any, Ints]:
-        """How often each candidate's patients have each term, beside it the bits of that, and its typical terms.
-
-        Shape (candidates, 2 · terms): entries of a term and of its bits take turns in a row.
-        """
         from scipy import sparse
 
         by, size = self.model.propagated, len(self.model.basis.ic)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -68,20 +68,14 @@ class Matched:
     def raised(self, total: Floats) -> Floats:
         """Return the candidates' scores together with their patients'; none is lowered."""
         bank, weights = self.bank, self.bank.weights
-        there = np.flatnonzero(np.isfinite(self.value))
-        there = there[np.lexsort((-self.value[there], bank.place[there]))]
-        place = bank.place[there]
-        nearest = np.r_[[True] * ALIKE, place[ALIKE:] != place[:-ALIKE]][: len(place)]
-        place, value = place[nearest], self.value[there][nearest].astype(np.float64)
         own = total[bank.diseases].astype(np.float64) + weights.update * self.update
-        most = own.copy()
-        np.maximum.at(most, place, value)
-        share = np.exp((own - most) / weights.pooling)
-        alike = np.exp((value - most[place]) / weights.pooling)
-        np.add.at(share, place, alike * (1.0 + self.count[place]) ** -weights.crowding)
-        alike_of = place[np.flatnonzero(np.diff(place, prepend=-1))]
-        raised = total.copy()
-        raised[bank.diseases[alike_of]] = (most + weights.pooling * np.log(share))[alike_of]
+        nearest = list(bank.nearest(self.value.astype(np.float64)))
+        most = np.maximum(own, nearest[0])
+        share, crowd = np.exp((own - most) / weights.pooling), (1.0 + self.count) ** -weights.crowding
+        for value in nearest:
+            share += np.exp((value - most) / weights.pooling) * crowd
+        there, raised = np.isfinite(nearest[0]), total.copy()
+        raised[bank.diseases[there]] = (most + weights.pooling * np.log(share))[there]
         return raised
 
     def told(self, nearest: Sequence[Ints], gains: Sequence[float]) -> list[Raised]:
@@ -130,6 +124,9 @@ class CaseBank:
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")
+        self._placed = self.place[self._by_candidate]
+        self._begin = np.flatnonzero(np.diff(self._placed, prepend=-1))
+        self._many = np.bincount(self.place)
         self._told = lru_cache(ROWS)(self._told_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
         self._personal = {name: scorer for name, scorer in ranker.scorers.items() if isinstance(scorer, ByPerson)}
@@ -163,20 +160,34 @@ class CaseBank:
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
+    def nearest(self, value: Floats) -> Iterator[Floats]:
+        """Yield the greatest value among the patients of each disease, the next one, and so on, −∞ for none."""
+        value = value[self._by_candidate]
+        for _ in range(ALIKE):
+            greatest = np.maximum.reduceat(value, self._begin)
+            yield greatest
+            found = np.flatnonzero(value == np.repeat(greatest, self._many))
+            of = self._placed[found]
+            value[found[of != np.concatenate([[-1], of[:-1]])]] = -np.inf
+
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
         query, used = scored.query, self.used(leave_out)
-        count = np.bincount(self.place[used], minlength=len(self.diseases))
-        sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
         left, known = np.flatnonzero(~used), self.weights.annotations
-        for term in query.observed.tolist():
-            having, scale, stated, before, at, also = self._told(term)
+        count = self._many - np.bincount(self.place[left], minlength=len(self.diseases))
+        sharing, update = np.zeros(self.size, bool), np.zeros(len(self.diseases), np.float32)
+        told = [self._told(term) for term in query.observed.tolist()]
+        if told:
+            having, scale, stated, before, at, also = (np.concatenate(each) for each in zip(*told, strict=True))
             sharing[having] = True
-            if len(gone := self.place[left[among(left, having)]]):
-                also = also - np.bincount(np.searchsorted(at, gone), minlength=len(at))
+            ends = np.cumsum([len(each[4]) for each in told]).tolist()
+            for (own, *_, of, _), end in zip(told, ends, strict=True):
+                if len(gone := self.place[left[among(left, own)]]):
+                    also[end - len(of) : end] -= np.bincount(np.searchsorted(of, gone), minlength=len(of))
             # only where one of its patients has it is a finding more frequent in a disease than stated
-            rates = (known * stated + also) / (known + count[at])
-            update[at] += np.maximum(np.log1p(scale * rates) - before, 0)
-        update /= max(len(query.observed), 1)
+            more = np.maximum(np.log1p(scale * ((known * stated + also) / (known + count[at]))) - before, 0)
+            for (*_, of, _), end in zip(told, ends, strict=True):
+                update[of] += more[end - len(of) : end]
+            update /= len(told)
         values = {
             name: scorer.finish(scored.combined[name], query)
             if isinstance(scorer, ByFinding) and scorer.of_terms and name in scored.combined
@@ -195,12 +206,11 @@ class CaseBank:
         return self._by_candidate[begin:end]
 
     def _told_of(self, term: int) -> tuple[Any, ...]:
-        """Return the patients with a finding, and of their diseases how often it is stated and how many have it."""
         having = self._columns.frequency.columns(term)
         at, also = np.unique(self.place[having], return_counts=True)
         stated = dense(*self._frequency.row(term), self._size)[self.diseases[at]]
         scale = np.float32(OWN_SHARE / BACKGROUND_SHARE / self.basis.background[term])
-        return having, scale, stated, np.log1p(scale * stated), at, also
+        return having, np.full(len(at), scale), stated, np.log1p(scale * stated), at, also
 
     def shared(self, query: Query, patients: Sequence[int]) -> list[tuple[str, ...]]:
         """Return ids of the query's present findings that patients have, or have something more specific of."""

@@ -61,6 +61,8 @@ _SAID = (
     lazy_pattern(
         r"(?i)(?P<referral>\b(?:(?:ever )?since|from) (?:(?:his|her|my|their|early|late|primary|about) )*"
         r"(?:birth|babyhood|infancy|childhood|boyhood|girlhood|school|teens|adolescence)\b|\blifelong\b"
+        r"|\b(?:since|from) (?:the )?age (?:of )?(?:1?\d\b|two|three|four|five|six|seven|eight|nine|ten"
+        r"|eleven|twelve|\w+teen\b)"
         r"|自幼|从小|自出生|出生后|生后|自儿时|[从自](?:十几|[0-9一二三四五六七八九十]{1,2})岁起?)"
     ),
     lazy_pattern(
@@ -281,12 +283,6 @@ def mention_counts(names: Mapping[int, Iterable[str]], texts: Mapping[int, Itera
 
 
 def _named(text: Sequence[str], names: Mapping[Any, set[int]], shortest: int, longest: int) -> set[int]:
-    """Return whose names stand in a text, the longest name first at each place.
-
-    Example:
-        >>> _named(("gout", "and", "lung", "cancer"), {("gout",): {1}, ("cancer",): {2}, ("lung", "cancer"): {3}}, 1, 6)
-        {1, 3}
-    """
     at, met = 0, set[int]()
     while at < len(text):
         for length in range(min(longest, len(text) - at), shortest - 1, -1):

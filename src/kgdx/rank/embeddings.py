@@ -139,7 +139,6 @@ class Embeddings:
         return np.flatnonzero((cosines >= least).any(axis=0))
 
     def patient(self, vectors: Floats, least: float | None = None) -> Floats | None:
-        """Return a patient's latent by GPT-RagAD's rule: the mean over the symptoms that phrases stand for, if any."""
         found = self.nearest(vectors, least=least)
         return self.nodes("symptom")[found].mean(axis=0) if len(found) else None
 
@@ -234,7 +233,6 @@ class Insertion:
         return found
 
     def patient(self, vectors: Floats, least: float | None = None) -> Floats | None:
-        """Return the mean latent of a patient as a new node, to compare with those of diseases; otherwise as above."""
         found = self._embeddings.nearest(vectors, least=least)
         if not len(found):
             return None

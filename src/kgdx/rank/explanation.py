@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from kgdx.rank.term_scorers import SPECIFIC, dense
 from kgdx.results.ranked import Contribution
 
 if TYPE_CHECKING:
-    from kgdx.rank.fusion import Scored, ScorerScale
+    from kgdx.rank.fusion import Scored
     from kgdx.rank.query import Told
     from kgdx.rank.ranking import CandidateNames
 
@@ -38,17 +38,6 @@ class AnnotationMatch(NamedTuple):
     via: int = -1
 
 
-class _NoFinding(NamedTuple):
-    """What a scorer adds to candidates beside the findings: a part of each, its phrases, and why."""
-
-    name: str
-    rule: str
-    unit: float
-    rest: list[float]
-    told: Sequence[Sequence[Told]]
-    says: Sequence[str]
-
-
 class Explanation:
     """What each finding, each phrase and the person add to the scores of some candidates.
 
@@ -60,33 +49,40 @@ class Explanation:
     def __init__(
         self, model: RankModel, names: CandidateNames, scored: Scored, scorers: Mapping[str, Scorer], best: Ints
     ) -> None:
-        self._model, self._names, self._query, self._best = model, names, scored.query, best
-        self._reads = {name: scorers[name].reads for name in scored.values}
-        self._shares: dict[str, Floats] = {}
-        against = (model.columns.contrary.columns(term) for term in scored.query.observed.tolist())
-        self._against = np.array([among(best, each) for each in against]).reshape(-1, len(best))
-        self._others: list[_NoFinding] = []
-        for name, value in scored.values.items():
-            if scorers[name].tells(scored.query):
-                self._add(name, scorers[name], scored.scales[name], value[best])
+        self._model, self._names, self._scored, self._query, self._best = model, names, scored, scored.query, best
+        self._scorers = {name: scorers[name] for name in scored.values if scorers[name].tells(scored.query)}
+        self._unit = {name: scale.weight / scale.deviation for name, scale in scored.scales.items()}
+        self._shares, self._left = cache(self._shared), cache(self._unshared)
 
-    def _add(self, name: str, scorer: Scorer, scale: ScorerScale, value: Floats) -> None:
-        query, best = self._query, self._best
-        unit, part = scale.weight / scale.deviation, scale.part(value)
+    def _shared(self, name: str) -> Floats | None:
+        scorer, query, best = self._scorers[name], self._query, self._best
         shares = scorer.explain(query, best)
         if shares.shape != (expected := (len(query.terms(scorer.reads)), len(best))):
             wrong = f"the scorer {name} explains in the shape {shares.shape}, not {expected}"
             raise UsageError(wrong, hint="mend its method `explain`")
-        rest: Floats = part.astype(np.float64)
-        if shares.any():
-            shares = np.round(unit * shares.astype(np.float64), DIGITS)
-            if scorer.reads is Status.PRESENT:  # an opposite that is less typical of others does not speak for this one
-                shares = np.where(self._against, np.minimum(shares, 0), shares)
-            self._shares[name] = shares
-            for each in shares:
-                rest -= each
-        told, says = scorer.told(query, best), scorer.says(query, best)
-        self._others.append(_NoFinding(name, scorer.rest, unit, rest.tolist(), told, says))
+        if not shares.any():
+            return None
+        shares = np.round(self._unit[name] * shares.astype(np.float64), DIGITS)
+        if scorer.reads is Status.PRESENT:  # an opposite that is less typical of others does not speak for this one
+            shares = np.where(self._against, np.minimum(shares, 0), shares)
+        return shares
+
+    def _unshared(self, name: str) -> list[float]:
+        rest: Floats = self._scored.scales[name].part(self._scored.values[name][self._best]).astype(np.float64)
+        shares = self._shares(name)
+        for each in () if shares is None else shares:
+            rest -= each
+        return rest.tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def _against(self) -> Ints:
+        against = (self._model.columns.contrary.columns(term) for term in self._query.observed.tolist())
+        return np.array([among(self._best, each) for each in against]).reshape(-1, len(self._best))
+
+    @cached_property
+    def _words(self) -> list[tuple[str, Sequence[Sequence[Told]], Sequence[str]]]:
+        query, best = self._query, self._best
+        return [(name, each.told(query, best), each.says(query, best)) for name, each in self._scorers.items()]
 
     def brief(self, place: int, least: float) -> list[Contribution]:
         """Return what adds at least so much to a candidate's score, without how findings and annotations meet."""
@@ -96,15 +92,17 @@ class Explanation:
 
     @cached_property
     def _sums(self) -> list[list[float]]:
-        """What each present finding adds to each candidate over all scorers."""
-        present = [share for name, share in self._shares.items() if self._reads[name] is Status.PRESENT]
+        told = (self._shares(name) for name, each in self._scorers.items() if each.reads is Status.PRESENT)
+        present = [share for share in told if share is not None]
         return np.round(sum(present), 2 * DIGITS).T.tolist() if present else [[]] * len(self._best)
 
     def _rest(self, place: int, *, worded: bool = False) -> list[Contribution]:
-        """Return what of a candidate's score belongs to no finding, all of it or what is said in words."""
         found: dict[tuple[str, str, str], Contribution] = {}
-        for name, rule, unit, rest, told, says in self._others:
-            left, why = rest[place], says[place]
+        for name, told, says in self._words:
+            why = says[place]
+            if worded and not why and not told[place]:
+                continue
+            left, rule, unit = self._left(name)[place], self._scorers[name].rest, self._unit[name]
             for each in told[place]:
                 row = found.setdefault(
                     ("phrase", each.text, each.matched),
@@ -125,9 +123,8 @@ class Explanation:
         """Return what adds to the score of a candidate and what takes from it, with what a patient raised it by."""
         found = []
         for status, rows in self._rows.items():
-            shares = [
-                (name, self._shares[name][:, place].tolist()) for name in self._shares if self._reads[name] is status
-            ]
+            told = ((name, self._shares(name)) for name, each in self._scorers.items() if each.reads is status)
+            shares = [(name, share[:, place].tolist()) for name, share in told if share is not None]
             for number, row in enumerate(rows[place]):
                 row.parts = {name: share[number] for name, share in shares if share[number]}
                 row.score = round(sum(row.parts.values()), 2 * DIGITS)
@@ -136,7 +133,13 @@ class Explanation:
 
     @cached_property
     def _rows(self) -> dict[Status, list[list[Contribution]]]:
-        model, query, best, reads, found = self._model, self._query, self._best, {*self._reads.values()}, {}
+        model, query, best, reads, found = (
+            self._model,
+            self._query,
+            self._best,
+            {each.reads for each in self._scorers.values()},
+            {},
+        )
         for status, terms, meet in (
             (Status.PRESENT, query.observed, matches),
             (Status.ABSENT, query.excluded, exclusions),
@@ -206,12 +209,6 @@ def _common(basis: Basis, terms: Ints, others: Ints) -> tuple[Floats, Ints]:
 
 
 def _first_of_greatest(values: Floats, begin: Ints) -> Ints:
-    """Return in each row the position of the greatest value of each segment; of equal ones the first.
-
-    Example:
-        >>> _first_of_greatest(np.array([[1.0, 3.0, 3.0, 0.0, 2.0]]), np.array([0, 3])).tolist()
-        [[1, 4]]
-    """
     size = values.shape[1]
     length = np.diff(np.r_[begin, size])
     greatest = np.repeat(np.maximum.reduceat(values, begin, axis=1), length, axis=1)
@@ -220,8 +217,6 @@ def _first_of_greatest(values: Floats, begin: Ints) -> Ints:
 
 
 class _Meeting:
-    """How one finding meets candidates: keeps what all of them share."""
-
     def __init__(self, model: RankModel, term: int) -> None:
         self._model, self._term = model, term
         self._contrary = set(model.columns.contrary.columns(term).tolist())

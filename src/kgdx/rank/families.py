@@ -96,8 +96,6 @@ def _words() -> dict[str, frozenset[str]]:
 
 
 class _Joined:
-    """Disjoint sets of candidates, each with its size."""
-
     def __init__(self, size: int) -> None:
         self._first = list(range(size))
         self._size = [1] * size

@@ -157,9 +157,12 @@ class ScorerScale:
             >>> ScorerScale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
             [0.5, -4.0]
         """
-        part: Floats = value - self.mean
-        part /= self.deviation
-        np.maximum(part, FLOOR, out=part)
+        if self.mean == 0 and self.deviation == 1:
+            part: Floats = np.maximum(value, FLOOR)
+        else:
+            part = value - self.mean
+            part /= self.deviation
+            np.maximum(part, FLOOR, out=part)
         part *= self.weight
         return part
 
@@ -173,11 +176,12 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
         if not isfinite(float(values.sum())):
             raise _unfinite(scorer)
         return ScorerScale(0.0, 1.0, weight)
-    compared = values if field is None else values[field.numbers[0]]
+    compared = values if field is None else values.take(field.numbers[0])
     mean = float(compared.mean()) if len(compared) else 0.0
     if not isfinite(mean):
         raise _unfinite(scorer)
-    deviation = sqrt(float(np.square(compared - np.float32(mean)).mean())) if len(compared) else 0.0
+    compared = compared - np.float32(mean)
+    deviation = sqrt(float(np.square(compared, out=compared).mean())) if len(compared) else 0.0
     return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """The other candidates, as they stay."""
-
     features: Any
     frequency: Any
 

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.rank.clauses import complains, mild, unread_clauses, well
+from kgdx.rank.feature_matrices import among
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
 from kgdx.results.ranked import Candidate, DangerousDisease, ExpectedResult, Judgement, NextTest
+from kgdx.terms.qualifiers import days_of
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Weights
@@ -36,6 +38,8 @@ EVERYDAY = 4.0
 MILD = "HP:0012825"
 ALARMING = 0.3
 """Share of dangerous ones among the diseases with a finding, from which it is ranked whoever tells of it."""
+WEEKS = 14.0
+"""Days from which a finding has been there for some time."""
 LINE = 16
 """Words of a text, from which more than its one finding is told."""
 FAIR, GOOD = 0.15, 0.45
@@ -97,7 +101,6 @@ class Reliability:
 
     @cached_property
     def gaps(self) -> tuple[Issue, ...]:
-        """What kinds of disease the graph does not describe."""
         common, rare = any(each.hears for each in self._scorers.values()), bool(self._model.curated.any())
         return tuple(issue for issue, there in ((_COMMON, common), (_RARE, rare)) if not there)
 
@@ -125,7 +128,8 @@ class Reliability:
         given = {names.symptom_id(row) for row in query.symptoms}
         symptoms = [each.label for each in case.findings if each.id in given and not _antecedent(each.id)]
         complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
-        line, slight = len(units(case.text)) <= LINE, mild(case.text)
+        line = len(units(case.text)) <= LINE
+        slight = mild(case.text) and not (len(terms) > 1 and any(map(self._alarms, terms)))
         calm = 0 if any(map(_lasting, case.findings)) else well(case.text)
         little = len(terms) + len(symptoms) + len(complaints) <= calm or (slight and line)
         if case.gene_evidence is not None or (not little and (symptoms or len(terms) + len(complaints) > 1)):
@@ -147,7 +151,6 @@ class Reliability:
 
     @cached_property
     def _everyday(self) -> Floats:
-        """Log-odds of each term being of an everyday disease; zeros in a graph that tells of none."""
         prior = self._scorers.get("prior")
         none: Floats = np.zeros(len(self._model.basis.ic), np.float32)
         return none if prior is None else np.asarray(prior.arrays["ratio"])
@@ -208,35 +211,41 @@ class Reliability:
         return (*panel, *self._laboratory(leaders, numbers, query), *recommended)
 
     def _laboratory(self, leaders: Sequence[Candidate], numbers: Ints, query: Query) -> Iterator[NextTest]:
-        basis, annotated, (measured, place) = self._model.basis, self._model.columns.annotated, self._measured
-        share = np.zeros((len(numbers), len(measured) + 1), np.float32)
-        for row, number in zip(share, numbers.tolist(), strict=True):
-            own, often = annotated.row(number)
-            row[place[own]] = often
-        share[:, -1] = 0
-        least = np.where(share > 0, share, np.inf).min(axis=0, initial=np.inf)  # of those that have it recorded
-        worth = np.where(np.isfinite(least), share.max(axis=0, initial=0.0) - least, 0.0)
-        for term in (*query.observed.tolist(), *query.excluded.tolist()):
-            worth[place[basis.up.columns(term)]] = worth[place[basis.down.columns(term)]] = 0.0
+        basis, annotated = self._model.basis, self._model.columns.annotated
+        position, owner = gather(annotated.start, numbers)
+        measured = self._measured[annotated.index[position]]
+        terms, column = np.unique(annotated.index[position][measured], return_inverse=True)
+        if not len(terms):
+            return
+        share = np.zeros((len(numbers), len(terms)), np.float32)
+        share[owner[measured], column] = annotated.values[position][measured]
+        least = np.where(share > 0, share, np.inf).min(axis=0)  # of those that have it recorded
+        worth = share.max(axis=0) - least
+        known = np.concatenate([query.observed, query.excluded])
+        above, of = gather(basis.up.start, terms)
+        asked = np.zeros(len(basis.ic), bool)
+        asked[known] = True
+        worth[of[asked[basis.up.index[above]]]] = 0.0
+        asked[basis.up.index[gather(basis.up.start, known)[0]]] = True
+        worth[asked[terms]] = 0.0
         for _ in range(TESTS):
-            at = int((worth[:-1] * basis.ic[measured]).argmax()) if len(measured) else -1
+            at = int((worth * basis.ic[terms]).argmax())
             if worth[at] < APART:
                 return
             told = [(each, one) for each, one in zip(leaders, share[:, at].tolist(), strict=True) if one]
             results = (f"{round(100 * one)} %" for _, one in told)
-            label = self._names.label(self._names.term(int(measured[at])))
+            label = self._names.label(self._names.term(term := int(terms[at])))
             yield NextTest(label, "laboratory", _predicted([each for each, _ in told], results))
             for kin in (basis.up, basis.down):
-                worth[place[kin.columns(int(measured[at]))]] = 0.0
+                worth[among(terms, kin.columns(term))] = 0.0
 
     @cached_property
-    def _measured(self) -> tuple[Ints, Ints]:
-        """What a laboratory measures, and the place of each term among that, behind all for what it does not."""
+    def _measured(self) -> Ints:
         mask = np.zeros(len(self._model.basis.ic), bool)
         for root, below in ((LABORATORY, True), (TEMPERATURE, False)):
             if (row := self._names.terms.get(root)) is not None:
                 mask[self._model.basis.down.columns(row)] = below
-        return np.flatnonzero(mask), np.where(mask, np.cumsum(mask) - 1, np.count_nonzero(mask))
+        return mask
 
     def _read_settled_by(self, number: int) -> list[str]:
         """Return what the table of conditions says settles a candidate, else what another source recommends.
@@ -259,9 +268,8 @@ def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[Ex
 
 
 def _lasting(finding: Finding) -> bool:
-    """Return whether a finding is told as one that is there: since when, how it goes on, or that it is severe."""
-    heavy = finding.severity and finding.severity != MILD
-    return finding.status is Status.PRESENT and bool(finding.since or heavy or finding.value is not None)
+    heavy = (finding.severity and finding.severity != MILD) or finding.value is not None
+    return finding.status is Status.PRESENT and bool(heavy or (days_of(finding.since) or 0.0) >= WEEKS)
 
 
 def _antecedent(symptom: str) -> bool:

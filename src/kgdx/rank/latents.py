@@ -28,7 +28,6 @@ NAME = "vgae"
 
 
 def folder_of(snapshot: Snapshot, name: str = NAME) -> Path:
-    """Return the folder of a graph's embeddings, whether they are there or not."""
     homes = [home for home in snapshot.path.parents[:3] if (home / FOLDER).is_dir()]
     return (homes or snapshot.path.parents[2:3] or [snapshot.path.parent])[0] / FOLDER / name
 
@@ -68,7 +67,6 @@ class Latent(Scorer):
         return cls(model, arrays, embeddings)
 
     def field(self, query: Query) -> Field | None:
-        """Return the candidates of which the embeddings know a symptom or phenotype."""
         told = np.diff(self.arrays["first"]) > 0
         return Field(told, ~told)
 
@@ -160,11 +158,5 @@ def placed(rows: Ints, wanted: Ints) -> Ints:
 
 
 def unit(vectors: Floats) -> Floats:
-    """Return vectors with length 1.
-
-    Example:
-        >>> unit(np.array([3.0, 4.0])).round(1).tolist()
-        [0.6, 0.8]
-    """
     scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
     return scaled

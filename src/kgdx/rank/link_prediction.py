@@ -135,12 +135,6 @@ class Expected:
 
 
 def stated_ends(relation: str) -> tuple[str, ...]:
-    """Return the kinds of the ends of a relation that the graph states; empty for any other.
-
-    Example:
-        >>> stated_ends("has_symptom"), stated_ends("similar_diseases")
-        (('disease', 'symptom'), ())
-    """
     return tuple(ENDS.get(relation, {}).values())
 
 

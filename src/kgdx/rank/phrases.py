@@ -134,7 +134,6 @@ class WordedScorer(Scorer):
         return self.joined(self.kept(query))
 
     def joined(self, rows: Floats) -> Floats:
-        """Return the scores of the phrases' rows: their mean."""
         mean: Floats = rows.mean(axis=0)
         return mean
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -98,11 +98,6 @@ class CandidateNames:
         return list(self.terms)
 
     def _candidate(self, number: int) -> DescribedCandidate:
-        """Return a candidate in words.
-
-        Its name is another entry's where the one that stands for it has only its id, or only a Chinese name; its
-        Chinese name is that of the first of its entries which has one.
-        """
         rows = self._candidates.members.columns(number).tolist()
         ids, names, chinese = ([self._disease(column, row) for row in rows] for column in ("id", "name", "name_zh"))
         named = [name for name, id in zip(names, ids, strict=True) if name != id]
@@ -118,7 +113,6 @@ class CandidateNames:
         return tuple(sorted(filter(None, (symbols[int(each)] for each in {*gene[list(self._at(disease, number))]}))))
 
     def _hereditary(self, number: int) -> dict[str, Any]:
-        """Return a candidate's genes, modes of inheritance, stages of life in which it begins, and how common it is."""
         disease, said, kind = self._told_of
         told: dict[str, dict[str, None]] = {"inheritance": {}, "onset": {}}
         for at in self._at(disease, number):
@@ -136,7 +130,6 @@ class CandidateNames:
         }
 
     def _at(self, owner: Ints, number: int) -> Iterator[int]:
-        """Yield the places of a candidate's entries in a sorted column of diseases."""
         members = self._candidates.members.columns(number)
         first, last = (np.searchsorted(owner, members, side).tolist() for side in ("left", "right"))
         for begin, end in zip(first, last, strict=True):
@@ -144,7 +137,6 @@ class CandidateNames:
 
     @cached_property
     def _told_of(self) -> tuple[Ints, list[str], list[str]]:
-        """Of the annotations that are modes of inheritance or onsets: disease, short name, and which of both."""
         disease, term = (self.snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         said = {
             row: (name.lower().removesuffix(f" {kind}"), kind)
@@ -165,7 +157,6 @@ class CandidateNames:
         return found
 
     def _annotation(self, number: int, term: int, *, lacking: bool = False) -> tuple[str, tuple[str, ...]]:
-        """Return how often a candidate has a term, as its sources state it, and the sources."""
         frequency, reference = (self.snapshot.values(_TABLES[lacking], name) for name in ("frequency", "reference"))
         frequencies: dict[str, None] = {}
         references: dict[str, None] = {}
@@ -213,12 +204,6 @@ class Bank(Protocol):
 
 
 def leaving_out(case: Case) -> frozenset[str]:
-    """Return what a case's own patients are known by: its id and its publications.
-
-    Example:
-        >>> sorted(leaving_out(Case("p1", publications=("PMID:1",))))
-        ['PMID:1', 'p1']
-    """
     return frozenset({case.id, *case.publications} - {""})
 
 
@@ -264,21 +249,24 @@ def ranks_of(total: Floats, shown: Iterable[ListRow]) -> dict[int, int]:
 
 
 def family_fields(
-    row: ListRow, total: Floats, ranks: Mapping[int, int], model: RankModel, names: CandidateNames
+    row: ListRow,
+    total: Floats,
+    ranks: Mapping[int, int],
+    names: CandidateNames,
+    separated: Callable[[int, int], Separation | None],
 ) -> dict[str, Any]:
     """Return what a candidate that stands for a row says of its family."""
     if not len(row.others):
         return {"family_rank": row.rank}
-    members = []
-    for number in row.others[:SHOWN].tolist():
+    members, shown = [], row.others[:SHOWN]
+    for number, score in zip(shown.tolist(), total[shown].tolist(), strict=True):
         told = names.candidate(number)
-        score, genes = float(total[number]), names.genes(number)
-        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, genes))
+        members.append(FamilyMember(ranks[number], told.id, told.name, score, told.name_zh, names.genes(number)))
     return {
         "family_rank": row.rank,
         "family_size": len(row.others) + 1,
         "in_family": tuple(members),
-        "separated_by": _separation(row.candidate, int(row.others[0]), model, names),
+        "separated_by": separated(row.candidate, int(row.others[0])),
     }
 
 
@@ -287,7 +275,8 @@ def _ordered(total: Floats, members: Ints) -> Ints:
     return ordered
 
 
-def _separation(one: int, other: int, model: RankModel, names: CandidateNames) -> Separation | None:
+def separation(model: RankModel, names: CandidateNames, one: int, other: int) -> Separation | None:
+    """Return the finding that separates two candidates best; ``None`` where none does."""
     shares = [dense(*model.propagated.row(number), len(model.basis.ic)) for number in (one, other)]
     apart = np.abs(shares[0] - shares[1]) * model.basis.ic
     at = int(apart.argmax())

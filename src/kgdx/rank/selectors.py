@@ -64,7 +64,6 @@ class Situation:
 
     @cached_property
     def often(self) -> Floats:
-        """How often the leaders have each item; shape (items,)."""
         item, _, likely, _ = self._leading
         return np.bincount(item, likely, len(self.pool.ids))
 

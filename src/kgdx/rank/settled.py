@@ -156,7 +156,6 @@ class Settled:
 
     @cached_property
     def _called_alike(self) -> dict[int, list[int]]:
-        """The other phenotypes of an equal Chinese name: who is asked about one of them is asked about all."""
         named = defaultdict[str, list[int]](list)
         for row, name in enumerate(self._names.snapshot.column("phenotype", "name_zh").tolist()):
             if name and row < len(self._pools["phenotype"].ids):

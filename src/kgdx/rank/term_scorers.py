@@ -10,7 +10,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Self
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -28,10 +29,28 @@ BREADTH = 0.1
 """Weight of the correction for broadly annotated candidates in the likelihood."""
 SPECIFIC = 1.5
 """Information content from which an ancestor makes two terms below it alike: both being endocrine says nothing."""
-ROWS = 320
-"""Rows that a scorer keeps, one a term: with 12,000 candidates 15 MB."""
+ROWS = 640
+"""Rows that a scorer keeps, one a term: with 12,000 candidates 40 kB where most values are not 0, else 1 to 15 kB."""
 SIMILAR = 8192
-"""Rows of similarities that are kept: most of them are 0, so that one takes two kilobytes."""
+"""The same of similarities and of what is absent, of which one takes two kilobytes."""
+SPARSE = 4
+"""A row of which no more than one value in so many is not 0 is kept as these alone."""
+
+
+class KeptRow(NamedTuple):
+    """A finding's row: all its values, or those at some places, ascending, where the others are 0."""
+
+    places: Ints | None
+    values: Floats
+
+    @classmethod
+    def of(cls, row: Floats) -> KeptRow:
+        places = np.flatnonzero(row != 0)  # a comparison is four times as fast
+        return cls(None, row) if len(places) * SPARSE > len(row) else cls(places, row[places])
+
+    def mean(self, size: int) -> np.float32:
+        row = self.values if self.places is None else dense(self.places, self.values, size)
+        return row.mean()  # type: ignore[no-any-return]
 
 
 class ByFinding(Scorer):
@@ -43,11 +62,14 @@ class ByFinding(Scorer):
 
     of_terms: ClassVar[bool] = False
     """Whether its rows are of terms, and so the same for other columns."""
+    keeps: ClassVar[int] = ROWS
+    joins: ClassVar[np.ufunc] = np.add
+    """How rows are combined."""
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
-        self.basis, self.columns, self._rows = model.basis, columns or model.columns, lru_cache(ROWS)(self.row)
-        self._mean = lru_cache(ROWS)(lambda term: self.kept(term).mean())
+        self.basis, self.columns, self.kept = model.basis, columns or model.columns, lru_cache(self.keeps)(self.row)
+        self._mean = lru_cache(self.keeps)(lambda term: self.kept(term).mean(self.width()))
         annotated = np.diff(model.columns.annotated.start) > 0
         self._field = None if model.curated.all() else Field(model.curated, self._silent(~annotated))
 
@@ -61,18 +83,12 @@ class ByFinding(Scorer):
         return type(self)(self.model, self.arrays, columns)
 
     @abstractmethod
-    def row(self, term: int) -> Floats:
-        """Compute a finding's row; shape (candidates,), or what :meth:`finish` takes."""
+    def row(self, term: int) -> KeptRow:
+        """Compute a finding's row; of as many values as there are candidates, or as :meth:`finish` takes."""
 
     @abstractmethod
     def finish(self, combined: Floats, query: Query) -> Floats:
         """Return the scores; shape (candidates,)."""
-
-    def kept(self, term: int) -> Floats:
-        return self._rows(term)
-
-    def add(self, combined: Floats, term: int) -> None:
-        np.add(combined, self.kept(term), out=combined)
 
     def width(self) -> int:
         return self.columns.size
@@ -88,8 +104,13 @@ class ByFinding(Scorer):
         if known is not None and done == len(terms):
             return known
         combined = np.zeros(self.width(), np.float32) if known is None else known.copy()
-        for term in terms[done:].tolist():
-            self.add(combined, term)
+        for whole, rows in groupby(map(self.kept, terms[done:].tolist()), lambda row: row.places is None):
+            if whole:
+                for row in rows:
+                    self.joins(combined, row.values, out=combined)
+            else:  # at a place that several rows have, in their order
+                places, values = zip(*rows, strict=True)
+                self.joins.at(combined, np.concatenate(places), np.concatenate(values))
         return combined
 
     def score(self, query: Query) -> Floats:
@@ -97,16 +118,21 @@ class ByFinding(Scorer):
 
     def at(self, query: Query, candidates: Ints) -> Floats:
         """Return the findings' rows at some candidates; shape (findings, candidates given)."""
-        terms = query.terms(self.reads).tolist()
-        found = np.zeros((len(terms), len(candidates)), np.float32)
-        for place, term in enumerate(terms):
-            found[place] = self.kept(term)[candidates]
+        rows = [self.kept(term) for term in query.terms(self.reads).tolist()]
+        found, blank = np.empty((len(rows), len(candidates)), np.float32), np.zeros(self.width(), np.float32)
+        for place, (places, values) in enumerate(rows):
+            if places is None:
+                found[place] = values[candidates]
+            else:
+                blank[places] = values
+                found[place] = blank[candidates]
+                blank[places] = 0
         return found
 
     def beyond_mean(self, query: Query, candidates: Ints) -> Floats:
         """Return the findings' rows at some candidates, less each row's mean; shape (findings, candidates given)."""
-        terms = query.terms(self.reads).tolist()
-        return self.at(query, candidates) - np.array([self._mean(term) for term in terms], np.float32)[:, None]
+        means = [self._mean(term) for term in query.terms(self.reads).tolist()]
+        return self.at(query, candidates) - np.array(means, np.float32)[:, None]
 
 
 class Likelihood(ByFinding):
@@ -122,12 +148,12 @@ class Likelihood(ByFinding):
     whole: ClassVar[bool] = False
     rest: ClassVar[str] = "breadth"
 
-    def row(self, term: int) -> Floats:
+    def row(self, term: int) -> KeptRow:
         """Return the log-likelihood ratio of a finding in each candidate; below 0 where it is contrary to it."""
         row = dense(*self.columns.ratio.row(term), self.columns.size)
         index, value = self.columns.contrary.row(term)
         row[index] = value
-        return row
+        return KeptRow.of(row)
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         if not len(query.observed):
@@ -154,7 +180,7 @@ class Coverage(ByFinding):
         super().__init__(model, arrays, columns)
         self._having: dict[int, tuple[Ints, Floats]] = {}
 
-    def row(self, term: int) -> Floats:
+    def row(self, term: int) -> KeptRow:
         """Return IC(t) max_u sim(t,u) for each candidate.
 
         The maximum over annotations is one over the term's ancestors a, since below a the least informative annotation
@@ -170,7 +196,7 @@ class Coverage(ByFinding):
                 best[index] = np.maximum(best[index], _relevance(ic) / (basis.ic[term] + least))
         best *= basis.ic[term]
         best[self.columns.contrary.columns(term)] = 0
-        return best
+        return KeptRow.of(best)
 
     def _below(self, ancestor: int) -> tuple[Ints, Floats]:
         frequency = self.columns.frequency
@@ -205,13 +231,17 @@ class Typicality(ByFinding):
     name: ClassVar[str] = "typicality"
     whole: ClassVar[bool] = False
     of_terms: ClassVar[bool] = True
+    keeps: ClassVar[int] = SIMILAR
+    joins: ClassVar[np.ufunc] = np.maximum
+    """The similarity of each term to the nearest finding is kept."""
 
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays, columns)
         of_others = columns is not None and columns is not model.columns
         of = by_term(self.columns, len(self.basis.ic)) if of_others or not arrays else arrays
         self._typical = Sparse(of["start"], of["index"], of["value"])
-        self.near = lru_cache(SIMILAR)(self._similar)
+        self._length = np.diff(of["start"])
+        self._annotated = np.flatnonzero(self._length)
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -222,44 +252,32 @@ class Typicality(ByFinding):
 
     def on(self, columns: Columns) -> Self:
         other = super().on(columns)
-        other.near = self.near
+        other.kept = self.kept
         return other
 
     def width(self) -> int:
         return len(self.basis.ic)
 
-    def row(self, term: int) -> Floats:
-        return similarity(self.basis, term)
-
-    def _similar(self, term: int) -> tuple[Ints, Floats]:
-        row = self.row(term)
-        alike = np.flatnonzero(row > 0)
-        return alike, row[alike]
-
-    def kept(self, term: int) -> Floats:
-        return dense(*self.near(term), self.width())
-
-    def add(self, combined: Floats, term: int) -> None:
-        """Keep the greater similarity: that of each term to the nearest finding."""
-        alike, value = self.near(term)
-        combined[alike] = np.maximum(combined[alike], value)
+    def row(self, term: int) -> KeptRow:
+        return KeptRow.of(similarity(self.basis, term))
 
     def finish(self, combined: Floats, query: Query) -> Floats:
-        """Return the sum over annotations, of which few are similar to any finding."""
-        alike = np.flatnonzero(combined > 0)  # similarities are not negative; a comparison is four times as fast
-        position, of = gather(self._typical.start, alike)
-        weight = self._typical.values[position] * combined[alike][of]
-        return np.bincount(self._typical.index[position], weight, self.columns.size).astype(np.float32)
+        similar = combined.take(self._annotated)
+        alike = self._annotated.compress(similar > 0)
+        length = self._length.take(alike)
+        position = np.repeat(self._typical.start.take(alike) - np.cumsum(length) + length, length)
+        position += np.arange(len(position))
+        weight = self._typical.values.take(position)
+        weight *= np.repeat(combined.take(alike), length)
+        return np.bincount(self._typical.index.take(position), weight, self.columns.size).astype(np.float32)
 
     def explain(self, query: Query, candidates: Ints) -> Floats:
         """Return the share of the annotations that are most similar to each finding; of equal ones the first has it."""
         annotated = self.columns.annotated
         position, owner = gather(annotated.start, candidates)
-        term = annotated.index[position]
-        rows = [self.kept(each)[term] for each in query.observed.tolist()]
-        found = np.zeros((len(rows), len(candidates)), np.float32)
-        if rows:
-            similar = np.array(rows)
+        similar = self.at(query, annotated.index[position])
+        found = np.zeros((len(similar), len(candidates)), np.float32)
+        if len(similar):
             nearest = similar.argmax(axis=0)
             value = self.columns.weight[position] * np.take_along_axis(similar, nearest[None], axis=0)[0]
             np.add.at(found, (nearest, owner), value)
@@ -323,6 +341,7 @@ class Excluded(ByFinding):
     whole: ClassVar[bool] = False
     reads: ClassVar[Status] = Status.ABSENT
     standardised: ClassVar[bool] = False
+    keeps: ClassVar[int] = SIMILAR
     most: ClassVar[float] = EXCLUDED_MOST
 
     def tells(self, query: Query) -> bool:
@@ -332,9 +351,11 @@ class Excluded(ByFinding):
         value: Floats = np.log1p(-EXCLUDED_SHARE * frequency)
         return value
 
-    def row(self, term: int) -> Floats:
+    def row(self, term: int) -> KeptRow:
         index, value = self.columns.frequency.row(term)
-        return dense(index, self.penalty(value.astype(np.float32)), self.columns.size)
+        penalty = self.penalty(value.astype(np.float32))
+        there = penalty != 0
+        return KeptRow(index[there].astype(np.intp), penalty[there])
 
     def finish(self, combined: Floats, query: Query) -> Floats:
         bounded: Floats = np.maximum(combined, np.float32(-self.most))

@@ -166,6 +166,7 @@ def test_a_newer_server_is_not(agent: str) -> None:
         ("TransientError.General.MemoryPoolOutOfMemoryError", "ran out of memory"),
         ("ClientError.Statement.AccessMode", "is open for reading only"),
         ("ClientError.Statement.SyntaxError", "Neo4j cannot read the template: it said"),
+        ("DatabaseError.Transaction.TransactionCommitFailed", "stopped working: it said: see that its disk has space"),
         ("DatabaseError.General.UnknownError", "failed: it said"),
     ],
 )

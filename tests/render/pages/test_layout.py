@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Status
-from kgdx.render.pages.drawing import FACTS, MOST_LINES, NARROW, WIDE, Box, Drawing, Geometry, width, wrap
-from kgdx.render.pages.layout import draw, sheets
+from kgdx.render.pages.drawing import FACTS, MOST_LINES, NARROW, WIDE, Box, Drawing, Geometry, draw, sheets, width, wrap
 from kgdx.render.pages.template_values import plot
 from kgdx.results.document import read
 from kgdx.results.evidence_paths import EvidencePath

@@ -12,8 +12,7 @@ from kgdx.episode.segment import Segment
 from kgdx.errors import UsageError
 from kgdx.llm.chat import Request, prompt
 from kgdx.llm.local_model import prompt_ids
-from kgdx.policies.tag_answers import presented
-from kgdx.policies.tags import PROMPTS, TagsPolicy
+from kgdx.policies.tags import PROMPTS, TagsPolicy, presented
 from kgdx_train.batch_model import BatchModel
 from kgdx_train.rewards import Scoring, declared, reward
 from kgdx_train.rollouts import Row, TagRollouts, rows

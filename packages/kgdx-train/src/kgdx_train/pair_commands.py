@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from kgdx.cli import inputs, options, page_files
+from kgdx.cli.option_groups import require_budget
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, flag, option
-from kgdx.cli.rerank_options import require_budget
 
 if TYPE_CHECKING:
     from kgdx.policies.thought import ThoughtPolicy

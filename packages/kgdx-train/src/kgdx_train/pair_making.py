@@ -27,9 +27,9 @@ from kgdx.errors import LlmError, UsageError
 from kgdx.files.known import digest_of
 from kgdx.llm.chat import ChatModel, Completion, Message, Request, prompt, seed_of, sound
 from kgdx.llm.local_model import stamp
-from kgdx.policies.permutation import expected_tokens
+from kgdx.policies.reordering import expected_tokens
 from kgdx.policies.thought import ThoughtPolicy
-from kgdx.policies.thought_prompts import direct_messages
+from kgdx.policies.thought_reading import direct_messages
 from kgdx_train.pair_choice import Asked, Filters, Statistics, Tried, pairs_of, right
 from kgdx_train.preference_pairs import FORMAT, Pair
 from kgdx_train.sample_journal import LONGEST, Key, Sample, SampleJournal

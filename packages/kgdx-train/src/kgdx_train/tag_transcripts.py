@@ -21,8 +21,7 @@ from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.files.private import private_file
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.llm.chat import prompt
-from kgdx.policies.tag_answers import presented
-from kgdx.policies.tags import PROMPTS, Notation, TagsPolicy
+from kgdx.policies.tags import PROMPTS, Notation, TagsPolicy, presented
 from kgdx_train.adversaries import Writer
 from kgdx_train.rewards import Scoring, declared, reward
 from kgdx_train.rollouts import Row, TagRollouts

@@ -15,8 +15,7 @@ from kgdx.episode.wish import Remark, Wish
 from kgdx.errors import UsageError
 from kgdx.learn.recorded_cases import RecordedCases, wished
 from kgdx.llm.chat import prompt
-from kgdx.policies.tag_answers import ShowFound, presented
-from kgdx.policies.tags import declared_in
+from kgdx.policies.tags import ShowFound, declared_in, presented
 from kgdx_train.rewards import REFUSED, Scoring, reward
 
 ROOM = 4_000

@@ -1,4 +1,4 @@
-"""What is done with the Neo4j driver: it connects, and moves much at once."""
+"""The Neo4j driver: how it connects, what it reads, and how long anybody waits for it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import base64
 import logging
 import ssl
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from kgdx.config import Neo4jAccess
-from kgdx.errors import ConfigError, StoreError
+from kgdx.errors import ConfigError
 from kgdx.graph.neo4j.bolt_errors import refuse_old, silent, translated
-from kgdx.graph.neo4j.parallel import Session, parts, write_apart
-from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
-from kgdx.graph.tables import conformed, misfit, present, title, wanted_columns
-from kgdx.graph.templates import statement
-from kgdx.schema import Schema
+from kgdx.graph.protocol import Row, T, plain
 
 if TYPE_CHECKING:
     import neo4j
 
 _CONNECT_SECONDS = 4.5
+_FETCH_ROWS = 5_000
 _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again after the server went away
 
 
@@ -83,23 +79,29 @@ def _encryption(access: Neo4jAccess) -> tuple[str, dict[str, Any]]:
 
 def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
     """What the server calls itself, as soon as it can be known: no name look-up or silent server holds us longer."""
-    found: list[str | BaseException] = []
 
-    def ask() -> None:
+    def ask() -> str:
+        with translated(access):
+            return driver.get_server_info().agent
+
+    try:
+        return within(_CONNECT_SECONDS, ask)
+    except TimeoutError:
+        raise silent(access.uri, _CONNECT_SECONDS) from None
+
+
+def within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return what ``ask`` returns; it is left to itself, and TimeoutError raised, where that takes longer."""
+    found: Future[T] = Future()
+
+    def run() -> None:
         try:
-            with translated(access):
-                found.append(driver.get_server_info().agent)
+            found.set_result(ask())
         except BaseException as error:  # raised again by the one that waits
-            found.append(error)
+            found.set_exception(error)
 
-    asking = Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(_CONNECT_SECONDS)
-    if not found:
-        raise silent(access, _CONNECT_SECONDS)
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
+    Thread(target=run, daemon=True).start()
+    return found.result(seconds)
 
 
 def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
@@ -129,156 +131,22 @@ def serial_of(marks: Iterable[str]) -> int | None:
     return int.from_bytes(content[20 : 20 + size], "big", signed=True)
 
 
+@contextmanager
+def session_of(
+    driver: neo4j.Driver, access: Neo4jAccess, seen: neo4j.BookmarkManager, mode: str = "READ"
+) -> Iterator[neo4j.Session]:
+    with translated(access):
+        session = driver.session(
+            database=access.database, default_access_mode=mode, fetch_size=_FETCH_ROWS, bookmark_manager=seen
+        )
+    try:
+        yield session
+    finally:
+        with suppress(Exception):  # the block's own error is the one to see
+            session.close()
+
+
 def rows_of(tx: neo4j.ManagedTransaction | neo4j.Transaction, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-    """Run a statement and return its rows as plain Python."""
     result = tx.run(text, parameters)  # type: ignore[arg-type]
     keys = result.keys()
     return [dict(zip(keys, map(plain, record.values()), strict=True)) for record in result]
-
-
-# Much at once over Bolt: tables in by batches, tables out column by column, a source removed in parts.
-
-
-_LOAD_ROWS = 10_000
-_FETCH_RECORDS = 500  # a record of an export holds hundreds of rows
-_INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it with `kgdx push --force`"
-
-
-def load_table(session: Session, table: GraphTable, schema: Schema, access: Neo4jAccess, sessions: int = 1) -> int:
-    """Make the rows of a table, each batch in a transaction of its own; returns how many."""
-    rows = conformed(table, schema)
-    if isinstance(table, NodeTable):
-        text = statement("load_nodes", schema, label=table.label)
-    else:
-        text = statement("load_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
-
-    def write(opened: neo4j.Session, rows: pa.Table) -> None:
-        for at in range(0, rows.num_rows, _LOAD_ROWS):
-            part = [present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
-            if isinstance(table, RelationTable):
-                part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
-            try:
-                with translated(access, writing=True):
-                    opened.execute_write(_load_part, text, part)
-            except _MissingEnd:
-                raise _missing_end(opened, table, part, schema, access) from None
-            except StoreError as error:
-                raise StoreError(f"{title(table)}: {error.message}", hint=_INCOMPLETE) from error
-
-    write_apart(parts(table, rows, sessions, _LOAD_ROWS), write, session, sessions)
-    return int(rows.num_rows)
-
-
-def export_table(
-    tx: neo4j.ManagedTransaction,
-    table: GraphTable,
-    columns: Sequence[str],
-    schema: Schema,
-    starts: Sequence[str] | None = None,
-) -> pa.Table:
-    """All rows of the class or relation that ``table`` names, or the edges of nodes; absent lists are empty."""
-    types = wanted_columns(table, columns, schema)
-    if isinstance(table, NodeTable):
-        keys: tuple[str, ...] = ("id",)
-        text = statement("export_nodes", schema, label=table.label)
-    else:
-        keys = ("start", "end")
-        name = "export_relations" if starts is None else "export_relations_of"
-        text = statement(name, schema, type=table.type, start=table.start_label, end=table.end_label)
-    wanted = [column for column in types if column not in keys]
-    result = tx.run(text, {"columns": wanted} if starts is None else {"columns": wanted, "ids": list(starts)})
-    parts = [_arrow([], keys, wanted, types)]
-    while records := result.fetch(_FETCH_RECORDS):
-        parts.append(_arrow(records, keys, wanted, types))
-    return pa.concat_tables(parts).combine_chunks()
-
-
-def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Neo4jAccess) -> None:
-    """Remove what a delta (conformed) removes, edges first, each batch in a transaction of its own."""
-    for relation in (table for table in delta.removed if isinstance(table, RelationTable)):
-        ends = {"start": relation.start_label, "end": relation.end_label}
-        text = statement("remove_relations", schema, type=relation.type, **ends)
-        names = [name for name in relation.rows.column_names if name not in ("start", "end")]
-        grouped = _counted(relation.rows.to_pylist(), names)
-        for at in range(0, len(grouped), _LOAD_ROWS):
-            part = grouped[at : at + _LOAD_ROWS]
-            found = _written(session, text, {"rows": part, "names": names}, access)
-            if found != (wanted := sum(row["n"] for row in part)):
-                raise misfit(f"{wanted - found:,} {title(relation)} that should go are not there")
-    for node in (table for table in delta.removed if isinstance(table, NodeTable)):
-        text = statement("remove_nodes", schema, label=node.label)
-        ids = node.rows.column("id").to_pylist()
-        for at in range(0, len(ids), _LOAD_ROWS):
-            gone = ids[at : at + _LOAD_ROWS]
-            try:
-                found = _written(session, text, {"ids": gone}, access)
-            except StoreError as error:
-                if "still has relationships" not in error.message:
-                    raise
-                raise misfit(f"a {node.label} that should go has edges that stay ({error.message})") from error
-            if found != len(gone):
-                raise misfit(f"{len(gone) - found:,} {node.label} that should go are not there")
-
-
-def change_nodes(session: neo4j.Session, node: NodeTable, schema: Schema, access: Neo4jAccess) -> None:
-    """Give nodes (conformed) new properties, each batch in a transaction of its own."""
-    text = statement("replace_nodes", schema, label=node.label)
-    for at in range(0, node.rows.num_rows, _LOAD_ROWS):
-        rows = [present(row) for row in node.rows.slice(at, _LOAD_ROWS).to_pylist()]
-        if _written(session, text, {"rows": rows}, access) != len(rows):
-            raise misfit(f"not every {node.label} whose properties change is there")
-
-
-def _counted(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
-    """Rows that name an edge, each different one once and with how many there are of it."""
-    found: dict[str, Row] = {}
-    for row in rows:
-        identity = present({name: row[name] for name in names})
-        entry = {"start": row["start"], "end": row["end"], "identity": identity, "n": 0}
-        found.setdefault(repr(entry), entry)["n"] += 1
-    return list(found.values())
-
-
-def _written(session: neo4j.Session, text: str, parameters: dict[str, Any], access: Neo4jAccess) -> int:
-    with translated(access, writing=True):
-        return int(session.execute_write(rows_of, text, parameters)[0]["n"])
-
-
-class _MissingEnd(Exception):
-    """An edge whose end is not among the nodes; the batch is rolled back."""
-
-
-def _load_part(tx: neo4j.ManagedTransaction, text: str, part: list[dict[str, Any]]) -> None:
-    if rows_of(tx, text, {"rows": part})[0]["n"] != len(part):
-        raise _MissingEnd
-
-
-def _missing_end(
-    session: neo4j.Session, table: GraphTable, part: list[dict[str, Any]], schema: Schema, access: Neo4jAccess
-) -> StoreError:
-    assert isinstance(table, RelationTable)
-    for end, label in (("start", table.start_label), ("end", table.end_label)):
-        ids = {row[end] for row in part}
-        with translated(access):
-            found = session.execute_read(rows_of, statement("known_ids", schema, label=label), {"ids": sorted(ids)})
-        for id_ in sorted(ids - {row["id"] for row in found}):
-            return StoreError(f"{title(table)}: no {label} {id_}", hint="load the nodes first, or quarantine the row")
-    return StoreError(f"{title(table)}: not every edge was made", hint="the graph changed meanwhile; load it again")
-
-
-def _arrow(
-    records: Sequence[neo4j.Record], keys: tuple[str, ...], columns: Sequence[str], types: Mapping[str, pa.DataType]
-) -> pa.Table:
-    """One row for each entry of the records' lists; a lone key in front of a list of keys stands for all of them."""
-    parts = [tuple(record.values()) for record in records]
-    last = len(keys) - 1
-    out = {keys[last]: list(chain.from_iterable(part[last] for part in parts))}
-    if last:
-        out[keys[0]] = list(chain.from_iterable(repeat(part[0], len(part[last])) for part in parts))
-    table = {key: pa.array(out[key], pa.string()) for key in keys}
-    for at, column in enumerate(columns):
-        values = list(chain.from_iterable(part[last + 1][at] for part in parts))
-        if pa.types.is_list(types[column]):
-            values = [[] if value is None else value for value in values]
-        table[column] = pa.array(values, types[column])
-    return pa.table(table)

@@ -27,10 +27,10 @@ def refuse_old(agent: str, access: Neo4jAccess) -> None:
         raise StoreError(f"{access.uri} is Neo4j {match[1]}", hint=f"kgdx needs {needed} or later")
 
 
-def silent(access: Neo4jAccess, seconds: float) -> StoreError:
+def silent(address: str, seconds: float) -> StoreError:
     """Return the error for a server that has not said anything for so long."""
     return StoreError(
-        f"nothing at {access.uri} has answered for {seconds:g} s",
+        f"nothing at {address} has answered for {seconds:g} s",
         hint="check the address, the network between, and that a Neo4j listens there",
     )
 
@@ -79,7 +79,6 @@ def _ours(error: Exception, access: Neo4jAccess, writing: bool) -> StoreError:
 
 
 def _without_member(error: BaseException, access: Neo4jAccess) -> StoreError | None:
-    """Say that a cluster answers, but none of those whom it names for the work does; ``None`` for other errors."""
     met = {type(each).__name__ for each in _causes(error)}
     if "WriteServiceUnavailable" in met:
         return StoreError(f"{access.uri} names no leader that can be reached", hint=f"{_LOST}; {_MEMBERS}")
@@ -173,6 +172,9 @@ def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
         )
     if "Statement.SyntaxError" in code:
         return TemplateError(f"Neo4j cannot read the template: {text}")
+    if "DatabaseError.Transaction" in code:  # it has met what it cannot mend, such as a full disk
+        hint = f"see that its disk has space, then restart it (`kgdx neo4j down` and `up` for a local one); {_LOST}"
+        return StoreError(f"the database of {access.uri} has stopped working: {text}", hint=hint)
     return StoreError(f"Neo4j at {access.uri} failed: {text}")
 
 

@@ -76,7 +76,6 @@ def update(sources: Sources, folder: Folder, *, force: bool = False, **means: Un
 
 
 def remove(source: str, folder: Folder, **means: Unpack[Means]) -> BuildReport:
-    """Bring the graph to what a build without one of its sources would give."""
     target = GraphFolder(folder)
     target.current()
     return run(BuildOrder(target, "remove", partial(_without, target, source), keep_cases=source != USER, **means))

@@ -122,7 +122,6 @@ class Build:
         self.done.append(StageReport(stage, what, made, found, round(seconds, 3)))
 
     def kept(self, kind: str, table: GraphTable) -> BuiltTable:
-        """Keep a table by its content."""
         found = sorted([*part, *digest] for part, digest in digests([table]).items())
         stage = self.stages.get(kind, key_of(found), lambda folder: keep_table(folder, TABLE, table))
         return built(stage, stage.facts)
@@ -139,8 +138,6 @@ class PreviousBuild:
 
 @dataclass(frozen=True, slots=True)
 class FetchedSources:
-    """The files of the sources, and those sources that need not be looked at."""
-
     files: Mapping[str, SourceFile]
     kept: Mapping[str, ParsedSource]
 
@@ -421,7 +418,6 @@ def indexes(build: Build, graph: BuiltGraph, delta: Delta | None, snapshot: Path
 
 
 def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Callable[[str], None]) -> None:
-    """Make what is looked up beside a snapshot."""
     opened = Snapshot.open(snapshot)
     for make in indexes:
         make(opened, lambda: tables, tell)

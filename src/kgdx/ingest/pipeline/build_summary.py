@@ -153,6 +153,5 @@ def losses(
 
 
 def peak_memory() -> int:
-    """Return the most memory that this process had, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

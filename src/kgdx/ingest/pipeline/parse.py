@@ -65,7 +65,6 @@ class ParsedSource:
         return StagedTable(self.source, table.name, table.ends, table.role, self.stage.frame(table.file))
 
     def ends_of(self, table: ParsedTable, end: str) -> pl.Series:
-        """Read the different ids at one end of a relation table."""
         return self.stage.frame(f"{table.file}-{end}")[end]
 
 

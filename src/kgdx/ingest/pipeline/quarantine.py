@@ -74,7 +74,8 @@ def export(table: pl.DataFrame, path: Path) -> int:
         ".jsonl": keyed.write_ndjson,
         ".parquet": keyed.write_parquet,
     }
-    write[path.suffix.lower()](path)
+    with whole_file(path) as temporary:
+        write[path.suffix.lower()](temporary)
     return keyed.height
 
 

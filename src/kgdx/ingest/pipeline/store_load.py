@@ -57,7 +57,6 @@ class StoreLoad:
             self._loading.result()
 
     def close(self) -> None:
-        """Stop after the table that is being loaded, and wait for that."""
         self._stopped = True
         self._tables.put(None)
         self._pool.shutdown()

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgdx.render.pages.page import rendered
-from kgdx.render.terminal.leaderboard_text import MEASURES, facts, group_of, ordered
-from kgdx.render.terminal.option_text import facts_of, pair_of, row_of
+from kgdx.render.terminal.accuracy_text import MEASURES, facts, facts_of, group_of, ordered, pair_of, row_of
 from kgdx.results.words import count
 
 WIDTH, HEIGHT = 640, 300
@@ -120,7 +119,7 @@ _KEYS = ("kind", "names", "ids", "place", "group", "groups", "near", "patient")
 
 
 def map_page(found: Mapping[str, Any]) -> str:
-    """Return the page of what :func:`kgdx.api.embedding_map.embedding_map` returned.
+    """Return the page of what :func:`kgdx.api.predicting.embedding_map` returned.
 
     Example:
         >>> told = {"model": "m", "embeddings": "e", "kind": "Disease", "by": "links", "names": ["flu"],

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgdx.render.pages.drawing import FACTS, NARROW, WIDE, Drawing, Geometry
-from kgdx.render.pages.layout import draw, sheets
+from kgdx.render.pages.drawing import FACTS, NARROW, WIDE, Drawing, Geometry, draw, sheets
 from kgdx.results.cited import AnswerDocument, EvidenceItem
 from kgdx.results.document import SourceVersion
 from kgdx.results.evidence_paths import EvidencePath

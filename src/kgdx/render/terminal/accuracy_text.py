@@ -376,3 +376,168 @@ def _retrieval_facts(result: Figures) -> Iterator[str]:
             first = clean(failed[0]["error"])
             yield f"{clean(name)}: {count(len(failed), 'case')} failed and count as misses; the first: {first}"
     yield from not_run(result)
+
+
+MEASURES = (("acc1", "Acc@1"), ("acc5", "Acc@5"), ("hit20", "Acc@20"))
+"""Keys of the figures, and how the field calls them."""
+
+
+BLOCKS: Mapping[int | None, str] = {
+    0: "nothing asked",
+    **{most: f"up to {most} questions" for most in (5, 10, 20)},
+    None: "more than 20 questions",
+}
+"""Budget of questions → title of the methods that keep within it."""
+
+
+def leaderboard_figures(result: Figures) -> RenderableType:
+    """Return the table: all patients beside those that are unseen, in blocks of equal budgets, the best first."""
+    group, unseen = group_of(result), next(iter(result["methods"].values()))["unseen"]
+    rows: list[tuple[str, ...]] = []
+    for budget, title in BLOCKS.items():
+        block = [(name, told) for name, told in ordered(result) if result["methods"][name].get("budget") == budget]
+        if block:
+            rows.append((f"{title}:",))
+            rows += [tuple(_row(f"  {name}", result["methods"][name], told)) for name, told in block]
+    shown = [head for _, said in MEASURES for head in ((said, "unseen") if unseen else (said,))]
+    costs = any(told["cost"] for told in result["methods"].values())
+    columns = ("Method", *shown, "− first", "asked", "ms", *(("cost",) if costs else ()))
+    rows = [(*row, *[""] * (len(columns) - len(row)))[: len(columns)] for row in rows]
+    first = next(iter(result["methods"]))
+    n = next(iter(result["methods"].values()))["n"]
+    whom = f"; {unseen['n']:,} unseen: the graph does not cite their publication" if unseen else ""
+    of = "unseen patients" if group == "unseen" else "all patients"
+    return Group(
+        Text(f"{count(n, 'patient')}{whom}; in percent (95 % over publications)"),
+        narrow(columns, rows),
+        Text(),
+        Text(f"− first: Acc@1 of {of} less that of {clean(first)}, in pairs; * its interval leaves out 0", style="dim"),
+        *(Text(fact) for fact in facts(result)),
+    )
+
+
+def group_of(result: Figures) -> str:
+    """Return which patients the order is by: the unseen ones, where there are any."""
+    return "unseen" if all(told.get("unseen") for told in result["methods"].values()) else "all"
+
+
+def ordered(result: Figures) -> list[tuple[str, Figures]]:
+    """Return the methods with their figures of that group, by budgets of questions and then best first."""
+    group, budgets = group_of(result), list(BLOCKS)
+    told = {name: each["unseen"] if group == "unseen" else each for name, each in result["methods"].items()}
+
+    def key(item: tuple[str, Figures]) -> tuple[float, ...]:
+        name, each = item
+        budget = budgets.index(result["methods"][name].get("budget"))
+        return budget, -each["acc1"], -each["acc5"], each["actions"]
+
+    return sorted(told.items(), key=key)
+
+
+def _row(name: str, every: Figures, told: Figures) -> Iterator[str]:
+    yield clean(name)
+    for place, (key, _) in enumerate(MEASURES):
+        if told is not every:
+            yield f"{100 * every[key]:.1f}"
+        yield percent(told[key], () if place else told["ci95"][key])
+    low, high = told["against"]["ci95"]["acc1"]
+    yield f"{100 * told['against']['acc1']:+.1f}{'*' if low > 0 or high < 0 else ' '}"
+    yield f"{told['questions']:.1f}"
+    yield "" if told["ms"] is None else f"{told['ms']:.1f}"
+    yield f"{told['cost']:.2f}" if told["cost"] else ""
+
+
+def facts(result: Figures) -> Iterator[str]:
+    """Yield what a reader has to know of some methods: who did not run, or could not rank everybody."""
+    if result["left_out"]:
+        yield f"{count(result['left_out'], 'patient')} with a disease that the graph does not describe: left out"
+    for name, remark in result["remarks"].items():
+        yield f"{clean(name)}: {clean(remark)}"
+    failed = [f"{clean(name)} {told['failed']:,}" for name, told in result["methods"].items() if told["failed"]]
+    if failed:
+        yield f"patients of whom nothing could be ranked, which are misses: {', '.join(failed)}"
+    yield from not_run(result)
+
+
+_REFUSED = 5
+
+
+def option_figures(result: Figures) -> RenderableType:
+    """Return the table of arms, the differences in pairs, and the facts of the set."""
+    arms = {name: told for name, told in result["arms"].items() if told}
+    columns = ("arm", "n", "accuracy (95 %)", "chance", "letters", "unread", "needed", "calls", "tokens", "s", "cost")
+    rows = [(clean(name), *row_of(told)) for name, told in arms.items()]
+    pairs = ("difference", "n", "points (95 %)", "w/l", "p")
+    parts: list[RenderableType] = [
+        Text(f"{count(result['asked'], 'question')} asked of {clean(', '.join(result['models']))}"),
+        narrow(columns, rows),
+    ]
+    if result["differences"]:
+        parts += [Text(), narrow(pairs, [pair_of(each) for each in result["differences"]])]
+    for table in _groups(result):
+        parts += [Text(), table]
+    return Group(*parts, Text(), *(Text(fact) for fact in facts_of(result)))
+
+
+def row_of(told: Figures) -> tuple[str, ...]:
+    """Return the cells of an arm's row behind its name."""
+    about, needed = told["accuracy"], told["needed"]["shown"]
+    return (
+        f"{told['n']:,}",
+        percent(about["share"], (about["low"], about["high"])),
+        f"{100 * told['chance']:.0f}",
+        "/".join(f"{100 * share:.0f}" for share in told["letters"].values()),
+        f"{100 * told['unreadable']:.1f}",
+        "" if needed is None else f"{100 * needed:.1f}",
+        f"{told['calls']:.1f}",
+        f"{told['read'] + told['written']:,.0f}",
+        f"{told['ms_median'] / 1000:.2f}",
+        f"{told['cost']:.2f}" if told["cost"] else "",
+    )
+
+
+def pair_of(told: Figures) -> tuple[str, ...]:
+    """Return the cells of a difference between two arms."""
+    about = told["difference"]
+    points = percent(about["mean"], (about["low"], about["high"]), signed=True)
+    p = "" if told["sign_p"] is None else f"{told['sign_p']:.2g}"
+    name = f"{clean(told['arm'])} − {clean(told['against'])}"
+    return name, f"{told['n']:,}", points, f"{told['wins']}/{told['losses']}", p
+
+
+def facts_of(result: Figures) -> Iterator[str]:
+    """Yield what is to be said of the set and of the run, a line each."""
+    yield "chance: accuracy of guesses; letters: shares of A/B/… among answers, in percent (options stand by chance)"
+    yield "unread: answers that choose none or two, in percent; s: median time of a question"
+    yield "needed: of the questions whose documents are known, for how many one was shown, in percent"
+    yield "w/l: questions that only one arm has right, p: exact McNemar test; intervals over subjects"
+    if result["without_gold"]:
+        yield f"{count(result['without_gold'], 'question')} without a right option: not asked"
+    about = result.get("contamination")
+    if about is not None:
+        yield (
+            f"{about['overlapping']:,} of {about['n']:,} questions share a run of words with a text that is searched, "
+            f"{about['whole']:,} of them nearly all words"
+        )
+    for name, told in result["arms"].items():
+        for error, number in (told or {}).get("errors", {}).items():
+            yield f"{clean(name)}: {count(number, 'question')} with an error ({clean(error)})"
+    yield from not_run(result)
+    refused = result.get("refused", ())
+    if refused:
+        yield f"{count(len(refused), 'row')} refused:"
+        yield from (f"  {line}" for line in first_of([*map(clean, refused)], _REFUSED))
+    if result["open"]:
+        yield f"{count(result['open'], 'answer')} not made: run the same command again"
+
+
+def _groups(result: Figures) -> Iterator[RenderableType]:
+    for field, values in result["groups"].items():
+        if len(values) < 2:
+            continue
+        columns = (field.replace("_", " "), "n", *map(clean, result["arms"]))
+        rows = []
+        for value, told in values.items():
+            shares = ("" if arm["accuracy"] is None else f"{100 * arm['accuracy']:.1f}" for arm in told.values())
+            rows.append((clean(value), f"{max(arm['n'] for arm in told.values()):,}", *shares))
+        yield narrow(columns, rows)
