@@ -15,8 +15,7 @@ from kgdx.graph.protocol import NodeTable
 from kgdx.ingest.check import CheckedTables, check
 from kgdx.ingest.column_mapping import Role, StagedTable, stage
 from kgdx.ingest.manifest import End, Manifest, NodeMap, RelationMap
-from kgdx.ingest.record_counts import RecordCounts
-from kgdx.ingest.records import LINE, Records, no_rejects
+from kgdx.ingest.records import LINE, RecordCounts, Records, no_rejects
 from kgdx.schema import load_schema
 
 

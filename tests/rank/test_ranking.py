@@ -119,7 +119,6 @@ def test_arrays_are_small_types(ranker: Ranker) -> None:
 
 
 def from_source(table: RelationTable, source: str, reference: str | None = "") -> RelationTable:
-    """The table's rows as another source's, with its own or another reference."""
     rows = table.rows.append_column("source", pa.array([source] * table.rows.num_rows))
     if reference != "":
         rows = rows.set_column(
