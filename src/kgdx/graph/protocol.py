@@ -7,11 +7,12 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
+
+from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,11 +67,6 @@ class Delta:
             ``end`` and the properties that identify it (:attr:`kgdx.schema.model.Relation.identity`). Each row removes
             one edge.
         changed: Nodes whose properties change, whole rows: a property that a row lacks is removed. Edges stay.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> Delta(removed=[NodeTable("Gene", pa.table({"id": ["NCBIGene:1", "NCBIGene:2"]}))]).rows
-        2
     """
 
     removed: Sequence[GraphTable] = ()

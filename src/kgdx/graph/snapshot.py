@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.files import known
 from kgdx.files.private import FOLDER
+from kgdx.lazy import dataclass
 from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:
@@ -196,16 +196,6 @@ class Snapshot:
 
     Tables and columns are views of memory-mapped files: they cost nothing until they are read, are shared between
     processes, and must not be changed.
-
-    Example:
-        >>> from tempfile import mkdtemp
-        >>> import pyarrow as pa
-        >>> from kgdx.graph.snapshot_compile import compile_snapshot
-        >>> from kgdx.graph.protocol import NodeTable
-        >>> rows = pa.table({"id": ["HP:2", "HP:1"], "name": ["Fever", "Cough"]})
-        >>> snapshot = compile_snapshot([NodeTable("Phenotype", rows)], Path(mkdtemp()) / "s", fingerprint="f")
-        >>> snapshot.column("phenotype", "name").tolist()
-        ['Cough', 'Fever']
     """
 
     def __init__(self, path: Path, manifest: Mapping[str, Any], tell: Tell | None = None) -> None:

@@ -182,11 +182,8 @@ def _stands(consultation: Consultation) -> dict[str, Any]:
     found = consultation.diagnosis.to_dict(trace=False) if ended else None
     if found and consultation.language == "zh":
         named = {each.id: each.name for each in consultation.record.findings}
-        called = {each["label"]: named.get(each["id"]) or each["label"] for each in found["case"]["findings"]}
         for finding in found["case"]["findings"]:
-            finding["label"] = called[finding["label"]]
-        for each in found["candidates"]:
-            each["support"] = [called.get(name, name) for name in each.get("support", ())]
+            finding["label"] = named.get(finding["id"]) or finding["label"]
     return {**consultation.to_dict(), "diagnosis": found}
 
 
