@@ -161,7 +161,7 @@ def in_language(context: Context, words: str) -> str:
 def _chinese() -> Mapping[str, str]:
     lines = (_HERE.parent / "words_zh.tsv").read_text(encoding="utf-8").splitlines()
     pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
-    return {", ": "，", "; ": "；", ": ": "：", " ": ""} | {words: chinese for words, chinese in pairs}
+    return {" ": ""} | {words: chinese for words, chinese in pairs}
 
 
 def compact(value: Any) -> str:
