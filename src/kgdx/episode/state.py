@@ -276,7 +276,7 @@ class State:
         return State(case, question, seed, limits, log, seen, counts, options=options, _known=known, _made=self._made)
 
     def kept(self, name: str, made_of: Any, make: Callable[[Any], T]) -> T:
-        """Return what this state, or one before it, made of the same; else make it, given what was made last of what."""
+        """Return what this state, or one before it, made of the same; else make it, given the last and what of."""
         before = self._made.get(name)
         if before is None or before[0] != made_of:
             before = self._made[name] = (made_of, make(before))
