@@ -290,15 +290,9 @@ class Consultation:
 
     def _dangerous(self) -> tuple[ToSettle, ...]:
         judgement = self._graph.ranker.rank(self._episode.state.case, top=1).judgement
-        named = () if judgement is None else judgement.dangerous
-        return tuple(
-            ToSettle(
-                id=each.id,
-                name=self._disease(each.id, each.name),
-                settled_by=(self.language == "zh" and each.settled_by_zh) or each.settled_by,
-            )
-            for each in named
-        )
+        zh, named = self.language == "zh", () if judgement is None else judgement.dangerous
+        told = ((each, (zh and each.settled_by_zh) or each.settled_by) for each in named)
+        return tuple(ToSettle(id=at.id, name=self._disease(at.id, at.name), settled_by=by) for at, by in told)
 
     @property
     def diagnosis(self) -> Diagnosis:

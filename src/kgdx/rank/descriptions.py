@@ -34,12 +34,7 @@ _ENDS = {"has_symptom": "disease", "recommend_test": "disease", "mentions": "dis
 
 @cache
 def group_names() -> frozenset[str]:
-    """Return the folded names that stand for groups of diseases and are no diagnosis.
-
-    Example:
-        >>> "heart disease" in group_names(), "pneumonia" in group_names()
-        (True, False)
-    """
+    """Return the folded names that stand for groups of diseases and are no diagnosis."""
     rows = read_table(Path(__file__).with_name("groups.tsv"))
     return frozenset(fold_name(name) for row in rows for name in row if name)
 
@@ -139,24 +134,12 @@ def _mapped(snapshot: Snapshot, inside: Ints) -> tuple[dict[int, list[int]], set
 
 
 def stated(source: str | None) -> bool:
-    """Return whether a source states its relations itself, and they are not inferred.
-
-    Example:
-        >>> stated("ddxplus"), stated("kgdx:alignment")
-        (True, False)
-    """
+    """Return whether a source states its relations itself, and they are not inferred."""
     return not (source or "").startswith("kgdx:")
 
 
 def joined(one: Annotations, other: Annotations, terms: int) -> Annotations:
-    """Return the annotations of both; where both state a pair, the first one's frequency holds.
-
-    Example:
-        >>> one = Annotations(np.array([0]), np.array([3]), np.array([0.9]))
-        >>> both = joined(one, Annotations(np.array([0, 1]), np.array([3, 2]), np.array([0.4, 0.4])), terms=5)
-        >>> both.candidate.tolist(), both.term.tolist(), both.frequency.tolist()
-        ([0, 1], [3, 2], [0.9, 0.4])
-    """
+    """Return the annotations of both; where both state a pair, the first one's frequency holds."""
     if not len(other.term):
         return one
     key = np.concatenate([part.candidate.astype(np.int64) * terms + part.term for part in (one, other)])

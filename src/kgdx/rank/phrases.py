@@ -38,32 +38,17 @@ def heeded(gate: float) -> float:
     """Return how much words count beside findings that open the gate of commonness so far: CLOSED + (1 − CLOSED) · g.
 
     Rare diseases are described by terms alone: beside telling findings, words would lift whatever is told in words.
-
-    Example:
-        >>> heeded(1.0), heeded(0.0) == CLOSED
-        (1.0, True)
     """
     return CLOSED + (1 - CLOSED) * gate
 
 
 def language(text: str) -> int:
-    """Return the bit of a text's language.
-
-    Example:
-        >>> language("fever"), language("发热")
-        (1, 2)
-    """
+    """Return the bit of a text's language."""
     return CHINESE if has_chinese(text) else ENGLISH
 
 
 class MappedTexts:
-    """Texts in one array of bytes, so that they are mapped and not read.
-
-    Example:
-        >>> kept = MappedTexts(**MappedTexts.arrays(["fever", "咳嗽"]))
-        >>> kept[1], len(kept)
-        ('咳嗽', 2)
-    """
+    """Texts in one array of bytes, so that they are mapped and not read."""
 
     def __init__(self, text: Ints, offset: Ints) -> None:
         self._text, self._offset = text, offset

@@ -266,12 +266,7 @@ def of_the_person(parts: Iterable[Contribution]) -> tuple[CandidateReason, ...]:
 
 
 def worded(parts: Sequence[Contribution]) -> tuple[WordedSupport, ...]:
-    """Return what each phrase of the patient adds to a candidate's score over all scorers, the weightiest first.
-
-    Example:
-        >>> worded([Contribution("phrase", 2.0, text="always thirsty", words="increased thirst")])[0].words
-        'increased thirst'
-    """
+    """Return what each phrase of the patient adds to a candidate's score over all scorers, the weightiest first."""
     scores: dict[str, float] = defaultdict(float)
     met: dict[str, str] = {}
     for part in parts:
@@ -283,14 +278,7 @@ def worded(parts: Sequence[Contribution]) -> tuple[WordedSupport, ...]:
 
 
 def listed(document: DiagnosisDocument | AnswerDocument) -> list[ListedCandidate]:
-    """Return the ranked list.
-
-    Example:
-        >>> best = Candidate(1, "OMIM:1", "Fever", ("OMIM:1",), 4.0, name_zh="发热")
-        >>> document = DiagnosisDocument(case=CaseSummary("p", language="zh"), candidates=(best,))
-        >>> [(row.name, row.also, row.share) for row in listed(document)]
-        [('发热', 'Fever', 100.0)]
-    """
+    """Return the ranked list."""
     case = document.case or CaseSummary("")
     support = supporting(case.findings)
     best = max((candidate.score for candidate in document.candidates), default=0.0)
@@ -362,13 +350,7 @@ def _merely_related(path: EvidencePath) -> bool:
 
 
 def between(path: EvidencePath) -> str:
-    """Return how the finding and the disease's annotated term are related; nothing where they are the same term.
-
-    Example:
-        >>> nodes = (PathNode("HP:2", "Phenotype", "Grand mal"), PathNode("HP:1", "Phenotype", "Fit"))
-        >>> between(EvidencePath(nodes, (PathRelation("IS_A"),), "supports", "HP:2"))
-        'annotated as Fit, which includes it'
-    """
+    """Return how the finding and the disease's annotated term are related; nothing where they are the same term."""
     steps = [
         (relation.reversed, clean(node.name or node.id))
         for relation, node in zip(path.relations, path.nodes[1:], strict=True)
@@ -384,14 +366,7 @@ def between(path: EvidencePath) -> str:
 
 
 def path_row(number: int, path: EvidencePath | StatedFact) -> PathRow:
-    """Return a path in words.
-
-    Example:
-        >>> nodes = (PathNode("p", "PatientCase"), PathNode("HP:1", "", "Fit"), PathNode("D:1", "", "X"))
-        >>> relations = (PathRelation("OBSERVED"), PathRelation("HAS_PHENOTYPE", reversed=True))
-        >>> [(hop.words, hop.name) for hop in path_row(0, EvidencePath(nodes, relations, "supports", "HP:1")).hops]
-        [('', 'patient'), ('has', 'Fit'), ('seen in', 'X')]
-    """
+    """Return a path in words."""
     first, patient = path.nodes[0], path.nodes[0].label == "PatientCase"
     hops = [Hop("", "patient" if patient else clean(first.name or first.id), "" if patient else first.id)]
     for edge, node in zip(path.relations, path.nodes[1:], strict=True):
@@ -434,14 +409,7 @@ def named(node: PathNode | None) -> str:
 
 
 def stated(item: EvidenceItem) -> tuple[str, str, str]:
-    """Return what an item states as subject, words and object; all of it as one text where it has no such form.
-
-    Example:
-        >>> flu, fever = PathNode("D", "Disease", "Flu"), PathNode("S", "Symptom", "Fever")
-        >>> from kgdx.results.cited import EvidenceItem
-        >>> stated(EvidenceItem("E1", "relation", "", subject=flu, relation="HAS_SYMPTOM", objects=(fever,)))
-        ('Flu', 'has the symptom', 'Fever')
-    """
+    """Return what an item states as subject, words and object; all of it as one text where it has no such form."""
     if item.kind != "relation" or item.subject is None or not item.objects:
         return clean(item.text), "", ""
     subject, objects = named(item.subject), ", ".join(map(named, item.objects))

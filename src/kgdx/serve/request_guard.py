@@ -87,12 +87,7 @@ class Head:
         return len(self._all) > HEADERS_MOST or size > HEADERS_BYTES
 
     def foreign(self) -> bool:
-        """Whether a page of another site sent the request.
-
-        Example:
-            >>> Head({"headers": [(b"host", b"localhost:1"), (b"origin", b"http://localhost:2")]}).foreign()
-            True
-        """
+        """Whether a page of another site sent the request."""
         if self.get("sec-fetch-site") in ("cross-site", "same-site"):
             return self.get("sec-fetch-mode") != "navigate"
         origins = [value for key, value in self._all if key == b"origin"]
