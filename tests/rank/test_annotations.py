@@ -17,7 +17,6 @@ from kgdx.rank.annotations import LISTED_FREQUENCY, PRIOR_FREQUENCY, read_rows
 
 
 def from_source(table: RelationTable, source: str, reference: str | None = "") -> RelationTable:
-    """The table's rows as another source's, with its own or another reference."""
     rows = table.rows.append_column("source", pa.array([source] * table.rows.num_rows))
     if reference != "":
         rows = rows.set_column(

@@ -11,12 +11,12 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as AbcMapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO, TypeVar
 
 import typer
 
+from kgdx.lazy import dataclass, fields, is_dataclass
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from kgdx.case.case_rows import TRUTH
 from kgdx.errors import SourceError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.tables import title
-from kgdx.ingest.column_mapping import StagedTable
-from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked
-from kgdx.ingest.records import LINE
+from kgdx.ingest.column_mapping import StagedTable, marked
+from kgdx.ingest.records import GIVEN, LINE, ROLE, SOURCE, RecordCounts, RecordTally
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.schema.model import FREQUENCIES
 

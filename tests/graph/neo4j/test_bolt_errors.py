@@ -16,8 +16,7 @@ from conftest import require_program
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
 from kgdx.graph.neo4j import bolt
-from kgdx.graph.neo4j.bolt import connect
-from kgdx.graph.neo4j.bolt_errors import refuse_old, translated
+from kgdx.graph.neo4j.bolt import connect, refuse_old, translated
 
 Talk = Callable[[socket.socket], None]
 Serve = Callable[[Talk], int]

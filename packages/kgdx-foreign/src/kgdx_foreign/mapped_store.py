@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
-from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, session_of, within
-from kgdx.graph.neo4j.bolt_errors import silent, translated
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, session_of, silent, translated, within
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
 from kgdx.schema import Schema, load_schema

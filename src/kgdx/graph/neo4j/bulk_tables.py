@@ -22,8 +22,7 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
-from kgdx.graph.neo4j.bolt import rows_of
-from kgdx.graph.neo4j.bolt_errors import translated
+from kgdx.graph.neo4j.bolt import rows_of, translated
 from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row
 from kgdx.graph.tables import conformed, misfit, present, title, wanted_columns
 from kgdx.graph.templates import statement

@@ -286,8 +286,7 @@ def _first_user(info: ServerInfo, database: str = "neo4j") -> Neo4jAccess:
 
 
 def _make_user(info: ServerInfo) -> None:
-    from kgdx.graph.neo4j.bolt import connect
-    from kgdx.graph.neo4j.bolt_errors import translated
+    from kgdx.graph.neo4j.bolt import connect, translated
 
     first = _first_user(info, "system")
     with connect(first) as driver, driver.session(database=first.database) as session, translated(first, writing=True):

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
-from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, serial_of, session_of
-from kgdx.graph.neo4j.bolt_errors import translated
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, serial_of, session_of, translated
 from kgdx.graph.neo4j.bulk_tables import change_nodes, export_table, load_table, remove_rows
 from kgdx.graph.neo4j.schema_statements import (
     Misfit,
