@@ -170,11 +170,7 @@ class AskModel(Wish):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action.
-
-    Attributes:
-        artifact: What it found; ``None`` for nothing new.
-    """
+    """What came of an action: the artifact that it found, ``None`` for nothing new, and the case, where it changed."""
 
     artifact: Artifact | None
     case: Case | None = None
