@@ -15,8 +15,15 @@ from evaluate.conftest import records
 from kgdx.api import Graph
 from kgdx.errors import UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates
-from kgdx.evaluate.generated_questions import ASKED, MOST_GOLD, MOST_NAMED, generate
-from kgdx.evaluate.question_sets import BenchmarkQuestion, parse_questions, write_questions
+from kgdx.evaluate.question_sets import (
+    ASKED,
+    MOST_GOLD,
+    MOST_NAMED,
+    BenchmarkQuestion,
+    generate,
+    parse_questions,
+    write_questions,
+)
 from kgdx.evaluate.scripted_models import right_action
 
 FIELDS = {"symptom": "symptom", "test": "check", "drug": "common_drug", "cure": "cure_way", "comorbidity": "acompany"}

@@ -15,8 +15,7 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
-from kgdx.evaluate.generated_questions import generate
-from kgdx.evaluate.question_sets import BenchmarkQuestion
+from kgdx.evaluate.question_sets import BenchmarkQuestion, generate
 from kgdx.evaluate.scripted_models import KINDS, PLANNERS, request_of, right_action, scripted
 from kgdx.llm.chat import ChatModel, Message, Request, prompt
 from kgdx.llm.connect import connect

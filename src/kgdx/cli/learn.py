@@ -72,7 +72,7 @@ def embeddings(
     from kgdx.learn.embed import learn_embeddings
     from kgdx.learn.hetero_graph import PAPER, GraphChoice
     from kgdx.learn.link_training import Training
-    from kgdx.render.terminal.learned_text import learned
+    from kgdx.render.terminal.graph_text import learned
     from kgdx.terms.encoder import CachedEncoder, encoder
 
     settings = Settings.load(store)
@@ -89,7 +89,7 @@ def embeddings(
 
 
 def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
-    from kgdx.render.terminal.learned_text import progress_line
+    from kgdx.render.terminal.graph_text import progress_line
 
     options.remark(progress_line(done, most, loss, auc))
 
@@ -148,9 +148,8 @@ def prompt(
     from kgdx.cli.option_groups import require_budget
     from kgdx.evaluate import prompt_search as search
     from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.words_reader import words_reader
-    from kgdx.policies.instructed import instruction, names, written
-    from kgdx.policies.rerank import RerankPolicy
+    from kgdx.evaluate.rank_accuracy import words_reader
+    from kgdx.policies.rerank import RerankPolicy, instruction, names, written
 
     announce(store, llm, None)
     given = [each for each in inputs.many(cases) if not isinstance(each, Failure)]
@@ -218,7 +217,7 @@ def predict(
         kept = graph.keep_predictions(found) if keeping.save else None
     if kept is not None:
         options.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
-    from kgdx.render.terminal.learned_text import predictions
+    from kgdx.render.terminal.graph_text import predictions
 
     options.present(found, as_json, predictions)
 
@@ -236,6 +235,6 @@ def nearest(
     """
     with inputs.graph(store) as graph:
         found = graph.nearest(node, top=top, embeddings=embeddings)
-    from kgdx.render.terminal.learned_text import neighbours
+    from kgdx.render.terminal.graph_text import neighbours
 
     options.present(found, as_json, neighbours)

@@ -25,8 +25,7 @@ def check(
     can be held to JSON, whether it counts tokens and streams, and how fast it is.
     """
     from kgdx.config import Settings
-    from kgdx.llm.connect import connect, described
-    from kgdx.llm.model_check import checked
+    from kgdx.llm.connect import checked, connect, described
 
     access = Settings.load().llm(model)
     options.remark(f"asking {described(access)}")

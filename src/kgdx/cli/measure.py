@@ -138,8 +138,7 @@ def questions(
             text = _option_questions(graph, cases, diseases or NO_LIMIT, languages, splits, seed)
         else:
             from kgdx.evaluate.answer_pairs import CompiledTemplates
-            from kgdx.evaluate.generated_questions import generate
-            from kgdx.evaluate.question_sets import write_questions
+            from kgdx.evaluate.question_sets import generate, write_questions
 
             about: dict[str, Any] = {"source": source, "diseases": diseases or None, "seed": seed}
             made = generate(CompiledTemplates(graph), **about, languages=languages, splits=splits)

@@ -110,8 +110,8 @@ def retrieve(
 def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = None) -> RetrievedCases:
     """What ranks cases by arms; by default those that re-order nothing."""
     from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.rank_accuracy import words_reader
     from kgdx.evaluate.retrieval_accuracy import RetrievedCases, of_source
-    from kgdx.evaluate.words_reader import words_reader
 
     among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
     arms, labels = _arms(wanted, graph)[0] if chosen is None else chosen, Labels.of_graph(graph)
