@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.answer.evidence_pack import clean
+from kgdx.answer.stated_things import Inference
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
 from kgdx.results.cited import Resolved
 from kgdx.schema import wording
@@ -83,6 +84,17 @@ class SentencePatterns:
             'tests, drugs or genes'
         """
         return self.comma[0].join(things[:-1]) + (self.either if len(things) > 1 else "") + "".join(things[-1:])
+
+    def inferred(self, how: Inference, listed: str, several: int, most: int) -> str:
+        """Return that the listed diseases, so many, have what was asked for, or a part of it."""
+        form: str = self.inference[(several > 1) + 2 * (how.matched < how.asked)]
+        return form.format(
+            objects=self.list(how.objects, most),
+            matched=how.matched,
+            asked=how.asked,
+            things=self.noun(how.relation, several=how.asked > 1),
+            list=listed,
+        )
 
 
 @cache
