@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from kgdx.cli import options
+from kgdx.cli import output
 from kgdx.cli.options import Json, add_typer, argument
 
 
@@ -28,13 +28,13 @@ def check(
     from kgdx.llm.connect import checked, connect, described
 
     access = Settings.load().llm(model)
-    options.remark(f"asking {described(access)}")
+    output.remark(f"asking {described(access)}")
     found: dict[str, Any] = {"model": access.model, "at": access.base_url}
     began = time.monotonic()
-    found |= checked(connect(access, progress=options.remark))
+    found |= checked(connect(access, progress=output.remark))
     found["seconds"] = round(time.monotonic() - began, 1)
     if json:
-        options.write_json(found)
+        output.write_json(found)
         return
     for name, value in found.items():
         print(f"{name + ':':18} {value if value not in (None, '') else 'not told'}")
