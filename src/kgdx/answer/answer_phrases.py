@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgdx.answer.evidence_pack import clean
-from kgdx.answer.stated_things import Inference
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
-from kgdx.results.cited import Resolved
+from kgdx.results.cited import EvidenceItem, Resolved
 from kgdx.schema import wording
 from kgdx.terms.everyday import lay_wordings
 from kgdx.terms.normalise import has_chinese, read_table
+
+
+class Inference(NamedTuple):
+    """How diseases were inferred: by how many of the things that were asked for, and by which."""
+
+    matched: int
+    asked: int
+    relation: str
+    objects: tuple[str, ...]
+
+
+def inferred(items: Iterable[EvidenceItem]) -> dict[Inference, list[EvidenceItem]]:
+    """Return the diseases that were inferred, those that match most first."""
+    groups: dict[Inference, list[EvidenceItem]] = {}
+    for item in items:
+        if item.kind == "inference":
+            said = item.details.get("given") or (each.name or each.id for each in item.objects)
+            objects = tuple(dict.fromkeys(map(clean, said)))
+            key = Inference(item.details["matched"], item.details["asked"], item.relation, objects)
+            groups.setdefault(key, []).append(item)
+    return dict(sorted(groups.items(), key=lambda pair: -pair[0].matched))
 
 
 class SentencePatterns:

@@ -16,6 +16,7 @@ from kgdx.answer.answer_phrases import (
     bringing,
     in_chinese,
     in_english,
+    inferred,
     note_of,
     patterns_in,
     unknown_name,
@@ -23,7 +24,7 @@ from kgdx.answer.answer_phrases import (
     weights,
 )
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
-from kgdx.answer.stated_things import Thing, aspect_in, inferred, marks_of, merged, often, same_name, stem, weight_of
+from kgdx.answer.stated_things import Thing, aspect_in, marks_of, merged, often, same_name, stem, weight_of
 from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
 from kgdx.case.ddxplus_release import is_detail
 from kgdx.lazy import lazy_pattern

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from kgdx.answer.evidence_pack import clean
 from kgdx.answer.wants import aspect_of
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import EvidenceItem
@@ -136,24 +134,3 @@ def often(item: EvidenceItem) -> str:
         return f" ({details.get('numerator', 0)}/{details['denominator']})"
     known = FREQUENCIES.get(str(details.get("frequency_class", "")))
     return f" ({known.range})" if known is not None else ""
-
-
-class Inference(NamedTuple):
-    """How diseases were inferred: by how many of the things that were asked for, and by which."""
-
-    matched: int
-    asked: int
-    relation: str
-    objects: tuple[str, ...]
-
-
-def inferred(items: Iterable[EvidenceItem]) -> dict[Inference, list[EvidenceItem]]:
-    """Return the diseases that were inferred, those that match most first."""
-    groups: dict[Inference, list[EvidenceItem]] = {}
-    for item in items:
-        if item.kind == "inference":
-            said = item.details.get("given") or (each.name or each.id for each in item.objects)
-            objects = tuple(dict.fromkeys(map(clean, said)))
-            key = Inference(item.details["matched"], item.details["asked"], item.relation, objects)
-            groups.setdefault(key, []).append(item)
-    return dict(sorted(groups.items(), key=lambda pair: -pair[0].matched))

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from kgdx.answer.answer_phrases import SentencePatterns, patterns_in, unknown_name
+from kgdx.answer.answer_phrases import SentencePatterns, inferred, patterns_in, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
-from kgdx.answer.stated_things import inferred, weight_of
+from kgdx.answer.stated_things import weight_of
 from kgdx.results.cited import Citation, CitedText, EvidenceItem, Sentence
 from kgdx.schema.model import FREQUENCIES
 

@@ -111,7 +111,6 @@ def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str]
 
 
 def _draw(written: InquiryFiles, result: dict[str, Any]) -> None:
-
     if written.plot is not None:
         from kgdx.render.plots import inquiry_plot
 

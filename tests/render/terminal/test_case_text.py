@@ -3,7 +3,7 @@ from __future__ import annotations
 from kgdx.case import Extraction, Finding, Issue, Span, Status
 from kgdx.case.demographics import mentions
 from kgdx.render.terminal.console import text
-from kgdx.render.terminal.diagnosis_text import extraction, findings, issues, marked
+from kgdx.render.terminal.case_text import extraction, findings, issues, marked
 
 NOTE = "No seizures. Ataxia since 2020."
 FOUND = (
