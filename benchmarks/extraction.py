@@ -16,9 +16,8 @@ from typing import Any
 
 from benchmarks.extraction_text import FIELDS, Known, diseases, held_out, records, unseen
 
-from kgdx.ingest.extraction.clinical_wording import FIELDS as CLASSES
-from kgdx.ingest.extraction.clinical_wording import NameVocabulary
-from kgdx.ingest.extraction.filters import believe
+from kgdx.ingest.extraction.filters import FIELDS as CLASSES
+from kgdx.ingest.extraction.filters import NameVocabulary, believe
 from kgdx.ingest.extraction.question_pages import clean, read_line
 from kgdx.ingest.extraction.rule_reader import RuleReader
 

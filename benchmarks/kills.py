@@ -148,8 +148,6 @@ class Trials:
         if neo4j:
             self.seconds["push"] = timed(self.push())
             self.on_server_alone = dict([self.saved_there(190)])
-        if "learn" in kinds:
-            self.seconds["learn"] = timed(self.learn("whole"))
 
     def build(self, name: str) -> list[str]:
         words = ["-m", "kgdx", "build", *self.sources, f"hpoa={self.files[name]}", "--force", "--discard-cases"]
@@ -232,30 +230,31 @@ class Trials:
         faults = [] if isinstance(where, str) else api.verify(store=where).faults
         return stopped, f"not healed: {faults[0]}" if faults else f"all confirmed saves are there ({len(confirmed)})"
 
-    def learned(self, after: float) -> tuple[bool, str]:
+    def learned(self, share: float) -> tuple[bool, str]:
         """Kill a training of embeddings."""
         folder = self.graph / "embeddings"
         shutil.rmtree(folder, ignore_errors=True)
-        run(*self.learn("whole"))
-        stopped, _ = killed(self.learn("trial"), after)
+        stopped, _ = killed(self.learn("trial"), share * timed(self.learn("whole")))
         if stopped and (folder / "trial").exists() and not same_vectors(folder):
             return stopped, "half-written: other vectors"
         run(*self.learn("trial"))
         return stopped, "the same vectors in the end" if same_vectors(folder) else "not healed"
 
-    def pushed(self, after: float) -> tuple[bool, str]:
+    def pushed(self, share: float) -> tuple[bool, str]:
         """Kill a copy into a Neo4j that holds something else, and a saved patient of its own."""
         new = "some" if self.now == "all" else "all"
         run(*self.update(new))
         old, self.now = self.now, new
-        stopped, _ = killed(self.push(), after)
+        stopped, _ = killed(self.push(), share * self.seconds["push"])
         try:
             found = self.on_server()
             state = next((name for name in (old, new) if found == self.on_folder(name)), "")
             said = {old: "the old graph", new: "the new graph"}.get(state, "half-written: other answers")
         except KgdxError:
             said = "refused as incomplete"
-        run(*self.push())
+        again = timed(self.push())
+        if stopped:  # one that was through leaves nothing to do
+            self.seconds["push"] = again
         there = self.candidates_there()
         lost = [each for each, number in self.on_server_alone.items() if there[each] != number]
         if lost:
@@ -351,7 +350,8 @@ def main() -> None:
             trials.now = "all"
         for number in range(given.number):
             kind = kinds[number % len(kinds)]
-            after = chance.uniform(0.05, 0.8) * trials.seconds.get(kind, 0.0)
+            share = chance.uniform(0.05, 0.8)
+            after = share * trials.seconds.get(kind, 0.0)
             does: dict[str, Callable[[], tuple[bool, str]]] = {
                 "build": lambda: trials.turned("build", after),  # noqa: B023
                 "update": lambda: trials.turned("update", after),  # noqa: B023
@@ -359,8 +359,8 @@ def main() -> None:
                 "save": lambda: trials.saved(after, number),  # noqa: B023
                 "cut": lambda: trials.cut(trials.graph, number),  # noqa: B023
                 "server-cut": lambda: trials.cut(str(trials.neo4j), number),  # noqa: B023
-                "push": lambda: trials.pushed(after),  # noqa: B023
-                "learn": lambda: trials.learned(after),  # noqa: B023
+                "push": lambda: trials.pushed(share),  # noqa: B023
+                "learn": lambda: trials.learned(share),  # noqa: B023
             }
             stopped, state = does[kind]()
             if not stopped and kind in trials.seconds:  # it takes less than when it was measured

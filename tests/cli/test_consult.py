@@ -11,7 +11,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
+import kgdx
 from kgdx.episode import load
+from kgdx.episode.segment import dump
 
 Run = CompletedProcess[str]
 ANSWERS = "n\ny\n?\n" * 4
@@ -113,11 +115,19 @@ def test_a_consultation_is_led_in_chinese(invoke: Callable[..., Run], tmp_path: 
     ]
 
 
-def test_after_a_yes_the_kinds_are_listed_and_chosen_by_number(invoke: Callable[..., Run], tmp_path: Path) -> None:
-    done = start(invoke, tmp_path / "log", "y\n1\nf\n", term="HP:0001252")
-    assert "1. Seizures: which of these?" in done.stderr
-    assert "   1 Repeated seizures without recovery between them" in done.stderr
-    assert "Status epilepticus" in done.stdout
+def test_after_a_yes_the_kinds_are_listed_and_chosen_by_number(
+    invoke: Callable[..., Run], tmp_path: Path, tiny_graph: Path
+) -> None:
+    with kgdx.open(tiny_graph) as graph:
+        talk = graph.consult(["HP:0001250"], certain=1.0, complaints=False)
+        while (asked := talk.question) is not None and asked.term != "HP:0001507":
+            talk.skip()
+        talk.answer(True)
+        (tmp_path / "log").write_text(dump(talk.log), "utf-8")
+    done = invoke("consult", "--resume", str(tmp_path / "log"), stdin="2\nf\n")
+    assert "which of these?" in done.stderr
+    assert "   1 Delayed growth" in done.stderr and "   2 Small stature" in done.stderr
+    assert "Short stature" in done.stdout
 
 
 def test_what_contradicts_and_what_could_not_be_read_is_said(invoke: Callable[..., Run], tmp_path: Path) -> None:

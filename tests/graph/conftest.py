@@ -151,7 +151,6 @@ def access(settings: Settings) -> Neo4jAccess:
 
 @pytest.fixture
 def empty(access: Neo4jAccess) -> Neo4jAccess:
-    """The same, emptied."""
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.unchecked(access) as store:

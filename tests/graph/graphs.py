@@ -58,7 +58,6 @@ class Graph:
         return self.index(label).get(id_)
 
     def index(self, label: str) -> dict[str, Row]:
-        """Nodes of a class by id."""
         known = self._index.setdefault(label, {})
         if len(known) != len(self.nodes[label]):
             known.clear()
@@ -69,7 +68,6 @@ class Graph:
         return self.edges[type_, start, end]
 
     def counts(self) -> dict[str, int]:
-        """Rows per label and type."""
         out: dict[str, int] = {label: len(rows) for label, rows in self.nodes.items() if rows}
         for (type_, _, _), rows in self.edges.items():
             if rows:

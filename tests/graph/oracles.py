@@ -64,7 +64,6 @@ def annotations(graph: Graph) -> list[Row]:
 
 
 def pick(row: Mapping[str, Any], *names: str, **renamed: str) -> Row:
-    """Some properties of a row, absent ones as null."""
     found = {n: row.get(n) for n in names} | {new: row.get(old) for new, old in renamed.items()}
     return found | (
         {"reference": ";".join(row["references"])} if "reference" in names and row.get("references") else {}
@@ -72,7 +71,6 @@ def pick(row: Mapping[str, Any], *names: str, **renamed: str) -> Row:
 
 
 def sorted_rows(rows: Iterable[Row], order: Sequence[str]) -> list[Row]:
-    """Rows by several columns, nulls last as in Cypher."""
     out = list(rows)
     for column in reversed(order):
         name = column.lstrip("-")
@@ -129,7 +127,6 @@ def _search(rows: Iterable[Row], text: str, limit: int, columns: tuple[str, ...]
 
 
 def searches(graph: Graph) -> list[Parameters]:
-    """Plain, in capitals, awkward, missing, and everything."""
     texts = ["NUMBER 12", "马凡", "疾病", "'s \"", "\\", "}) detach", "no such name", ""]
     texts += ["umber 1", "ber", " number", "number  12", "AND number", "number OR", "病", "number-", "x" * 300]
     return [{"text": t, "limit": 25} for t in texts] + [{"text": "number", "limit": 5000}]

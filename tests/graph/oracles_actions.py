@@ -26,7 +26,6 @@ STATED = ("id", "source", "reference")
 
 
 def edges(graph: Graph, way: Way, label: str) -> Iterator[tuple[str, str, str, Row]]:
-    """Disease, entity, relation and edge, for each edge between a disease and an entity of the class."""
     for type_, side in way:
         if side != "end":
             yield from ((e["start"], e["end"], type_, e) for e in graph.of(type_, "Disease", label))
@@ -35,7 +34,6 @@ def edges(graph: Graph, way: Way, label: str) -> Iterator[tuple[str, str, str, R
 
 
 def diseases_and_limits(graph: Graph) -> list[Parameters]:
-    """Some diseases, with all that they have and with the first of it."""
     asked = some_diseases(graph)
     return [*asked, *(p | {"limit": limit} for p in asked for limit in (None, 1, 3, 5000)), asked[-1] | {"limit": 0}]
 

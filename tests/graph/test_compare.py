@@ -19,7 +19,6 @@ TITLE = "Disease-HAS_PHENOTYPE->Phenotype"
 
 @pytest.fixture(scope="module")
 def held(small_graph: Graph, neo4j_uri: str) -> Iterator[Neo4jStore]:
-    """The small graph on a server."""
     backend = Neo4jBackend(neo4j_uri)
     store = backend.new(small_graph.tables())
     assert isinstance(store, Neo4jStore)

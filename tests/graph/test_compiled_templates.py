@@ -28,7 +28,6 @@ from kgdx.graph.templates import templates
 
 @pytest.fixture(scope="module")
 def loaded(backend: Backend, graph: Graph) -> Iterator[Store]:
-    """The made-up graph in a store, opened for reading."""
     store = backend.reopen(backend.new(graph.tables()))
     yield store
     store.close()

@@ -33,7 +33,6 @@ def tables_of(nodes: dict[str, list[Row]], edges: dict[tuple[str, str, str], lis
 
 
 def every_third(rows: list[Row]) -> list[Row]:
-    """Take every third row out of a list."""
     gone = rows[::3]
     del rows[::3]
     return gone
@@ -69,13 +68,11 @@ def changed(graph: Graph) -> tuple[Graph, Delta]:
 
 
 def lonely_gene(graph: Graph) -> None:
-    """Make a gene that no edge touches."""
     graph.nodes["Gene"].append({"id": "NCBIGene:lonely", "name": "LONELY", "source": "made0"})
 
 
 @pytest.fixture(scope="module")
 def before(small_graph: Graph) -> Graph:
-    """A graph with nodes that can go."""
     graph = copy.deepcopy(small_graph)
     lonely_gene(graph)
     return graph

@@ -32,7 +32,6 @@ AWKWARD = "D:'\"</script><img src=x onerror=alert(1)>\\u0027"
 
 @pytest.fixture(scope="module")
 def folder(settings: Settings, tiny: Path) -> Path:
-    """The folder of a tiny graph."""
     made = settings.home / "graphs" / "drawn"
     kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=made)
     return made

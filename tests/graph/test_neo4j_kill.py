@@ -28,7 +28,7 @@ import sys
 from functools import partial
 from kgdx.config import Settings
 from kgdx.graph import copies as copy
-from kgdx.graph.neo4j import bolt as _transfer
+from kgdx.graph.neo4j import bulk_tables as _transfer
 from kgdx.graph.arcade.embedded import ArcadeStore
 _transfer._LOAD_ROWS = 5
 copy._OFFLINE_ROWS = int(sys.argv[3])

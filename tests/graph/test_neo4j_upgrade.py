@@ -28,7 +28,6 @@ FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.
 
 @pytest.fixture(scope="module")
 def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> GraphFolder:
-    """A graph of this version's."""
     made = tmp_path_factory.mktemp("graph")
     kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=made)
     return GraphFolder(made)

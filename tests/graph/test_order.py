@@ -54,8 +54,6 @@ def graph_in_any_order(seed: int) -> list[GraphTable]:
 
 @pytest.fixture(scope="module")
 def stores(backend: Backend) -> Iterator[list[tuple[list[Row], list[list[Row]]]]]:
-    """What a graph answers, loaded in two orders."""
-
     def asked(store: Store) -> tuple[list[Row], list[list[Row]]]:
         near = [store.run("phenotype_neighbours", phenotype=id) for id in TERMS]
         return store.run("case_findings", case_id=CASE), near

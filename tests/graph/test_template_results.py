@@ -23,7 +23,6 @@ READS = sorted(name for name, template in templates().items() if template.kind =
 
 @pytest.fixture(scope="module")
 def loaded(backend: Backend, graph: Graph) -> Iterator[Store]:
-    """The made-up graph in a store, opened for reading."""
     store = backend.new(graph.tables())
     store.write("set_build", **BUILT)
     store = backend.reopen(store)

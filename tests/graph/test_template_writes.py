@@ -182,8 +182,6 @@ def predicted(disease: str, model: str, relation: str, label: str, rows: list[Ro
 
 
 def drop_predictions(model: str | None) -> Write:
-    """Forget what a model expects."""
-
     def change(graph: Graph) -> list[Row]:
         return [{"n": unlink(graph, lambda type_, e: type_ != "PREDICTED" or model not in (None, e["model"]))}]
 

@@ -11,7 +11,7 @@ import pytest
 from kgdx.graph.protocol import NodeTable
 from kgdx.ingest.check import CheckedTables, check
 from kgdx.ingest.column_mapping import stage
-from kgdx.ingest.extraction.page_folder import read as read_huatuo
+from kgdx.ingest.extraction.extract import read as read_huatuo
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import read

@@ -34,14 +34,12 @@ Row = tuple[str, str, str, str]
 
 
 def manifest(folder: Path, name: str) -> str:
-    """Write the manifest of a source, and return its path."""
     path = folder / f"{name}.yaml"
     path.write_text(MANIFEST.format(name=name), "utf-8")
     return str(path)
 
 
 def table(folder: Path, name: str, rows: Sequence[Row]) -> str:
-    """Write a source's file, and return its path."""
     path = folder / f"{name}.tsv"
     lines = ["gene\tsymbol\tdisease\ttitle", *("\t".join(row) for row in rows)]
     path.write_text("\n".join(lines) + "\n", "utf-8")

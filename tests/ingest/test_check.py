@@ -14,8 +14,7 @@ from kgdx.errors import SchemaError, SourceError
 from kgdx.graph.protocol import NodeTable
 from kgdx.ingest.check import CheckedTables, check
 from kgdx.ingest.column_mapping import Role, StagedTable
-from kgdx.ingest.record_counts import RecordCounts
-from kgdx.ingest.records import LINE, no_rejects
+from kgdx.ingest.records import LINE, RecordCounts, no_rejects
 from kgdx.schema import load_schema
 
 

@@ -22,7 +22,6 @@ def mapped(frame: dict[str, Any], **maps: Any) -> tuple[list[StagedTable], pl.Da
 
 
 def value(expression: Any, **columns: Any) -> list[Any]:
-    """What an expression makes of columns."""
     (table,), _ = mapped(columns, nodes=[{"class": "Disease", "id": "id", "properties": {"name": expression}}])
     return table.rows["name"].to_list()
 

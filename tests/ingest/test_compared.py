@@ -23,7 +23,6 @@ def graph(tmp_path: Path) -> GraphFolder:
 
 @pytest.fixture
 def sources(tmp_path: Path) -> dict[str, str]:
-    """A source of one's own, as it was and (in ``new``) as it is."""
     rows = [own.gene(1, "A", 1), own.gene(2, "B", 2), own.gene(3, "C", 3)]
     (tmp_path / "new").mkdir()
     own.table(tmp_path / "new", "alpha", [own.gene(1, "A", 1), own.gene(2, "Z", 2), own.gene(4, "D", 3)])

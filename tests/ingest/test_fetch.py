@@ -76,7 +76,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between attempts, none of which is waited for."""
     found: list[float] = []
     monkeypatch.setattr(module.time, "sleep", found.append)
     return found

@@ -50,7 +50,6 @@ def process(home: Path, sources: dict[str, str], hold: str = "") -> subprocess.P
 
 
 def until(started: subprocess.Popen[str], line: str) -> None:
-    """Read what a process says up to a line."""
     assert started.stdout is not None
     for said in started.stdout:
         if said.strip() == line:
@@ -59,7 +58,6 @@ def until(started: subprocess.Popen[str], line: str) -> None:
 
 
 def end(started: subprocess.Popen[str]) -> list[str]:
-    """Let a process go on, and return the last line that it says, word by word."""
     out, err = started.communicate("go on\n", timeout=120)
     assert started.returncode == 0, err
     return out.splitlines()[-1].split()

@@ -23,7 +23,6 @@ Sources = dict[str, str]
 
 @pytest.fixture
 def graph(tmp_path: Path, tiny_sources: Sources) -> GraphFolder:
-    """A small graph in which two steps state relations of one type."""
     made = GraphFolder(tmp_path / "graph")
     build(tiny_sources, made, derive=(hooked.ALIKE,))
     return made

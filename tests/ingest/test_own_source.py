@@ -14,15 +14,14 @@ import pytest
 from conftest import ROOT
 from kgdx.errors import SourceError, UsageError
 from kgdx.ingest.manifest import manifests, read_manifest
+from kgdx.ingest.own_source import attempt, disagreements, file_of, sample, scaffold
 from kgdx.ingest.pipeline import quarantine
 from kgdx.ingest.pipeline.build import build, update
 from kgdx.ingest.pipeline.build_report import BuildReport
 from kgdx.ingest.pipeline.built_graph import read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.pipeline.stages import Stages
-from kgdx.ingest.scaffold import sample, scaffold
 from kgdx.ingest.sources import FORMATS
-from kgdx.ingest.trial import attempt, disagreements, file_of
 from kgdx.schema import load_schema
 
 Write = Callable[[str, str | bytes], Path]

@@ -237,7 +237,7 @@ def test_a_store_that_cannot_be_copied_is_made_anew(
         raise shutil.Error([("a", "b", "No space left on device")])
 
     build(core_sources, graph)
-    monkeypatch.setattr("kgdx.ingest.pipeline.store_load.shutil.copytree", fail)
+    monkeypatch.setattr("kgdx.ingest.pipeline.build_stages.shutil.copytree", fail)
     report = update({"genes": changed_file(core_sources["genes"], tmp_path, *EDITS["genes"])}, graph)
     assert report.store == "loaded"
 

@@ -15,6 +15,7 @@ from kgdx.rank import Ranker
 from kgdx.rank.commonness import setting
 from small_graph import FEVER, SHORT
 
+SEX = "1 disease of one sex, which is not told, unless it fits best"
 NAMES = {"OMIM:2": "Neonatal short stature", "OMIM:3": "Fever of pregnancy", "UMLS:2": "Rare neonatal epilepsy"}
 
 
@@ -45,6 +46,28 @@ def test_pregnancy_is_of_women_of_an_age(ranker: Ranker, sex: str, age: str | No
     first, left_out = ranked(ranker, sex, age)
     assert left_out == out
     assert ("OMIM:3" in first) is not any("pregnancy" in each for each in out)
+
+
+@pytest.mark.parametrize(
+    ("text", "out"),
+    [
+        ("Fever, small for his age", ("1 disease of newborns", "2 diseases that begin in infancy", SEX)),
+        ("Fever, small since birth", (SEX,)),
+        ("Fever, LMP 7/52 ago", ("1 disease of newborns", "2 diseases that begin in infancy")),
+    ],
+)
+def test_a_text_that_tells_no_sex_and_no_infancy(ranker: Ranker, text: str, out: tuple[str, ...]) -> None:
+    case = Case("p", (Finding(FEVER), Finding(SHORT)), text=text)
+    found = ranker.rank(case, top=4)
+    assert found.judgement is not None
+    assert found.judgement.left_out == out
+
+
+def test_a_disease_of_a_sex_that_is_not_told_stays_where_it_fits_best(ranker: Ranker) -> None:
+    case = Case("p", (Finding(FEVER),), text="Fever since birth")
+    first = ranker.rank(case, top=4, gates=False).candidates
+    found = ranker.rank(case, top=4).candidates
+    assert (found[0].id == first[0].id) and (first[0].id == "OMIM:3" or found[-1].id == "OMIM:3")
 
 
 def test_a_disease_of_newborns_with_a_gene_is_not_left_out(ranker: Ranker) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import kgdx
 from conftest import require_module
 
 require_module("fastapi", "serve")
@@ -80,11 +82,15 @@ def test_a_consultation_is_led_by_keys_alone(page: Page, screenshots: Path) -> N
     assert violations(page) == []
 
 
-def test_after_a_yes_the_kinds_are_chosen(page: Page) -> None:
-    begin(page)
-    expect(page.locator("#question")).to_have_text("Has there been a seizure?")
-    page.get_by_role("button", name="Yes").click()
-    expect(page.locator("#options button").first).to_be_visible()
+def test_after_a_yes_the_kinds_are_chosen(page: Page, tmp_path: Path, tiny_graph: Path) -> None:
+    with kgdx.open(tiny_graph) as graph:
+        talk = graph.consult(["HP:0001250"], certain=1.0, complaints=False)
+        while (asked := talk.question) is not None and asked.term != "HP:0001507":
+            talk.skip()
+        talk.answer(True)
+        (tmp_path / "yesterday.json").write_text(json.dumps(talk.to_dict()), "utf-8")
+    page.locator("#file").set_input_files(tmp_path / "yesterday.json")
+    expect(page.locator("#options button")).to_have_count(2, timeout=60_000)
     assert violations(page) == []
     page.keyboard.press("1")
     assert page.locator("#options button").first.get_attribute("aria-pressed") == "true"

@@ -393,7 +393,7 @@ def making(settings: Settings, *, engine: bool = True) -> dict[str, Any]:
 
 def readers() -> dict[str, Reader]:
     """Return the readers of formats that live above the load room, by format."""
-    from kgdx.ingest.extraction.page_folder import read
+    from kgdx.ingest.extraction.extract import read
 
     return {"huatuo": read}
 

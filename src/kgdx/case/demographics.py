@@ -88,14 +88,15 @@ _ONSET = lazy_pattern(
     re.IGNORECASE,
 )
 _AFFECTED = lazy_pattern(
-    r"\b(?P<who>mother|father|parent|brother|sister|sibling)s?\s+(?:(?:is|was|are|were)\s+(?:also|similarly|likewise)\s+"
+    r"\b(?:same|just|exactly)\s+(?:as|like)\s+(?:my|his|her)\s+(?P<as>mum|mom|mother|dad|father|brother|sister)\b"
+    r"|\b(?P<who>mum|mom|dad|mother|father|parent|brother|sister|sibling)s?\s+(?:(?:is|was|are|were)\s+(?:also|similarly|likewise)\s+"
     r"affected|(?:also\s+)?(?:has|had|have)\s+(?:the\s+)?(?:same|similar)\s+(?:disease|condition|symptoms?|problems?|"
     r"disorder|findings)|also\s+(?:has|had|have|suffers?)\b)"
-    r"|(?P<同>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:也|亦)(?:有|患)"
+    r"|(?P<同>母亲|父亲|父母|我?爸爸?|我?妈妈?|哥哥?|姐姐?|弟弟?|妹妹?)(?:也|亦)(?:有|患|是|这样)"
     r"|(?P<亲>母亲|父亲|父母|哥哥|姐姐|弟弟|妹妹)(?:有|患)(?:同样|类似|相同|同)(?:的)?(?:疾病|症状|病|表现|病史)?",
     re.IGNORECASE,
 )
-_PARENTS = frozenset({"mother", "father", "parent", "母亲", "父亲", "父母"})
+_PARENTS = frozenset({"mother", "father", "parent", "mum", "mom", "dad", "母", "父", "爸", "妈"})
 
 
 @lru_cache(maxsize=4)
@@ -232,5 +233,5 @@ def _onsets(text: str) -> Iterator[PersonMention]:
 
 def _relatives(text: str) -> Iterator[PersonMention]:
     for match in _AFFECTED.finditer(text):
-        who = (match["who"] or match["同"] or match["亲"]).lower()
-        yield _mention("affected", "PARENT" if who in _PARENTS else "SIBLING", match)
+        who = (match["who"] or match["as"] or match["同"] or match["亲"]).lower().removeprefix("我")
+        yield _mention("affected", "PARENT" if who in _PARENTS or who[0] in _PARENTS else "SIBLING", match)

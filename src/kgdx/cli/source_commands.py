@@ -64,7 +64,7 @@ def new(
     """
     from kgdx.errors import UsageError
     from kgdx.ingest.manifest import manifests
-    from kgdx.ingest.scaffold import scaffold
+    from kgdx.ingest.own_source import scaffold
     from kgdx.schema import load_schema
 
     target = to or Path(f"{name}.yaml")
@@ -93,9 +93,9 @@ def check(
     from kgdx.api import readers
     from kgdx.config import Settings
     from kgdx.ingest.manifest import manifests
+    from kgdx.ingest.own_source import attempt, disagreements, file_of
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
     from kgdx.ingest.sources import FORMATS
-    from kgdx.ingest.trial import attempt, disagreements, file_of
     from kgdx.render.terminal.sources_text import tried, wrong
     from kgdx.schema import load_schema
 
@@ -244,7 +244,7 @@ def _reader(
     from kgdx.llm.budget import Meter
 
     if llm is None:
-        from kgdx.ingest.extraction.clinical_wording import NameVocabulary, read_vocabulary
+        from kgdx.ingest.extraction.filters import NameVocabulary, read_vocabulary
         from kgdx.ingest.extraction.rule_reader import RuleReader
 
         known = NameVocabulary() if vocabulary is None else read_vocabulary(vocabulary)

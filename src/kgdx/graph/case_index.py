@@ -129,7 +129,6 @@ class CaseIndex:
         return chosen[place], total[place]
 
     def _exact(self, near: Sequence[SimilarCases], cases: Ints) -> Ints:
-        """The sums of similarities of some cases; shape (cases,)."""
         total = np.zeros(len(cases), np.int32)
         position, owner = gather(self._start, cases)
         terms, there = self._phenotype[position], np.flatnonzero(np.diff(owner, prepend=-1))

@@ -46,7 +46,6 @@ class Evidence:
         self._ways: dict[int, dict[int, Way]] = {}
 
     def rows(self, name: str, bound: Mapping[str, Any]) -> list[Row]:
-        """Return the rows of a template in the order of the store's."""
         found: Callable[..., list[Row]] = getattr(self, name)
         return found(**bound)
 
@@ -117,7 +116,6 @@ class Evidence:
         return sorted({row for id in ids if (row := _place(self._ids, id)) is not None})
 
     def _annotations(self, table: str, diseases: Iterable[str]) -> Iterator[tuple[int, Row]]:
-        """All annotations of diseases: the phenotype, and the columns that all evidence has."""
         owner, term = (self._snapshot.column(table, end) for end in ("disease", "phenotype"))
         ids, names = (self._snapshot.values("disease", name) for name in ("id", "name"))
         for disease in sorted({row for id in diseases if (row := _place(ids, id)) is not None}):
@@ -129,7 +127,6 @@ class Evidence:
                 yield phenotype, head | named | dict(zip(STATED, values, strict=True))
 
     def _worded(self, diseases: Iterable[str]) -> Iterator[tuple[int, Row]]:
-        """All symptoms of diseases that are phenotypes: the phenotype, and what is said of both."""
         owner, symptom = (self._snapshot.column("has_symptom", end) for end in ("disease", "symptom"))
         mapped, term = (self._snapshot.column("symptom_phenotype", end) for end in ("symptom", "phenotype"))
         relation = self._snapshot.values("symptom_phenotype", "relation")

@@ -115,8 +115,6 @@ MOST_REMEMBERED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class CompiledRows:
-    """The rows of a template and their digest (:func:`kgdx.graph.protocol.digest`)."""
-
     rows: tuple[Row, ...]
     digest: str
 
@@ -159,7 +157,6 @@ class CompiledQueries:
         return name in COMPILED
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Return the rows of a template."""
         found = template(name, "read")
         return self._rows(found, found.bind(parameters))
 
@@ -287,7 +284,6 @@ class CompiledQueries:
         return self._patients().unlike(near, without, publications, count, seed)
 
     def _near(self, rows: Sequence[Row]) -> list[SimilarCases]:
-        """What is similar to each thing, of the template's rows; of a phenotype that is given twice, the most."""
         known = self._numbers("phenotype", [row["id"] for row in rows])
         given: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for row in rows:
@@ -319,7 +315,6 @@ class CompiledQueries:
         return rows
 
     def _patients(self) -> CaseIndex:
-        """The patients, as they are now."""
         from kgdx.graph.case_index import CaseIndex
 
         saved = None if self._saved is None else self._saved()

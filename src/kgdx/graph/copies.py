@@ -105,7 +105,6 @@ class Content:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the content."""
         return combine(self.parts)
 
     @classmethod
@@ -142,7 +141,6 @@ class Content:
         return content if content.counts == there else None
 
     def joined(self, others: Sequence[GraphTable]) -> Content:
-        """Return this graph with further rows."""
         tables = ordered(merged([*self.tables, *others]))
         return Content(tables, self.build, counts(tables), digests(tables)) if others else self
 
@@ -379,7 +377,6 @@ def _alike(stated: RelationTable, target: Neo4jStore) -> bool:
 
 
 def _summary(rows: pa.Table) -> dict[str, tuple[int, int]]:
-    """By source: the number of rows, and of values that their properties have; an empty list is none."""
     present = np.zeros(rows.num_rows, dtype=np.int64)
     for name in rows.column_names[2:]:
         column = rows.column(name)

@@ -79,7 +79,6 @@ class Delta:
 
     @property
     def rows(self) -> int:
-        """How many rows go, come or change."""
         return sum(table.rows.num_rows for table in (*self.removed, *self.added, *self.changed))
 
     def growth(self) -> dict[str, int]:
@@ -94,9 +93,7 @@ class Delta:
 class Transaction(Protocol):
     """A running transaction: templates run in order; all of it is kept, or nothing."""
 
-    def run(self, template: str, /, **parameters: Any) -> list[Row]:
-        """Run a template, read or write, as part of the transaction."""
-        ...
+    def run(self, template: str, /, **parameters: Any) -> list[Row]: ...
 
 
 @runtime_checkable
@@ -242,7 +239,6 @@ def _record(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _foreign(value: Any) -> Any:
-    """A type of a driver, told by what it can do: Neo4j's temporal values, nodes and relationships; record ids."""
     if hasattr(value, "iso_format"):
         return value.iso_format()
     if hasattr(value, "labels") and hasattr(value, "items"):

@@ -402,7 +402,6 @@ class Snapshot:
 
 
 def _is_sound(folder: Path) -> bool:
-    """Whether a derived part's files are what was written: their sizes, and the content of what was touched."""
     listed = known.read_list(folder / LIST)
     if listed is None or known.faults(folder, listed):
         return False

@@ -38,8 +38,6 @@ NODES = {
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Where an edge table comes from: the relation and the classes of its ends."""
-
     type: str
     start: str
     end: str
@@ -199,7 +197,6 @@ def _sortable(rows: pa.Table) -> pa.Table:
 
 
 def _links(cases: pa.Array, parts: list[pa.Table]) -> pa.Array:
-    """For each case, the sorted ids at the other end of its edges (an empty list where there are none)."""
     rows = _fit(parts, {"start": pa.string(), "end": pa.string()})
     rows = rows.group_by(["start", "end"]).aggregate([]).sort_by([("start", "ascending"), ("end", "ascending")])
     owner = pc.index_in(_flat(rows.column("start")), value_set=cases)
@@ -229,7 +226,6 @@ def _with_prevalence(diseases: pa.Table, parts: list[pa.Table]) -> pa.Table:
 
 
 def _fit(parts: list[pa.Table], columns: dict[str, pa.DataType]) -> pa.Table:
-    """Concatenate tables into exactly these columns; absent ones are null (lists: empty)."""
     fitted = []
     for part in parts:
         arrays = []

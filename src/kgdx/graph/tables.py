@@ -263,7 +263,6 @@ def _digest(hashes: bytearray) -> Digest:
 
 
 def _lines(frame: pl.DataFrame) -> pl.Series:
-    """Each row as one line: ``name=value`` of its present properties in order of their names."""
     import polars as pl
 
     fields = frame.select(_field(name, frame.schema[name]) for name in sorted(frame.columns))

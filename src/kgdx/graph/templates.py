@@ -214,7 +214,6 @@ def _declared(text: str) -> dict[str, str]:
 
 
 def _typed(type_: str, value: Any) -> Any:
-    """The value as plain Python of that type; TypeError or ValueError when it is not one."""
     if value is None:
         if type_.endswith("?"):
             return None
@@ -293,6 +292,5 @@ def _known(schema: Schema, placeholder: str) -> set[str]:
 
 @cache
 def text_of(name: str) -> str:
-    """Return a statement's text, with its placeholders."""
     lines = resource("cypher", "neo4j", f"{name}.cypher").read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("//")).strip()

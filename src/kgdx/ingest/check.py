@@ -17,9 +17,8 @@ from kgdx.case.case_rows import TRUTH
 from kgdx.errors import SourceError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.tables import title
-from kgdx.ingest.column_mapping import StagedTable
-from kgdx.ingest.record_counts import GIVEN, ROLE, SOURCE, RecordCounts, RecordTally, marked
-from kgdx.ingest.records import LINE
+from kgdx.ingest.column_mapping import StagedTable, marked
+from kgdx.ingest.records import GIVEN, LINE, ROLE, SOURCE, RecordCounts, RecordTally
 from kgdx.schema import NodeClass, Property, Relation, Schema
 from kgdx.schema.model import FREQUENCIES
 
@@ -101,7 +100,6 @@ def typed(table: StagedTable, schema: Schema, tally: RecordTally) -> StagedTable
 
 
 def _share(given: Sequence[str]) -> Iterator[pl.Expr]:
-    """A frequency as a number from 0 to 1, of whatever states it."""
     stated: list[pl.Expr] = []
     if {"numerator", "denominator"} <= set(given):
         stated.append(pl.when(pl.col("denominator") > 0).then(pl.col("numerator") / pl.col("denominator")))

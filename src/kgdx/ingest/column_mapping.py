@@ -13,7 +13,7 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean
-from kgdx.ingest.records import LINE, Records, join_rejects, mint, no_rejects, refuse, split
+from kgdx.ingest.records import LINE, ROLE, SOURCE, Records, join_rejects, mint, no_rejects, refuse, split
 from kgdx.schema.model import MATCHES
 
 Role = Literal["record", "implied", "patch"]
@@ -28,6 +28,10 @@ class StagedTable:
     ends: tuple[str, str] | None
     role: Role
     rows: pl.DataFrame
+
+
+def marked(table: StagedTable) -> pl.DataFrame:
+    return table.rows.with_columns(pl.lit(table.source).alias(SOURCE), pl.lit(table.role).alias(ROLE))
 
 
 def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.DataFrame]:

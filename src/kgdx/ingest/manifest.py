@@ -96,8 +96,6 @@ Expression = Annotated[Value, BeforeValidator(_shorthand)]
 
 
 class Each(_Model):
-    """A column to go through, member by member."""
-
     column: str
     separator: str | None = Field(default=None, min_length=1)
 
@@ -339,7 +337,6 @@ def with_needs(name: str, found: Mapping[str, Manifest], path: tuple[str, ...] =
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion to put behind a message, if a known word is like the given one."""
     like = difflib.get_close_matches(word, list(known), 1)
     return f" (did you mean {like[0]}?)" if like else ""
 

@@ -230,7 +230,6 @@ def _by_path(
 
 
 def name_of(word: str | Path) -> str:
-    """Return the name of a source that is named, or whose manifest is given."""
     path = Path(word).expanduser()
     return read_manifest(path, named=False).name if is_manifest(str(path)) else str(word)
 

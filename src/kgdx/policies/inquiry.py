@@ -114,7 +114,7 @@ class InquiryPolicy(Policy):
         if not self.narrow or last is None or last.reply is None or last.asked.which or last.asked.term is None:
             return None
         options = values_of(last.asked.term) or last.asked.options
-        if last.reply.status is not Status.PRESENT or last.reply.term or not 0 < len(options) <= self.narrow:
+        if last.reply.status is not Status.PRESENT or last.reply.term or not 1 < len(options) <= self.narrow:
             return None
         return last.asked.model_copy(update={"options": options, "which": True, "gain": None})
 
@@ -148,7 +148,7 @@ class InquiryPolicy(Policy):
             return self._asked(due[0]) if due else self.close(state)
         if left:
             soon = len(before) < NARROWED
-            able = [each for each in left if each.due or each.moves or each.stage]
+            able = [each for each in left if each.due or each.moves or (soon and each.stage)]
             first = next((each for each in able if not (soon and each.due)), None)
             if any(each.due or each.moves for each in able):
                 return self._asked(first or able[0])

@@ -61,6 +61,8 @@ _SAID = (
     lazy_pattern(
         r"(?i)(?P<referral>\b(?:(?:ever )?since|from) (?:(?:his|her|my|their|early|late|primary|about) )*"
         r"(?:birth|babyhood|infancy|childhood|boyhood|girlhood|school|teens|adolescence)\b|\blifelong\b"
+        r"|\b(?:since|from) (?:the )?age (?:of )?(?:1?\d\b|two|three|four|five|six|seven|eight|nine|ten"
+        r"|eleven|twelve|\w+teen\b)"
         r"|自幼|从小|自出生|出生后|生后|自儿时|[从自](?:十几|[0-9一二三四五六七八九十]{1,2})岁起?)"
     ),
     lazy_pattern(

@@ -22,8 +22,8 @@ GROWN = 20.0
 """Age in years that nobody reaches who is asked what children are asked."""
 NARROWED = 7
 """Answers after which tests are offered: history and examination come before them."""
-COMPLAINTS = 2
-"""Complaints of a patient whose questions count, the one that is said first before the other."""
+COMPLAINTS, BEHIND = 2, 8
+"""Complaints of a patient whose questions count, and how many places those of the second come behind."""
 
 
 class QuestionWording(NamedTuple):
@@ -54,11 +54,15 @@ class QuestionWording(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """What is asked about a complaint: ids of findings, by stage, and which of its tests everybody gets."""
+    """What is asked about a complaint: ids of findings, by stage, and which of its tests everybody gets.
+
+    What people say in passing is asked about ``after`` what others they complain of.
+    """
 
     name: str
     name_zh: str
     sex: str
+    after: bool
     terms: frozenset[str]
     words: tuple[str, ...]
     stages: Mapping[Stage, tuple[str, ...]]
@@ -92,7 +96,7 @@ def complaints() -> tuple[Complaint, ...]:
     """Return the complaints."""
     ids = {each.key: each.id for each in _wordings()}
     found = []
-    for name, zh, sex, terms, words, *stages in _rows("complaints.tsv"):
+    for name, zh, sex, after, terms, words, *stages in _rows("complaints.tsv"):
         asked = {
             stage: tuple(dict.fromkeys(ids[key.removeprefix("!")] for key in keys.split(", ")))
             for stage, keys in zip(STAGES, stages, strict=True)
@@ -100,7 +104,7 @@ def complaints() -> tuple[Complaint, ...]:
         of = {"F": "FEMALE", "M": "MALE", "": ""}[sex]
         due = frozenset(ids[key[1:]] for key in stages[-1].split(", ") if key.startswith("!"))
         said = tuple(filter(None, words.split(";")))
-        found.append(Complaint(name, zh, of, frozenset(terms.split(",")), said, asked, due))
+        found.append(Complaint(name, zh, of, bool(after), frozenset(terms.split(",")), said, asked, due))
     return tuple(found)
 
 
@@ -111,18 +115,19 @@ def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Itera
     complaint may be of a finding with a modifier, such as a side, before that of the finding alone.
     """
     fitting = [each for each in complaints() if each.sex in ("", case.sex)]
+    plain = case.text.casefold()
     named = [each for each in fitting if each.name in said]
-    present = [each for each in case.findings if each.status is Status.PRESENT and each.method != "asked"]
-    present.sort(key=lambda each: -1 if each.span is None else each.span.start)
-    found = [each for each in named if each.sex]
-    for finding in present:
-        plain = set(above(finding.id))
-        modified = {f"{id}+{modifier}" for id in plain for modifier in finding.modifiers}
-        of = [each for each in fitting if each.terms & (plain | modified)]
-        found += sorted(
-            of, key=lambda each: (not each.sex, each.terms.isdisjoint(modified), finding.id not in each.terms)
-        )[:1]
-    return tuple({each.name: each for each in (*found, *named)}.values())[:COMPLAINTS]
+    begins = (_said(each.words).search(plain) if each.words else None for each in named)
+    found = [(len(plain) if at is None else at.start(), each) for at, each in zip(begins, named, strict=True)]
+    for finding in case.findings:
+        if finding.status is Status.PRESENT and finding.method != "asked":
+            implied = set(above(finding.id))
+            modified = {f"{id}+{modifier}" for id in implied for modifier in finding.modifiers}
+            of = [each for each in fitting if each.terms & (implied | modified)]
+            of.sort(key=lambda each: (not each.sex, each.terms.isdisjoint(modified), finding.id not in each.terms))
+            found += [(-1 if finding.span is None else finding.span.start, each) for each in of[:1]]
+    found.sort(key=lambda each: (each[1].after, not (each[1].sex and each[1] in named), each[0]))
+    return tuple({each.name: each for _, each in found}.values())[:COMPLAINTS]
 
 
 def said_complaints(text: str) -> tuple[str, ...]:
@@ -147,7 +152,8 @@ def asked_first(
 ) -> tuple[dict[str, Stage], dict[str, tuple[Stage, int]], list[str]]:
     """Return what is asked first, in order, what else belongs to the complaints, and which tests everybody gets.
 
-    First comes what decides about the first complaint, and its red flags; the rest has its stage and its place in it.
+    First comes what decides about the first complaint, and its red flags; the rest has its stage and its place in it,
+    and what decides about another complaint is history.
     """
     known = list(of)
     first: dict[str, Stage] = {}
@@ -156,10 +162,10 @@ def asked_first(
             if wordings()[id].fits(case):
                 first.setdefault(id, stage)
     rest: dict[str, tuple[Stage, int]] = {}
-    for each in known:
+    for number, each in enumerate(known):
         for at, ids in each.stages.items():
-            for place, id in enumerate(ids):
+            for place, id in enumerate(ids, BEHIND * number):
                 if id not in first and wordings()[id].fits(case):
-                    rest.setdefault(id, (at, place))
-    due = [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known[:1])]
+                    rest.setdefault(id, ("history" if at == "decides" else at, place))
+    due = [id for id, (at, _) in rest.items() if at == "test" and any(id in each.due for each in known)]
     return first, rest, due

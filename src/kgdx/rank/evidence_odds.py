@@ -103,8 +103,8 @@ def person_of(case: Case) -> str | None:
 
 LISTED, UNLISTED = 0.35, 0.005
 """How often a patient with a disease has a symptom that is on its list, and one that is not."""
-UNUSUAL = 0.08
-"""How often a patient of any condition has a symptom that only some conditions are described with."""
+UNUSUAL = 0.02
+"""How often a patient of any condition has a symptom that few conditions are described with, beside their share."""
 LIST_PATIENTS = 4.0
 """Patients that a list weighs like, beside those that were counted: what few had tells little."""
 VALUE_PATIENTS = 2.0
@@ -147,8 +147,10 @@ class EvidenceOdds:
         chance = np.where(self._patients[:, None] > 0, np.clip(mixed, LEAST, MOST), share)
         whole = np.ones(len(share), bool) if whole is None else whole
         asked = np.array([code.startswith(PREFIX) for code in codes], bool)
-        self._usual = np.where(asked & whole.any(), chance[whole].sum(axis=0) / max(whole.sum(), 1), UNUSUAL)
-        stated = np.where(listed > 0, np.maximum(np.where(listed < 1, listed, LISTED), self._usual), self._usual)
+        told = np.where(listed < 1, listed, LISTED)
+        few = UNUSUAL + told.sum(axis=0) / max(len(told), 1)
+        self._usual = np.where(asked & whole.any(), chance[whole].sum(axis=0) / max(whole.sum(), 1), few)
+        stated = np.maximum(told, self._usual)
         self.chance: Floats = np.where(whole[:, None] & asked, chance, stated)
         counted = whole & (self._patients > 0)
         usual = float(self._patients[counted].mean()) if counted.any() else 0.0

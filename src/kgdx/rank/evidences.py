@@ -42,7 +42,7 @@ class Evidences(Scorer):
     """
 
     name: ClassVar[str] = "evidences"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     standardised: ClassVar[bool] = False
 
     @classmethod
@@ -62,7 +62,7 @@ class Evidences(Scorer):
         names = [name or id for name, id in zip(snapshot.column("symptom", "name").tolist(), ids, strict=True)]
         conditions = np.full(len(model.curated), "", "U120")
         conditions[owner[use]] = snapshot.column("disease", "id")[disease[use]].astype("U120")
-        codes = np.array([id if mine else "" for id, mine in zip(ids, known.tolist(), strict=True)], "U40")
+        codes = np.array([id if mine else "" for id, mine in zip(ids, known.tolist(), strict=True)], str)
         texts = MappedTexts.arrays(name if mine else "" for name, mine in zip(names, known.tolist(), strict=True))
         whole = np.zeros(len(model.curated), bool)
         whole[owner[use & (snapshot.column("has_symptom", "source") == RELEASE)]] = True

@@ -1,5 +1,7 @@
 """Which diseases sex, age or exposure rules out: of organs that the patient lacks, pregnancy, newborns, far countries.
 
+A text that tells of no sex, and no infancy, is not of a patient whose disease needs one.
+
 A disease that begins early and lasts is none of these: one with a gene or a mode of inheritance is never taken for a
 disease of newborns.
 """
@@ -35,7 +37,8 @@ NEWBORNS = (
     r"(?i)\bneonatal\b|\bnewborn|\bprematurity\b|\binfant(ile)? botulism|necroti[sz]ing enterocolitis|\bmeconium\b"
 )
 FEVERS = r"(?i)h(a?e)morrhagic fever|\bdengue\b|\bebola\b|\bmarburg (?:virus )?disease|\blassa\b"
-PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS, FEVERS)
+INFANTS = r"(?i)\b(?:neonatal|infantile)\b|\bcongenital syphilis|\bof prematurity\b"
+PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS, FEVERS, INFANTS)
 EXPOSED = lazy_pattern(
     r"(?i)\b(?:travel|trip|return(?:ed|ing) from|back from|visit|tropic|endemic|outbreak|mosquito|tick|rodent|safari"
     r"|africa|asia|america|thailand|india|congo|nigeria|brazil)\w*|旅|出差|出国|归国|疫区|流行区|蚊|蜱|鼠|非洲|东南亚|打工回"
@@ -43,13 +46,23 @@ EXPOSED = lazy_pattern(
 FEVER, LONG = "HP:0001945", 30.0
 """Without an exposure that the text tells, who has no fever or is ill for longer has no viral haemorrhagic fever."""
 TELLS_MALE = lazy_pattern(
-    r"(?i)\b(?:scrot(?:um|al)|testi[sc]\w*|penis|penile|prostate|foreskin|erections?)\b|阴囊|睾丸|阴茎|前列腺|包皮"
+    r"(?i)\b(?:scrot(?:um|al)|testi[sc]\w*|penis|penile|prostate|foreskin|erections?"
+    r"|(?:left|right|my|his) balls?)\b(?! of)|阴囊|睾丸|阴茎|前列腺|包皮|蛋蛋|龟头|精索"
 )
 TELLS_FEMALE = lazy_pattern(
     r"(?i)\b(?:LMP|G\dP\d|pregnan\w+|antenatal|vagina\w*|uter(?:us|ine)|ovar(?:y|ies|ian)|menopaus\w+|menstrua\w+"
-    r"|breast-?feeding)\b|末次月经|月经|怀孕|孕\d+周|妊娠|产后|阴道|子宫|卵巢|白带|绝经|哺乳期"
+    r"|breast-?feeding|gestation|primigravida|post-?partum|adnexal?|cervix)\b"
+    r"|末次月经|月经|怀孕|孕\d+周|妊娠|产后|阴道|子宫|卵巢|白带|绝经|哺乳期|停经|痛经|宫颈|附件区|胎动|分娩"
 )
 """Words by which a text that states no sex tells it, where it does not tell both."""
+TELLS_INFANCY = lazy_pattern(
+    r"(?i)\b(?:infan\w+|bab(?:y|ies)|born|newborn|neonat\w*|birth|first year"
+    r"|(?:at|from|since|by|aged?|age of) (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    r" (?:days?|weeks?|months?)\b(?! ago))\b"
+    r"|\b\w+[- ](?:day|week|month)s?[- ]old\b|婴|新生|出生|生后|满月|半岁|宝宝"
+    r"|(?<![\d十])[1-9一二三四五六七八九十]个?月(?:龄|大|时)"
+)
+"""Words of a text that tells of an illness in the first year."""
 STATED = ("female", "male")
 """What the table of common conditions says of conditions that only one sex has."""
 FERTILE = 10.0, 60.0
@@ -58,8 +71,10 @@ EARLIER, LATER = 0.6, 1.5
 """Parts of the age at which a condition begins, and of that up to which it is seen, that rule it out."""
 AT_LEAST = 5.0
 """Years beyond the oldest patients that rule a condition out at least."""
-NO_NEWBORN = 2.0
-"""Age in years from which nobody has a disease of newborns."""
+NO_NEWBORN, NO_INFANT = 2.0, 4.0
+"""Ages in years from which nobody has a disease of newborns, or one of infants where no text tells of infancy."""
+UNTOLD = "of one sex, which is not told, unless it fits best", "caught abroad or from animals, unless it fits best"
+"""What only lacks a word of the text: left out of the list behind the first, but not of what must not be missed."""
 
 
 class Gates:
@@ -79,16 +94,21 @@ class Gates:
             found["of women or pregnancy"] = self._found(WOMEN, "female") | self._of_sex(1)
         elif sex == "FEMALE":
             found["of men"] = self._found(MEN, "male") | self._of_sex(0)
+        elif case.text and not (TELLS_MALE.search(case.text) or TELLS_FEMALE.search(case.text)):
+            found[UNTOLD[0]] = self._found(WOMEN, MEN, *STATED)
         if age is not None and sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
             found["of pregnancy"] = self._found(PREGNANCY)
-        if age is not None and age >= NO_NEWBORN:
+        early = bool(TELLS_INFANCY.search(case.text))
+        if (age is not None and age >= NO_NEWBORN) or (age is None and case.text and not early):
             found["of newborns"] = self._newborns
+        if case.text and not early and (age is None or age >= NO_INFANT):
+            found["that begin in infancy"] = self._found(INFANTS)
         if age is not None:
             young, old = self._ages
             found["of other ages"] = (age < EARLIER * young) | (age > np.maximum(old + AT_LEAST, LATER * old))
-        if case.text and not EXPOSED.search(case.text) and not _feverish(case):
-            found["caught abroad or from animals"] = self._found(FEVERS)
-        return {what: mask for what, mask in found.items() if mask.any()}
+        if case.text and not EXPOSED.search(case.text):
+            found[UNTOLD[1] if _feverish(case) else "caught abroad or from animals"] = self._found(FEVERS)
+        return {what: mask for what, mask in sorted(found.items(), key=lambda item: item[0] in UNTOLD) if mask.any()}
 
     @cached_property
     def _ages(self) -> tuple[Floats, Floats]:

@@ -21,6 +21,7 @@ from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import units
 from kgdx.results.ranked import Candidate, DangerousDisease, ExpectedResult, Judgement, NextTest
+from kgdx.terms.qualifiers import days_of
 
 if TYPE_CHECKING:
     from kgdx.rank.fusion import Weights
@@ -37,6 +38,8 @@ EVERYDAY = 4.0
 MILD = "HP:0012825"
 ALARMING = 0.3
 """Share of dangerous ones among the diseases with a finding, from which it is ranked whoever tells of it."""
+WEEKS = 14.0
+"""Days from which a finding has been there for some time."""
 LINE = 16
 """Words of a text, from which more than its one finding is told."""
 FAIR, GOOD = 0.15, 0.45
@@ -125,7 +128,8 @@ class Reliability:
         given = {names.symptom_id(row) for row in query.symptoms}
         symptoms = [each.label for each in case.findings if each.id in given and not _antecedent(each.id)]
         complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
-        line, slight = len(units(case.text)) <= LINE, mild(case.text)
+        line = len(units(case.text)) <= LINE
+        slight = mild(case.text) and not (len(terms) > 1 and any(map(self._alarms, terms)))
         calm = 0 if any(map(_lasting, case.findings)) else well(case.text)
         little = len(terms) + len(symptoms) + len(complaints) <= calm or (slight and line)
         if case.gene_evidence is not None or (not little and (symptoms or len(terms) + len(complaints) > 1)):
@@ -264,8 +268,8 @@ def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[Ex
 
 
 def _lasting(finding: Finding) -> bool:
-    heavy = finding.severity and finding.severity != MILD
-    return finding.status is Status.PRESENT and bool(finding.since or heavy or finding.value is not None)
+    heavy = (finding.severity and finding.severity != MILD) or finding.value is not None
+    return finding.status is Status.PRESENT and bool(heavy or (days_of(finding.since) or 0.0) >= WEEKS)
 
 
 def _antecedent(symptom: str) -> bool:

@@ -166,6 +166,8 @@ COURSES = {
     "HP:0011010": (20.0, 5000.0),
 }
 """The same of HPO's terms: acute, subacute, chronic."""
+NO_PERIOD = frozenset(("HP:0000141", "HP:0000869"))
+"""Amenorrhea, secondary amenorrhea: their duration is that of a pregnancy rather than of an illness."""
 WITHIN, PER_TENFOLD, LEAST = 0.6, 1.2, -2.0
 """Log-odds of a duration within what is usual, what each tenfold beyond it takes away, and the least."""
 
@@ -209,7 +211,8 @@ class Course(ByPerson):
 
     def person(self, case: Case) -> tuple[float, str] | None:
         told = [finding for finding in case.findings if finding.status is Status.PRESENT]
-        since = [(days, finding.since) for finding in told if (days := days_of(finding.since)) is not None]
+        ill = [finding for finding in told if finding.id not in NO_PERIOD]
+        since = [(days, finding.since) for finding in ill if (days := days_of(finding.since)) is not None]
         if since:
             days, said = max(since)
             return float(np.log10(max(days, 0.01))), said

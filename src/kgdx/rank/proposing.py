@@ -40,14 +40,17 @@ LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
-OF_COMPLAINT, LATER, REVIEW, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.5, 0.6, 2.0, 3.0
+OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.4, 0.2, 0.6, 2.0, 3.0
 """How much more a question of the complaint's table is worth than another that tells as much, as far as common
 conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
-what has no everyday words, and what is of another system than all that is known; and how much more a test of a rare
-disease once history has narrowed, and its family. Where common conditions lead neither of the middle two is asked.
-Set by hand."""
-SETTLING, LIKELY = 5, 0.4
-"""Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it."""
+what nobody has put in everyday words, what has none at all, and what is of another system than all that is known; and
+how much more a test of a rare disease once history has narrowed, and its family. Where common conditions lead neither a
+system nor what has no everyday words is asked. Set by hand."""
+LEAST_COMMON = 0.5
+"""How far common conditions lead at least where questions of the complaint's table are valued."""
+SETTLING, LIKELY, RARELY = 5, 0.4, 0.6
+"""Leaders of which the tests are offered that settle it, and the share from which one is asked what settles it: a
+common condition, and a rare disease, of which two findings in few others already make much."""
 OFTEN, ALWAYS, RATIO = 0.4, 0.65, 2.0
 """How often patients have what a test that settles finds, or a finding that does, and how much it tells at least."""
 TELLS = 0.03
@@ -189,9 +192,12 @@ class Proposer:
         of = () if complaints is None else complaints_of(case, self.settled.above, complaints)
         first, rest, due = asked_first(case, of)
         heard = len({*asked, *(each.id for each in case.findings if each.method == "asked")})
-        narrowed = not person or heard >= (NARROWED if rest else NARROWED // 2)
-        if person and narrowed and belief.max() >= LIKELY:
-            due = list(dict.fromkeys((*due, *(id for id, _ in self.settling(case, int(belief.argmax()))[1]))))
+        narrowed, likeliest = not person or heard >= NARROWED, int(belief.argmax())
+        rare = not self._described_in_words[likeliest]
+        if person and narrowed and belief[likeliest] >= (RARELY if rare else LIKELY):
+            settling = (id for id, _ in self.settling(case, likeliest)[1])
+            asked_now = (id for id in settling if not rare or id in wordings() or heard >= 2 * NARROWED)
+            due = list(dict.fromkeys((*due, *asked_now)))
         here = [kind for kind in kinds if kind in self.pools]
         free = self.settled.free(case, asked, here, person=person)
         found: list[_Valued] = []
@@ -324,7 +330,7 @@ class Proposer:
         settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
         for id, (_, place) in {**{id: ("test", 0) for id in settling}, **rest}.items():
             if (row := pool.rows.get(id, -1)) >= 0:
-                worth[row] *= 1 + (OF_COMPLAINT * LATER**place) * common
+                worth[row] *= 1 + (OF_COMPLAINT * LATER**place) * max(common, LEAST_COMMON)
         return worth
 
     def _told(self, at: Situation, chosen: Sequence[_Valued], narrow: int) -> dict[int, Question]:
@@ -376,7 +382,7 @@ class Proposer:
 
     @cached_property
     def _lay(self) -> dict[str, Floats]:
-        found = {kind: np.ones(len(pool.ids)) for kind, pool in self.pools.items()}
+        found = {kind: np.full(len(pool.ids), UNWORDED) for kind, pool in self.pools.items()}
         lay = self._ranker.names.snapshot.column("phenotype", "lay_synonyms").tolist()
         told = self._ways["phenotype"] < WAYS.index("examine")
         found["phenotype"][told & ~np.array([bool(each) for each in lay])] = JARGON

@@ -20,7 +20,7 @@ from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
 from kgdx.rank.fusion import Beliefs, Scored, Scorers, Weights, believed, leading, temperature
-from kgdx.rank.gates import Gates
+from kgdx.rank.gates import UNTOLD, Gates
 from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
@@ -191,8 +191,10 @@ class Ranker:
         by_family: bool,
     ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
         total = scored.total if matched is None else matched.raised(scored.total)
-        for mask in out.values():
-            total = np.where(mask, total.min() - 1, total)  # behind all others, should it be asked for
+        possible = total = _behind(total, [mask for what, mask in out.items() if what not in UNTOLD])
+        if untold := [mask for what, mask in out.items() if what in UNTOLD]:
+            best = np.arange(len(total)) == total.argmax()
+            total = _behind(total, [mask & ~best for mask in untold])
         rows = family_rows(total, self.model.families, top, others) if by_family else []
         ranks = ranks_of(total, rows) if rows else {}
         places = {row.candidate: ranks[row.candidate] for row in rows} or placed(total, top, others)
@@ -230,7 +232,7 @@ class Ranker:
         prior = scored.scales["prior"].part(scored.values["prior"]) if "prior" in scored.values else 0.0
         known = self._explains(scored, dangerous := np.array([*self._reliability.dangerous], np.int64))
         explained = np.zeros(len(dangerous)) if known is None else known
-        lane = self._reliability.lane(total, prior, explained, setting(scored.query.case)[0])
+        lane = self._reliability.lane(possible, prior, explained, setting(scored.query.case)[0])
         tests = self._reliability.tests(candidates, numbers, scored.query)
         return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
 
@@ -344,10 +346,7 @@ class Ranker:
         if case is None:
             return scored.total
         out = self._results.get(("out", self.key(scored.query)), lambda: self._gates.out(case))
-        if not out:
-            return scored.total
-        least: Floats = np.where(np.any(list(out.values()), axis=0), scored.total.min(), scored.total)
-        return least
+        return _behind(scored.total, [mask for what, mask in out.items() if what not in UNTOLD])
 
     def degrees(self, query: Query) -> float:
         """Return the temperature at which the scores of a query become shares."""
@@ -432,6 +431,12 @@ class Ranker:
             else:
                 rows[row] = None
         return np.array(list(rows), np.int64)
+
+
+def _behind(total: Floats, masks: Sequence[Ints]) -> Floats:
+    """Return scores with what is ruled out behind all others, should it be asked for."""
+    least: Floats = np.where(np.any(masks, axis=0), total.min() - 1, total) if masks else total
+    return least
 
 
 def _unrankable(query: Query) -> tuple[str, str]:

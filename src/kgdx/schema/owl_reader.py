@@ -49,8 +49,6 @@ def read_owl(path: Path) -> Schema:
 
 
 class _Reader:
-    """One pass over a loaded ontology; every complaint names the entity and the file."""
-
     def __init__(self, ontology: Any, path: Path) -> None:
         self.ontology = ontology
         self.path = path
@@ -209,8 +207,6 @@ def _classes(expression: Iterable[Any]) -> list[Any]:
 
 
 def _wording(entity: Any, language: str) -> RelationWording:
-    """Return the words of a relation; what has one form for one and several is written once."""
-
     def text(values: Iterable[Any]) -> str:
         return _first(value for value in values if getattr(value, "lang", "") == language)
 

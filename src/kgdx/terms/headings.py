@@ -104,7 +104,6 @@ def parts(text: str) -> list[NotePart]:
 
 
 def kind_at(known: Sequence[NotePart], place: int) -> str:
-    """Return the kind of the part that a place lies in; ``patient`` outside all."""
     at = bisect_right(known, place, key=lambda part: part.start) - 1
     return known[at].kind if at >= 0 and place < known[at].end else "patient"
 

@@ -226,6 +226,12 @@ mark='2', han=False)
         >>> form("1型糖尿病").mark
         '1'
     """
+    found = _form(text, True)
+    return found if diseases or found.han or not rephrased(found.folded) else _form(text, False)
+
+
+@lru_cache(maxsize=1 << 17)
+def _form(text: str, diseases: bool) -> Form:
     folded = fold_name(text)
     turned = bool(_TURNED.search(text.lower()))
     if has_chinese(folded):
@@ -293,7 +299,6 @@ def same_length(folded: str) -> str:
 
 
 def has_chinese(text: str) -> bool:
-    """Return whether a text holds Han characters."""
     return not text.isascii() and _HAN.search(text) is not None
 
 
@@ -332,9 +337,10 @@ def _folded_sign(sign: str) -> str:
     return "" if sign.isspace() else simplify(unicodedata.normalize("NFKC", sign).lower())
 
 
-def wordings(name: str) -> set[str]:
+@lru_cache(maxsize=1 << 15)
+def wordings(name: str) -> frozenset[str]:
     """Return the other wordings that clinical Chinese has for a folded name."""
     found = {name, _DISORDER.sub("", name)}
     for said, group in _CLASSES_ZH:
         found |= {said.sub(word, other, count=1) for other in tuple(found) if said.search(other) for word in group}
-    return {other for other in found if len(other) > 1} - {name}
+    return frozenset(other for other in found if len(other) > 1) - {name}

@@ -3,8 +3,8 @@
 ``drugs.tsv`` names drugs by class, and in its first row how it is said that one is taken, or how much of it.
 ``spoken.tsv`` has regular expressions, each with words of which a text has one where it can match; a group ``at`` is
 what is read. ``phrases.tsv`` has phrases: of the words in brackets one is said, ``*`` stands for any ending, ``~`` for
-up to five words (Chinese: eight characters) of the same clause, a blank also for articles, prepositions and the like,
-``#`` for a number, ``<name>`` for a group of words.
+up to five words (Chinese: eight characters) of the same clause, ``&&`` for the same with its sides in either order, a
+blank also for articles, prepositions and the like, ``#`` for a number, ``<name>`` for a group of words.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _GAP, _GAP_ZH = (
 )
 _SIGN = {"(": "(?:", ")": ")", "|": "|", "*": r"\w*", "#": r"\d+"}
 _FILLER = lazy_pattern(rf"\b(?:{_FILLERS})\b")
+_SHORT_IS, _IS = lazy_pattern(r"(?<=[a-z])['’]s\b"), chr(_MARK + ord("s"))
+"""An "is" or "has" that is written with the word before it, and how it is written while phrases are looked for."""
 _TOKEN = lazy_pattern(r" ~ | |[()|*~#]|[^ ()|*~#]+")
 _LITERAL = lazy_pattern(r"[(~*#]")
 _CHOICES = lazy_pattern(r"\|(?![^(]*\))")
@@ -82,9 +84,13 @@ def spoken_phrases() -> tuple[tuple[str, str, str], ...]:
     rows = read_table(Path(__file__).with_name("phrases.tsv"))
     groups = {f"<{name}>": words for id, name, words in rows if id == "@"}
     name = re.compile("|".join(map(re.escape, groups)))
-    return tuple(
-        (id, label, name.sub(lambda found: groups[found[0]], phrase)) for id, label, phrase in rows if id != "@"
-    )
+    said = []
+    for id, label, phrase in rows:
+        if id != "@":
+            sides = [side.strip() for side in name.sub(lambda found: groups[found[0]], phrase).split("&&")]
+            gap = "~" if _CHINESE.search(phrase) else " ~ "
+            said += [(id, label, gap.join(each)) for each in {tuple(sides): 0, tuple(sides[::-1]): 0}]
+    return tuple(said)
 
 
 @cache
@@ -151,14 +157,15 @@ def phrase_pattern(phrase: str) -> str:
         elif token == "*" and parts[-1][-1:] >= chr(_MARK):  # "look*": a word that may stand between, or a longer one
             parts[-1] = rf"(?:{parts[-1]}|{_plain(parts[-1])}\w*)"
         else:
-            parts.append(_SIGN.get(token) or marked(re.escape(token.lower()).replace("'", "['’]?")))
+            said = re.escape(marked(token.lower())).replace("'", "['’]?").replace(rf"\ {_IS}", f"(?: {_IS}|s)")
+            parts.append(_SIGN.get(token) or said)
     said = "".join(parts)
     return said if chinese else rf"(?<![\w{_MARKS}]){said}(?![\w{_MARKS}])"
 
 
 def marked(text: str) -> str:
     """Write the words that may stand between others, in small letters, in letters of their own at the same places."""
-    return _FILLER.sub(lambda found: found[0].translate(_MARKED), text)
+    return _FILLER.sub(lambda found: found[0].translate(_MARKED), _SHORT_IS.sub(f" {_IS}", text))
 
 
 def _plain(said: str) -> str:

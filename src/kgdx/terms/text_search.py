@@ -163,7 +163,6 @@ class SearchableTexts:
         return made and any(source != DEFINITIONS for source in self.sources)
 
     def search(self, query: str, sources: Sequence[str] = (), limit: int = 5, *, dense: bool = False) -> list[Found]:
-        """Return the best pieces, best first."""
         return list(self._remembered(query.strip(), tuple(sources), limit, dense))
 
     def unlike(self, query: str, sources: Sequence[str], count: int, seed: int) -> list[Found]:

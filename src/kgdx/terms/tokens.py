@@ -65,7 +65,6 @@ class ContentWords:
 
 
 def words(text: str) -> ContentWords:
-    """Split a text into its content words."""
     folded, starts, ends, partings = scan(text)
     return ContentWords(text, folded, np.array(starts, np.int32), np.array(ends, np.int32), np.array(partings, np.int8))
 
@@ -159,7 +158,6 @@ class Spelling:
         return cls(np.unique(np.array([stable_hash(word) for word in right], np.int64)), _grouped(words))
 
     def save(self, folder: Path) -> None:
-        """Write the index into a folder."""
         np.save(folder / "spelling-known.npy", self.known)
         words = sorted(word for group in self.words.values() for word in group)
         (folder / "spelling.txt").write_text("\n".join(words), encoding="utf-8")

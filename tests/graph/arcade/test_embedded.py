@@ -27,7 +27,6 @@ LOAD_MARKER = "kgdx-loading"
 
 @pytest.fixture
 def folder(tmp_path: Path, small_graph: Graph) -> Path:
-    """A whole graph on disk, closed."""
     path = tmp_path / "a folder's name"
     with ArcadeStore.create(path) as store:
         store.load(small_graph.tables())

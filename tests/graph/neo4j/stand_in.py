@@ -56,7 +56,6 @@ class Member:
         return len(self.asked) - self.reads
 
     def close(self) -> None:
-        """Go away, with all connections."""
         for each in (self._listening, *self._sockets):
             _end(each)
 
@@ -146,7 +145,6 @@ class Cluster:
         return [f"{host}:{member.port}" for member in self.members if not roles or member.role in roles]
 
     def close(self) -> None:
-        """Close all members."""
         for member in self.members:
             member.close()
 

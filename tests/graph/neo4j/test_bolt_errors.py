@@ -16,8 +16,7 @@ from conftest import require_program
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
 from kgdx.graph.neo4j import bolt
-from kgdx.graph.neo4j.bolt import connect
-from kgdx.graph.neo4j.bolt_errors import refuse_old, translated
+from kgdx.graph.neo4j.bolt import connect, refuse_old, translated
 
 Talk = Callable[[socket.socket], None]
 Serve = Callable[[Talk], int]
@@ -166,6 +165,7 @@ def test_a_newer_server_is_not(agent: str) -> None:
         ("TransientError.General.MemoryPoolOutOfMemoryError", "ran out of memory"),
         ("ClientError.Statement.AccessMode", "is open for reading only"),
         ("ClientError.Statement.SyntaxError", "Neo4j cannot read the template: it said"),
+        ("DatabaseError.Transaction.TransactionCommitFailed", "stopped working: it said: see that its disk has space"),
         ("DatabaseError.General.UnknownError", "failed: it said"),
     ],
 )

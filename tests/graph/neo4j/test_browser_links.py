@@ -163,7 +163,6 @@ def test_saved_queries_name_themselves() -> None:
 
 @pytest.fixture
 def ask(neo4j_uri: str) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
-    """Runs a statement on a server."""
     from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 
     with Neo4jStore.unchecked(Settings.load().neo4j(neo4j_uri)) as store:

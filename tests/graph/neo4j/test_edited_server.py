@@ -45,13 +45,11 @@ def edit(uri: str, cypher: str, **parameters: Any) -> None:
 
 
 def annotated(graph: kgdx.Graph) -> str:
-    """A phenotype that some disease has."""
     number = graph.snapshot.column("has_phenotype", "phenotype")[0]
     return str(graph.snapshot.column("phenotype", "id")[number])
 
 
 def opened(uri: str) -> tuple[str, list[str]]:
-    """Fingerprint, and what was said."""
     said: list[str] = []
     with kgdx.open(uri, progress=said.append) as graph:
         return graph.fingerprint, said

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kgdx.graph.neo4j.parallel import SessionRows, parts, write_apart
+from kgdx.graph.neo4j.bulk_tables import SessionRows, parts, write_apart
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 
 EDGES = pa.table({"start": [f"d{n % 97}" for n in range(2_000)], "end": [f"p{n % 31}" for n in range(2_000)]})
@@ -90,7 +90,7 @@ def test_what_fails_is_raised_and_nothing_else_is_begun() -> None:
 
 
 def test_an_interruption_does_not_wait_for_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgdx.graph.neo4j import parallel
+    from kgdx.graph.neo4j import bulk_tables as parallel
 
     monkeypatch.setattr(parallel, "_LEAVE_SECONDS", 0.1)
     freed, begun = threading.Event(), []

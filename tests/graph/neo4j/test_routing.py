@@ -27,7 +27,6 @@ Start = Callable[..., Cluster]
 
 @pytest.fixture
 def access(neo4j_uri: str) -> Neo4jAccess:
-    """The real server, with an empty database."""
     found = Settings.load().neo4j(neo4j_uri)
     with Neo4jStore.unchecked(found) as store:
         store.clear()
@@ -196,7 +195,7 @@ def test_a_file_without_certificates_is_refused(access: Neo4jAccess, tmp_path: P
 def test_a_load_by_several_sessions_is_the_same_graph(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch, sessions: int
 ) -> None:
-    monkeypatch.setattr("kgdx.graph.neo4j.bolt._LOAD_ROWS", 100)
+    monkeypatch.setattr("kgdx.graph.neo4j.bulk_tables._LOAD_ROWS", 100)
     cluster = start("WRITE", "READ")
     with Neo4jStore.create(replace(access, uri=cluster.uri("neo4j")), sessions=sessions) as store:
         loaded = store.load(few.tables())
@@ -207,7 +206,7 @@ def test_a_load_by_several_sessions_is_the_same_graph(
 def test_a_connection_that_is_cut_in_a_load_costs_nothing(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgdx.graph.neo4j.bolt._LOAD_ROWS", 20)
+    monkeypatch.setattr("kgdx.graph.neo4j.bulk_tables._LOAD_ROWS", 20)
     cluster = start("WRITE", "READ")
     with Neo4jStore.create(replace(access, uri=cluster.uri("neo4j")), sessions=3) as store:
         cluster.members[0].cut_at = BEGIN, 30
@@ -219,7 +218,7 @@ def test_a_connection_that_is_cut_in_a_load_costs_nothing(
 def test_a_load_that_does_not_know_whether_a_batch_was_kept_stops(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgdx.graph.neo4j.bolt._LOAD_ROWS", 20)
+    monkeypatch.setattr("kgdx.graph.neo4j.bulk_tables._LOAD_ROWS", 20)
     cluster = start("WRITE", "READ")
     with Neo4jStore.create(replace(access, uri=cluster.uri("neo4j")), sessions=3) as store:
         cluster.members[0].cut_at = COMMIT, 30
@@ -233,7 +232,7 @@ def test_a_load_that_does_not_know_whether_a_batch_was_kept_stops(
 def test_a_server_that_goes_away_in_a_load_is_told(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgdx.graph.neo4j.bolt._LOAD_ROWS", 20)
+    monkeypatch.setattr("kgdx.graph.neo4j.bulk_tables._LOAD_ROWS", 20)
     cluster = start("WRITE")
 
     def tables() -> Iterator[GraphTable]:

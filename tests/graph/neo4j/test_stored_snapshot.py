@@ -63,14 +63,12 @@ def cypher(uri: str, text: str, **parameters: Any) -> list[dict[str, Any]]:
 
 
 def opened(uri: str) -> tuple[str, list[str]]:
-    """Fingerprint, and what was said."""
     said: list[str] = []
     with kgdx.open(uri, progress=said.append) as graph:
         return graph.fingerprint, said
 
 
 def did(said: list[str]) -> str:
-    """What was done to have a snapshot."""
     words = {"fetching": "fetching", "compiling": "compiling", "is damaged": "damaged", "storing": "storing"}
     words["was changed since"] = "changed"
     return " ".join(word for line in said for sign, word in words.items() if sign in line)

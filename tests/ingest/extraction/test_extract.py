@@ -17,9 +17,8 @@ import pytest
 from ingest.extraction.readers import Dying, Scripted, down, symptom
 from kgdx.errors import LlmError, SourceError, StoreError, StoreLockedError, UsageError
 from kgdx.ingest.column_mapping import stage
-from kgdx.ingest.extraction.extract import RelationExtraction, extract
+from kgdx.ingest.extraction.extract import FRAMES, ExtractionFolder, RelationExtraction, extract, read
 from kgdx.ingest.extraction.filters import ReadRelations
-from kgdx.ingest.extraction.page_folder import FRAMES, ExtractionFolder, read
 from kgdx.ingest.extraction.rule_reader import RuleReader
 from kgdx.ingest.manifest import manifest
 
@@ -217,7 +216,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[4])
 from ingest.extraction.readers import Scripted
-from kgdx.ingest.extraction import page_folder as folder
+from kgdx.ingest.extraction import extract as folder
 from kgdx.ingest.extraction.extract import extract
 
 kill_at = int(sys.argv[3])

@@ -54,7 +54,6 @@ def run(server: Server, file: Path, out: Path, cache: Path | None = None, jobs: 
 
 
 def one(document: Mapping[str, Any] | str, tmp_path: Path, file: Path) -> RelationExtraction:
-    """What becomes of records that are all answered so."""
     script = in_turn(Say(document) if isinstance(document, str) else said(document))
     with serving(script) as server:
         return run(server, file, tmp_path / "out")

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
-from kgdx.ingest.extraction.clinical_wording import NameVocabulary, denied, read_vocabulary
-from kgdx.ingest.extraction.filters import believe
+from kgdx.ingest.extraction.filters import NameVocabulary, believe, denied, read_vocabulary
 from kgdx.ingest.extraction.question_pages import clean
 from kgdx.ingest.extraction.rule_reader import RuleReader
 

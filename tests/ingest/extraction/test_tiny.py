@@ -7,7 +7,7 @@ from pathlib import Path
 from kgdx.graph.protocol import RelationTable
 from kgdx.ingest.check import check
 from kgdx.ingest.column_mapping import stage
-from kgdx.ingest.extraction.page_folder import read
+from kgdx.ingest.extraction.extract import read
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import minted
 from kgdx.schema import load_schema

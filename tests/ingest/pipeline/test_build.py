@@ -36,7 +36,6 @@ def graph(tmp_path: Path) -> GraphFolder:
 
 
 def equivalent(tables: Sequence[GraphTable]) -> list[GraphTable]:
-    """State one equivalence."""
     rows = {"start": ["ORPHA:900001"], "end": ["OMIM:100001"], "relation": ["exact"], "method": ["test"]}
     assert {type(table).__name__ for table in tables} == {"NodeTable", "RelationTable"}
     return [RelationTable("SAME_AS", "Disease", "Disease", pa.table({**rows, "source": ["kgdx:equivalence"]}))]
@@ -234,7 +233,6 @@ def test_saved_cases_are_carried_over_from_an_older_version_of_the_ontology(
 
 
 def lose_genes(store: ArcadeStore) -> None:
-    """Take relations out of a store without telling its build."""
     tables = [table for table in store.tables() if isinstance(table, RelationTable) and table.type == "ASSOCIATED_GENE"]
     store.apply(Delta(removed=tables))
 

@@ -54,7 +54,6 @@ def test_damage_after_a_cut_save_is_not_recorded_as_truth(cut: GraphFolder) -> N
 
 
 def recorded(folder: GraphFolder) -> None:
-    """List a build's files as they are, whatever they hold."""
     build = folder.current().path
     build.joinpath("files.json").unlink()
     build_files.record(build)
@@ -81,3 +80,15 @@ def test_verify_asks_a_graph_whose_files_are_sound(tiny_graph: Path, tmp_path: P
     recorded(folder)
     (fault,) = api.verify(store=folder.path).faults
     assert fault.startswith("the graph cannot be asked")
+
+
+def test_a_full_disk_refuses_a_save_before_it_begins(
+    tiny_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_graph, tmp_path / "graph")
+    with monkeypatch.context() as patch:
+        patch.setattr(build_files, "_ROOM", 1 << 62)
+        with pytest.raises(StoreError, match=r"^the disk is full at .*: free some space"):
+            save(tmp_path / "graph", 1)
+    found = api.verify(store=tmp_path / "graph")
+    assert not found.faults and not found.unchecked

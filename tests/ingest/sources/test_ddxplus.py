@@ -23,7 +23,6 @@ Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
 
 @pytest.fixture
 def release(tiny: Path, tmp_path: Path) -> Path:
-    """The conditions of a copy of the hand-drawn release, its evidences beside them."""
     for name in ("conditions", "evidences"):
         shutil.copy(tiny / f"ddxplus-{name}.json", tmp_path / f"release_{name}.json")
     return tmp_path / "release_conditions.json"

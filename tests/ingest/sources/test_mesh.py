@@ -34,7 +34,6 @@ STEMS = {"mesh": "desc", "mesh_supplements": "supp", "mesh_qualifiers": "qual"}
 
 
 def record(ui: str, *places: str, name: str | None = None, more: str = "") -> str:
-    """A descriptor on one line."""
     numbers = "".join(f"<TreeNumber>{place}</TreeNumber>" for place in places)
     heading = name if name is not None else f"Heading {ui}"
     return (

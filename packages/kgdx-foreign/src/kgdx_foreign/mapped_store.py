@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,8 +15,7 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError, TemplateError
-from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of
-from kgdx.graph.neo4j.bolt_errors import translated
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, session_of, silent, translated, within
 from kgdx.graph.protocol import Closing, Delta, GraphTable, Row, T, Transaction, plain
 from kgdx.graph.templates import Template, statement, template, templates, text_of
 from kgdx.schema import Schema, load_schema
@@ -104,20 +104,8 @@ class ForeignDatabase(Closing):
     def close(self) -> None:
         self._driver.close()
 
-    @contextmanager
-    def _session(self) -> Iterator[neo4j.Session]:
-        with translated(self.access):
-            session = self._driver.session(
-                database=self.access.database,
-                default_access_mode="READ",
-                fetch_size=_FETCH_ROWS,
-                bookmark_manager=self._seen,
-            )
-        try:
-            yield session
-        finally:
-            with suppress(Exception):  # the block's own error is the one to see
-                session.close()
+    def _session(self) -> AbstractContextManager[neo4j.Session]:
+        return session_of(self._driver, self.access, self._seen)
 
 
 class ForeignStore(Closing):
@@ -164,7 +152,6 @@ class ForeignStore(Closing):
         self._database.explain({name: found.text for name, found in self._translation.all().items()})
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Run a read template."""
         found = template(name, "read", "mapped")
         bound = found.bind(parameters)
         if name == "sources":
@@ -223,23 +210,18 @@ class ForeignStore(Closing):
         return hashlib.sha256(stated.encode()).hexdigest()
 
     def write(self, name: str, /, **parameters: Any) -> NoReturn:
-        """Refuse to write."""
         raise self._read_only(name)
 
     def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Refuse to write."""
         raise self._read_only("a transaction")
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Refuse to write."""
         raise self._read_only("a transaction")
 
     def load(self, tables: Iterable[GraphTable]) -> NoReturn:
-        """Refuse to write."""
         raise self._read_only("a load")
 
     def apply(self, delta: Delta) -> NoReturn:
-        """Refuse to write."""
         raise self._read_only("a change")
 
     def tables(self) -> Iterator[GraphTable]:
@@ -248,7 +230,6 @@ class ForeignStore(Closing):
         raise StoreError(f"the database at {self.url} is read through a mapping and cannot be copied whole", hint=hint)
 
     def close(self) -> None:
-        """Close it; closing twice does nothing."""
         self._database.close()
 
     def _asked(self, name: str, /, **names: str) -> list[Row]:
@@ -276,7 +257,6 @@ def _texts(value: Any) -> list[str]:
 # A Neo4j database as it is: its labels, types and properties, asked with quoted names in read-only transactions.
 
 
-_FETCH_ROWS = 5_000
 _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 
@@ -301,10 +281,14 @@ def missing(wanted: Sequence[str], there: Sequence[str], what: str, uri: str) ->
 
 
 class Py2neoReader:
-    """Runs kgdx's read templates on somebody's py2neo ``Graph``."""
+    """Runs kgdx's read templates on somebody's py2neo ``Graph``.
 
-    def __init__(self, graph: Any, mapping: str | Path | None = None) -> None:
+    py2neo itself waits for ever for a server that is gone or silent; a query of ours waits ``seconds``.
+    """
+
+    def __init__(self, graph: Any, mapping: str | Path | None = None, *, seconds: float = 60.0) -> None:
         self._graph = graph
+        self._seconds = seconds
         self._translation = None if mapping is None else Translation(read_mapping(Path(mapping)))
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
@@ -317,8 +301,11 @@ class Py2neoReader:
                 return []
             text, bound = translated.text, {**bound, **translated.parameters}
         try:
-            records = self._graph.query(text, bound)
-            return [{key: plain(value) for key, value in record.items()} for record in records]
+            return within(self._seconds, lambda: self._query(text, bound))
+        except TimeoutError:
+            self._graph.service.connector.close()  # what waits there stops trying again as fast as it can
+            error = silent(self._graph.service.uri, self._seconds)
+            raise StoreError(error.message, hint=f"{error.hint}; make a new py2neo.Graph, this one is closed") from None
         except Exception as error:
             if not type(error).__module__.startswith(("py2neo", "interchange")) and not isinstance(error, OSError):
                 raise
@@ -326,3 +313,7 @@ class Py2neoReader:
             if "SyntaxError" in reason:
                 raise TemplateError(f"Neo4j cannot read the template {name}: {reason}") from error
             raise StoreError(f"py2neo failed: {reason}", hint="check the server, or use Neo4jStore") from error
+
+    def _query(self, text: str, bound: Mapping[str, Any]) -> list[Row]:
+        socket.create_connection(self._graph.service.profile.address, self._seconds).close()
+        return [{key: plain(value) for key, value in record.items()} for record in self._graph.query(text, bound)]

@@ -72,13 +72,11 @@ class Database:
         self.read_only = read_only
 
     def query(self, text: str, parameters: Mapping[str, Any] | None = None, language: str = _LANGUAGE) -> list[Any]:
-        """Rows of a statement that only reads, as dicts."""
         with _ours(self.path):
             rows: list[Any] = self._native.query(language, text, dict(parameters or {})).to_list()
             return rows
 
     def command(self, text: str, parameters: Mapping[str, Any] | None = None, language: str = _LANGUAGE) -> list[Any]:
-        """Rows of a statement that may write, as dicts."""
         with _ours(self.path):
             rows: list[Any] = self._native.command(language, text, dict(parameters or {})).to_list()
             return rows
@@ -112,7 +110,6 @@ class Database:
                 batch.close()
 
     def close(self) -> None:
-        """Close it; closing twice does nothing."""
         with _ours(self.path):
             self._native.close()
 
@@ -151,8 +148,6 @@ class _Shared:
 
 
 class _Lease:
-    """A user's share of a handle; closing the last one closes the database."""
-
     def __init__(self, shared: _Shared) -> None:
         self._shared: _Shared | None = shared
 

@@ -33,7 +33,6 @@ class RecordIds:
         self._known: dict[str, tuple[pa.Array, pa.Array]] = {}
 
     def add(self, label: str, ids: pa.Array, records: list[str]) -> None:
-        """Remember nodes that were made."""
         known, found = self._of(label)
         self._known[label] = pa.concat_arrays([known, ids]), pa.concat_arrays([found, pa.array(records, pa.string())])
 
@@ -72,7 +71,6 @@ class RecordIds:
         return self._known.get(label) or (pa.array([], pa.string()), pa.array([], pa.string()))
 
     def _look_up(self, label: str, ids: pa.Array) -> None:
-        """Read the record ids of nodes that are not known yet; those that are not there stay unknown."""
         if self._fresh:
             return
         unknown = ids.filter(pc.invert(pc.is_in(ids, value_set=self._of(label)[0]))).unique().to_pylist()

@@ -31,8 +31,6 @@ _MARKER = "kgdx-loading"  # a directory that holds this file was left in the mid
 
 
 class _Transaction:
-    """A running transaction; read and write templates see what it wrote."""
-
     def __init__(self, database: arcade_engine.Database) -> None:
         self._database = database
 

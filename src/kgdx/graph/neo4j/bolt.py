@@ -1,31 +1,201 @@
-"""What is done with the Neo4j driver: it connects, and moves much at once."""
+"""The Neo4j driver: how it connects, what it reads, how long anybody waits for it, and its errors as ours.
+
+An error says on one line what was tried, what is wrong with it, what to do next.
+"""
 
 from __future__ import annotations
 
 import base64
 import logging
+import re
+import socket
 import ssl
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from kgdx.config import Neo4jAccess
-from kgdx.errors import ConfigError, StoreError
-from kgdx.graph.neo4j.bolt_errors import refuse_old, silent, translated
-from kgdx.graph.neo4j.parallel import Session, parts, write_apart
-from kgdx.graph.protocol import Delta, GraphTable, NodeTable, RelationTable, Row, plain
-from kgdx.graph.tables import conformed, misfit, present, title, wanted_columns
-from kgdx.graph.templates import statement
-from kgdx.schema import Schema
+from kgdx.errors import ConfigError, StoreError, TemplateError
+from kgdx.graph.protocol import Row, T, plain
 
 if TYPE_CHECKING:
     import neo4j
 
+OLDEST = (5, 23)
+"""The oldest Neo4j whose Cypher can do what the templates ask for."""
+
+_LOST = "nothing of this write was kept"
+_MEMBERS = "check the addresses that the cluster advertises, or write bolt in place of neo4j for a single server"
+
+
+def refuse_old(agent: str, access: Neo4jAccess) -> None:
+    """Refuse a server that is older than :data:`OLDEST`, by what it calls itself."""
+    match = re.match(r"Neo4j/((\d+)\.(\d+)\S*)", agent)
+    if match and (int(match[2]), int(match[3])) < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise StoreError(f"{access.uri} is Neo4j {match[1]}", hint=f"kgdx needs {needed} or later")
+
+
+def silent(address: str, seconds: float) -> StoreError:
+    """Return the error for a server that has not said anything for so long."""
+    return StoreError(
+        f"nothing at {address} has answered for {seconds:g} s",
+        hint="check the address, the network between, and that a Neo4j listens there",
+    )
+
+
+@contextmanager
+def translated(access: Neo4jAccess, *, writing: bool = False) -> Iterator[None]:
+    """Raise the driver's exceptions as ours, each on one line; ``writing`` says whether a write was under way."""
+    try:
+        yield
+    except (StoreError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith("neo4j."):
+            if isinstance(error, OSError | ValueError):
+                raise StoreError(f"cannot reach Neo4j at {access.uri}: {_line(error)}") from error
+            raise
+        raise _ours(error, access, writing) from error
+
+
+def _ours(error: Exception, access: Neo4jAccess, writing: bool) -> StoreError:
+    from neo4j import exceptions
+
+    if isinstance(error, exceptions.IncompleteCommit):
+        return StoreError(
+            f"lost {access.uri} while it confirmed a write",
+            hint="the write was kept whole or not at all: look, then repeat it",
+        )
+    if isinstance(error, exceptions.ServiceUnavailable | exceptions.SessionExpired):
+        if (without := _without_member(error, access)) is not None:
+            return without
+        if writing:
+            return StoreError(
+                f"lost {access.uri} in the middle of a write, it was rolled back", hint=f"{_LOST}; run it again"
+            )
+        return _unreachable(error, access)
+    if type(error).__name__ == "UnsupportedServerProduct":
+        return StoreError(
+            f"{access.uri} speaks no version of Bolt that this driver knows",
+            hint=f"kgdx needs Neo4j {'.'.join(map(str, OLDEST))} or later, at the port of Bolt, which is often 7687",
+        )
+    if isinstance(error, exceptions.AuthError):
+        return _refused(error, access)
+    if isinstance(error, exceptions.Neo4jError):
+        return _server_error(error, access)
+    return StoreError(f"cannot use Neo4j at {access.uri}: {_line(error)}")
+
+
+def _without_member(error: BaseException, access: Neo4jAccess) -> StoreError | None:
+    met = {type(each).__name__ for each in _causes(error)}
+    if "WriteServiceUnavailable" in met:
+        return StoreError(f"{access.uri} names no leader that can be reached", hint=f"{_LOST}; {_MEMBERS}")
+    if "ReadServiceUnavailable" in met:
+        return StoreError(f"{access.uri} names no member to read from that can be reached", hint=_MEMBERS)
+    return None
+
+
+def _unreachable(error: BaseException, access: Neo4jAccess) -> StoreError:
+    met = list(_causes(error))
+    address = access.uri
+    for each in met:
+        if isinstance(each, socket.gaierror):
+            return StoreError(f"the host of {address} is not known", hint="check its name, and this machine's DNS")
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return _untrusted(each, address)
+    if any(isinstance(each, TimeoutError) for each in met):
+        return StoreError(f"Neo4j at {address} did not answer in time", hint="check the address and the network")
+    if any(isinstance(each, ssl.SSLError) or type(each).__name__ == "BoltSecurityError" for each in met):
+        return StoreError(f"{address} does not speak TLS", hint="leave the +s or +ssc out, or switch TLS on there")
+    said = " ".join(map(str, met))
+    if "looks like HTTP" in said:
+        return StoreError(f"{address} speaks HTTP and not Bolt", hint="give the port of Bolt, which is often 7687")
+    if "handshake" in said and "+s" not in address:
+        hint = "it may want TLS: write bolt+s:// or neo4j+s://"
+        return StoreError(f"{address} ended the connection without a word", hint=hint)
+    return StoreError(
+        f"Neo4j at {address} does not answer", hint="start it (`kgdx neo4j up` for a local one) or check the address"
+    )
+
+
+def _untrusted(error: ssl.SSLCertVerificationError, address: str) -> StoreError:
+    """Say what is wrong with a certificate; the codes are OpenSSL's."""
+    why = error.verify_message or "it cannot be verified"
+    if error.verify_code in (9, 10):
+        hint = "renew it on the server, and look at the clocks of both machines"
+        return StoreError(f"the certificate of {address} {why.removeprefix('certificate ')}", hint=hint)
+    if error.verify_code in (62, 64):
+        hint = "give the address by a name that the certificate has"
+        return StoreError(f"the certificate of {address} is for another host ({why})", hint=hint)
+    hint = "set KGDX_NEO4J_CA to the file of whoever signed it, or write +ssc in place of +s to trust any certificate"
+    return StoreError(f"the certificate of {address} is not trusted: {why}", hint=hint)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    following: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while following:
+        each = following.pop(0)
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        following += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+
+
+def _refused(error: Any, access: Neo4jAccess) -> StoreError:
+    if "AuthenticationRateLimit" in str(error.code):
+        return StoreError(f"{access.uri} refuses logins after too many wrong ones", hint="wait a few seconds")
+    if "Forbidden" in str(error.code):
+        return StoreError(f"the user {access.user} may not do this on {access.uri}", hint="ask for more rights")
+    if "CredentialsExpired" in str(error.code):
+        return StoreError(f"the password on {access.uri} must be changed first", hint="change it in Neo4j Browser")
+    return StoreError(
+        f"{access.uri} refuses the user {access.user} or the password",
+        hint="check KGDX_NEO4J_USER and KGDX_NEO4J_PASSWORD",
+    )
+
+
+def _server_error(error: Any, access: Neo4jAccess) -> StoreError:
+    code, text = str(error.code), _line(error.message)
+    if "ConstraintValidationFailed" in code:
+        return StoreError(f"a node with this id is there already ({text})", hint=_LOST)
+    if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
+        named = repr(access.database) if access.database else "of this user"
+        return StoreError(f"{access.uri} has no database {named} that is online", hint="check its name")
+    if "InvalidBookmark" in code:
+        hint = "check KGDX_NEO4J_BOOKMARKS, or unset it"
+        return StoreError(f"{access.uri} knows no bookmark as it is set", hint=hint)
+    if "BookmarkTimeout" in code:
+        hint = "try again, or unset KGDX_NEO4J_BOOKMARKS where it is of a database that is no more"
+        return StoreError(f"{access.uri} has not received yet what the bookmarks stand for", hint=hint)
+    if "MemoryPoolOutOfMemory" in code or "OutOfMemory" in code:
+        return StoreError(f"{access.uri} ran out of memory", hint=f"{_LOST}; give the server more heap")
+    if "Statement.AccessMode" in code:
+        return StoreError(f"{access.uri} is open for reading only", hint="open it with read_only=False to write")
+    if "no such fulltext schema index" in text:
+        return StoreError(
+            f"the graph at {access.uri} has no full-text index; it was copied there by an earlier version",
+            hint="push it again with `kgdx push --force`",
+        )
+    if "Statement.SyntaxError" in code:
+        return TemplateError(f"Neo4j cannot read the template: {text}")
+    if "DatabaseError.Transaction" in code:  # it has met what it cannot mend, such as a full disk
+        hint = f"see that its disk has space, then restart it (`kgdx neo4j down` and `up` for a local one); {_LOST}"
+        return StoreError(f"the database of {access.uri} has stopped working: {text}", hint=hint)
+    return StoreError(f"Neo4j at {access.uri} failed: {text}")
+
+
+def _line(error: object) -> str:
+    return " ".join(str(error).split())[:300]
+
+
 _CONNECT_SECONDS = 4.5
+_FETCH_ROWS = 5_000
 _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again after the server went away
 
 
@@ -83,23 +253,29 @@ def _encryption(access: Neo4jAccess) -> tuple[str, dict[str, Any]]:
 
 def _greeting(driver: neo4j.Driver, access: Neo4jAccess) -> str:
     """What the server calls itself, as soon as it can be known: no name look-up or silent server holds us longer."""
-    found: list[str | BaseException] = []
 
-    def ask() -> None:
+    def ask() -> str:
+        with translated(access):
+            return driver.get_server_info().agent
+
+    try:
+        return within(_CONNECT_SECONDS, ask)
+    except TimeoutError:
+        raise silent(access.uri, _CONNECT_SECONDS) from None
+
+
+def within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return what ``ask`` returns; it is left to itself, and TimeoutError raised, where that takes longer."""
+    found: Future[T] = Future()
+
+    def run() -> None:
         try:
-            with translated(access):
-                found.append(driver.get_server_info().agent)
+            found.set_result(ask())
         except BaseException as error:  # raised again by the one that waits
-            found.append(error)
+            found.set_exception(error)
 
-    asking = Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(_CONNECT_SECONDS)
-    if not found:
-        raise silent(access, _CONNECT_SECONDS)
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
+    Thread(target=run, daemon=True).start()
+    return found.result(seconds)
 
 
 def bookmarks(access: Neo4jAccess) -> neo4j.BookmarkManager:
@@ -129,156 +305,22 @@ def serial_of(marks: Iterable[str]) -> int | None:
     return int.from_bytes(content[20 : 20 + size], "big", signed=True)
 
 
+@contextmanager
+def session_of(
+    driver: neo4j.Driver, access: Neo4jAccess, seen: neo4j.BookmarkManager, mode: str = "READ"
+) -> Iterator[neo4j.Session]:
+    with translated(access):
+        session = driver.session(
+            database=access.database, default_access_mode=mode, fetch_size=_FETCH_ROWS, bookmark_manager=seen
+        )
+    try:
+        yield session
+    finally:
+        with suppress(Exception):  # the block's own error is the one to see
+            session.close()
+
+
 def rows_of(tx: neo4j.ManagedTransaction | neo4j.Transaction, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-    """Run a statement and return its rows as plain Python."""
     result = tx.run(text, parameters)  # type: ignore[arg-type]
     keys = result.keys()
     return [dict(zip(keys, map(plain, record.values()), strict=True)) for record in result]
-
-
-# Much at once over Bolt: tables in by batches, tables out column by column, a source removed in parts.
-
-
-_LOAD_ROWS = 10_000
-_FETCH_RECORDS = 500  # a record of an export holds hundreds of rows
-_INCOMPLETE = "the graph there is incomplete now; mend the cause and replace it with `kgdx push --force`"
-
-
-def load_table(session: Session, table: GraphTable, schema: Schema, access: Neo4jAccess, sessions: int = 1) -> int:
-    """Make the rows of a table, each batch in a transaction of its own; returns how many."""
-    rows = conformed(table, schema)
-    if isinstance(table, NodeTable):
-        text = statement("load_nodes", schema, label=table.label)
-    else:
-        text = statement("load_relations", schema, type=table.type, start=table.start_label, end=table.end_label)
-
-    def write(opened: neo4j.Session, rows: pa.Table) -> None:
-        for at in range(0, rows.num_rows, _LOAD_ROWS):
-            part = [present(row) for row in rows.slice(at, _LOAD_ROWS).to_pylist()]
-            if isinstance(table, RelationTable):
-                part = [{"start": row.pop("start"), "end": row.pop("end"), "properties": row} for row in part]
-            try:
-                with translated(access, writing=True):
-                    opened.execute_write(_load_part, text, part)
-            except _MissingEnd:
-                raise _missing_end(opened, table, part, schema, access) from None
-            except StoreError as error:
-                raise StoreError(f"{title(table)}: {error.message}", hint=_INCOMPLETE) from error
-
-    write_apart(parts(table, rows, sessions, _LOAD_ROWS), write, session, sessions)
-    return int(rows.num_rows)
-
-
-def export_table(
-    tx: neo4j.ManagedTransaction,
-    table: GraphTable,
-    columns: Sequence[str],
-    schema: Schema,
-    starts: Sequence[str] | None = None,
-) -> pa.Table:
-    """All rows of the class or relation that ``table`` names, or the edges of nodes; absent lists are empty."""
-    types = wanted_columns(table, columns, schema)
-    if isinstance(table, NodeTable):
-        keys: tuple[str, ...] = ("id",)
-        text = statement("export_nodes", schema, label=table.label)
-    else:
-        keys = ("start", "end")
-        name = "export_relations" if starts is None else "export_relations_of"
-        text = statement(name, schema, type=table.type, start=table.start_label, end=table.end_label)
-    wanted = [column for column in types if column not in keys]
-    result = tx.run(text, {"columns": wanted} if starts is None else {"columns": wanted, "ids": list(starts)})
-    parts = [_arrow([], keys, wanted, types)]
-    while records := result.fetch(_FETCH_RECORDS):
-        parts.append(_arrow(records, keys, wanted, types))
-    return pa.concat_tables(parts).combine_chunks()
-
-
-def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Neo4jAccess) -> None:
-    """Remove what a delta (conformed) removes, edges first, each batch in a transaction of its own."""
-    for relation in (table for table in delta.removed if isinstance(table, RelationTable)):
-        ends = {"start": relation.start_label, "end": relation.end_label}
-        text = statement("remove_relations", schema, type=relation.type, **ends)
-        names = [name for name in relation.rows.column_names if name not in ("start", "end")]
-        grouped = _counted(relation.rows.to_pylist(), names)
-        for at in range(0, len(grouped), _LOAD_ROWS):
-            part = grouped[at : at + _LOAD_ROWS]
-            found = _written(session, text, {"rows": part, "names": names}, access)
-            if found != (wanted := sum(row["n"] for row in part)):
-                raise misfit(f"{wanted - found:,} {title(relation)} that should go are not there")
-    for node in (table for table in delta.removed if isinstance(table, NodeTable)):
-        text = statement("remove_nodes", schema, label=node.label)
-        ids = node.rows.column("id").to_pylist()
-        for at in range(0, len(ids), _LOAD_ROWS):
-            gone = ids[at : at + _LOAD_ROWS]
-            try:
-                found = _written(session, text, {"ids": gone}, access)
-            except StoreError as error:
-                if "still has relationships" not in error.message:
-                    raise
-                raise misfit(f"a {node.label} that should go has edges that stay ({error.message})") from error
-            if found != len(gone):
-                raise misfit(f"{len(gone) - found:,} {node.label} that should go are not there")
-
-
-def change_nodes(session: neo4j.Session, node: NodeTable, schema: Schema, access: Neo4jAccess) -> None:
-    """Give nodes (conformed) new properties, each batch in a transaction of its own."""
-    text = statement("replace_nodes", schema, label=node.label)
-    for at in range(0, node.rows.num_rows, _LOAD_ROWS):
-        rows = [present(row) for row in node.rows.slice(at, _LOAD_ROWS).to_pylist()]
-        if _written(session, text, {"rows": rows}, access) != len(rows):
-            raise misfit(f"not every {node.label} whose properties change is there")
-
-
-def _counted(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
-    """Rows that name an edge, each different one once and with how many there are of it."""
-    found: dict[str, Row] = {}
-    for row in rows:
-        identity = present({name: row[name] for name in names})
-        entry = {"start": row["start"], "end": row["end"], "identity": identity, "n": 0}
-        found.setdefault(repr(entry), entry)["n"] += 1
-    return list(found.values())
-
-
-def _written(session: neo4j.Session, text: str, parameters: dict[str, Any], access: Neo4jAccess) -> int:
-    with translated(access, writing=True):
-        return int(session.execute_write(rows_of, text, parameters)[0]["n"])
-
-
-class _MissingEnd(Exception):
-    """An edge whose end is not among the nodes; the batch is rolled back."""
-
-
-def _load_part(tx: neo4j.ManagedTransaction, text: str, part: list[dict[str, Any]]) -> None:
-    if rows_of(tx, text, {"rows": part})[0]["n"] != len(part):
-        raise _MissingEnd
-
-
-def _missing_end(
-    session: neo4j.Session, table: GraphTable, part: list[dict[str, Any]], schema: Schema, access: Neo4jAccess
-) -> StoreError:
-    assert isinstance(table, RelationTable)
-    for end, label in (("start", table.start_label), ("end", table.end_label)):
-        ids = {row[end] for row in part}
-        with translated(access):
-            found = session.execute_read(rows_of, statement("known_ids", schema, label=label), {"ids": sorted(ids)})
-        for id_ in sorted(ids - {row["id"] for row in found}):
-            return StoreError(f"{title(table)}: no {label} {id_}", hint="load the nodes first, or quarantine the row")
-    return StoreError(f"{title(table)}: not every edge was made", hint="the graph changed meanwhile; load it again")
-
-
-def _arrow(
-    records: Sequence[neo4j.Record], keys: tuple[str, ...], columns: Sequence[str], types: Mapping[str, pa.DataType]
-) -> pa.Table:
-    """One row for each entry of the records' lists; a lone key in front of a list of keys stands for all of them."""
-    parts = [tuple(record.values()) for record in records]
-    last = len(keys) - 1
-    out = {keys[last]: list(chain.from_iterable(part[last] for part in parts))}
-    if last:
-        out[keys[0]] = list(chain.from_iterable(repeat(part[0], len(part[last])) for part in parts))
-    table = {key: pa.array(out[key], pa.string()) for key in keys}
-    for at, column in enumerate(columns):
-        values = list(chain.from_iterable(part[last + 1][at] for part in parts))
-        if pa.types.is_list(types[column]):
-            values = [[] if value is None else value for value in values]
-        table[column] = pa.array(values, types[column])
-    return pa.table(table)

@@ -95,7 +95,6 @@ class Place:
     access: Neo4jAccess
 
     def link(self, query: str = "") -> str:
-        """Return the address that opens it with a query; see :func:`link`."""
         return link(self.browser, self.access, query)
 
 

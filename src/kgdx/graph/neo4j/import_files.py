@@ -226,7 +226,6 @@ def statements(schema: Schema) -> Iterator[str]:
 
 
 def _completed(folder: Path, options: Sequence[str], build: Mapping[str, object], count: int) -> int:
-    """Write what goes with the tables' files, and bring all to the disk; returns the number of bytes."""
     given = " \\\n  ".join(["", *options]).strip()
     names = {"script": SCRIPT, "statements": STATEMENTS, "digests": DIGESTS}
     about = _ABOUT.format(count=f"{count:,}", fingerprint=build["fingerprint"], options=given, **names)
@@ -293,7 +292,6 @@ def _columns(table: GraphTable, schema: Schema, between: str) -> pa.Table:
 
 
 def _joined(column: pa.ChunkedArray, between: str) -> pa.ChunkedArray:
-    """A list column as text; an empty list is absent."""
     present = pc.greater(pc.fill_null(pc.list_value_length(column), 0), 0)
     if not pa.types.is_string(column.type.value_type):
         column = column.cast(pa.list_(pa.string()))

@@ -61,7 +61,6 @@ class Runtime:
             return _SERVER_CLASS
 
     def arguments(self, heap: str, main_class: str, *rest: str) -> list[str]:
-        """Arguments of ``java`` that run one of Neo4j's programs."""
         return [f"-Xmx{heap}", *_OPENS, "-cp", str(self.lib / "*"), main_class, *rest]
 
 
@@ -81,7 +80,6 @@ def find_runtime(settings: Settings, progress: Progress) -> Runtime:
 
 
 def pinned_version() -> str:
-    """The Neo4j version that is assembled."""
     match = re.search(r"<neo4j\.version>([^<]+)<", POM.read_text("utf-8"))
     assert match is not None
     return match[1]
@@ -117,7 +115,6 @@ def _assembled(cache: Path, wanted: str, progress: Progress) -> tuple[Path, str]
 
 
 def _copy_jars(mvn: str, folder: Path, wanted: str) -> str:
-    """Fetch a version, or the newest of a range, into a new folder; returns which it is."""
     folder.mkdir()
     shutil.copyfile(POM, folder / "pom.xml")
     chosen = ("-DincludeScope=runtime", f"-Dneo4j.version={wanted}", f"-DoutputDirectory={folder / 'lib'}")
@@ -311,7 +308,6 @@ def _inherited() -> list[int]:
 
 
 def _command(pid: int) -> str:
-    """The process's command line; empty when it is gone or has ended without being asked for."""
     if not Path("/proc/self").exists():
         asked = ["ps", "-o", "args=", "-p", str(pid)]
         return subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout

@@ -156,7 +156,6 @@ def _answering(
     tail: Callable[[], str],
     end: Callable[[], None],
 ) -> ServerInfo:
-    """Wait until a server that was started answers; it is ended where it does not."""
     try:
         saved = {name: each for name, each in asdict(info).items() if name not in ("home", "password_file")}
         write_whole(info.home / "server.json", json.dumps(saved, indent=1) + "\n")
@@ -184,7 +183,6 @@ def stop(info: ServerInfo) -> None:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of Neo4j's programs: ours, with their home and configuration folder."""
     return {**os.environ, "NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")}
 
 
@@ -225,7 +223,6 @@ def restore_interrupted_import(home: Path) -> None:
 
 
 def discard_old(home: Path) -> None:
-    """Give up the database of before, once an import is through."""
     data = home / "data"
     (data / "before-import").rename(data / "discarded")
     shutil.rmtree(data / "discarded", ignore_errors=True)
@@ -289,8 +286,7 @@ def _first_user(info: ServerInfo, database: str = "neo4j") -> Neo4jAccess:
 
 
 def _make_user(info: ServerInfo) -> None:
-    from kgdx.graph.neo4j.bolt import connect
-    from kgdx.graph.neo4j.bolt_errors import translated
+    from kgdx.graph.neo4j.bolt import connect, translated
 
     first = _first_user(info, "system")
     with connect(first) as driver, driver.session(database=first.database) as session, translated(first, writing=True):
@@ -298,7 +294,6 @@ def _make_user(info: ServerInfo) -> None:
 
 
 def _wait(info: ServerInfo, login: Neo4jAccess, is_alive: Callable[[], bool], tail: Callable[[], str]) -> None:
-    """Return when Bolt answers to the user and Browser is served; raise with the log's end otherwise."""
     from kgdx.graph.neo4j.bolt import connect
 
     until = time.monotonic() + _START_SECONDS

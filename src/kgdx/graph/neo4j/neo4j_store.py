@@ -7,7 +7,7 @@ of a large source) takes that node away first and puts it back last, so that wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,8 @@ import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
-from kgdx.graph.neo4j.bolt import (
-    bookmarks,
-    change_nodes,
-    connect,
-    export_table,
-    load_table,
-    remove_rows,
-    rows_of,
-    serial_of,
-)
-from kgdx.graph.neo4j.bolt_errors import translated
+from kgdx.graph.neo4j.bolt import bookmarks, connect, rows_of, serial_of, session_of, translated
+from kgdx.graph.neo4j.bulk_tables import change_nodes, export_table, load_table, remove_rows
 from kgdx.graph.neo4j.schema_statements import (
     Misfit,
     misfits,
@@ -42,7 +33,6 @@ if TYPE_CHECKING:
     import neo4j
 
 _EARLIER = "replace it with `kgdx push --force`, which carries over what was saved there"
-_FETCH_ROWS = 5_000
 _STATE_READS = 5  # at most; two where nobody writes
 _NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
@@ -189,7 +179,6 @@ class Neo4jStore(OwnStore):
             return session.execute_write(run)
 
     def reading(self, work: Callable[[neo4j.ManagedTransaction], T]) -> T:
-        """Run what ``work`` does with a transaction that reads, and return what it returns."""
         with self._session(read=True) as session, translated(self._access):
             return session.execute_read(work)
 
@@ -354,21 +343,8 @@ class Neo4jStore(OwnStore):
             hint="ask it through a mapping (`kgdx neo4j mapping new`), or `kgdx push` a graph into an empty one",
         )
 
-    @contextmanager
-    def _session(self, *, read: bool = False) -> Iterator[neo4j.Session]:
-        mode = "READ" if read else "WRITE"
-        with translated(self._access):
-            session = self._driver.session(
-                database=self._access.database,
-                default_access_mode=mode,
-                fetch_size=_FETCH_ROWS,
-                bookmark_manager=self._seen,
-            )
-        try:
-            yield session
-        finally:
-            with suppress(Exception):  # the block's own error is the one to see
-                session.close()
+    def _session(self, *, read: bool = False) -> AbstractContextManager[neo4j.Session]:
+        return session_of(self._driver, self._access, self._seen, "READ" if read else "WRITE")
 
     def _read(self, name: str, parameters: Mapping[str, Any] | None = None, /, **names: str) -> list[Row]:
         text = statement(name, self._schema() if names else None, **names)

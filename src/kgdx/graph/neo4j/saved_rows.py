@@ -81,7 +81,6 @@ def saved_rows(store: Neo4jStore, *, predictions: bool = False) -> list[SavedRow
 
 
 def keep_aside(store: Neo4jStore, rows: Sequence[SavedRow]) -> None:
-    """Keep what users saved beside the graph, in the place of what was kept there before."""
     parts = [rows[at : at + _PER_NODE] for at in range(0, len(rows), _PER_NODE)]
     documents = [json.dumps([(row.type, row.properties, row.start, row.end) for row in part]) for part in parts]
     store.alone("keep_aside", documents=documents)
@@ -149,7 +148,6 @@ def additions(
 
 
 def _of_users(tables: Sequence[GraphTable], schema: Schema) -> set[tuple[Any, ...] | None]:
-    """The edges of a graph's own that users stated."""
     found = set()
     for table in tables:
         if isinstance(table, RelationTable):

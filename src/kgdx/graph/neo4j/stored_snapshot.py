@@ -205,7 +205,6 @@ def _parts(id_: str, files: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
 
 
 def _placed(folder: Path, stored: Stored, file: Any, at: Any, size: Any, content: Any) -> int:
-    """Write a part where it belongs; returns 1."""
     end = stored.files.get(file, (0, ""))[0]
     if not (isinstance(at, int) and isinstance(size, int) and at >= 0 and 0 < size <= _PART and at + size <= end):
         raise _damaged(f"a part of {file} does not fit")
@@ -222,7 +221,6 @@ def _placed(folder: Path, stored: Stored, file: Any, at: Any, size: Any, content
 
 
 def _files(snapshot: Snapshot, scratch: Path) -> dict[str, Path]:
-    """Files of a snapshot, and of what is stored along with it, by their paths; users' cases are left out."""
     found = {f"{name}.arrow": snapshot.path / f"{name}.arrow" for name in TABLES if snapshot.rows(name)}
     for name, table in _without_saved(snapshot).items():
         del found[f"{name}.arrow"]
@@ -238,7 +236,6 @@ def _files(snapshot: Snapshot, scratch: Path) -> dict[str, Path]:
 
 
 def _without_saved(snapshot: Snapshot) -> dict[str, pa.Table]:
-    """The tables of cases without those that users saved, which are read from the store; empty where there are none."""
     if not snapshot.rows("patient_case"):
         return {}
     cases = snapshot.table("patient_case")

@@ -60,7 +60,6 @@ class Decisions:
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if facts else "none"
 
     def denied(self) -> list[tuple[str, str]]:
-        """Return the pairs that are not to be stated, in both directions."""
         pairs = [(each.subject, each.object) for each in self.statements if each.denied]
         return pairs + [(object, subject) for subject, object in pairs]
 

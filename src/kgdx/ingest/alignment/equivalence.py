@@ -304,7 +304,6 @@ def trigrams(found: frozenset[str]) -> frozenset[str]:
 
 
 def inheritance(name: str) -> str:
-    """Return the modes of inheritance that a name states, as letters: d(ominant), r(ecessive), x(-linked)."""
     plain = _plain(name)
     stated = (("d", "dominant"), ("r", "recessive"), ("x", "xlinked"))
     return "".join(letter for letter, word in stated if word in plain)

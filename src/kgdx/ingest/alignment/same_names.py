@@ -134,7 +134,6 @@ def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ())
 def _called(
     labels: Iterable[str], entries: Iterable[EntryName], terms: Iterable[EntryName]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the entries that each label means: by their own names, a row of the table, a term, or what they say."""
     asked = {label: label_keys(label) for label in labels}
     said = {meaning(label) for label in asked}
     by_key: dict[str, set[str]] = defaultdict(set)

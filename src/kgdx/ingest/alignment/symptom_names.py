@@ -35,8 +35,6 @@ _EITHER = re.compile(r"\bor\b|/|或")
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A term that a name says; ``relation`` is that of the symptom to it."""
-
     term: str
     method: str
     matched: str

@@ -1,24 +1,227 @@
-"""Extracts page by page into a folder: what is finished stays, what fails is tried again, then set apart."""
+"""Extracts page by page into a folder: what is finished stays, what fails is tried again, then set apart.
+
+Layout::
+
+    extraction.jsonl      the journal: who reads and how; then for each page what was read of it, or why it failed
+    pages/000012.parquet  the relations of a page, whole before the journal names it
+
+What the journal says last of a page holds; a page that failed is tried again by the next run.
+"""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import signal
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgdx.errors import LlmError, StoreError, UsageError
-from kgdx.ingest.extraction.filters import RelationReader
-from kgdx.ingest.extraction.page_folder import ExtractionFolder, PageFacts
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgdx.errors import LlmError, SourceError, StoreError, StoreLockedError, UsageError
+from kgdx.files.journal import Journal
+from kgdx.files.known import whole_file
+from kgdx.ingest.extraction.filters import TYPES, RelationReader
 from kgdx.ingest.extraction.question_pages import PAGE, PageOutcome, QuestionPage, pages, read_page
+from kgdx.ingest.extraction.rule_reader import VERSION as RULES
 from kgdx.ingest.extraction.rule_reader import RuleReader
+from kgdx.ingest.manifest import Manifest
+from kgdx.ingest.records import LINE, REJECTS, Records, join_rejects
 from kgdx.llm.budget import Meter, Spent
+
+FORMAT = 2
+FILE = "extraction.jsonl"
+_TEXTS = ("type", "head", "tail", "record", "model", "prompt", "span")
+_ORDER = ("type", "head", "tail", "page", "record", "line", "model", "prompt", "span")
+SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.int64()) for name in _ORDER])
+"""Columns of a page's relations."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What the journal says of a finished page; ``digest`` is of all that its result depended on.
+
+    ``relations`` counts by type what was read, ``refused`` names the records that could not be (line, record, reason),
+    ``left_out`` counts by reason the statements that were not believed.
+    """
+
+    page: int
+    digest: str
+    file: str
+    records: int
+    relations: Mapping[str, int]
+    refused: tuple[tuple[int, str, str], ...]
+    left_out: Mapping[str, int]
+
+
+class ExtractionFolder:
+    """An extraction's folder; nothing is created until :meth:`extracting`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._journal: Journal | None = None
+        self._pages: dict[int, dict[str, Any]] = {}
+
+    @contextmanager
+    def extracting(self, reader: RelationReader, size: int) -> Iterator[None]:
+        about = {"format": FORMAT, "model": reader.model, "prompt": reader.prompt, "size": size}
+        about["signature"] = reader.signature
+        if (self.path / FILE).exists() and (before := self.about()) != about:
+            message = f"{self.path} holds pages by {before['model']} ({before['size']} records each, or other words)"
+            raise UsageError(message, hint="choose another --out, or remove that folder")
+        try:
+            (self.path / "pages").mkdir(parents=True, exist_ok=True)
+            with Journal.open(self.path / FILE, about) as self._journal:
+                self._pages = {said["page"]: said for said in self._journal.records}
+                for leftover in self.path.glob("pages/.[0-9]*"):
+                    leftover.unlink(missing_ok=True)
+                yield
+        except StoreLockedError as error:
+            message = f"another process extracts into {self.path}"
+            raise StoreLockedError(message, hint="wait for it to finish, or choose another --out") from error
+        except OSError as error:
+            hint = "free some space or choose another --out; finished pages stay"
+            raise StoreError(f"{self.path} cannot be written ({error.strerror or error})", hint=hint) from error
+
+    def about(self) -> dict[str, Any]:
+        return self._lines()[0]
+
+    def page_files(self) -> list[Path]:
+        return [self._page(facts.page) for facts in self.finished()]
+
+    def finished(self) -> list[PageFacts]:
+        return [facts for _, said in sorted(self._said().items()) if (facts := self._facts(said)) is not None]
+
+    def failed(self) -> list[dict[str, Any]]:
+        return [said for _, said in sorted(self._said().items()) if "failed" in said]
+
+    def facts(self, page: int) -> PageFacts | None:
+        return self._facts(self._said().get(page, {"gone": True}))
+
+    def _facts(self, said: Mapping[str, Any]) -> PageFacts | None:
+        if "failed" in said or "gone" in said:
+            return None
+        try:
+            if pq.read_metadata(self._page(said["page"])).num_rows != sum(said["relations"].values()):
+                return None
+        except (OSError, pa.ArrowException):
+            return None
+        return PageFacts(**{**said, "refused": tuple((line, record, why) for line, record, why in said["refused"])})
+
+    def finish(self, outcome: PageOutcome, digest: str, reader: RelationReader) -> PageFacts:
+        left_out = dict(sorted(outcome.left_out.items()))
+        by_type = dict(sorted(Counter(row["type"] for row in outcome.rows).items()))
+        with whole_file(self._page(outcome.page)) as temporary:
+            pq.write_table(_table(outcome, reader), temporary, compression="zstd")
+        read = outcome.page, digest, outcome.file, outcome.records
+        facts = PageFacts(*read, by_type, tuple(outcome.refused), left_out)
+        self._add(asdict(facts))
+        return facts
+
+    def fail(self, page: int, file: str, reason: str) -> None:
+        self._add({"page": page, "file": file, "failed": reason})
+
+    def drop_from(self, page: int) -> None:
+        for number in [number for number, said in self._pages.items() if number >= page and "gone" not in said]:
+            self._add({"page": number, "gone": True})
+            self._page(number).unlink(missing_ok=True)
+
+    def _add(self, said: Mapping[str, Any]) -> None:
+        assert self._journal is not None
+        self._journal.add(said)
+        self._pages[said["page"]] = dict(said)
+
+    def _said(self) -> dict[int, dict[str, Any]]:
+        return self._pages if self._journal else {said["page"]: said for said in self._lines()[1:]}
+
+    def _lines(self) -> list[dict[str, Any]]:
+        hint = "make one with `kgdx extract-relations`, or give a file of questions and answers"
+        try:
+            content = (self.path / FILE).read_bytes()
+            found: list[dict[str, Any]] = [json.loads(line) for line in content[: content.rfind(b"\n")].splitlines()]
+        except (OSError, ValueError) as error:
+            if (self.path / "extraction.json").exists():
+                found = [{"format": 1}]
+            else:
+                raise SourceError(f"{self.path} holds no extracted relations", hint=hint) from error
+        if not found or found[0].get("format") != FORMAT:
+            raise SourceError(f"{self.path} is of another version of kgdx", hint="extract into a new folder")
+        return found
+
+    def _page(self, page: int) -> Path:
+        return self.path / "pages" / f"{page:06}.parquet"
+
+
+def _table(outcome: PageOutcome, reader: RelationReader) -> pa.Table:
+    told = {"page": outcome.page, "model": reader.model, "prompt": reader.prompt}
+    return pa.Table.from_pylist([{**row, **told} for row in outcome.rows], SCHEMA)
+
+
+VERSION = f"1 rules {RULES}"
+
+COLUMNS = ("disease", "name", "page", "record", "model", "prompt", "span", "support")
+FRAMES = {type_.lower(): COLUMNS for type_ in TYPES}
+"""A frame for each relation; a relation that several records state is one row, with their number as ``support``."""
+
+
+def read(path: Path, manifest: Manifest) -> Records:
+    """Read a folder that ``kgdx extract-relations`` made; or read a file's relations by rules, page by page."""
+    records = _folder(path) if path.is_dir() else _file(path)
+    if not any(frame.height for frame in records.frames.values()):
+        hint = "check that it holds Chinese questions and answers, as in kgdx's page on relations from text"
+        raise SourceError(f"no relation was read from {path}", hint=hint)
+    return records
+
+
+def _folder(path: Path) -> Records:
+    folder = ExtractionFolder(path)
+    about, finished, failed = folder.about(), folder.finished(), folder.failed()
+    if not finished:
+        raise SourceError(f"{path} has no finished page", hint="run `kgdx extract-relations` again")
+    rejects = [_rejects(facts.file, facts.refused) for facts in finished]
+    warnings = []
+    if failed:
+        warnings.append(f"{len(failed)} of its pages failed and are missing: run `kgdx extract-relations` again")
+    version = about["model"] if about["prompt"] is None else f"{about['model']}, {about['prompt']}"
+    return _joined(pl.scan_parquet(folder.page_files()), rejects, version, warnings)
+
+
+def _file(path: Path) -> Records:
+    reader, rejects, parts = RuleReader(), [], [SCHEMA.empty_table()]
+    for page in pages([path]):
+        outcome = read_page(page, reader)
+        parts.append(_table(outcome, reader))
+        rejects.append(_rejects(None, outcome.refused))
+    return _joined(pl.LazyFrame(pl.from_arrow(pa.concat_tables(parts))), rejects, reader.model)
+
+
+def _joined(
+    stated: pl.LazyFrame, rejects: Iterable[pl.DataFrame], version: str, warnings: Iterable[str] = ()
+) -> Records:
+    first = [pl.col(name).first() for name in ("page", "record", "model", "prompt", "span", "line")]
+    frames = {}
+    for type_ in TYPES:
+        of_type = stated.filter(pl.col("type") == type_).group_by("head", "tail", maintain_order=True)
+        one = of_type.agg(*first, pl.len().cast(pl.Int64).alias("support"))
+        frames[type_.lower()] = (
+            one.rename({"head": "disease", "tail": "name", "line": LINE}).select(*COLUMNS, LINE).collect()
+        )
+    merged = int(stated.select(pl.len()).collect().item()) - sum(frame.height for frame in frames.values())
+    return Records(frames, join_rejects(rejects), version, merged, tuple(warnings))
+
+
+def _rejects(file: str | None, refused: Iterable[tuple[int, str, str]]) -> pl.DataFrame:
+    return pl.DataFrame([(file, *each) for each in refused], schema=REJECTS, orient="row")
+
 
 ATTEMPTS = 2
 """Tries of a page; each question to a model is tried several times by itself."""

@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kgdx.case import Extraction, Finding, FindingReader, Span, Status
 from kgdx.errors import LlmError
 from kgdx.ingest.extraction.annotate import Article, MatcherReader
-from kgdx.ingest.extraction.clinical_wording import CLASSES
-from kgdx.ingest.extraction.filters import TYPES, ReadRelations, RelationClaim, known_classes, name
+from kgdx.ingest.extraction.filters import CLASSES, TYPES, ReadRelations, RelationClaim, known_classes, name
 from kgdx.llm.chat import ChatModel, Prompt, Request, prompt
 from kgdx.llm.structured import structured
 

@@ -11,10 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kgdx.ingest.extraction.clinical_wording import (
+from kgdx.ingest.extraction.filters import (
+    TYPES,
     NameVocabulary,
+    ReadRelations,
+    RelationClaim,
     cues,
     denied,
+    ends,
     fits,
     listed,
     looks_like,
@@ -22,7 +26,6 @@ from kgdx.ingest.extraction.clinical_wording import (
     running,
     sentences,
 )
-from kgdx.ingest.extraction.filters import TYPES, ReadRelations, RelationClaim, ends
 
 VERSION = "1"
 _LONGEST_QUESTION = 300

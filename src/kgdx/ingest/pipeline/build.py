@@ -25,7 +25,7 @@ from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder, sound_report
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.user_data import USER
-from kgdx.ingest.record_counts import QUARANTINE
+from kgdx.ingest.records import QUARANTINE
 from kgdx.ingest.source_choice import ChosenSource, choose, name_of, parse_choice
 from kgdx.ingest.sources import Reader
 
@@ -76,7 +76,6 @@ def update(sources: Sources, folder: Folder, *, force: bool = False, **means: Un
 
 
 def remove(source: str, folder: Folder, **means: Unpack[Means]) -> BuildReport:
-    """Bring the graph to what a build without one of its sources would give."""
     target = GraphFolder(folder)
     target.current()
     return run(BuildOrder(target, "remove", partial(_without, target, source), keep_cases=source != USER, **means))

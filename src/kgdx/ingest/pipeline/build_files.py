@@ -9,7 +9,10 @@ records them when the store's content, without what users saved, is what the bui
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,6 +37,8 @@ SAVED = "saved"
 _OWN = ("lock", TURN, LIST, WRITING, SAVED)
 _NOTES = ("store/statistics.json", "store/last-tx-id.bin")
 """What the engine notes whenever it closes a store, and does without: damage to it has no effect."""
+_ROOM = 8 << 20
+"""Bytes that have to be free before a save begins: without them its end could not be written down."""
 _STORE, _SNAPSHOT = "store/", "snapshot/"
 _GROWS = ".bucket"
 """Files of the store that a write only makes longer; others it may put in the place of each other."""
@@ -75,6 +80,8 @@ def changing(build: Path) -> Iterator[None]:
     if (build / WRITING).exists():
         _refuse(build, _differing(build))
     known = _known(build)
+    if shutil.disk_usage(build).free < _ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     private_file(build / WRITING)
     private_file(build / SAVED)
     files.sync_folder(build)

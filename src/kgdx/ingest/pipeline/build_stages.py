@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import inspect
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import polars as pl
 
 from kgdx.config import Settings
 from kgdx.errors import SourceError, StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.protocol import Delta, Exports, GraphTable
 from kgdx.graph.snapshot import FORMAT, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot, link_snapshot, reads
-from kgdx.graph.tables import digests, title
+from kgdx.graph.tables import BOOKKEEPING, digests, title
 from kgdx.ingest.fetch import DIGESTS, Digests, SourceFile, fetch
 from kgdx.ingest.pipeline import build_files, build_summary
 from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, Clock, SourceReport, StageReport
@@ -52,12 +54,95 @@ from kgdx.ingest.pipeline.parse import ParsedSource, mapping_digest, parse, reci
 from kgdx.ingest.pipeline.quarantine import read_corrections
 from kgdx.ingest.pipeline.snapshot_hooks import Hook, Hooks
 from kgdx.ingest.pipeline.stages import Stages, code_digest, key_of
-from kgdx.ingest.pipeline.store_load import StoreLoad
 from kgdx.ingest.pipeline.user_data import USER, SavedRows, saved, saved_on
-from kgdx.ingest.record_counts import RecordTally
+from kgdx.ingest.records import RecordTally
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.ingest.sources import FOLDERS, Reader
 from kgdx.schema import Schema, kin, load_schema
+
+
+class StoreLoad:
+    """A new store, filled in a second thread while the build goes on.
+
+    Most of a load is done outside Python, so the tables that are complete are loaded while others are inferred.
+    """
+
+    def __init__(self, made: BuildFolder, stages: Stages, clock: Clock, wanted: bool = True) -> None:
+        self._made, self._stages, self._clock, self._wanted = made, stages, clock, wanted
+        self._build: Mapping[str, str] = {}
+        self._added: list[BuiltTable] = []
+        self._tables: SimpleQueue[BuiltTable | None] = SimpleQueue()
+        self._begun: SimpleQueue[BuiltTable | None] = SimpleQueue()
+        self._stopped = False
+        self._pool = ThreadPoolExecutor(1)
+        self._loading: Future[None] | None = None
+
+    def add(self, tables: Iterable[BuiltTable]) -> None:
+        """Load the tables that were not added before, nodes first."""
+        new = sorted((table for table in tables if table not in self._added), key=lambda table: table.ends is not None)
+        self._added += new
+        for table in new:
+            self._tables.put(table)
+        if self._loading is None and self._wanted:
+            self._loading = self._pool.submit(self._load)
+
+    def finish(self, build: Mapping[str, str]) -> None:
+        self._build = build
+        self._tables.put(None)
+        if not self._wanted:  # the graph is for a server
+            return
+        total = sum(table.rows for table in self._added) or 1
+        done = 0
+        while (table := self._begun.get()) is not None:
+            self._clock.tell("load", f"{table.rows:,} {table.name}", done / total, rows=done, total=total)
+            done += table.rows
+        if self._loading is not None:
+            self._loading.result()
+
+    def close(self) -> None:
+        self._stopped = True
+        self._tables.put(None)
+        self._pool.shutdown()
+
+    def _load(self) -> None:
+        try:
+            with ArcadeStore.create(self._made.store) as store:
+                store.load(self._given())
+                store.write("set_build", **self._build)
+        finally:
+            self._begun.put(None)
+
+    def _given(self) -> Iterator[GraphTable]:
+        while (table := self._tables.get()) is not None and not self._stopped:
+            self._begun.put(table)
+            yield load_table(table, self._stages)
+        if self._stopped:
+            raise StoreError("the load was stopped", hint="build again with `kgdx build`")
+
+    def changed(
+        self, before: BuildFolder, delta: Delta, graph: BuiltGraph, build: Mapping[str, str], *, proven: bool
+    ) -> bool:
+        """Bring a copy of the store before to the new tables; returns whether it holds them then.
+
+        Where it is ``proven`` the copy has to show by its fingerprint that it holds the tables: whoever builds again
+        may do so because the store is damaged.
+        """
+        if not build_files.whole(before.path, "store"):
+            return False
+        try:
+            shutil.copytree(before.store, self._made.store)
+            with ArcadeStore.open(self._made.store, read_only=False) as store:
+                store.apply(delta)
+                store.write("set_build", **build)
+                counts = {name: n for name, n in store.counts().items() if name not in BOOKKEEPING}
+                nodes, relations = totals((table, table.rows) for table in graph.tables)
+                if counts == {**nodes, **relations} and (not proven or store.fingerprint() == graph.fingerprint):
+                    return True
+        except (StoreError, OSError):  # the store before is not what its build says, or a copy does not fit on the disk
+            pass
+        shutil.rmtree(self._made.store, ignore_errors=True)
+        return False
+
 
 DELTA_ROWS = 300_000
 """More differing rows than this are faster loaded anew."""
@@ -122,7 +207,6 @@ class Build:
         self.done.append(StageReport(stage, what, made, found, round(seconds, 3)))
 
     def kept(self, kind: str, table: GraphTable) -> BuiltTable:
-        """Keep a table by its content."""
         found = sorted([*part, *digest] for part, digest in digests([table]).items())
         stage = self.stages.get(kind, key_of(found), lambda folder: keep_table(folder, TABLE, table))
         return built(stage, stage.facts)
@@ -139,8 +223,6 @@ class PreviousBuild:
 
 @dataclass(frozen=True, slots=True)
 class FetchedSources:
-    """The files of the sources, and those sources that need not be looked at."""
-
     files: Mapping[str, SourceFile]
     kept: Mapping[str, ParsedSource]
 
@@ -421,7 +503,6 @@ def indexes(build: Build, graph: BuiltGraph, delta: Delta | None, snapshot: Path
 
 
 def index(snapshot: Path, tables: Exports, indexes: Sequence[Index], tell: Callable[[str], None]) -> None:
-    """Make what is looked up beside a snapshot."""
     opened = Snapshot.open(snapshot)
     for make in indexes:
         make(opened, lambda: tables, tell)

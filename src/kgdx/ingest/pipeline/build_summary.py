@@ -14,7 +14,7 @@ from kgdx.ingest.pipeline.build_report import NUMBERS, TEXTS, Change, RefusalCou
 from kgdx.ingest.pipeline.built_graph import BuiltSource, BuiltTable
 from kgdx.ingest.pipeline.parse import ParsedSource
 from kgdx.ingest.pipeline.stages import Stages
-from kgdx.ingest.record_counts import RecordCounts, by_reason
+from kgdx.ingest.records import RecordCounts, by_reason
 from kgdx.ingest.source_choice import ChosenSource
 from kgdx.schema.model import MATCHES
 
@@ -153,6 +153,5 @@ def losses(
 
 
 def peak_memory() -> int:
-    """Return the most memory that this process had, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

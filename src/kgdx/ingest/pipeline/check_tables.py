@@ -17,7 +17,7 @@ from kgdx.ingest.check import checked_relations, current_ids, is_updated, merged
 from kgdx.ingest.pipeline.built_graph import TABLE, BuiltTable, built, keep_parts
 from kgdx.ingest.pipeline.parse import ENDS, REJECTS, ParsedSource, ParsedTable
 from kgdx.ingest.pipeline.stages import PART_ROWS, Stage, Stages, key_of, write_table
-from kgdx.ingest.record_counts import RecordCounts, RecordTally, quarantine_table
+from kgdx.ingest.records import RecordCounts, RecordTally, quarantine_table
 from kgdx.schema import Schema
 from kgdx.schema.model import MATCHES
 

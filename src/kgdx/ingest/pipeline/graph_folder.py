@@ -125,8 +125,13 @@ class GraphFolder:
                     if not held.enter_context(_locked(build.path / "lock", end)):
                         message = f"another process is reading the graph at {self.path}"
                         raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
-                held.enter_context(build_files.changing(build.path))
-                yield build
+                try:
+                    held.enter_context(build_files.changing(build.path))
+                    yield build
+                    held.close()
+                except OSError as error:
+                    hint = "free some space; `kgdx verify` tells whether a save was cut short"
+                    raise _unwritable(self.path, error, hint) from error
 
     @contextmanager
     def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
@@ -259,9 +264,9 @@ def _locked(path: Path, end: float, *, shared: bool = False) -> Iterator[bool | 
         os.close(handle)
 
 
-def _unwritable(path: Path, error: OSError) -> StoreError:
+def _unwritable(path: Path, error: OSError, full: str = "") -> StoreError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = "free some space or choose another --store; the graph that was there is unchanged"
+        hint = full or "free some space or choose another --store; the graph that was there is unchanged"
         return StoreError(f"the disk is full at {path}", hint=hint)
     hint = "check its permissions or choose another --store"
     return StoreError(f"the graph folder {path} cannot be written ({error.strerror or error})", hint=hint)

@@ -20,8 +20,7 @@ from kgdx.ingest.column_mapping import Role, StagedTable, stage
 from kgdx.ingest.fetch import Digests, SourceFile, file_digest
 from kgdx.ingest.pipeline.quarantine import Corrections, corrections_digest
 from kgdx.ingest.pipeline.stages import PART_ROWS, Stage, Stages, code_digest, key_of, write_table, written
-from kgdx.ingest.record_counts import RecordTally
-from kgdx.ingest.records import SCRATCH
+from kgdx.ingest.records import SCRATCH, RecordTally
 from kgdx.ingest.source_choice import ChosenSource, companions
 from kgdx.ingest.sources import Reader, read, reader
 from kgdx.schema import Schema
@@ -65,7 +64,6 @@ class ParsedSource:
         return StagedTable(self.source, table.name, table.ends, table.role, self.stage.frame(table.file))
 
     def ends_of(self, table: ParsedTable, end: str) -> pl.Series:
-        """Read the different ids at one end of a relation table."""
         return self.stage.frame(f"{table.file}-{end}")[end]
 
 

@@ -22,8 +22,7 @@ from kgdx.ingest.column_mapping import StagedTable
 from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_report import BuildReport, RefusalCount, read_report
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.ingest.record_counts import QUARANTINE, by_reason
-from kgdx.ingest.records import LINE, RECORD_LENGTH, Records
+from kgdx.ingest.records import LINE, QUARANTINE, RECORD_LENGTH, Records, by_reason
 
 KEY = "key"
 EXPORTED = (KEY, "source", "file", "line", "part", "reason", "record")
@@ -74,7 +73,8 @@ def export(table: pl.DataFrame, path: Path) -> int:
         ".jsonl": keyed.write_ndjson,
         ".parquet": keyed.write_parquet,
     }
-    write[path.suffix.lower()](path)
+    with whole_file(path) as temporary:
+        write[path.suffix.lower()](temporary)
     return keyed.height
 
 

@@ -1,8 +1,8 @@
-"""The second process of a build: computes what is derived from the snapshot while the first one loads the store.
+"""The other processes of a build: each computes what is derived from the snapshot while the first loads the store.
 
-Run as ``python -m kgdx.ingest.pipeline.snapshot_hooks MODULE:FUNCTION …``; it imports the functions, reads the
-snapshot's path from standard input, runs them, and answers one line of JSON each. When standard input closes, it ends:
-it does not outlive its build.
+Run as ``python -m kgdx.ingest.pipeline.snapshot_hooks MODULE:FUNCTION``; it imports the function, reads the snapshot's
+path from standard input, runs it, and answers one line of JSON. When standard input closes, it ends: it does not
+outlive its build.
 """
 
 from __future__ import annotations
@@ -26,21 +26,19 @@ Hook = Callable[[Snapshot], Any]
 
 
 class Hooks:
-    """Compile hooks that run beside the build: started early so that their imports cost no time later.
+    """Compile hooks that run beside the build, each in a process of its own, whose imports begin early.
 
     A hook that a new process cannot import by name (a lambda, a nested function) runs in this one, in :meth:`finish`.
     """
 
     def __init__(self, hooks: Sequence[Hook]) -> None:
-        names = {hook: _import_name(hook) for hook in hooks}
-        self._here = [hook for hook, name in names.items() if name is None]
-        self._names = [name for name in names.values() if name is not None]
-        self._process: subprocess.Popen[str] | None = None
-        self._snapshot: Path | None = None
         self.seconds: dict[str, float] = {}
-        if self._names:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "kgdx.ingest.pipeline.snapshot_hooks", *self._names],
+        self._here = [hook for hook in hooks if _import_name(hook) is None]
+        self._snapshot: Path | None = None
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        for name in filter(None, map(_import_name, hooks)):
+            self._processes[name] = subprocess.Popen(
+                [sys.executable, "-m", "kgdx.ingest.pipeline.snapshot_hooks", name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -50,22 +48,23 @@ class Hooks:
 
     def start(self, snapshot: Path) -> None:
         self._snapshot = snapshot
-        if self._process is not None and self._process.stdin is not None:
+        for process in self._processes.values():
+            assert process.stdin is not None
             try:
-                self._process.stdin.write(f"{snapshot}\n")
-                self._process.stdin.flush()
+                process.stdin.write(f"{snapshot}\n")
+                process.stdin.flush()
             except BrokenPipeError as error:
-                raise self._failure(None) from error
+                raise _failure(process, None) from error
 
     def finish(self) -> None:
-        if self._process is not None and self._process.stdout is not None:
-            for name in self._names:
-                line = self._process.stdout.readline()
-                answer = json.loads(line) if line.startswith("{") else None
-                if answer is None or "error" in answer:
-                    raise self._failure(answer)
-                self.seconds[name] = answer["seconds"]
-            self.close()
+        for name, process in self._processes.items():
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            answer = json.loads(line) if line.startswith("{") else None
+            if answer is None or "error" in answer:
+                raise _failure(process, answer)
+            self.seconds[name] = answer["seconds"]
+        self.close()
         if self._here and self._snapshot is not None:
             snapshot = Snapshot.open(self._snapshot)
             for hook in self._here:
@@ -75,25 +74,25 @@ class Hooks:
                 self.seconds[f"{hook.__module__}:{name}"] = time.perf_counter() - start
 
     def close(self) -> None:
-        if self._process is None:
-            return
-        process, self._process = self._process, None
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        while self._processes:
+            _, process = self._processes.popitem()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            try:
+                process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
-    def _failure(self, answer: dict[str, Any] | None) -> StoreError:
-        if answer is None:
-            code = None
-            with suppress(subprocess.TimeoutExpired):  # its end may be noticed a moment after its last word
-                code = self._process and self._process.wait(timeout=5)
-            answer = {"error": f"the compiling process ended without an answer (exit code {code})"}
-        return StoreError(str(answer["error"]), hint=answer.get("hint") or "run the build again")
+
+def _failure(process: subprocess.Popen[str], answer: dict[str, Any] | None) -> StoreError:
+    if answer is None:
+        code = None
+        with suppress(subprocess.TimeoutExpired):  # its end may be noticed a moment after its last word
+            code = process.wait(timeout=5)
+        answer = {"error": f"the compiling process ended without an answer (exit code {code})"}
+    return StoreError(str(answer["error"]), hint=answer.get("hint") or "run the build again")
 
 
 def _import_name(hook: Hook) -> str | None:
@@ -112,28 +111,24 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def main(names: Sequence[str]) -> int:
-    hooks: list[Hook] = [resolve_name(name) for name in names]
+def main(name: str) -> int:
+    hook: Hook = resolve_name(name)
     path = sys.stdin.readline().strip()
     if not path:
         return 1
     threading.Thread(target=_end_with_parent, daemon=True).start()
     answers, sys.stdout = sys.stdout, sys.stderr  # what a hook prints is no answer
-    snapshot = Snapshot.open(path)
-    for hook in hooks:
-        start = time.perf_counter()
-        try:
-            hook(snapshot)
-            answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
-        except KgdxError as error:
-            answer = {"error": error.message, "hint": error.hint}
-        except Exception as error:  # the boundary between two processes: whatever it is, the first one must hear of it
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers, flush=True)
-        if "error" in answer:
-            return 1
-    return 0
+    start = time.perf_counter()
+    try:
+        hook(Snapshot.open(path))
+        answer: dict[str, Any] = {"seconds": time.perf_counter() - start}
+    except KgdxError as error:
+        answer = {"error": error.message, "hint": error.hint}
+    except Exception as error:  # the boundary between two processes: whatever it is, the first one must hear of it
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(answer), file=answers, flush=True)
+    return int("error" in answer)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1]))

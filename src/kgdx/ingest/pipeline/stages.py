@@ -153,7 +153,6 @@ def written(folder: Path, name: str, parts: Iterable[pa.Table]) -> Iterator[pa.T
 
 
 def key_of(*parts: Any) -> str:
-    """Return the digest of what a result depends on: any JSON values."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:40]
 
 

@@ -55,6 +55,8 @@ def saved(folder: GraphFolder, schema: Schema, *, expected: bool = False) -> Sav
                 now = list(_tables(store, schema, expected=expected))
                 return SavedRows(list(_staged(now)), now)
         except StoreError as error:
+            if error.message.endswith(" is full"):  # which damages nothing
+                raise
             hint = "to build without what was saved in it, use `kgdx build --discard-saved`; nothing was changed"
             raise StoreError(f"the old graph cannot be read ({error.message})", hint=hint) from error
 

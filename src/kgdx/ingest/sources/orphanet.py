@@ -159,7 +159,6 @@ def read_ages(path: Path, manifest: Manifest) -> Records:
 
 
 def publications(source: str | None) -> list[str]:
-    """Return the PMIDs in Orphanet's note of sources."""
     return list(dict.fromkeys(f"PMID:{found}" for found in _PMID.findall(source or "")))
 
 

@@ -362,7 +362,6 @@ class PrimeNodes:
         return same
 
     def curies(self) -> pl.Series:
-        """CURIEs by index."""
         at = pl.DataFrame({"_n": np.arange(self.first["_n"].to_numpy().max(initial=0) + 1)})
         return at.join(self.first.select("_n", "curie"), on="_n", how="left", maintain_order="left")["curie"]
 

@@ -48,8 +48,6 @@ _DAMAGED = "the line holds bytes that are no text in the file's encoding"
 
 @dataclass(frozen=True, slots=True)
 class TableHeader:
-    """The columns of a file and what stands between them."""
-
     columns: tuple[str, ...]
     separator: str
 
@@ -197,7 +195,6 @@ def header_cells(path: Path, line: str, separator: str) -> list[str]:
 def read_whole(
     path: Path, header: TableHeader, kept: Sequence[str], encoding: str = "utf-8"
 ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
-    """Read some columns of all records, and what was refused."""
     blocks = [(rows.select(kept), refused) for rows, refused in read_blocks(path, header, encoding)]
     return pl.concat([rows for rows, _ in blocks]), [refused for _, refused in blocks]
 
@@ -355,8 +352,6 @@ def _one_by_one(
 
 
 class _Lines(Sequence[str]):
-    """The lines of a block, without copies of what nobody looks at."""
-
     def __init__(self, block: bytes) -> None:
         try:
             block.decode()

@@ -165,7 +165,6 @@ def curie(name: str) -> str:
 
 
 def release(text: str | None) -> str | None:
-    """Return the date in the IRI of a release."""
     found = _DATE.search(text or "")
     return found[1] if found else None
 

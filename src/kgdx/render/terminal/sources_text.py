@@ -21,9 +21,9 @@ from kgdx.results.words import clean, count, seconds
 if TYPE_CHECKING:
     from kgdx.ingest.extraction.extract import RelationExtraction
     from kgdx.ingest.manifest import Manifest
+    from kgdx.ingest.own_source import Disagreement, TableSample, Trial
     from kgdx.ingest.pipeline.quarantine import RefusalGroup, RetryResult
     from kgdx.ingest.source_choice import Selection
-    from kgdx.ingest.trial import Disagreement, TableSample, Trial
 
 ReadParts = Mapping[tuple[str, ...], Sequence[str]]
 """Methods → what they read of a source."""

@@ -41,13 +41,11 @@ class AnalyteReading(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where it begins and ends."""
         begin = self.statement.start if 0 <= self.statement.start < self.mention.start else self.mention.start
         return begin, max(self.mention.end, self.statement.end)
 
 
 def read_measured(text: str, person: Person) -> Measured:
-    """Read the laboratory values and measurements of a text."""
     said = values_said(text)
     return judged_values(text, said, statuses(text, [each.span for each in said]), person)
 

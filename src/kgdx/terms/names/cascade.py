@@ -82,7 +82,6 @@ class AlignmentLimits:
 
 
 def pairs_frame(subjects: list[str] | None = None, objects: list[str] | None = None) -> pl.DataFrame:
-    """Return a table of pairs of ids."""
     return pl.DataFrame(
         {"subject": subjects or [], "object": objects or []}, schema={"subject": pl.String, "object": pl.String}
     )

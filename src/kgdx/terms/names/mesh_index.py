@@ -243,7 +243,6 @@ class Headings:
             return self._decided[key]
 
     def close(self) -> None:
-        """Close the index."""
         with self._lock:
             for index in filter(None, self._opened):
                 index.close()

@@ -122,7 +122,6 @@ def marks(values: Sequence[object]) -> str:
 
 
 def unreadable(file: Path, error: Exception) -> StoreError:
-    """Return the error that says that a file is damaged."""
     hint = "remove it; it is made again when it is next needed"
     return StoreError(f"the index {file} cannot be read ({error})", hint=hint)
 
