@@ -1,20 +1,25 @@
-"""What each action asks of the graph, and what it leaves in the state."""
+"""What each action asks of the graph and leaves in the state; every look-up is a template on the store."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgdx
 from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
 from episode.states import holding, state_of
 from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve
+from kgdx.actions.server_snapshot import KEPT_SNAPSHOTS, UNFINISHED_S, prune_snapshots
 from kgdx.answer.artifacts import Ranked, Read, Retrieved, evidence_of, ranking_of
 from kgdx.answer.saved_runs import case_key
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import State, replay, step
-from kgdx.errors import CaseError, UsageError
+from kgdx.episode.operations import Operations
+from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.graph.protocol import digest
 from kgdx.rank import Contribution
 
@@ -211,3 +216,58 @@ def test_digest_ignores_order_but_not_content() -> None:
     assert digest(rows) == digest(turned)
     assert digest(rows) != digest(rows[:1])
     assert digest([{"id": "a"}]) != digest([{"id": "b"}])
+
+
+def test_every_template_runs_on_the_store_and_gives_the_same_rows(
+    tiny_graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    with kgdx.open(tiny_graph) as sooner, kgdx.open(tiny_graph, on_store=True) as there:
+        disease = sooner.diagnose("seizures", top=1).candidates[0].id
+        compiled = Operations(sooner).query("phenotypes_of_diseases", diseases=[disease], limit=5)
+        run = type(there.store).run
+
+        def watched(store: object, name: str, /, **parameters: object) -> object:
+            asked.append(name)
+            return run(store, name, **parameters)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(type(there.store), "run", watched)
+        rows = Operations(there).query("phenotypes_of_diseases", diseases=[disease], limit=5)
+        assert asked == ["phenotypes_of_diseases"]
+        assert list(rows) == list(compiled) != []
+        assert sooner.compiled.has("phenotypes_of_diseases") and not there.compiled.has("phenotypes_of_diseases")
+        with pytest.raises(StoreError, match="no compiled form here"):
+            there.compiled.run("phenotypes_of_diseases", diseases=[disease], limit=5)
+
+
+def test_a_diagnosis_is_the_same(tiny_graph: Path) -> None:
+    results = []
+    for on_store in (False, True):
+        with kgdx.open(tiny_graph, on_store=on_store) as graph:
+            found = graph.diagnose("seizures and low muscle tone, no fever")
+            results.append([(each.id, each.score) for each in found.candidates])
+    assert results[0] == results[1] != []
+
+
+def used(folder: Path, name: str, seconds_ago: float, now: float) -> Path:
+    made = folder / name
+    made.mkdir()
+    (made / "disease.arrow").touch()
+    os.utime(made, (now - seconds_ago, now - seconds_ago))
+    return made
+
+
+def test_snapshots_used_longest_ago_go(tmp_path: Path) -> None:
+    now = tmp_path.stat().st_mtime
+    new = used(tmp_path, "new", 1000, now)
+    others = [used(tmp_path, f"{age}", age, now) for age in range(1, 6)]
+    prune_snapshots(tmp_path, new)
+    assert {path.name for path in tmp_path.iterdir()} == {"new", *(path.name for path in others[: KEPT_SNAPSHOTS - 1])}
+
+
+def test_an_interrupted_compilation_goes_and_one_that_runs_stays(tmp_path: Path) -> None:
+    now = tmp_path.stat().st_mtime
+    new, running = used(tmp_path, "new", 0, now), used(tmp_path, ".a.1", 60, now)
+    used(tmp_path, ".a.2", UNFINISHED_S + 60, now)
+    prune_snapshots(tmp_path, new)
+    assert set(tmp_path.iterdir()) == {new, running}

@@ -1,24 +1,30 @@
-"""Questions asked of an open graph: by rules, by models of every way to reach them, and runs that are saved."""
+"""Questions asked of an open graph: any text, by rules and by models of every way to reach them."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kgdx
+from kgdx.api.questions import MAX_QUESTION, checked
 from kgdx.config import LlmAccess
 from kgdx.episode import Limits
 from kgdx.errors import ConfigError, StoreLockedError, UsageError
 from kgdx.llm.connect import connect
+from kgdx.results.words import clean
 from llm.server import Body, Fail, Reply, Say, answering, in_turn, serving
 from racing import raced
 
 QUESTION = "甲热吃什么药"
+
 PLAN = json.dumps({"thought": "", "actions": [{"action": "get_drug", "diseases": ["甲热"]}]}, ensure_ascii=False)
 
 
@@ -32,8 +38,6 @@ def planned(body: Body, number: int) -> Reply:
 
 
 # ------------------------------------------------------------------ by rules
-
-
 @pytest.mark.parametrize(
     "question", ["0" * 1_500, "咕噜" * 700, "Blorp zorp frum " * 90, "MATCH (n) DETACH DELETE n", "?!" * 50 + "x"]
 )
@@ -74,8 +78,6 @@ def test_a_case_is_ranked_for_its_question(zh_graph: Path, tiny: Path, tmp_path:
 
 
 # ------------------------------------------------------------------ by models
-
-
 def test_a_model_is_reached_by_the_settings(zh_graph: Path, kgdx_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with kgdx.open(zh_graph) as graph, pytest.raises(ConfigError, match="KGDX_LLM_BASE_URL"):
         graph.ask(QUESTION, model="m")
@@ -140,8 +142,6 @@ def test_a_call_that_fails_for_a_while_is_made_again(zh_graph: Path, monkeypatch
 
 
 # ------------------------------------------------------------------ saved
-
-
 def test_a_saved_answer_holds_the_models_words_only_when_asked_to(copy: Path) -> None:
     with serving(planned) as server, kgdx.open(copy) as graph:
         answer = graph.ask(QUESTION, model=connect(LlmAccess("m", server.url)))
@@ -244,3 +244,28 @@ def test_scripted_models_answer_over_http_as_they_do_here(zh_graph: Path) -> Non
 @pytest.mark.parametrize("name", ["Tiny epilepsy 7", "Tiny epilepsy syndrome 7", "Tiny epilepsy syndrome type 7"])
 def test_a_form_that_the_graph_lacks_is_not_taken_for_another(graph: kgdx.Graph, name: str) -> None:
     assert "Not enough evidence" in graph.ask(f"Which gene causes {name}?").text.text
+
+
+hostile = st.text(
+    alphabet=st.sampled_from(["\ud800", "\udcff", "a", "咳", " ", "?", "\0", "\x1b", "\u202e"]), max_size=20
+)
+
+
+@given(st.text(max_size=200) | hostile)
+def test_any_question_is_taken_or_refused(question: str) -> None:
+    try:
+        taken = checked(question)
+    except UsageError:
+        assert not any(each.isalnum() for each in question)
+        return
+    assert taken == taken.strip() and len(taken) <= MAX_QUESTION
+    taken.encode("utf-8")
+
+
+@given(st.text(max_size=100) | hostile)
+def test_what_is_shown_holds_nothing_that_steers_a_terminal(text: str) -> None:
+    shown = clean(text)
+    assert not any(unicodedata.category(each) == "Cc" and each not in "\t\n" for each in shown)
+    assert not set(shown) & set("\x1b\x07\x00\u202e\u2066\u200b\u061c")
+    assert clean(shown) == shown
+    shown.encode("utf-8")

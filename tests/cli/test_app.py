@@ -1,8 +1,9 @@
-"""The frame of the command line: errors in one line, exit codes, streams kept apart."""
+"""The frame of the command line: errors in one line, exit codes, hostile terminals, and what is imported."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -222,3 +223,109 @@ def test_closed_and_full_streams_are_said_where_there_is_somewhere_to_say_it(
     assert done.returncode == code
     assert done.stderr.startswith(says)
     assert len(done.stderr.splitlines()) == (1 if says else 0)
+
+
+STEERING = "\x1b[2J\x1b]0;owned\x07Which genes\u202e belong to Aicardi syndrome?\u2028\U000e0041"
+
+
+def test_a_question_cannot_steer_the_terminal(invoke: Callable[..., Run]) -> None:
+    done = invoke("ask", STEERING)
+    assert done.returncode == 0
+    assert "Which genes" in done.stdout
+    assert not set("\x1b\x07\u202e\u2028\U000e0041") & set(done.stdout + done.stderr)
+
+
+def test_a_terminal_without_chinese_letters_gets_the_answer_all_the_same(
+    kgdx_: Callable[..., Run], tmp_path: Path
+) -> None:
+    old = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    shown = kgdx_("ask", "癫痫有哪些症状?", **old)
+    assert (shown.returncode, "Traceback" in shown.stderr) == (0, False)
+    written = kgdx_("ask", "癫痫有哪些症状?", "--json", **old)
+    assert json.loads(written.stdout)["question"] == "癫痫有哪些症状?"
+
+
+def test_a_question_from_standard_input_need_not_be_text(home: Path) -> None:
+    for given, code in (
+        (b"\xff\xfe which genes \x00 of Aicardi syndrome?", 0),
+        (b"\xff\xfe\x00", 2),
+        (b"x" * 2_000_000, 2),
+    ):
+        environment = {**os.environ, "KGDX_HOME": str(home), "PYTHONIOENCODING": "utf-8:strict"}
+        command = [sys.executable, "-m", "kgdx", "ask", "-"]
+        done = subprocess.run(command, input=given, env=environment, capture_output=True, timeout=120, check=False)
+        assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+
+
+def test_the_policy_of_diagnoses_answers_no_questions(invoke: Callable[..., Run]) -> None:
+    done = invoke("ask", "What is ptosis?", "--policy", "fixed")
+    assert done.returncode == 2
+    assert done.stderr == "error: the policy fixed answers no questions: take one of planner, rules, thought\n"
+
+
+def test_a_result_that_an_editor_gave_a_byte_order_mark_is_a_page(invoke: Callable[..., Run], tmp_path: Path) -> None:
+    result = json.dumps({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}})
+    (tmp_path / "r.json").write_text(result, encoding="utf-8-sig")
+    assert invoke("report", str(tmp_path / "r.json")).returncode == 0
+    assert (tmp_path / "r.html").exists()
+
+
+CODE = """
+import atexit, sys
+atexit.register(lambda: print("|".join(sorted(sys.modules)), file=sys.stderr))
+from kgdx.cli import main
+main(sys.argv[1:])
+"""
+
+ARGUMENTS = {"annotated_doc", "kgdx", "shellingham", "typer"}
+
+MODELS = {"annotated_types", "platformdirs", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
+
+READING = ARGUMENTS | MODELS | {"numpy", "portalocker", "rapidfuzz", "rich"}
+
+RANKING = (READING - {"rapidfuzz"}) | {"yaml"}
+
+STORE = {"arcadedb", "cloudpickle", "owlready2", "owlready2_optimized", "polars", "pyarrow"}
+
+NOT_OURS = {"_distutils_hack", "dateutil", "pandas", "pytz", "six", "sitecustomize"}
+"""What polars and Arrow import where it is installed, and what an environment brings."""
+
+MODULES = Path(__file__).with_name("imported.txt")
+"""A module of ours on each line, and the commands that may import it."""
+
+PATIENT = {"id": "p", "observed": ["HP:0001250", "HP:0001252"], "excluded": ["HP:0004322"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "allowed"),
+    [
+        ("help", ("--help",), ARGUMENTS | {"kgdx_foreign", "kgdx_train"}),
+        ("diagnose", ("diagnose", "FILE"), RANKING),
+        ("diagnose-json", ("diagnose", "FILE", "--json"), RANKING),
+        ("extract", ("extract", "No seizures. She has ptosis."), READING),
+        ("ask", ("ask", "Which phenotypes does Marfan syndrome have?"), RANKING | {"rapidfuzz"} | STORE),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(
+    home: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str, arguments: tuple[str, ...], allowed: set[str]
+) -> None:
+    file = tmp_path / "patient.json"
+    file.write_text(json.dumps(PATIENT))
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("KGDX_")}
+    told = [sys.executable, "-c", CODE, *(str(file) if each == "FILE" else each for each in arguments)]
+    for _ in range(2):  # the first run of a graph may compile what the next ones read
+        done = subprocess.run(told, env={**kept, "KGDX_HOME": str(home)}, capture_output=True, text=True, check=False)
+    modules = done.stderr.splitlines()[-1].split("|")
+    assert "kgdx" in modules and done.returncode == 0, done.stderr
+    found = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {"__main__"}
+    found = {name for name in found if not name.startswith(("_cy", "_sysconfig", "cython_", "_polars_runtime"))}
+    assert found - NOT_OURS <= allowed, sorted(found - NOT_OURS - allowed)
+    ours = {module for module in modules if module.partition(".")[0] == "kgdx"}
+    known = {line.partition(" ")[0]: set(line.split()[1:]) for line in MODULES.read_text("utf-8").splitlines()}
+    if request.config.getoption("--update-goldens"):
+        for module in {*known, *ours}:
+            known[module] = known.get(module, set()) - {name} | ({name} if module in ours else set())
+        lines = [" ".join([module, *sorted(users)]) + "\n" for module, users in sorted(known.items()) if users]
+        MODULES.write_text("".join(lines), "utf-8")
+    more = sorted(module for module in ours if name not in known.get(module, ()))
+    assert not more, f"{name} imports {', '.join(more)} besides (-n 0 --update-goldens keeps what it imports now)"

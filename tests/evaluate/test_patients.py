@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgdx.case import Case, Finding, Status
+from kgdx.case.patient import Case, Finding, Status
 from kgdx.episode import AskPatient, Reply, State
 from kgdx.episode.recorded_patient import Noise, SimulatedPatient, opening
 from kgdx.errors import UsageError

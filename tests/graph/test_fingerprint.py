@@ -1,14 +1,19 @@
-"""The content fingerprint: the same for equal content however it is written, another for any difference."""
+"""The content fingerprint, Arrow schemas after the ontology, and plain values of the engines."""
 
 from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from graph.graphs import Graph, make_graph
 from kgdx.errors import StoreError
-from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.tables import combine, digests, fingerprint
+from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable, plain
+from kgdx.graph.tables import arrow_schema, combine, digests, fingerprint
+from kgdx.schema import load_schema
 
 STRINGS = pa.list_(pa.string())
 
@@ -102,3 +107,69 @@ def test_parts_of_the_same_rows_under_other_names_differ() -> None:
     swapped = {("a", "b"): (1, "x"), ("c", "d"): (1, "y")}
     assert combine(swapped) == combine(dict(reversed(swapped.items())))
     assert combine(swapped) != combine({("a", "b"): (1, "y"), ("c", "d"): (1, "x")})
+
+
+def test_a_node_table_starts_with_its_key_and_has_the_declared_types() -> None:
+    schema = arrow_schema(load_schema().node("Phenotype"))
+    assert schema.names[0] == "id"
+    assert schema.field("synonyms").type == pa.list_(pa.string())
+    assert schema.field("obsolete").type == pa.bool_()
+    assert not schema.field("name").nullable
+    assert schema.field("definition").nullable
+
+
+def test_an_edge_table_starts_with_its_ends() -> None:
+    schema = arrow_schema(load_schema().relation("HAS_PHENOTYPE"))
+    assert schema.names[:3] == ["start", "end", "source"]
+    assert schema.field("percentage").type == pa.float64()
+    assert schema.field("numerator").type == pa.int64()
+
+
+def test_every_class_and_relation_has_an_arrow_schema_of_all_its_properties() -> None:
+    loaded = load_schema()
+    for node in loaded.nodes.values():
+        assert set(arrow_schema(node).names) == set(node.properties)
+    for relation in loaded.relations.values():
+        assert set(arrow_schema(relation).names) == {"start", "end", *relation.properties}
+
+
+class Neo4jDate:
+    """Stands for the driver's temporal types, which know their ISO form."""
+
+    def iso_format(self) -> str:
+        return "2026-01-02"
+
+
+class RecordId:
+    """Stands for an engine's own identifier."""
+
+    def __str__(self) -> str:
+        return "#1:2"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        (True, True),
+        ("x", "x"),
+        (Decimal("3"), 3),
+        (Decimal("0.5"), 0.5),
+        (date(2026, 1, 2), "2026-01-02"),
+        (datetime(2026, 1, 2, 3, tzinfo=UTC), "2026-01-02T03:00:00+00:00"),
+        (Neo4jDate(), "2026-01-02"),
+        (RecordId(), "#1:2"),
+        ((1, [Decimal("2")]), [1, [2]]),
+        ({"b", "a"}, ["a", "b"]),
+        ({"x": {"y": Decimal("1.5")}}, {"x": {"y": 1.5}}),
+        ({"@rid": "#1:2", "@type": "Disease", "id": "OMIM:1", "name": None}, {"label": "Disease", "id": "OMIM:1"}),
+        (
+            {"@rid": "#3:4", "@type": "IS_A", "@in": "#1:1", "@out": "#1:2", "source": "hp"},
+            {"type": "IS_A", "source": "hp"},
+        ),
+    ],
+)
+def test_a_value_becomes_plain(value: Any, expected: Any) -> None:
+    got = plain(value)
+    assert got == expected
+    assert type(got) is type(expected)

@@ -1,4 +1,4 @@
-"""The ontology check: what is merged, what is refused and why, and that the counts add up."""
+"""The ontology check: what is merged, refused and why, and which references made in passing are relations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from conftest import examples
 from kgdx.errors import SchemaError, SourceError
 from kgdx.graph.protocol import NodeTable
 from kgdx.ingest.check import CheckedTables, check
-from kgdx.ingest.column_mapping import Role, StagedTable
-from kgdx.ingest.records import LINE, RecordCounts, no_rejects
+from kgdx.ingest.column_mapping import Role, StagedTable, stage
+from kgdx.ingest.manifest import End, Manifest, NodeMap, RelationMap
+from kgdx.ingest.records import LINE, RecordCounts, Records, no_rejects
 from kgdx.schema import load_schema
 
 
@@ -35,7 +36,9 @@ def edges(type: str, ends: tuple[str, str], source: str = "s", **columns: list[A
 
 
 ANNOTATES = ("Disease", "Phenotype")
+
 DISEASE = nodes("Disease", id=["OMIM:1"], name=["One"])
+
 PHENOTYPE = nodes(
     "Phenotype",
     id=["HP:1", "HP:2", "HP:3"],
@@ -233,6 +236,7 @@ def test_counts_that_do_not_add_up_are_an_error() -> None:
 
 
 ids = st.sampled_from(["OMIM:1", "OMIM:2", "HP:1", "HP:2", "HP:3", "HP:9", "", None, "nonsense"])
+
 row = st.tuples(ids, ids, st.sampled_from(["1", "x", None]), st.sampled_from(["P", "Q", None]))
 
 
@@ -297,3 +301,55 @@ def test_a_node_of_one_class_is_refused_as_one_of_a_disjoint_class() -> None:
 def test_an_exposure_may_be_a_record_of_mesh() -> None:
     records = {"id": ["MESH:D1"], "name": ["a"]}
     assert reasons(run(nodes("MeshDescriptor", **records), nodes("Exposure", **records))) == []
+
+
+TERMS = pl.DataFrame({"_line": [1, 2], "id": ["MONDO:1", "MONDO:2"], "name": ["One", "Two"]})
+
+SAME = pl.DataFrame({"_line": [1, 1], "id": ["MONDO:1", "MONDO:1"], "other": ["MONDO:2", "OMIM:404"]})
+
+
+def manifest(role: str) -> Manifest:
+    return Manifest.model_validate(
+        {
+            "name": "tiny",
+            "title": "Tiny",
+            "homepage": "-",
+            "licence": "-",
+            "citation": "-",
+            "default": None,
+            "format": "table",
+            "nodes": [
+                NodeMap.model_validate({"class": "Disease", "frame": "t", "id": "id", "properties": {"name": "name"}})
+            ],
+            "relations": [
+                RelationMap.model_validate(
+                    {
+                        "type": "SAME_AS",
+                        "frame": "s",
+                        "role": role,
+                        "start": End.model_validate({"class": "Disease", "id": "id"}),
+                        "end": End.model_validate({"class": "Disease", "id": "other"}),
+                        "properties": {"relation": {"constant": "exact"}},
+                    }
+                )
+            ],
+        }
+    )
+
+
+def test_an_implied_relation_to_what_is_not_loaded_is_left_out_and_not_counted() -> None:
+    found = manifest("implied")
+    tables, refused = stage(Records({"t": TERMS, "s": SAME}), found)
+    checked = check(tables, {"tiny": refused}, load_schema())
+    assert [t.rows.column("end").to_pylist() for t in checked.tables if hasattr(t, "type")] == [["MONDO:2"]]
+    assert checked.quarantine.is_empty()
+    counts = checked.counts["tiny"]
+    assert (counts.read, counts.loaded, counts.quarantined) == (2, 2, 0)
+
+
+def test_a_stated_relation_to_what_is_not_loaded_is_quarantined() -> None:
+    found = manifest("record")
+    tables, refused = stage(Records({"t": TERMS, "s": SAME}), found)
+    checked = check(tables, {"tiny": refused}, load_schema())
+    assert checked.quarantine["reason"].to_list() == ["OMIM:404 is no Disease of this graph"]
+    assert checked.counts["tiny"].read == 4

@@ -1,19 +1,26 @@
-"""What two graphs differ in: counts and examples by table and source, and what the last update changed."""
+"""What two graphs differ in; and a graph's content from the files of its build."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ingest import own
-from ingest.pipeline.test_build import save_a_case
+from ingest import hooked, own
+from ingest.pipeline.test_build import lose_genes, save_a_case
 from kgdx.errors import StoreError
+from kgdx.graph.arcade.embedded import ArcadeStore
+from kgdx.graph.copies import Content
+from kgdx.graph.protocol import Store
+from kgdx.graph.tables import digests, title
 from kgdx.ingest.pipeline.build import build, update
 from kgdx.ingest.pipeline.build_report import Change, by_table
 from kgdx.ingest.pipeline.freshness import freshness
 from kgdx.ingest.pipeline.graph_diff import diff
-from kgdx.ingest.pipeline.graph_folder import GraphFolder
+from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder
+from kgdx.ingest.pipeline.stages import Stages
+from kgdx.ingest.pipeline.user_data import kept_tables
 
 
 @pytest.fixture
@@ -30,6 +37,7 @@ def sources(tmp_path: Path) -> dict[str, str]:
 
 
 RELATION = "Disease-ASSOCIATED_GENE->Gene"
+
 EXPECTED = (
     Change("Gene", "alpha", 1, 1, 1, ("- NCBIGene:3", "+ NCBIGene:4", "~ NCBIGene:2")),
     Change(
@@ -105,3 +113,63 @@ def test_a_graph_knows_which_of_its_sources_have_changed(graph: GraphFolder, sou
     assert [each.stale for each in freshness(graph).sources] == ["its file is gone"]
     next(graph.current().manifests.iterdir()).unlink()
     assert [each.stale for each in freshness(graph).sources] == ["its manifest is gone"]
+
+
+Sources = dict[str, str]
+
+
+@pytest.fixture
+def own_graph(tmp_path: Path, tiny_sources: Sources) -> GraphFolder:
+    made = GraphFolder(tmp_path / "graph")
+    build(tiny_sources, made, derive=(hooked.ALIKE,))
+    return made
+
+
+def kept(own_graph: GraphFolder, store: Store, build: BuildFolder) -> Content | None:
+    found = kept_tables(build, Stages(own_graph.path / "stages"), store)
+    return None if found is None else Content.of_kept(store, found)
+
+
+def same(own_graph: GraphFolder) -> None:
+    with own_graph.reading() as build, ArcadeStore.open(build.store) as store:
+        content, read = kept(own_graph, store, build), Content.of(store)
+    assert content is not None
+    assert (content.fingerprint, content.counts, content.build) == (read.fingerprint, read.counts, read.build)
+    titles = [title(table) for table in content.tables]
+    assert len(titles) == len(set(titles)) and set(titles) == {title(table) for table in read.tables}
+    theirs = {title(table): table for table in read.tables}
+    for table in content.tables:
+        assert digests([table]) == digests([theirs[title(table)]])
+
+
+def test_the_files_of_a_build_hold_what_its_store_holds(own_graph: GraphFolder) -> None:
+    same(own_graph)
+
+
+def test_what_users_saved_since_comes_from_the_store(own_graph: GraphFolder, tiny_sources: Sources) -> None:
+    save_a_case(own_graph)
+    same(own_graph)
+    build(tiny_sources, own_graph)  # whose files have the case
+    with own_graph.writing() as held, ArcadeStore.open(held.store, read_only=False) as store:
+        store.write("delete_case", case_id="case:mine")
+    same(own_graph)
+
+
+def state_another_build(store: ArcadeStore) -> None:
+    store.write("set_build", fingerprint="another")
+
+
+@pytest.mark.parametrize("change", [lose_genes, state_another_build])
+def test_files_that_are_not_what_the_store_holds_are_not_taken(
+    own_graph: GraphFolder, change: Callable[[ArcadeStore], None]
+) -> None:
+    with own_graph.writing() as build, ArcadeStore.open(build.store, read_only=False) as store:
+        change(store)
+    with own_graph.reading() as build, ArcadeStore.open(build.store) as store:
+        assert kept(own_graph, store, build) is None
+
+
+def test_without_its_files_nothing_is_held(own_graph: GraphFolder) -> None:
+    with own_graph.reading() as build, ArcadeStore.open(build.store) as store:
+        build.tables.unlink()
+        assert kept_tables(build, Stages(own_graph.path / "stages"), store) is None

@@ -1,8 +1,9 @@
-"""Builds that are really killed, interrupted, starved of disk, or started twice: the old graph stays whole."""
+"""Builds that are killed, interrupted, starved of disk, or started by many at once."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
+import kgdx
 from ingest import hooked
+from kgdx import api
 from kgdx.errors import SourceError, StoreLockedError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.pipeline.build import build, update
-from kgdx.ingest.pipeline.build_report import SHARES
+from kgdx.ingest.pipeline.build_report import SHARES, BuildProgress
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import read
-
-pytestmark = pytest.mark.heavy
 
 SCRIPT = """
 import json, os, signal, sys
@@ -100,6 +101,7 @@ def edited(core_sources: dict[str, str], tmp_path: Path) -> dict[str, str]:
 
 
 STAGES = [*SHARES, "publish"]
+
 BEFORE = {name: set(list(SHARES)[:number]) & {"parse", "check", "derive"} for number, name in enumerate(STAGES)}
 """Stages whose results a build that was stopped in one leaves for the next."""
 
@@ -119,6 +121,7 @@ def goes_on(folder: GraphFolder, sources: dict[str, str], stage: str, scratch: P
     assert is_whole(folder)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("act", ["kill", "interrupt"])
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_build_stopped_in_any_stage_leaves_the_old_graph_and_the_next_one_goes_on(
@@ -133,6 +136,7 @@ def test_a_build_stopped_in_any_stage_leaves_the_old_graph_and_the_next_one_goes
     goes_on(graph, edited, stage, tmp_path / "scratch", "build")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stage", ["check", "load", "apply", "publish"])
 def test_an_update_killed_in_any_stage_leaves_the_old_graph_and_the_next_one_goes_on(
     graph: GraphFolder, edited: dict[str, str], tmp_path: Path, stage: str
@@ -144,6 +148,7 @@ def test_an_update_killed_in_any_stage_leaves_the_old_graph_and_the_next_one_goe
     goes_on(graph, edited, stage, tmp_path / "scratch", "update")
 
 
+@pytest.mark.heavy
 def test_stages_that_are_damaged_are_made_again(graph: GraphFolder, core_sources: dict[str, str]) -> None:
     first = build(core_sources, graph)
     files = sorted((graph.path / "stages").glob("*/*/*.arrow"))
@@ -159,6 +164,7 @@ def test_stages_that_are_damaged_are_made_again(graph: GraphFolder, core_sources
     assert [each.made for each in again.stages if each.stage == "parse"] == [1] * len(core_sources)
 
 
+@pytest.mark.heavy
 def test_a_file_that_changes_while_it_is_read_is_refused(
     graph: GraphFolder, core_sources: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +187,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     assert build({**core_sources, "genes": str(mine)}, graph).sources["genes"].read == 6
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["build", "update"])
 @pytest.mark.parametrize("limit", [2_000, 20_000, 100_000])
 def test_a_full_disk_leaves_the_old_graph(graph: GraphFolder, edited: dict[str, str], limit: int, kind: str) -> None:
@@ -193,6 +200,7 @@ def test_a_full_disk_leaves_the_old_graph(graph: GraphFolder, edited: dict[str, 
     assert graph.current() == old and is_whole(graph)
 
 
+@pytest.mark.heavy
 def test_of_two_builders_the_second_is_told_and_the_first_finishes(
     graph: GraphFolder, core_sources: dict[str, str]
 ) -> None:
@@ -207,3 +215,105 @@ def test_of_two_builders_the_second_is_told_and_the_first_finishes(
     first.communicate("go on\n")
     assert first.returncode == 0
     assert graph.current() != old and is_whole(graph)
+
+
+FIRST = """
+import json, sys
+from kgdx.api import opening
+from kgdx.ingest.pipeline import build as builds
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
+
+sources, hold = json.loads(sys.argv[1]), sys.argv[2]
+make = builds.build
+
+def told(event):
+    if event.detail.startswith("waiting for another process"):
+        print("waits", flush=True)
+    elif event.stage == hold:
+        print("holds", flush=True)
+        sys.stdin.readline()
+
+builds.build = lambda _, folder, **how: make(sources, folder, **how)
+print("starts", flush=True)
+report = opening.ensure_default_graph(told)
+folder = GraphFolder(opening.Settings.load().graph_folder)
+print("built" if report else "found", folder.current().id, flush=True)
+"""
+
+
+def process(home: Path, sources: dict[str, str], hold: str = "") -> subprocess.Popen[str]:
+    """Start a process that wants the first graph; it holds at a stage of its build until it is told to go on."""
+    command = [sys.executable, "-c", FIRST, json.dumps(sources), hold]
+    environ = os.environ | {"KGDX_HOME": str(home), "KGDX_STORE": ""}
+    return subprocess.Popen(
+        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def until(started: subprocess.Popen[str], line: str) -> None:
+    assert started.stdout is not None
+    for said in started.stdout:
+        if said.strip() == line:
+            return
+    pytest.fail(f"it never said {line!r}")
+
+
+def end(started: subprocess.Popen[str]) -> list[str]:
+    out, err = started.communicate("go on\n", timeout=120)
+    assert started.returncode == 0, err
+    return out.splitlines()[-1].split()
+
+
+def folder_of(home: Path) -> GraphFolder:
+    return GraphFolder(home / "graphs" / "default")
+
+
+@pytest.mark.heavy
+def test_of_processes_that_start_together_one_builds_and_all_have_its_graph(
+    tmp_path: Path, core_sources: dict[str, str]
+) -> None:
+    ended = [end(started) for started in [process(tmp_path, core_sources) for _ in range(3)]]
+    assert sorted(how for how, _ in ended) == ["built", "found", "found"]
+    assert {build for _, build in ended} == {folder_of(tmp_path).current().id}
+    assert len(list((folder_of(tmp_path).path / "builds").iterdir())) == 1
+
+
+@pytest.mark.heavy
+def test_a_waiting_process_takes_over_where_the_builder_is_killed(tmp_path: Path, core_sources: dict[str, str]) -> None:
+    first = process(tmp_path, core_sources, "derive")
+    until(first, "holds")
+    second, third = (process(tmp_path, core_sources) for _ in range(2))
+    until(second, "waits")
+    until(third, "waits")
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    ended = [end(second), end(third)]
+    assert sorted(how for how, _ in ended) == ["built", "found"]
+    assert {build for _, build in ended} == {folder_of(tmp_path).current().id}
+
+
+def test_it_waits_for_a_build_that_someone_else_has_begun(tmp_path: Path, core_sources: dict[str, str]) -> None:
+    with folder_of(tmp_path).building() as build:
+        waiting = process(tmp_path, core_sources)
+        until(waiting, "waits")
+        build.report.write_text("{}", "utf-8")
+    assert end(waiting) == ["found", build.id]
+
+
+def test_a_graph_that_is_there_is_left_alone(
+    tmp_path: Path, core_sources: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGDX_STORE", str(tmp_path / "mine"))
+    kgdx.build(core_sources)
+    before = GraphFolder(tmp_path / "mine").current()
+    told: list[BuildProgress] = []
+    assert api.ensure_default_graph(told.append) is None
+    assert not told
+    assert GraphFolder(tmp_path / "mine").current() == before
+
+
+def test_a_server_needs_no_graph_in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGDX_HOME", str(tmp_path))
+    monkeypatch.setenv("KGDX_STORE", "bolt://localhost:7687")
+    assert api.ensure_default_graph() is None
+    assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The dictionary on disk, and the parts it is made of."""
+"""The dictionary on disk, the parts it is made of, and names that lose a word."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kgdx.errors import StoreError
 from kgdx.files import known
 from kgdx.graph.snapshot import LIST, Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.terms.dictionary import Entries, build_dictionary, in_scope
+from kgdx.terms.dictionary import Entries, Name, build_dictionary, in_scope, shortened, sum_hashes, word_hash
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.normalise import inflection, word_class
-from kgdx.terms.tokens import HARD, NONE, SOFT, Spelling, words
+from kgdx.terms.tokens import HARD, NONE, SOFT, Spelling, scan, words
 
 
 def test_dictionary_is_compiled_once(snapshot: Snapshot) -> None:
@@ -146,3 +146,51 @@ def test_a_word_of_thousands_of_letters_is_no_typo(monkeypatch: pytest.MonkeyPat
     spelling = Spelling.of(["fever"], [])
     assert spelling.correct("a" * 100_000) is None
     assert "a" * 100_000 not in asked
+
+
+def _name(term: int, label: str, rank: int = 0) -> Name:
+    folded, _, _, partings = scan(label)
+    return Name(term, 0, rank, folded, partings, [word_hash(word) for word in folded])
+
+
+def _key(words: str) -> int:
+    return sum_hashes([word_hash(word) for word in words.split()])
+
+
+COMMON = [
+    _name(10 + number, label) for number, label in enumerate(["Jaw pain", "Jaw cyst", "Jaw tumour", "Jaw clicking"])
+]
+
+
+def _rests(*names: Name) -> set[int]:
+    names = (*names, *COMMON)
+    taken = {sum_hashes(name.hashes) for name in names}
+    return {key for key, _ in shortened(names, taken)}
+
+
+def test_a_word_is_left_out_beside_a_rare_one() -> None:
+    assert _rests(_name(0, "Odontogenic keratocysts of the jaw")) >= {_key("odontogenic keratocyst")}
+
+
+def test_the_described_noun_stays() -> None:
+    assert _key("odontogenic jaw") not in _rests(_name(0, "Odontogenic keratocysts of the jaw"))
+    assert _key("conspicuously happy") not in _rests(_name(0, "Conspicuously happy disposition"))
+
+
+def test_a_word_that_tells_what_is_wrong_stays() -> None:
+    assert _key("collecting system") not in _rests(_name(0, "Duplicated collecting system"))
+    assert _key("palmitate level") not in _rests(_name(0, "Elevated palmitate level"))
+    assert _key("startle response") not in _rests(_name(0, "Exaggerated startle response"))
+
+
+def test_a_rest_of_two_terms_or_that_is_a_name_is_none() -> None:
+    rest = _key("zygomatic hypertrichosis")
+    assert rest in _rests(_name(0, "Zygomatic temporal hypertrichosis"))
+    assert rest not in _rests(
+        _name(0, "Zygomatic temporal hypertrichosis"), _name(1, "Zygomatic frontal hypertrichosis")
+    )
+    assert rest not in _rests(_name(0, "Zygomatic temporal hypertrichosis"), _name(1, "Zygomatic hypertrichosis"))
+
+
+def test_only_exact_names_are_shortened() -> None:
+    assert not _rests(_name(0, "Odontogenic keratocysts of the jaw", rank=3))

@@ -1,7 +1,8 @@
-"""The development notes: what is read of them, and that a text's layout does not change it."""
+"""Development notes and real text: what is read of them, whatever their layout."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from pathlib import Path
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from conftest import examples
 from kgdx.case import Case, Finding, Status
 from kgdx.case.person import years_of
+from kgdx.evaluate.text_accuracy import evaluate_text
 from kgdx.terms.extractor import Extractor
 
 NOTES = Path(__file__).resolve().parents[1] / "data" / "notes" / "reading_dev.jsonl"
+
 SENTENCES = [
     "No seizures, hypotonia or ataxia.",
     "Her mother has migraine and she has ptosis.",
@@ -109,3 +112,25 @@ def test_a_long_note_takes_no_longer_for_its_length(hpo_reader: Extractor) -> No
     begin = time.process_time()
     hpo_reader.extract(text)
     assert time.process_time() - begin < 30
+
+
+def test_abstracts_are_read_well(hpo_reader: Extractor, shared_data: Path) -> None:
+    with gzip.open(shared_data / "gsc-plus-dev.jsonl.gz", "rt", encoding="utf-8") as lines:
+        docs = [json.loads(line) for line in lines]
+    result = evaluate_text(hpo_reader, docs)
+    assert result["n"] == len(docs) == 123
+    assert result["f1"] > 0.74
+    assert result["precision"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Cleft palate and bilateral sensorineural hearing loss", {"HP:0000175", "HP:0000407"}),
+        ("short stature; hypertelorism; low-set ears", {"HP:0004322", "HP:0000316", "HP:0000369"}),
+        ("shortness of breath on exertion", {"HP:0002094"}),
+        ("患儿身材矮小，双眼上睑下垂，无抽搐", {"HP:0004322", "HP:0000508", "HP:0001250"}),
+    ],
+)
+def test_plain_phrases_are_read(hpo_reader: Extractor, text: str, expected: set[str]) -> None:
+    assert expected <= {finding.id for finding in hpo_reader.extract(text).findings}

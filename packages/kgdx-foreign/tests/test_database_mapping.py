@@ -1,9 +1,10 @@
-"""Mapping files: what is one, and what a hostile one cannot do."""
+"""Mapping files: what is one, what a hostile one cannot do; kgdx finds the package."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from medical import MAPPING
 
-from kgdx.errors import ConfigError, StoreError, TemplateError
+import kgdx
+from kgdx.actions.graph_source import MAPPED
+from kgdx.errors import ConfigError, StoreError, TemplateError, UsageError
 from kgdx.graph.templates import templates
 from kgdx.schema import load_schema
+from kgdx_foreign.commands import MappingCommands
 from kgdx_foreign.cypher_tokens import UnreadableError, clauses, tokens, written
 from kgdx_foreign.database_mapping import LARGEST, parse_mapping, read_mapping
+from kgdx_foreign.mapped_source import ForeignSource
 from kgdx_foreign.mapped_store import ForeignStore, Translation
 from kgdx_foreign.template_rewrite import UnmappedError, quoted, rewrite
 
 HEAD = "mapping: 1\nsource: mine\n"
+
 DISEASE = "nodes:\n  Disease: {label: Disease, key: name}\n"
+
 GENES = "nodes: {Disease: {label: D, key: k}, Gene: {label: G, key: k}, Drug: {label: M, key: k}}\n"
 
 
@@ -74,7 +81,9 @@ def test_a_name_that_could_end_its_quotation_is_refused(name: str) -> None:
 
 
 printable = st.text(st.characters(exclude_categories=("C", "Z"), exclude_characters="\\"), min_size=1, max_size=30)
+
 printable = printable.filter(str.isprintable)
+
 hostile = st.one_of(
     printable, st.sampled_from(["`", "``", "x`) DETACH DELETE (n) //", "a` = 1 OR `b", "$x", "'", "//"])
 )
@@ -219,3 +228,23 @@ def test_nothing_is_ever_written() -> None:
         store.run("put_run")
     assert store.run("genes_of_diseases", diseases=["x"]) == []
     assert store.run("sources")[0]["id"] == "qasystem"
+
+
+Found = Callable[[str, str], object]
+
+
+def test_its_source_is_what_a_mapping_is_opened_with(found: Found, tmp_path: Path) -> None:
+    assert found("kgdx.graphs", "mapping") is MAPPED.get("mapping") is ForeignSource
+    with pytest.raises(ConfigError, match="cannot be read"):
+        kgdx.open("bolt://127.0.0.1:9", mapping=tmp_path / "mapping.yaml")
+
+
+def test_its_commands_are_the_command_lines(found: Found, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    from kgdx.cli import main
+
+    assert found("kgdx.commands", "mapping") is MappingCommands
+    (tmp_path / "mine.yaml").touch()
+    with pytest.raises(SystemExit) as ended:
+        main(["neo4j", "mapping", "new", str(tmp_path / "mine.yaml")])
+    assert ended.value.code == UsageError.exit_code
+    assert "is there already: give another name, or --force" in capsys.readouterr().err

@@ -1,11 +1,15 @@
-"""A real Neo4j as QASystemOnMedicalKG builds one: the ten actions give what a graph of kgdx's own gives."""
+"""A real Neo4j as others build one, and through py2neo: the same actions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from medical import MAPPING, fill, held, records
 
@@ -14,8 +18,11 @@ from conftest import require_module
 from kgdx.actions import ACTIONS, Retrieved, parse_action
 from kgdx.answer.artifacts import resolved_of
 from kgdx.case import Case
+from kgdx.config import Settings
 from kgdx.episode import State, step
 from kgdx.errors import KgdxError, StoreError
+from kgdx.graph.neo4j.neo4j_store import Neo4jStore
+from kgdx.graph.protocol import NodeTable
 from kgdx_foreign import Py2neoReader
 from kgdx_foreign.database_mapping import parse_mapping
 from kgdx_foreign.mapped_store import ForeignDatabase, ForeignStore
@@ -24,7 +31,6 @@ from kgdx_foreign.mapping_proposal import ASKED, check, propose
 if TYPE_CHECKING:
     from kgdx.config import Neo4jAccess
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.heavy]
 
 RECORDS = 300
 
@@ -93,6 +99,8 @@ def sample(shared_data: Path, field: str) -> list[list[str]]:
     return [[word.strip() for word in each[field][:3]] for each in made[::30] if each.get(field)]
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 @pytest.mark.parametrize("action", ["get_symptom", "get_test", "get_drug", "get_cure", "get_comorbidity"])
 def test_what_diseases_have_is_the_same(action: str, theirs: Any, ours: Any, shared_data: Path) -> None:
     every = [each["name"] for each in records(shared_data / "chinese-disease-kg.jsonl.gz", RECORDS)[::20]]
@@ -103,6 +111,8 @@ def test_what_diseases_have_is_the_same(action: str, theirs: Any, ours: Any, sha
     assert len(found) > 15
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("action", "parameter", "field"),
     [
@@ -124,12 +134,16 @@ def test_which_diseases_have_it_is_the_same(
         assert not words or rows(theirs, **given) == rows(ours, **given) != [], words
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_a_question_is_answered_with_evidence(theirs: Any) -> None:
     answer = theirs.ask("百日咳有哪些症状?")
     assert "惊厥" in answer.text.text and answer.pack.items
     assert {source for item in answer.pack.items for source in item.sources} == {"qasystem"}
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_ranking_says_plainly_what_is_lacking(theirs: Any) -> None:
     with pytest.raises(StoreError, match="is read through a mapping and has no snapshot, which ranking") as caught:
         theirs.diagnose("发热，咳嗽")
@@ -138,6 +152,8 @@ def test_ranking_says_plainly_what_is_lacking(theirs: Any) -> None:
         raise AssertionError("it was opened for writing")
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_names_are_kept_on_this_machine_and_follow_the_database(theirs: Any, access: Neo4jAccess, home: Path) -> None:
     import neo4j
 
@@ -155,6 +171,8 @@ def test_names_are_kept_on_this_machine_and_follow_the_database(theirs: Any, acc
             driver.execute_query("MATCH (d:Disease {name: '新病名'}) DELETE d")
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_a_name_that_the_database_lacks_is_told(access: Neo4jAccess) -> None:
     for old, new, fault in (
         ("label: Check", "label: Chek", r"has no label 'Chek': did you mean Check\?"),
@@ -165,6 +183,8 @@ def test_a_name_that_the_database_lacks_is_told(access: Neo4jAccess) -> None:
             ForeignStore.connect(access, parse_mapping(MAPPING.replace(old, new)))
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_a_hostile_mapping_changes_nothing(access: Neo4jAccess) -> None:
     import json
 
@@ -193,6 +213,8 @@ def test_a_hostile_mapping_changes_nothing(access: Neo4jAccess) -> None:
         database.read("CREATE (n:Evil) RETURN n", {})
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_a_proposal_is_a_mapping_that_fits(access: Neo4jAccess) -> None:
     with ForeignDatabase(access) as database:
         text = propose(database, "qasystem")
@@ -204,6 +226,8 @@ def test_a_proposal_is_a_mapping_that_fits(access: Neo4jAccess) -> None:
     assert report.faults == () and report.can == ASKED and report.cannot == ()
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_a_check_finds_what_does_not_fit(access: Neo4jAccess) -> None:
     turned = MAPPING.replace("HAS_SYMPTOM: has_symptom", "HAS_SYMPTOM: {type: has_symptom, reversed: true}")
     turned = turned.replace("Disease: {label: Disease, key: name", "Disease: {label: Disease, key: desc")
@@ -214,6 +238,8 @@ def test_a_check_finds_what_does_not_fit(access: Neo4jAccess) -> None:
     assert report.to_dict()["cannot"] == []
 
 
+@pytest.mark.neo4j
+@pytest.mark.heavy
 def test_py2neo_reads_it_through_the_mapping(access: Neo4jAccess, home: Path, theirs: Any) -> None:
     require_module("py2neo", "py2neo")
     import warnings
@@ -228,3 +254,45 @@ def test_py2neo_reads_it_through_the_mapping(access: Neo4jAccess, home: Path, th
             assert reader.run(name, diseases=["百日咳"]) == theirs.run(name, diseases=["百日咳"]) != []
         assert reader.run("genes_of_diseases", diseases=["百日咳"]) == []
         graph.service.connector.close()
+
+
+GENE = NodeTable("Gene", pa.table({"id": ["NCBIGene:1"], "name": ["A1BG"], "source": ["test"]}))
+
+
+@pytest.mark.neo4j
+@pytest.mark.heavy
+def test_py2neo_graph_runs_read_templates(neo4j_uri: str) -> None:
+    require_module("py2neo", "py2neo")
+    import py2neo
+
+    access = Settings.load(neo4j_uri).neo4j()
+    with Neo4jStore.create(access) as store:
+        store.load([GENE])
+        graph = py2neo.Graph(access.uri, auth=(access.user, access.password))
+        try:
+            reader = Py2neoReader(graph)
+            assert reader.run("build") == store.run("build")
+            assert reader.run("count_nodes") == store.run("count_nodes")
+        finally:
+            graph.service.connector.close()
+
+
+def waiting_graph(address: tuple[str, int], query: Callable[..., object], closed: Event) -> SimpleNamespace:
+    """What of a py2neo ``Graph`` is used; like the real one it tries for ever where its server is gone."""
+    service = SimpleNamespace(
+        uri="bolt://there", profile=SimpleNamespace(address=address), connector=SimpleNamespace(close=closed.set)
+    )
+    return SimpleNamespace(service=service, query=query)
+
+
+def test_a_server_that_is_gone_or_silent_ends_in_one_line() -> None:
+    closed = Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = listening.getsockname()
+        silent = waiting_graph(address, lambda *_: closed.wait(60), closed)
+        with pytest.raises(StoreError, match=r"^nothing at bolt://there has answered for 0\.2 s.*make a new py2neo"):
+            Py2neoReader(silent, seconds=0.2).run("build")
+        assert closed.is_set()
+    gone = waiting_graph(address, lambda *_: pytest.fail("py2neo would never come back"), closed)
+    with pytest.raises(StoreError, match="py2neo failed: .*refused"):
+        Py2neoReader(gone).run("build")

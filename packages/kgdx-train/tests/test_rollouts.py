@@ -1,8 +1,9 @@
-"""Rollouts for trainers: algorithm 1 by tokens, what the environment wrote masked; and the tools, called by name."""
+"""Rollouts for trainers, of tags and of policies without words: who wrote which token."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,9 @@ import pytest
 from conftest import require_module
 from kgdx.episode import Kind
 from kgdx.episode.conversation import spans
-from kgdx.errors import UsageError
+from kgdx.episode.policy import make_policy
+from kgdx.episode.tag_protocol import ProtocolRules, RolloutSpan, read
+from kgdx.errors import StoreError, UsageError
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.llm.chat import Message, Request
 from kgdx.llm.local_model import decoded
@@ -23,15 +26,19 @@ from kgdx_train.adversaries import SCRIPTS, Known
 from kgdx_train.batch_model import BatchModel, check_tokenizer
 from kgdx_train.rewards import EVEN, Scoring, greatest, least
 from kgdx_train.rollouts import TagRollouts, graph_reward, rows, sampled, scored
+from kgdx_train.tag_transcripts import (
+    Transcripts,
+    read_transcripts,
+    verl_rows,
+    write_transcripts,
+    write_verl,
+    written,
+)
 from kgdx_train.tool_environment import DiagnosisTools, tool_environment
-from learn.conftest import EPILEPSY_NAME, STATURE_NAME
+from learn.conftest import EPILEPSY, EPILEPSY_NAME, SEIZURE, STATURE_NAME
 from llm.test_local_model import TEMPLATE, made
 
 KNOWN = Known(EPILEPSY_NAME, STATURE_NAME, ("Seizure", "Status epilepticus"))
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +98,8 @@ def trainer(model: Any, tokenizer: Any, temperature: float = 0.0) -> Any:
     )
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_rollout_is_the_log_in_tokens_and_what_the_environment_wrote_is_masked(
     ward: RecordedCases, torch: Any, tokenizer: Any
 ) -> None:
@@ -110,6 +119,8 @@ def test_a_rollout_is_the_log_in_tokens_and_what_the_environment_wrote_is_masked
     assert graph_reward(**found) == [pytest.approx(greatest(EVEN))]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_rollouts_that_wait_are_one_batch_and_equal_to_single_ones(
     ward: RecordedCases, torch: Any, tokenizer: Any
 ) -> None:
@@ -124,6 +135,8 @@ def test_rollouts_that_wait_are_one_batch_and_equal_to_single_ones(
     assert sampled(logs)["prompt_ids"][0] == sampled(logs)["prompt_ids"][2]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_model_that_writes_at_random_gets_the_least_and_its_tokens_are_all_its_own(
     ward: RecordedCases, torch: Any, tokenizer: Any, tmp_path: Path
 ) -> None:
@@ -140,6 +153,8 @@ def test_a_model_that_writes_at_random_gets_the_least_and_its_tokens_are_all_its
     assert all(value < 0 for each in found["logprobs"] for value in each)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_what_is_longer_than_the_context_is_said_in_one_line(ward: RecordedCases, torch: Any, tokenizer: Any) -> None:
     model = BatchModel(Reciter(torch, tokenizer, ["x"]), tokenizer, context=8)
     [found] = model.sampled([Request((Message("user", "longer than that"),))])
@@ -148,6 +163,8 @@ def test_what_is_longer_than_the_context_is_said_in_one_line(ward: RecordedCases
         sampled([TagRollouts(ward, context=8).run(model, TagsPolicy(), ["one"])[0].log])
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_tokenizer_that_does_not_do_is_refused(torch: Any, tmp_path: Path, tokenizer: Any) -> None:
     from transformers import AutoTokenizer
 
@@ -162,6 +179,8 @@ def test_a_tokenizer_that_does_not_do_is_refused(torch: Any, tmp_path: Path, tok
         check_tokenizer(special)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_prompt_that_names_no_case_is_refused(ward: RecordedCases) -> None:
     with pytest.raises(UsageError, match="no case 'nobody'"):
         rows(ward, ["nobody"])
@@ -175,6 +194,8 @@ def tools(ward: RecordedCases, **how: Any) -> DiagnosisTools:
     return tool_environment(ward, Scoring(**how))()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_the_tools_act_on_the_graph_and_the_reward_is_the_logs(ward: RecordedCases) -> None:
     env = tools(ward)
     assert "Seizure" in env.reset(case="one", prompt="ignored")
@@ -186,6 +207,8 @@ def test_the_tools_act_on_the_graph_and_the_reward_is_the_logs(ward: RecordedCas
     assert spans(env.log) == []
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_reset_leaves_nothing_behind(ward: RecordedCases) -> None:
     env = tools(ward)
     env.reset(case="one")
@@ -196,6 +219,8 @@ def test_a_reset_leaves_nothing_behind(ward: RecordedCases) -> None:
     assert env.log == fresh and env.get_reward() == least(EVEN)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_each_public_method_is_a_tool_with_a_schema(ward: RecordedCases) -> None:
     require_module("transformers", "train")
     from transformers.utils import get_json_schema
@@ -210,6 +235,8 @@ def test_each_public_method_is_a_tool_with_a_schema(ward: RecordedCases) -> None
         )
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_call_against_the_rules_says_why_and_is_malformed(ward: RecordedCases) -> None:
     def refused(message: str, call: str, *given: Any) -> None:
         env = tools(ward)
@@ -239,6 +266,8 @@ def test_a_call_against_the_rules_says_why_and_is_malformed(ward: RecordedCases)
         env.match(["Seizure"])
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_an_episode_of_any_face_is_scored_alike(ward: RecordedCases) -> None:
     env = tools(ward)
     env.reset(case="one")
@@ -247,9 +276,77 @@ def test_an_episode_of_any_face_is_scored_alike(ward: RecordedCases) -> None:
     assert scored(other, env._now).value == env.get_reward()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_finding_of_a_patient_that_is_nearest_to_several_is_named_once(ward: RecordedCases) -> None:
     tools = tool_environment(ward)()
     tools.reset(case="three")
     for line in tools.match(["HP:0001250", "HP:0007359", "HP:0002133"]).splitlines():
         named = line.partition(": ")[2].split(", ")
         assert named and len(named) == len(set(named))
+
+
+POLICY = TagsPolicy(top=0, explain=0)
+
+
+@pytest.mark.parametrize("notation", ["tags", "calls"])
+@pytest.mark.parametrize("policy", ["fixed", "rounds"])
+def test_a_transcript_keeps_to_the_protocol_and_its_answers_are_the_graphs(
+    ward: RecordedCases, policy: str, notation: Any
+) -> None:
+    model = POLICY.model_copy(update={"notation": notation})
+    for row in Transcripts(ward, make_policy(policy), model).all(ward.ids):
+        text = [RolloutSpan(each["text"], each["own"]) for each in row["completion"]]
+        found = read(text)
+        assert found.violations == () and found.acts[-1].tag == "diagnose" and row["reward"] > 0
+        assert not text[1].own and "</" in text[1].text
+        assert [each["role"] for each in row["prompt"]] == ["system", "user"]
+        assert "PMID" not in json.dumps(row)
+
+
+def test_a_transcript_is_as_good_as_what_its_policy_declares(ward: RecordedCases) -> None:
+    row = Transcripts(ward, make_policy("fixed"), POLICY).of("one")
+    own = "".join(each["text"] for each in row["completion"] if each["own"])
+    assert f"\\textbf{{{EPILEPSY_NAME}}}" in own and "<match>Seizure, Status epilepticus</match>" in own
+    few = POLICY.model_copy(update={"rules": ProtocolRules(matches=0, searches=0, declared=1)})
+    short = Transcripts(ward, make_policy("fixed"), few).of("one")
+    assert len(short["completion"]) == 1 and short["reward"] < row["reward"]
+
+
+def test_names_with_commas_stay_names() -> None:
+    for act in ("lookup", "match", "diagnose"):
+        [block] = read([RolloutSpan(written(act, [EPILEPSY_NAME], "tags"), True)]).acts
+        assert [each.text for each in block.items] == [EPILEPSY_NAME]
+
+
+def test_a_file_of_transcripts_is_read_back_and_what_is_none_is_refused(ward: RecordedCases, tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    rows = list(Transcripts(ward, make_policy("fixed"), POLICY).all(ward.ids))
+    assert write_transcripts(rows, file) == 4 and read_transcripts(file, "tags") == rows
+    odd = [{**rows[0], "completion": [{"text": "one\u2028two\u0085three", "own": True}]}]
+    assert write_transcripts(odd, file) == 1 and read_transcripts(file, "tags") == odd
+    worse = [{**rows[0], "reward": 0.0}, *rows[1:]]
+    assert write_transcripts(worse, file, least=min(row["reward"] for row in rows)) == 3
+    assert read_transcripts(file, "tags") == rows[1:]
+    with pytest.raises(UsageError, match="holds transcripts in tags, the run is in calls"):
+        read_transcripts(file, "calls")
+    file.write_text("{}\n")
+    with pytest.raises(UsageError, match="cannot be read as transcripts"):
+        read_transcripts(file, "tags")
+    file.write_text("")
+    with pytest.raises(UsageError, match="holds no transcripts"):
+        read_transcripts(file, "tags")
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_transcripts(rows, tmp_path / "nowhere" / "t.jsonl")
+
+
+def test_rows_for_verl_name_the_case_and_what_is_right(ward: RecordedCases, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    assert write_verl(verl_rows(ward, ward.ids, POLICY), tmp_path / "rows.parquet") == 4
+    row = pq.read_table(tmp_path / "rows.parquet").to_pylist()[0]
+    assert set(row) == {"data_source", "prompt", "ability", "reward_model", "extra_info"}
+    assert EPILEPSY in json.loads(row["reward_model"]["ground_truth"])["ids"]
+    assert row["extra_info"]["case"] == "one" and row["extra_info"]["index"] == 0
+    prompt = "".join(each["content"] for each in row["prompt"])
+    assert "Seizure" in prompt and EPILEPSY_NAME not in prompt and SEIZURE not in prompt

@@ -75,7 +75,7 @@ def _author(log: Sequence[Segment], written: Segment) -> str:
     return next((each.name for each in reversed(before) if each.author is Author.MODEL), "")
 
 
-def record_turns(log: Iterable[Segment]) -> list[TurnDocument]:
+def record_turns(log: Sequence[Segment]) -> list[TurnDocument]:
     """Return the questions of a log with their answers; a log without its words will do."""
     return [_turn(each, number) for number, each in _numbered(turns(log))]
 

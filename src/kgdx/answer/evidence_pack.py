@@ -185,7 +185,7 @@ def pack(state: State) -> EvidencePack:
     several = (state.all(each) for each in (Retrieved, Explained, Described))
     single = (state.get(each) for each in (Fitted, Ranked, Understood))
     made_of = (state.question, *several, *single, citations_of(state), names_of(state))
-    return state.kept("pack", made_of, lambda: _gathered(state))
+    return state.kept("pack", made_of, lambda _: _gathered(state))
 
 
 def _gathered(state: State) -> EvidencePack:

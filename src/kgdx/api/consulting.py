@@ -23,7 +23,7 @@ from kgdx.episode.policy import POLICIES, Policy, make_policy
 from kgdx.episode.resume import resume
 from kgdx.episode.segment import Author, Kind, Segment, error_of, load
 from kgdx.episode.state import Limits, State
-from kgdx.episode.turns import leaders_of, turns
+from kgdx.episode.turns import leaders_of, turns_of
 from kgdx.episode.wish import MAX_WORDS, AskPatient, Reply
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
@@ -186,6 +186,7 @@ class Consultation:
         """Whether the last answer was words in which nothing could be read; they are kept."""
         self.contradictions: tuple[str, ...] = ()
         """What the last answer contradicts, in words."""
+        self._asked: dict[Language, QuestionDocument | None] = {}
         self._episode = _sound(episode)
         self._told()
 
@@ -207,8 +208,7 @@ class Consultation:
         wanted = self.speaks or getattr(self._policy, "speaks", None)
         if wanted is not None:
             return "zh" if wanted == "zh" else "en"
-        said = (each.words.get("text") or each.words.get("case", {}).get("text") for each in self.log)
-        return "zh" if has_chinese(next(filter(None, said), "")) else "en"
+        return self._heard_in
 
     @property
     def differential(self) -> tuple[Lead, ...]:
@@ -219,10 +219,15 @@ class Consultation:
     @property
     def question(self) -> QuestionDocument | None:
         """The question that waits for its answer; ``None`` where there is none any more."""
+        if (language := self.language) not in self._asked:
+            self._asked[language] = self._question()
+        return self._asked[language]
+
+    def _question(self) -> QuestionDocument | None:
         asked = self._episode.state.pending
         if not isinstance(asked, AskPatient):
             return None
-        before, kind = turns(self.log), kind_of(asked)
+        before, kind = turns_of(self._episode.state), kind_of(asked)
         name = self._name(asked.term, asked.label) if asked.term else ""
         key = "else" if kind == "open" and self._episode.state.case.observed else kind
         way = self._graph.ranker.proposer.way(asked.term) if key == "finding" and asked.term else ""
@@ -242,20 +247,16 @@ class Consultation:
     def record(self) -> ConsultationRecord:
         """The record: complaint, findings, examinations, questions with their answers, differential by turn."""
         record = record_of(self.log)
-        named = {
-            "findings": tuple(self._named(each) for each in record.findings),
-            "turns": tuple(self._in_words(each) for each in record.turns),
-            "differential": self.differential,
-            "language": self.language,
-        }
-        return record.model_copy(update=named)
+        findings, told = map(self._named, record.findings), map(self._in_words, record.turns)
+        named = {"findings": tuple(findings), "turns": tuple(told), "differential": self.differential}
+        return record.model_copy(update=named | {"language": self.language})
 
     @property
     def closing(self) -> ConsultationClosing | None:
         """How it ended, what must not be missed, and what to examine; ``None`` while a question waits."""
         if self.waiting:
             return None
-        leaders, asked = self.differential, number_of(turns(self.log))
+        leaders, asked = self.differential, number_of(turns_of(self._episode.state))
         case, ranker = self._episode.state.case, self._graph.ranker
         proposer, unproven = ranker.proposer, list[tuple[str, str]]()
         ended: Literal["certain", "likely", "settled", "limit", "finished", "nothing"] = "settled"
@@ -340,12 +341,10 @@ class Consultation:
         return whole | {"record": record.to_dict()}
 
     def answer(self, said: str | bool | Reply | None, *, number: int | None = None) -> QuestionDocument | None:
-        """Answer the question that waits, and return the next one.
+        """Answer the question that waits, or that of a number, where it may be another by now; return the next one.
 
-        Args:
-            said: Words in English or Chinese ("yes, in both hands", ``?``, ``三天前开始``), also "skip", "back" and
-                "finish"; ``True``, ``False``, ``None`` for not known; or a reply.
-            number: Number of the question that is meant, where it may be another one by now.
+        Words are English or Chinese ("yes, in both hands", ``?``, ``三天前开始``), also "skip", "back" and "finish";
+        ``None`` is not known.
         """
         asked = self._pending(number)
         if isinstance(said, Reply):
@@ -391,8 +390,7 @@ class Consultation:
 
     def back(self) -> QuestionDocument | None:
         """Take the last answer back, as if it had never been given, and ask its question again."""
-        before = turns(self.log)
-        given = [each for each in before if each.reply is not None]
+        given = [each for each in turns_of(self._episode.state) if each.reply is not None]
         if not given:
             raise UsageError(say("first", self.language), hint="answer it, or finish")
         self._go_on(resume(self._world, self.log[: given[-1].at + 1]))
@@ -410,7 +408,7 @@ class Consultation:
         asked = self._episode.state.pending
         if not isinstance(asked, AskPatient):
             raise UsageError("no question waits for an answer: the consultation has ended", hint="begin another one")
-        now = number_of(turns(self.log))
+        now = number_of(turns_of(self._episode.state))
         if number is not None and number != now:
             hint = "answer the question that is shown, or go back to the other"
             raise UsageError(f"question {number} does not wait for an answer, but question {now} does", hint=hint)
@@ -432,6 +430,9 @@ class Consultation:
         self._told()
 
     def _told(self) -> None:
+        said = (each.words.get("text") or each.words.get("case", {}).get("text") for each in self.log)
+        self._heard_in: Language = "zh" if has_chinese(next(filter(None, said), "")) else "en"
+        self._asked.clear()
         if self._keep is not None:
             self._keep(self.log)
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kgdx.case.person import OLDEST
-from kgdx.lazy import lazy_pattern
+from kgdx.lazy import dataclass, lazy_pattern
 
 _ONES = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),

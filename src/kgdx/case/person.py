@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from kgdx.errors import CaseError
-from kgdx.lazy import lazy_pattern
+from kgdx.lazy import dataclass, lazy_pattern, replace
 
 RELATIVES = ("PARENT", "SIBLING")
 """Relatives of whom it can be said that they have the same disease."""

@@ -18,12 +18,9 @@ from kgdx.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How far answers are from what is recorded; shares from 0 to 1.
+    """How far answers are from what is recorded, in shares from 0 to 1.
 
-    Attributes:
-        forgets: Of the recorded findings that the patient does not know of.
-        contradicts: Of the yes and no that are turned round.
-        unsure: Of the questions that are answered with "don't know" whatever is recorded.
+    Of the recorded findings some are forgotten, of yes and no some turned round, of questions some never known.
     """
 
     forgets: float = 0.0

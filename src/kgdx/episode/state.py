@@ -11,7 +11,6 @@ import json
 import random
 from abc import ABC
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kgdx.case import Case
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
+from kgdx.lazy import dataclass, field, fields, is_dataclass, replace
 from kgdx.llm.budget import Spent
 
 A = TypeVar("A", bound="Artifact")
@@ -275,11 +275,14 @@ class State:
         seed, limits, counts = self.seed, self.limits, self.counts
         return State(case, question, seed, limits, log, seen, counts, options=options, _known=known, _made=self._made)
 
-    def kept(self, name: str, made_of: Any, make: Callable[[], T]) -> T:
-        """Return what this state, or one that led to it, made from the same before; make and keep it otherwise."""
+    def kept(self, name: str, made_of: Any, make: Callable[[Any], T]) -> T:
+        """Return what this state, or one that led to it, made from the same before; make and keep it otherwise.
+
+        What was made last, and of what, ``make`` is given to go on from; ``None`` the first time.
+        """
         before = self._made.get(name)
         if before is None or before[0] != made_of:
-            before = self._made[name] = (made_of, make())
+            before = self._made[name] = (made_of, make(before))
         return cast("T", before[1])
 
     def random(self, stream: str = "") -> random.Random:

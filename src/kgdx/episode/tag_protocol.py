@@ -105,9 +105,8 @@ class Block:
 class Violation:
     """What breaks the rules, and where: in characters of the rollout.
 
-    Attributes:
-        code: What it is: ``forged``, ``unopened``, ``unclosed``, ``nested``, ``outside``, ``unthought``, ``too often``,
-            ``too many``, ``again``, ``empty``, ``source``, ``malformed``, ``after the end``, ``undiagnosed``.
+    Its code is ``forged``, ``unopened``, ``unclosed``, ``nested``, ``outside``, ``unthought``, ``too often``,
+    ``too many``, ``again``, ``empty``, ``source``, ``malformed``, ``after the end``, or ``undiagnosed``.
     """
 
     code: str

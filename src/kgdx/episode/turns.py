@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kgdx.episode.segment import Author, Kind, Segment
+from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Reply
 
 
@@ -35,8 +36,13 @@ def leaders_of(segment: Segment) -> tuple[Leader, ...] | None:
     return None if told is None else tuple(Leader(*each) for each in told)
 
 
-def turns(log: Iterable[Segment]) -> list[Turn]:
-    """Return the questions to the patient, in order, with their answers.
+def turns_of(state: State) -> list[Turn]:
+    """Return the turns of a state's log: those of a state that led to it, and what came since."""
+    return state.kept("turns", state.log, lambda before: turns(state.log, before))
+
+
+def turns(log: Sequence[Segment], before: tuple[Sequence[Segment], list[Turn]] | None = None) -> list[Turn]:
+    """Return the questions to the patient, in order, with their answers, going on from those of a shorter log.
 
     Example:
         >>> asked = Segment(Author.POLICY, Kind.WISH, "ask_patient", {"term": "HP:0001250", "label": "Seizure"})
@@ -44,11 +50,12 @@ def turns(log: Iterable[Segment]) -> list[Turn]:
         >>> [(turn.asked.label, str(turn.reply.status)) for turn in turns([asked, reply])]
         [('Seizure', 'present')]
     """
+    known = before[1] if before is not None and log[: len(before[0])] == before[0] else []
+    start, leading = (known[-1].at, known[-1].before) if known else (0, ())
     asked: list[tuple[int, Segment, tuple[Leader, ...]]] = []
     replies: dict[int, Segment] = {}
     after: dict[int, tuple[Leader, ...]] = {}
-    leading: tuple[Leader, ...] = ()
-    for at, segment in enumerate(log):
+    for at, segment in enumerate(log[start:], start):
         last = len(asked) - 1
         if segment.kind is Kind.WISH and segment.name == AskPatient.name:
             asked.append((at, segment, leading))
@@ -58,7 +65,7 @@ def turns(log: Iterable[Segment]) -> list[Turn]:
             leading = now
             if last in replies:
                 after[last] = leading
-    return [
+    return known[:-1] + [
         Turn(
             *(at, AskPatient.model_validate({**wish.data, **wish.words})),
             Reply.model_validate({**replies[number].data, **replies[number].words}) if number in replies else None,

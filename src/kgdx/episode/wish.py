@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,6 +19,7 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Effect, Reads, State
 from kgdx.episode.state import Wish as Wish
 from kgdx.errors import UsageError
+from kgdx.lazy import dataclass, replace
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
 
@@ -170,11 +170,7 @@ class AskModel(Wish):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action.
-
-    Attributes:
-        artifact: What it found; ``None`` for nothing new.
-    """
+    """What came of an action: the artifact that it found, ``None`` for nothing new, and the case, where it changed."""
 
     artifact: Artifact | None
     case: Case | None = None

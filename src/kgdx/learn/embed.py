@@ -44,17 +44,7 @@ def learn_embeddings(
     how: Training | None = None,
     progress: Progress | None = None,
 ) -> Embeddings:
-    """Learn embeddings and write them as ``home/embeddings/name``, in the place of earlier ones of that name.
-
-    Args:
-        snapshot: The graph's tables.
-        home: The graph's folder.
-        name: Of the embeddings.
-        encoder: Turns names into vectors.
-        choice: What of the graph is learned on.
-        how: How it is trained.
-        progress: Told how far it is.
-    """
+    """Learn embeddings and write them as ``home/embeddings/name``, in the place of earlier ones of that name."""
     choice, how = choice or GraphChoice(), how or Training()
     if not re.fullmatch(r"\w[\w-]{0,63}", name):
         raise UsageError(f"embeddings cannot be called {name[:40]!r}", hint="use letters, digits, - and _")

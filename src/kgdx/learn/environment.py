@@ -89,9 +89,7 @@ def _share(state: State) -> float:
 def declares(truth: Mapping[str, Collection[str]], question: float = QUESTION) -> Reward:
     """Return a reward of 1 for a declaration whose first disease is right, less a price for each question.
 
-    Args:
-        truth: Ids of the right diseases by :attr:`Case.id`; no observation holds them.
-        question: Price of a question.
+    ``truth`` has the ids of the right diseases by :attr:`Case.id`; no observation holds them.
     """
 
     def reward(before: State, after: State) -> float:

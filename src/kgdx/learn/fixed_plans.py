@@ -22,12 +22,7 @@ class FixedPlan:
         return f"{self.times} {self.kind}s" if self.times else "at once"
 
     def __call__(self, features: Floats, listed: Ints) -> Ints:
-        """Return the place that is chosen in each episode.
-
-        Args:
-            features: Shape (episodes, PLACES, FEATURES).
-            listed: Shape (episodes, PLACES).
-        """
+        """Return the place that is chosen in each episode, of a :class:`~kgdx.rank.choices.Listing`."""
 
         def of(name: str) -> Floats:
             return features[..., FEATURES.index(name)]

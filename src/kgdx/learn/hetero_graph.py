@@ -131,12 +131,9 @@ def ends_of(relation: str) -> tuple[str, str]:
 
 
 def hetero_graph(snapshot: Snapshot, encoder: Encoder, choice: GraphChoice | None = None) -> HeteroGraph:
-    """Return the heterogeneous graph of a snapshot.
+    """Return the heterogeneous graph of a snapshot: by default diseases and symptoms as in GPT-RagAD, in English.
 
-    Args:
-        snapshot: The graph's tables.
-        encoder: Makes the nodes' vectors from their names, and says which symptoms are similar.
-        choice: What takes part; by default diseases and symptoms as in GPT-RagAD, of all sources, in English.
+    The encoder makes the nodes' vectors from their names, and says which symptoms are similar.
     """
     choice = choice or GraphChoice()
     names = {kind: _names(snapshot, kind, choice.languages) for kind in _kinds(choice.relations)}

@@ -183,12 +183,8 @@ class RecordedCases:
 def unseen(ranker: Ranker, snapshot: Snapshot, cases: Iterable[Case]) -> list[Case]:
     """Return the cases whose publications the annotations of their diseases do not cite.
 
-    Of the others the graph tells what stood in their own publication, which no new patient has.
-
-    Args:
-        ranker: That of the graph.
-        snapshot: That of the graph.
-        cases: Cases that state their diagnoses and publications; one without publications is not known to be unseen.
+    Of the others the graph tells what stood in their own publication, which no new patient has. A case without
+    publications is not known to be unseen.
     """
     withheld, found = Withheld(ranker, snapshot), []
     for case in cases:

@@ -114,8 +114,7 @@ class Processes:
             self._pool.shutdown()
             self._pool = None
 
-    def close(self) -> None:
-        self.stop()
+    close = stop
 
 
 _doer: Doer | None = None

@@ -21,7 +21,7 @@ from kgdx.case.ddxplus_release import values_of
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Author, Kind, Segment
 from kgdx.episode.state import State
-from kgdx.episode.turns import Turn, turns
+from kgdx.episode.turns import Turn, turns_of
 from kgdx.episode.wish import AskPatient, Wish
 from kgdx.errors import UsageError
 from kgdx.policies.finishing import declaring
@@ -87,7 +87,7 @@ class InquiryPolicy(Policy):
             read = Extract(language=self.language)
             if not state.tried(read):
                 return read
-        before = turns(state.log)
+        before = turns_of(state)
         asked = sum(not each.asked.which for each in before)
         if not state.case.observed:
             return AskPatient() if asked < min(self.questions, OPENLY) else self.close(state)

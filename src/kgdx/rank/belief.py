@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.lazy import dataclass, field
 from kgdx.rank.fusion import Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 
@@ -26,6 +26,8 @@ LEADERS = 400
 """Diseases that share all belief: two findings leave many possible."""
 LEAST = 0.0005
 """Share of belief below which a disease says nothing of which question tells most."""
+VALUED = 128
+"""Leaders by whose belief questions are valued: those behind them change no plan's reward (docs/benchmarks.md)."""
 LOOKED = 5
 """Leaders whose typical terms are looked up."""
 TYPICAL = 24
@@ -195,35 +197,30 @@ class BeliefTracker:
         return self._telling.get(belief.key, lambda: self._tell(belief))
 
     def _tell(self, belief: Belief) -> Telling:
+        (every, named), terms = self._askable, self._terms
+        leaders = belief.leaders[: max(int((belief.share[:VALUED] >= LEAST).sum()), 1)]
+        position, of = gather(every.start, leaders)
+        expected = np.zeros(len(terms), np.complex64)
+        np.add.at(expected, every.index[position], every.values[position] * belief.share.astype(np.float32)[of])
+        there = np.zeros(len(terms) + 1, bool)
+        there[named[leaders]] = True  # the last stands for none
+        place = np.flatnonzero(there[:-1])
+        chance, known = expected.real[place], expected.imag[place]
+        gain = np.maximum(entropy(np.minimum(chance, 1)) - known, 0)
+        best = leading(gain, TELLING)
+        place = place[best]
+        had = np.zeros(len(terms), np.float32)
+        own, often = every.row(leaders[0])
+        had[own] = often.real
+        questions, values = np.full(TELLING, -1), np.zeros((3, TELLING), np.float32)
+        questions[: len(place)], values[:, : len(place)] = terms[place], (gain[best], chance[best], had[place])
         diseases, share = np.full(LOOKED, -1), np.zeros(LOOKED, np.float32)
         first = belief.leaders[:LOOKED]
         diseases[: len(first)], share[: len(first)] = first, belief.share[:LOOKED]
         typical, often = (each[diseases] for each in self.typical)
         typical = np.where(diseases[:, None] >= 0, typical, -1)
-        questions, padded = np.full(TELLING, -1), np.zeros((3, TELLING), np.float32)
-        terms, *values = self._valued(belief)
-        questions[: len(terms)] = terms
-        padded[:, : len(terms)] = values
         asked = np.concatenate([questions, typical.ravel()])
-        typically = often * (typical >= 0)
-        return Telling(np.maximum(asked, 0), asked >= 0, padded, typically, diseases, share)
-
-    def _valued(self, belief: Belief) -> tuple[Ints, Floats, Floats, Floats]:
-        (often, named), terms = self._askable, self._terms
-        counted = max(int((belief.share >= LEAST).sum()), 1)
-        leaders = belief.leaders[:counted]
-        believed, known = (often[leaders].T @ belief.share[:counted]).reshape(2, -1)
-        there = np.zeros(len(terms) + 1, bool)
-        there[named[leaders]] = True  # the last stands for none
-        place = np.flatnonzero(there[:-1])
-        chance = believed[place]
-        gain = np.maximum(entropy(np.minimum(chance, 1)) - known[place], 0)
-        best = leading(gain, TELLING)
-        place = place[best]
-        had = np.zeros(len(terms), np.float32)
-        own = slice(*often.indptr[leaders[0] : leaders[0] + 2].tolist())
-        had[often.indices[own][::2]] = often.data[own][::2]
-        return terms[place], gain[best], chance[best], had[place]
+        return Telling(np.maximum(asked, 0), asked >= 0, values, often * (typical >= 0), diseases, share)
 
     @cached_property
     def _terms(self) -> Ints:
@@ -231,16 +228,12 @@ class BeliefTracker:
         return np.unique(named[named >= 0])
 
     @cached_property
-    def _askable(self) -> tuple[Any, Ints]:
-        from scipy import sparse
-
+    def _askable(self) -> tuple[Sparse, Ints]:
+        """How often each candidate's patients have each term, its bits imaginary; the places of its typical terms."""
         by, size = self.model.propagated, len(self.model.basis.ic)
         place = np.full(size + 1, -1)
         place[self._terms] = np.arange(len(self._terms))
         kept = place[by.index] >= 0
-        start = np.concatenate([[0], np.cumsum(kept)])[by.start]
-        often, index = by.values[kept].astype(np.float64), place[by.index[kept]]
-        values = np.stack([often, entropy(often).astype(np.float32)], axis=1).ravel()
-        columns = np.stack([index, index + len(self._terms)], axis=1).ravel().astype(np.int32)
-        shape = (len(start) - 1, 2 * len(self._terms))
-        return sparse.csr_array((values, columns, 2 * start.astype(np.int32)), shape=shape), place[self.typical[0]]
+        start, often = np.concatenate([[0], np.cumsum(kept)])[by.start], by.values[kept].astype(np.float32)
+        both = often + np.complex64(1j) * entropy(often)
+        return Sparse(start, place[by.index[kept]], both), place[self.typical[0]]

@@ -85,36 +85,37 @@ class EpisodeProgress:
         self.belief = tracker.of(query, self.belief)
 
 
+class Offer(NamedTuple):
+    """What a list is of: the places among :attr:`Telling.terms` of open questions, and of what look-ups would ask."""
+
+    told: Telling
+    questions: Ints
+    asked: Ints
+
+
 @dataclass(frozen=True)
 class Listing:
     """What can be done next in several episodes: each place of the list is one choice, where it is listed.
 
     The places are: a diagnosis; single questions, the most telling first; a round of the most telling ones; look-ups of
-    the leaders, each asking for what is typical of one.
-
-    ``features`` are of shape (episodes, PLACES, FEATURES), ``listed`` says which can be chosen. Of the most telling
-    ``questions``, of shape (episodes, ROUND), those are there that are ``open``; of the ``typical`` terms of diseases,
-    of shape (episodes, LOOKED, TYPICAL), those that are ``asked``.
+    the leaders, each asking for what is typical of one. ``features`` are of shape (episodes, PLACES, FEATURES),
+    ``listed`` says which can be chosen.
     """
 
     features: Floats
     listed: Ints
-    questions: Ints
-    open: Ints
-    typical: Ints
-    asked: Ints
-    told: Sequence[Telling]
+    offers: Sequence[Offer]
 
     def choice(self, episode: int, place: int) -> NextChoice:
+        told, questions, asked = self.offers[episode]
         if place == 0:
             return NextChoice("diagnose")
-        if place < _ROUND:
-            return NextChoice("ask", (int(self.questions[episode, place - 1]),))
         if place < _LOOKUP:
-            return NextChoice("round", tuple(self.questions[episode][self.open[episode]].tolist()))
+            some = questions if place == _ROUND else questions[place - 1 : place]
+            return NextChoice("round" if place == _ROUND else "ask", tuple(told.terms[some].tolist()))
         which = place - _LOOKUP
-        terms = self.typical[episode, which][self.asked[episode, which]]
-        return NextChoice("lookup", tuple(terms.tolist()), int(self.told[episode].diseases[which]))
+        terms = told.terms[TELLING:].reshape(asked.shape)[which][asked[which]]
+        return NextChoice("lookup", tuple(terms.tolist()), int(told.diseases[which]))
 
 
 def telling_round(tracker: BeliefTracker, belief: Belief, settled: Ints) -> Ints:
@@ -140,30 +141,36 @@ _SAME = _template()
 
 def listing(tracker: BeliefTracker, states: Sequence[EpisodeProgress]) -> Listing:
     """Return what can be done next in some episodes, at least one, and what an agent observes of it."""
+    features, listed = np.array([_SAME] * len(states)), np.zeros((len(states), PLACES), bool)
     told = [tracker.telling(each.belief) for each in states]
-    terms = np.array([each.terms for each in told])
-    open_ = np.array([each.there & ~state.settled[each.terms] for state, each in zip(states, told, strict=True)])
-    typical = terms[:, TELLING:].reshape(len(states), LOOKED, -1)
-    asked = open_[:, TELLING:].reshape(typical.shape)
-    asked &= asked.cumsum(axis=2) <= TERMS
-    order = np.argsort(~open_[:, :TELLING], axis=1, kind="stable")[:, :ROUND]
-    episode = np.arange(len(states))[:, None]
-    free = open_[episode, order]
-    features = np.array([_SAME] * len(states))
-    values = np.array([each.values for each in told])[episode[:, None], [[0], [1], [2]], order[:, None]] * free[:, None]
-    features[:, 1:_ROUND, _VALUES] = values[:, :, :ASKS].transpose(0, 2, 1)
-    features[:, 1:_ROUND, _AT["expected_yes"]] = values[:, 1, :ASKS] / 5
-    count, row = free.sum(axis=1), features[:, _ROUND]
-    row[:, _AT["terms"]], row[:, _AT["expected_yes"]] = count / TERMS, values[:, 1].sum(axis=1) / 5
-    row[:, _VALUES] = values.sum(axis=2) / np.maximum(count, 1)[:, None]
-    row[:, _AT["chance"]] = values[:, 1].max(axis=1)
-    _lookups(states, told, asked, features)
-    features[:, :, : len(COMMON) - 3] = np.array([_common(each) for each in states], np.float32)[:, None]
-    features[:, :, _AT["best_gain"] : _AT["one"]] = features[:, 1:3, _AT["gain"]][:, None]
-    there = np.ones((len(states), PLACES), bool)
-    there[:, 1:_ROUND], there[:, _ROUND], there[:, _LOOKUP:] = free[:, :ASKS], free[:, 0], asked.any(axis=2)
-    there[[each.steps >= STEPS for each in states], 1:] = False
-    return Listing(features, there, terms[episode, order], free, typical, asked, told)
+    return Listing(features, listed, list(map(_offer, told, features, listed, states)))
+
+
+def _offer(told: Telling, rows: Floats, listed: Ints, at: EpisodeProgress) -> Offer:
+    """Write features and mask of an episode into the rows that are given for them."""
+    open_ = ~at.settled[told.terms]
+    open_ &= told.there
+    questions = np.flatnonzero(open_[:TELLING])[:ROUND]
+    asked = open_[TELLING:].reshape(told.often.shape)
+    asked &= asked.cumsum(axis=1) <= TERMS
+    count, asks = len(questions), min(len(questions), ASKS)
+    values = told.values[:, questions]
+    rows[1 : asks + 1, _VALUES] = values[:, :asks].T
+    rows[1 : asks + 1, _AT["expected_yes"]] = values[1, :asks] / 5
+    (gain, chance, of_leader), most = values.sum(axis=1).tolist(), values[1].max(initial=0.0)
+    row = (count / TERMS, chance / 5, gain / max(count, 1), most, of_leader / max(count, 1))
+    rows[_ROUND, _AT["terms"] : _AT["of_leader"] + 1] = row
+    often, terms = told.often * asked, asked.sum(axis=1)
+    rows[0, _AT["disease_share"]], rows[_LOOKUP:, _AT["disease_share"]] = at.belief.share[0], told.share
+    rows[_LOOKUP:, _AT["terms"]], rows[_LOOKUP:, _AT["expected_yes"]] = terms / TERMS, often.sum(axis=1) / 5
+    rows[_LOOKUP:, _AT["chance"]] = often.max(axis=1)
+    if at.looked:
+        rows[_LOOKUP:, _AT["times_looked_up"]] = [at.looked.count(each) / 4 for each in told.diseases.tolist()]
+    rows[:, : _AT["one"]] = (*_common(at), *rows[1:3, _AT["gain"]].tolist())
+    listed[0] = True
+    if at.steps < STEPS:
+        listed[1 : asks + 1], listed[_ROUND], listed[_LOOKUP:] = True, count > 0, terms > 0
+    return Offer(told, questions, asked)
 
 
 def _common(at: EpisodeProgress) -> tuple[float, ...]:
@@ -171,16 +178,3 @@ def _common(at: EpisodeProgress) -> tuple[float, ...]:
     counts = (len(known.observed) / 10, len(known.excluded) / 20, at.unknown / 50)
     done = (at.asks / 8, at.rounds / 8, len(at.looked) / 8, at.steps / STEPS)
     return (*counts, *at.belief.shape, at.found / 5, *done)
-
-
-def _lookups(states: Sequence[EpisodeProgress], told: Sequence[Telling], asked: Ints, features: Floats) -> None:
-    chance = np.array([each.often for each in told]) * asked
-    features[:, 0, _AT["disease_share"]] = [each.belief.share[0] for each in states]
-    rows = features[:, _LOOKUP:]
-    rows[:, :, _AT["disease_share"]] = [each.share for each in told]
-    rows[:, :, _AT["terms"]] = asked.sum(axis=2) / TERMS
-    rows[:, :, _AT["expected_yes"]] = chance.sum(axis=2) / 5
-    rows[:, :, _AT["chance"]] = chance.max(axis=2)
-    for row, state, each in zip(rows, states, told, strict=True):
-        if state.looked:
-            row[:, _AT["times_looked_up"]] = [state.looked.count(disease) / 4 for disease in each.diseases.tolist()]

@@ -7,7 +7,7 @@ Information Retrieval 2006, compare the two).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from math import isfinite, sqrt
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
+from kgdx.lazy import dataclass
 from kgdx.rank.query import Field as Among
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.scorers import Scorer
@@ -328,13 +329,17 @@ class Scorers:
         self.forget()
 
     def forget(self) -> None:
-        self._parts: Recent[tuple[int, ScorerScale], tuple[Floats, Floats]] = Recent(PARTS)
+        self._parts: Recent[tuple[int, float], tuple[Floats, ScorerScale, Floats]] = Recent(PARTS)
 
     def score(self, query: Query, before: Scored | None = None) -> Scored:
         """Score a query, going on from what is known of it before; the result is the same without that."""
         values: dict[str, Floats] = {}
         combined: dict[str, Floats] = {}
+        same = before.values if before is not None and before.query.case is query.case else {}
         for name, scorer in self.scorers.items():
+            if scorer.steady and name in same:
+                values[name] = same[name]
+                continue
             if not scorer.speaks(query):
                 continue
             if not scorer.tells(query):
@@ -356,20 +361,22 @@ class Scorers:
             weight = self._weight[name] * scorer.heeded(gate)
             if scorer.hears:
                 weight /= 1 + query.answered / ANSWERED
-            if value is self._nothing or (value.shape == (self.size,) and not value.any()):
+            if value is self._nothing:
                 scales[name] = ScorerScale(0.0, 1.0, weight)
-                continue
-            field = scorer.field(query)
-            scales[name] = scale(scorer, value, weight, self.size, field)
-            if field is not None:
-                value[field.numbers[1]] = scales[name].mean
-            parts.append(self._part(value, scales[name], steady=scorer.steady))
+            elif scorer.steady:  # the array is kept beside its part, so that no other one can have its id
+                make = partial(self._part, scorer, query, value, weight)
+                _, scales[name], part = self._parts.get((id(value), weight), make)
+                parts.append(part)
+            else:
+                _, scales[name], part = self._part(scorer, query, value, weight)
+                parts.append(part)
         total = added(parts, self.size)
         total.setflags(write=False)  # it is kept, and handed out
         return Scored(query, values, scales, total, combined)
 
-    def _part(self, value: Floats, scale: ScorerScale, *, steady: bool) -> Floats:
-        if not steady:
-            return scale.part(value)
-        # the array is kept beside its part, so that no other one can have its id
-        return self._parts.get((id(value), scale), lambda: (value, scale.part(value)))[1]
+    def _part(self, scorer: Scorer, query: Query, value: Floats, weight: float) -> tuple[Floats, ScorerScale, Floats]:
+        field = scorer.field(query)
+        found = scale(scorer, value, weight, self.size, field)
+        if field is not None:
+            value[field.numbers[1]] = found.mean
+        return value, found, found.part(value)

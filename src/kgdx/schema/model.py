@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
 from kgdx.errors import SchemaError
+from kgdx.lazy import dataclass, field
 
 Characteristic = Literal["symmetric", "irreflexive", "inverse functional"]
 PropertyType = Literal["string", "integer", "float", "boolean", "strings", "floats"]

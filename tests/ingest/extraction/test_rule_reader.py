@@ -1,7 +1,10 @@
-"""Relations by the phrases that Chinese answers use."""
+"""Relations by the phrases that Chinese answers use, on made-up answers and on text with known relations."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
 from kgdx.ingest.extraction.filters import NameVocabulary, believe, denied, read_vocabulary
-from kgdx.ingest.extraction.question_pages import clean
+from kgdx.ingest.extraction.question_pages import clean, read_line
 from kgdx.ingest.extraction.rule_reader import RuleReader
 
 
@@ -146,3 +149,24 @@ def test_no_text_breaks_the_rules_and_nothing_is_made_up(question: str, answer: 
 )
 def test_a_long_answer_takes_no_longer_than_its_length(unit: str) -> None:
     RuleReader().read("肺炎的症状？" * 100, unit * 20_000)
+
+
+@pytest.mark.parametrize(("wordings", "precision", "recall"), [("records", 0.92, 0.7), ("unseen", 0.88, 0.38)])
+def test_most_of_what_the_rules_read_is_right(
+    shared_data: Path, root: Path, wordings: str, precision: float, recall: float
+) -> None:
+    spec = importlib.util.spec_from_file_location("extraction_text", root / "benchmarks" / "extraction_text.py")
+    assert spec is not None and spec.loader is not None
+    made = sys.modules["extraction_text"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    rows = [row for row in made.diseases(shared_data / "chinese-disease-kg.jsonl.gz") if made.held_out(row["name"])]
+    right = found = known = 0
+    for each in getattr(made, wordings)(rows[:400]):
+        question, answer, _ = read_line(json.dumps(each.line).encode())
+        kept = believe(RuleReader().read(question, answer), f"{question}\n{answer}").relations
+        stated = {(relation.type, relation.head, relation.tail) for relation in kept}
+        right += len(stated & each.relations)
+        found += len(stated)
+        known += len(each.relations)
+    assert right / found > precision
+    assert right / known > recall

@@ -1,4 +1,4 @@
-"""A build from the hand-drawn sources: what is in the graph, the report, and what a failed one leaves."""
+"""A build from the hand-drawn sources: what is in the graph, the report, and what a build never does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import kgdx
 from ingest import hooked
 from kgdx.errors import KgdxError, SourceError, StoreError, UsageError
 from kgdx.graph.arcade.embedded import ArcadeStore
@@ -26,6 +27,7 @@ from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.source_choice import parse_choice
 from kgdx.schema import load_schema, schema_checksum
+from kgdx.schema.model import MATCHES
 
 Sources = dict[str, str]
 
@@ -293,3 +295,14 @@ def test_a_source_that_is_needed_or_unknown_is_not_removed(graph: GraphFolder, c
 def test_the_sources_of_the_default_build_come_first() -> None:
     names = [manifest.name for manifest in manifests().values()]
     assert names[:7] == ["hp", "hpoa", "ddxplus", "common_conditions", "genes", "hp_zh", "orphanet_omim"]
+
+
+def test_broader_and_narrower_are_not_the_same(tmp_path: Path, tiny: Path) -> None:
+    names = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "orphanet_omim": "orphanet-omim-xrefs.tsv"}
+    report = kgdx.build({name: str(tiny / file) for name, file in names.items()}, store=tmp_path / "graph")
+    with kgdx.open(tmp_path / "graph") as graph:
+        counts = graph.store.counts()
+    found = {relation: counts.get(type, 0) for relation, type in MATCHES.items()}
+    assert sum(report.mappings["SAME_AS"].values()) == found.pop("exact")
+    assert report.near["SAME_AS"] == {relation: number for relation, number in found.items() if number}
+    assert report.near["SAME_AS"]["broader"]

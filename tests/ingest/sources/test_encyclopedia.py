@@ -1,4 +1,4 @@
-"""Scraped articles become clean documents about a disease; lists of symptoms become phrases of the same disease."""
+"""Scraped articles and lists of symptoms become clean documents and relations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.errors import SourceError
-from kgdx.ingest.records import Records
+from kgdx.ingest.records import Records, minted
 from kgdx.ingest.sources.encyclopedia import article
 from kgdx.ingest.sources.json_records import prose
 
 Parse = Callable[[str, Path], Records]
+
 Write = Callable[[str, str | bytes], Path]
+
 Rows = Callable[[Any, str], list[dict[str, Any]]]
 
 SCRAPED = (
@@ -120,3 +122,32 @@ def test_the_real_articles_are_all_read(parse: Parse, shared_data: Path) -> None
     assert not articles.frames["document"]["text"].str.contains("Open pop-up dialog box").any()
     both = set(articles.frames["disease"]["id"]) & set(phrases.frames["disease"]["id"])
     assert len(both) > 890
+
+
+def test_a_line_is_a_symptom_with_its_wordings(parse: Parse, write: Write) -> None:
+    records = parse("dx_symptoms", write("s.txt", "咳嗽\t咳/咳嗽/干咳/干咳\n\n厌食\t拒食/不吃饭\n"))
+    assert records.frames["symptom"].drop("_line").rows() == [
+        (minted("dx_dialogues", "Symptom", "咳嗽"), "咳嗽", ["咳", "干咳"]),
+        (minted("dx_dialogues", "Symptom", "厌食"), "厌食", ["拒食", "不吃饭"]),
+    ]
+
+
+def test_a_line_of_another_form_is_refused(parse: Parse, write: Write) -> None:
+    records = parse("dx_symptoms", write("s.txt", b"\xe5\x92\xb3\t\xe5\x92\xb3\nno tab\n\tx\n\xff\xfeab\tx\n"))
+    assert records.frames["symptom"].height == 1
+    assert records.rejects.select("line", "reason").rows() == [
+        (2, "it has no tab after the symptom"),
+        (3, "it has no word"),
+        (4, "it is not UTF-8 text"),
+    ]
+
+
+def test_a_file_without_a_symptom_is_refused(parse: Parse, write: Write) -> None:
+    with pytest.raises(SourceError, match="has no symptom"):
+        parse("dx_symptoms", write("s.txt", "咳嗽\n"))
+
+
+def test_the_real_list_is_read_whole(parse: Parse, shared_data: Path) -> None:
+    records = parse("dx_symptoms", shared_data / "dxy-normalised-symptoms.txt")
+    assert records.frames["symptom"].height == 41
+    assert records.rejects.is_empty()

@@ -1,17 +1,27 @@
+"""Graphs, builds, sources and extractions in the terminal."""
+
 from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from kgdx.episode import Replayed
 from kgdx.graph.templates import templates
+from kgdx.ingest.extraction.extract import RelationExtraction
 from kgdx.ingest.manifest import manifests
 from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, Change, RefusalCount, SourceReport
+from kgdx.ingest.pipeline.graph_diff import Comparison
+from kgdx.ingest.pipeline.quarantine import RefusalGroup
+from kgdx.llm.budget import Spent
 from kgdx.render.terminal import build_text, graph_text, sources_text
+from kgdx.render.terminal.build_text import comparison
 from kgdx.render.terminal.console import text
+from kgdx.render.terminal.sources_text import extraction, extraction_progress, far, overview
 from kgdx.schema import load_schema
 
 REPORT = BuildReport(
@@ -206,3 +216,113 @@ def test_a_replay_says_what_changed() -> None:
     shown = text(graph_text.replayed([Replayed("t", {}, 3, 3, True), Replayed("u", {}, 3, 4, False)]))
     assert "the same" in shown
     assert "different" in shown
+
+
+MINTED = "KGDX:clinic.0123456789abcdef"
+
+FOUND = Comparison(
+    "the build before",
+    "/data/graphs/default",
+    (
+        Change("Disease", "clinic", added=2, examples=(f"+ {MINTED}", "+ OMIM:1")),
+        Change("Disease", "hpoa", removed=1, changed=6_980, examples=("- OMIM:2", "~ OMIM:3", "~ OMIM:4")),
+        Change("MeshDescriptor-ALLOWABLE_QUALIFIER->MeshQualifier", "mesh", 28, examples=("+ MESH:D1 MESH:Q1",)),
+        Change("PatientCase-DIAGNOSED->Disease", "clinic", 1, examples=("+ case one OMIM:2",)),
+    ),
+    {MINTED: "百日咳", "OMIM:1": "Marfan syndrome", "OMIM:2": "OMIM:2", "MESH:Q1": "blood supply"},
+)
+
+BUILT = """\
+From the build before to /data/graphs/default: 31 rows added, 1 row removed,
+6,980 nodes changed
+
+Disease
+  clinic  2 added
+  hpoa    1 removed, 6,980 changed
+     +  百日咳
+     -  OMIM:2
+     ~  OMIM:3
+
+MeshDescriptor-ALLOWABLE_QUALIFIER->MeshQualifier
+  mesh    28 added
+     +  MESH:D1 → blood supply (MESH:Q1)
+
+PatientCase-DIAGNOSED->Disease
+  clinic  1 added
+     +  case one OMIM:2
+"""
+
+
+def test_a_comparison_names_what_is_different_table_by_table() -> None:
+    assert text(comparison(FOUND), 80) == BUILT
+
+
+def test_examples_can_be_left_out_or_be_more() -> None:
+    bare = text(comparison(FOUND, 0))
+    assert "6,980 changed" in bare and "OMIM:3" not in bare
+    assert "OMIM:4" in text(comparison(FOUND, 5))
+
+
+def group(record: str) -> RefusalGroup:
+    return RefusalGroup("clinic", "… is no Phenotype", 1, "HP:9 is no Phenotype", "/data/clinic.csv", 4, record)
+
+
+def test_a_refused_record_is_shown_by_its_columns_without_those_that_are_empty() -> None:
+    record = '{"start": "OMIM:1", "end": "HP:9", "onset": null, "pmid": [], "count": 2, "at": ["a", "b"]}'
+    shown = text(overview([group(record)], 20), 80)
+    assert "clinic.csv, line 4: start: OMIM:1 · end: HP:9 · count: 2" in " ".join(shown.split())
+    assert '["a", "b"]' in shown and "onset" not in shown
+
+
+def test_a_line_that_could_not_be_read_is_shown_as_it_is() -> None:
+    assert "line 4: a,b,c" in text(overview([group("a,b,c")], 20), 80)
+    assert "line 4: 431158" in text(overview([group("431158")], 20), 80)
+
+
+DONE = RelationExtraction(
+    "relations",
+    "model \x1b[31m",
+    pages=3,
+    kept=1,
+    records=3_000,
+    reasons=Counter({"the line is no JSON": 2}),
+    left_out=Counter({"not in the text": 12, "duplicate": 30}),
+    by_type=Counter({"HAS_SYMPTOM": 1_200}),
+    spent=Spent(
+        calls=2_000, cached=5, retries=1, prompt_tokens=900_000, completion_tokens=100_000, uncounted=3, cost=0.5
+    ),
+    seconds=20.0,
+    read_now=2_000,
+)
+
+
+def test_how_far_it_is_has_rate_cost_and_time_left() -> None:
+    said = far(DONE, 13, True)
+    assert said == "1,200 relations, 100 records/s, 1,000,000 tokens, cost 0.5000, 1 min 40 s left"
+    assert "cost" not in far(DONE, 13, False)
+    assert far(RelationExtraction("f", "m"), None, True) == "0 relations"
+    assert "1 page failed" in far(replace(DONE, failed={3: "down"}), 13, True)
+
+
+def test_a_finished_extraction_opens_with_what_was_read_and_hides_nothing() -> None:
+    shown = text(extraction(DONE, True), 100)
+    assert shown.startswith("1,200 relations from 3,000 records by model")
+    assert "\x1b" not in shown
+    for part in (
+        "2   the line is no JSON",
+        "30  duplicate",
+        "12  not in the text",
+        "3, 1 of them finished before",
+        "2,000 answers, 5 from the cache, 1 retry, 3 without a count of tokens, 1,000,000 tokens, cost 0.5000",
+        "kgdx update huatuo=relations, which adds them to the graph",
+    ):
+        assert " ".join(part.split()) in " ".join(shown.split()), shown
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgdx.render.terminal.sources_text.EVERY_S", 0.0)
+    with extraction_progress(13, True) as tell:
+        tell(DONE)
+    assert capsys.readouterr().err == f"page 3 of 13: {far(DONE, 13, True)}\n"

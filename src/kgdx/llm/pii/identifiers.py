@@ -23,6 +23,12 @@ _LONG_MONTH = r"(?:january|february|april|june|july|august|september|october|nov
 _WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs?)?|Fri|Sat(?:ur)?|Sun)(?:day)?"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?:19|20)\d{2}"
+_DIGIT = "oh|zero|nought|one|two|three|four|five|six|seven|eight|nine"
+_TENS = r"oh|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+_ORDINAL = (
+    "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|"
+    "sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
+)
 _NUMERAL = "〇零○Ｏ一二三四五六七八九十0-9０-９"
 
 _PROTECTED = re.compile(
@@ -59,7 +65,7 @@ _OF_RECORD = (
     rf"national[ _]id|identity[ _]card{_NO}?|id[ _](?:band|card){_NO}?|aadhaa?r{_NO}?|\bnin|\bcpf|\bdni|"
     rf"\bnie|\bpesel|\bcurp|"
     rf"(?:lab|our|your|hospital|clinic|file|case)[ _]?ref(?:erence)?{_NO}?|group{_NO}?(?=[ :#]*\d{{4}})|"
-    rf"subscriber{_NO}|hosp\.?{_NO}|acc(?:ount)?{_NO}?(?=[ .:#]*\d)|(?:student|staff|employee|medicaid|"
+    rf"subscriber{_NO}|hosp\.?{_NO}|acc(?:(?:oun)?t)?{_NO}?(?=[ .:#]*\d)|(?:student|staff|employee|medicaid|"
     rf"member(?:ship)?|crime|incident|police|"
     rf"permit|card|ticket|customer|client|voucher|badge|payroll|pension|prisoner|service|"
     rf"army){_NO}?(?:[ _]?ref(?:erence)?{_NO}?)?(?=[ .:#]*[A-Z\d/-]*\d{{3}})|"
@@ -102,6 +108,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             rf"|(?<![{_NUMERAL}])[一二三四五六七八九十]{{1,2}}月[一二三四五六七八九十]{{1,3}}[日号]"
             r"|(?:农历)?[正冬腊一二三四五六七八九十]{1,2}月(?:初[一二三四五六七八九十]|十[一二三四五六七八九]?|"
             r"廿[一二三四五六七八九]?|二十[一二三四五六七八九]?|三十)(?![天日月年个余多])"
+            rf"|(?i:\b(?:the[ ])?(?:(?:twenty|thirty)[- ])?(?:{_ORDINAL})[ ](?:of[ ])?{_MONTH}\b"
+            rf"(?:,?[ ](?:nineteen|twenty|two thousand(?: and)?)(?:[ -](?:{_TENS})){{0,2}}(?:[ -](?:{_DIGIT}))?)?)"
             r"|\b(?:Christmas[ ](?:Day|Eve)|Boxing[ ]Day|New[ ]Year['’]s[ ](?:Day|Eve)|Thanksgiving(?:[ ]Day)?)\b"
         ),
     ),
@@ -141,7 +149,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "ID",
         re.compile(
-            r"(?i:\b(?:insurance|policy|licen[cs]e|medicare|medicaid|lab(?:oratory)?|incident|voucher|hosp|scheme|visa|permit"
+            r"(?i:\b(?:insurance|policy|licen[cs]e|medicare|medicaid|lab(?:oratory)?|incident|voucher|hosp|"
+            r"scheme|visa|permit"
             r"|file|donor|batch|lot|passport|certificate|docket|warrant|requisition|barcode|our|your)\b\.?"
             r"(?:[ ](?:no|number|ref|policy|id|claim|card)\b)?\.?[ :#]*)"
             r"(?P<it>(?=(?:[A-Z/ -]{0,8}\d){3})(?=[\w/ -]*\d[\w/-]*(?:[/-]|\d{2}))(?:[A-Z]{1,6}[ /-]?)?\d[\dA-Z]*"
@@ -248,7 +257,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "ID",
         re.compile(
-            r"(?i:(?<![a-z])(?:ig|insta(?:gram)?|twitter|tiktok|snap(?:chat)?|facebook|fb|wechat|telegram|discord|skype|"
+            r"(?i:(?<![a-z])(?:ig|insta(?:gram)?|twitter|tiktok|snap(?:chat)?|facebook|fb|wechat|telegram|"
+            r"discord|skype|"
             r"signal|handle|user ?name)(?:[ ](?:id|name|handle))?[ ]?[:=][ ]*)(?P<it>@?[A-Za-z][\w.-]{3,30}\w)"
         ),
     ),
@@ -314,6 +324,11 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|(?:分机|转)\s*\d{3,5}(?!\d)"
         ),
     ),
+    ("PHONE", re.compile(rf"(?i:\b(?:(?:double|triple|treble|{_DIGIT})[ ,-]+){{6,24}}(?:{_DIGIT})\b)")),
+    (
+        "ID",
+        re.compile(r"(?:航班|车次|动车|高铁|列车|火车|班机)[号次为是:： ]{0,2}(?P<it>[A-Z\d]{2,8})(?![A-Za-z\d])"),
+    ),
     ("ID", re.compile(r"(?<![A-Za-z\d.,:/_-])\d{10,24}(?![\w:/]|[.,]\d|[ \t]*(?:/|cells|copies|个|IU|U/))")),
 )
 
@@ -372,6 +387,12 @@ _ADDRESS = re.compile(
     rf"(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
     rf"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+(?:,[ \t]+{_WORD}(?:[ \t]+{_WORD})?)?"
     rf"|\b(?:{_NO_DIGIT}[ \t]+){{1,3}}(?:Road|Rd|Street|Lane|Avenue|Ave|Crescent|Terrace|Boulevard)\b\.?"
+    rf"|\b(?i:flat|apt|apartment|unit)[ ]\d{{1,4}}[A-Za-z]?,?[ ](?:{_WORD}[ ]){{1,2}}(?:House|Court|Tower|"
+    rf"Mansions?|Heights|Point|Lodge)\b"
+    rf"|(?:(?<=to )|(?<=at )|(?<=from ))(?:{_WORD}[ ]){{0,2}}{_WORD},[ ](?:\d{{1,4}}[ ](?:(?:{_WORD}|y|de|la|du|"
+    rf"da)[ ,]?){{1,4}}"
+    rf"|{_WORD}(?:[ ]{_WORD}){{0,2}}[ ]\d{{1,4}})\b"
+    rf"|\b(?:Bed|Bay|Chair|Cubicle)[ ]\d{{1,3}}[A-Z]?,?[ ](?:Bay|Ward|Room)[ ][A-Z\d]{{1,3}}\b"
     rf"|\b(?:Ro?o?m|Bed|Bay)[ \t]+\d{{1,3}},?[ \t]+(?:{_NO_DIGIT}[ \t]+){{1,2}}Ward\b"
     rf"|(?:\b{_WORD},?[ \t]+){{0,3}}\b(?:[A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[A-Z]{{2}}|[A-Z]\d[A-Z][ ]\d[A-Z]\d)\b"
     rf"|\b(?:Flat|Apt|Apartment|Unit|Suite|Room|House|Block|Plot|"
@@ -425,7 +446,7 @@ _SCHOOL = re.compile(
     r"Infant|Secondary)[ \t]+)?School)\b"
     rf"|\b(?P<short>(?:St\.?[ \t]+)?{_NO_DIGIT}(?:[ \t]+{_NO_DIGIT})?[ \t]+"
     r"(?:Primary|Infants|Juniors|Grammar|Comprehensive))"
-    r"(?=[;,.)]|$|[ ](?:and|with|since|where|but|in|after)\b)"
+    r"(?=[;,.)]|$|[ ](?:and|with|since|where|but|in|after|rang|called|phoned|says|sent|staff|teacher|nurse|head)\b)"
     rf"|\b(?P<institute>(?:Institute|Ministry|Academy|Faculty)[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD}){{0,2}})"
     rf"|\b(?P<that>University[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
 )
@@ -435,7 +456,8 @@ _ORGANISATION = re.compile(
     rf"Corp(?:oration)?|Company|Co\.|Holdings|Bank|"
     r"A?FC|RFC|Athletics|Rovers|Rangers|Wanderers|Care[ ]Home|Gym|Gymnastics|Leisure[ ]Centre|Club|Church|"
     r"Mosque|Temple|Synagogue|Library|"
-    r"Barracks|Battalion|Regiment|Brigade|Squadron|Platoon|Hotel|Pharmacy|Farm|Factory|Mills?|Nursery|Montessori|Logistics|Supermarket|Bakery|Brewery|"
+    r"Barracks|Battalion|Regiment|Brigade|Squadron|Platoon|Hotel|Pharmacy|Farm|Factory|Mills?|Nursery|"
+    r"Montessori|Logistics|Supermarket|Bakery|Brewery|"
     r"Foundry|Estate)(?:[ ]FC)?)\b(?![ \t]+(?:of|cell|syndrome))"
 )
 """Employers, clubs and other houses that have a name."""
@@ -447,10 +469,14 @@ _WORK_ZH = re.compile(
 _PLACE_ZH = re.compile(
     rf"在(?P<works>[{_HAN}A-Za-z]{{2,12}}?(?:厂|公司|集团|工地|超市|酒店|饭店|餐馆|煤矿|银行|车间|"
     rf"工厂))(?=上班|工作|打工|当|做|干)"
-    rf"|在(?P<firm>(?!家|工地|外地|外面|外|单位|公司|工厂|学校|医院|农村|城里|办公室|电脑前|[南北]方|本地|厂里|室[内外]|这|那|某)"
+    rf"|在(?P<firm>(?!家|工地|外地|外面|外|单位|公司|工厂|学校|医院|农村|城里|办公室|电脑前|[南北]方|本地|厂里|"
+    rf"室[内外]|这|那|某)"
     rf"[{_HAN}A-Za-z]{{2,8}}?)(?=上班|打工|任职|做工|干活|供职)"
-    rf"|(?:[在到去往住于自回是]|来自|老家|住)(?P<village>(?!我们|农|本|同|全|外|其他|城中)(?:[{_HAN}]{{2,4}}(?:镇|乡|街道))?[{_HAN}]{{2,4}}(?:村|镇|"
+    rf"|(?:[在到去往住于自回是]|来自|老家|住)(?P<village>(?!我们|农|本|同|全|外|其他|"
+    rf"城中)(?:[{_HAN}]{{2,4}}(?:镇|乡|街道))?[{_HAN}]{{2,4}}(?:村|镇|"
     rf"乡|屯|寨|社区)(?:[一二三四五六七八九十\d]{{1,3}}[组队社])?)(?![{_HAN}]{{0,2}}[医卫])"
+    rf"|(?:^|[，,。；; 区在到去住])(?P<group>[{_HAN}]{{2,4}}村"
+    r"(?:[一二三四五六七八九十\d]{1,3}[组队社])(?:\d{1,4}号)?)"
     rf"|(?:(?<![{_HAN}])|[在到去往住于])(?P<estate>(?!我们|本|这个|那个)[{_HAN}]{{2,6}}(?:小区|花园|公寓|家园|"
     rf"新村|大厦|苑)"
     r"(?:[\dA-Z一二三四五六七八九十]{1,5}(?:栋|幢|座|号楼|号|单元|室|楼|层|-)?){0,5})"
@@ -486,7 +512,8 @@ _ADDRESS_ZH = re.compile(
     rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|"
     rf"县|旗|州|(?<![地林省发山牧])区)"
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
-    r"|(?P<flat>(?<![A-Za-z\d.])[\dA-Z]{1,4}(?:号楼|栋|幢)(?:[\dA-Z一二三四五六]{1,3}单元)?(?:\d{1,2}层)?(?:\d{2,4}室?)?)"
+    r"|(?P<flat>(?<![A-Za-z\d.])[\dA-Z]{1,4}(?:号楼|栋|"
+    r"幢)(?:[\dA-Z一二三四五六]{1,3}单元)?(?:\d{1,2}层)?(?:\d{2,4}室?)?)"
     rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)\d{{1,5}}号"
     rf"(?:[{_HAN}]{{0,8}}\d{{0,5}}(?:号楼|栋|幢|单元|室|楼|层)){{0,4}})"
 )

@@ -113,14 +113,17 @@ _RUN = re.compile(
 """Words with capitals in a row, also "surname, given name"."""
 _PERSON = (
     rf"(?:{_KIN}|patient|pt|proband|child|boy|girl|infant|neonate|toddler|baby|man|woman|gentleman|lady|teenager|twin|"
-    r"room[ ]?mate|housemate|flatmate|classmate|workmate|boss|landlord|tester|prescriber|stepmother|stepfather|"
+    r"room[ ]?mate|housemate|flatmate|twins|siblings|sisters|brothers|sons|daughters|cousins|children|"
+    r"bff|bestie|best mate|ex|sis|bro|gran|grandad|auntie|hubby|missus|paramedic|crew(?:mate)?|classmate|"
+    r"workmate|boss|landlord|tester|prescriber|stepmother|stepfather|"
     r"stepson|stepdaughter|granddaughter|grandson|nan|nana|fianc[eé]e?|boyfriend|"
     r"girlfriend|friend|"
     r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
     r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
 )
 _KIN_BEFORE = (
-    "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece|nephew|cousin|"
+    "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece|"
+    "nephew|cousin|"
     "grand(?:son|daughter|mother|father|ma|pa|dad)|nan|neighbou?r|boyfriend|girlfriend|fianc[eé]e?"
 )
 _ANNOUNCED = re.compile(
@@ -132,7 +135,12 @@ _ANNOUNCED = re.compile(
 )
 """What stands before a person who may be named by one word."""
 _DOES = re.compile(
-    rf"[’']s[ \t]+(?:{_PERSON}|case|gait|parents|family|school)\b|[ \t]*\((?:{_PERSON}|mum|dad|aged?|\d{{1,3}}|[MF]\b)"
+    rf"[’']s[ \t]+(?:{_PERSON}|case|gait|parents|family|school|smear|rash|bloods?|chest|cough|scans?|results?|"
+    rf"pain|ECG|knee|"
+    r"ankle|wound|temp(?:erature)?|fever|breathing|heart|sugars?|skin|notes|file|record|letter|appointment|"
+    r"inhaler|meds|"
+    r"tablets|dose|operation|wife|weight|growth|feeds?|nappy|ears?|eyes?|throat|tummy|back|headaches?|"
+    r"seizures?)\b|[ \t]*\((?:{_PERSON}|mum|dad|aged?|\d{{1,3}}|[MF]\b)"
     rf"|,?[ \t]+(?:my|his|her|our|their|the)[ \t]+(?:\w+[ \t]+)?{_PERSON}\b|"
     rf",[ \t]*(?:aged?[ \t]+)?\d{{1,3}}(?:[ \t,.)]|yo|y/o)"
     r"|[ \t]+(?:here|(?:is|was|has|had|can|could|can[’']t|cannot|did|does|doesn[’']t|didn[’']t|will)\b(?![ \t]+"
@@ -172,12 +180,15 @@ _SMALL_PAIR = re.compile(
 _SMALL_KIN = re.compile(
     rf"(?i:\b(?:{_KIN}|teacher|nurse|friend|neighbou?r|carer|colleague|with|dear|hi|hello|by|thanks|regards|"
     rf"i[’']?m|i am|it[’']?s|this is|"
-    r"grandad|nan|auntie),?)[ \t]+"
+    r"grandad|nan|auntie|(?P<friend>bff|bestie|mate|best mate|lil sis|lil bro|big sis|big bro)),?)[ \t]+"
     rf"(?:is[ \t]+|called[ \t]+|named[ \t]+)?(?P<name>(?P<given>[{_LOW}]{{3,15}}))(?![\w'’-])"
 )
 _INITIALS = re.compile(
     rf"(?<![\w.])(?P<name>(?:[{_UP}]\.[ ]?){{2,3}})(?=,?[ \t]*(?:(?:is"
     rf"|was)[ \t]+an?[ \t]+)?(?:\(?\d{{1,3}}[ -]?(?:yo|y/o|year|[MFmf]\b)))"
+    rf"|(?:^|\n)(?P<filed>(?!(?i:bed|ward|left|right|acute|query|plan|"
+    rf"note)\b)[{_UP}]{{4,20}},?[ ][{_UP}]\.)(?=[ ][a-z(,])"
+    rf"|\b(?i:spel(?:t|led)|spelling)[ :,]+(?P<spelt>(?:[{_UP}][-. ]){{2,14}}[{_UP}])\b"
     rf"|\b(?i:mrs?|ms|miss|dr)\.?[ \t]+(?P<after>[a-z]\.[ \t]*[{_LOW}]{{3,20}})\b"
 )
 _TOLD = re.compile(
@@ -197,6 +208,7 @@ _FAMILIAR = re.compile(
 )
 """Couples, other names, children, and surnames before initials."""
 _LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
+_TRAILING = re.compile(rf"[ \t]+(?:and|&)[ \t]+(?P<it>{_WORD})(?![\w’'-])")
 
 _LABELLED = re.compile(
     r"(?i:(?<![a-z])(?:surname|fore ?names?|(?:birth|known|calling)[ _]name|patient|pt|client|resident|service user|"
@@ -220,6 +232,9 @@ def english_names(text: str) -> list[Place]:
     found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
     found += _as_known(text)
     found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
+    found += [
+        match.span("it") for _, end in found if (match := _TRAILING.match(text, end)) and _is_strange(match["it"])
+    ]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
     found += _again(text, parts - words("no_names") - words("common_surnames") - words("given_words"))
     return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
@@ -263,7 +278,8 @@ def _by_given(text: str) -> Iterator[Place]:
     for match in _WORDED.finditer(text):
         given = match["given"] in words("given_words") or match["given"] in words("given_names")
         follows = _TRAITS.match(text, match.end()) or (
-            _DOES.match(text, match.end()) and not _NO_PERSON.search(match["last"])
+            (_DOES.match(text, match.end()) and not _NO_PERSON.search(match["last"]))
+            or _ANNOUNCED.search(text, max(0, match.start() - 40), match.start())
         )
         known = (match["last"] in words("no_names") and match["last"].lower() != "man") or _MEDICAL.match(
             text, match.start("last") - 1
@@ -271,7 +287,7 @@ def _by_given(text: str) -> Iterator[Place]:
         if given and follows and not known:
             yield match.span("name")
     for match in _GIVEN.finditer(text):
-        if match["given"].partition("-")[0] in words("given_names"):
+        if match["given"].partition("-")[0] in words("given_names") and match["given"] not in words("medical_words"):
             start, end = _trimmed(text, *match.span("name"))
             if end > start and not _medical(text, start, end):
                 yield start, end
@@ -349,10 +365,12 @@ def _in_small(text: str) -> Iterator[Place]:
         if named and strange and not _MEDICAL.match(text, match.end()):
             yield match.span("name")
     for match in _SMALL_KIN.finditer(text):
-        if match["given"].title() in words("given_names") and not _is_plain(match["given"]):
+        given = match["given"]
+        friend = match["friend"] and _is_strange(given) and given not in words("medical_words")
+        if (given.title() in words("given_names") or friend) and not _is_plain(given):
             yield match.span("given")
     for match in _INITIALS.finditer(text):
-        yield match.span("name" if match["name"] else "after")
+        yield match.span(match.lastgroup or 0)
 
 
 def _as_known(text: str) -> Iterator[Place]:
