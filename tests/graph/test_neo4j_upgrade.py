@@ -122,9 +122,11 @@ def test_a_killed_push_loses_nothing_of_it(
     assert saved(empty) == before
 
 
+@pytest.mark.parametrize("method", ["bolt", "offline import"])
 def test_what_the_graph_has_no_place_for_waits_on_the_server(
-    empty: Neo4jAccess, folder: GraphFolder, tmp_path: Path, settings: Settings
+    method: str, empty: Neo4jAccess, folder: GraphFolder, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(copies, "_OFFLINE_ROWS", 1 if method == "offline import" else 10**9)
     statements = [
         "CREATE (:Disease {id: 'OMIM:9', name: 'gone', source: 'x'})",
         "CREATE (:PatientCase {id: 'case', source: 'user', synthetic: false})-[:HAS_RUN {source: 'user'}]->"
@@ -138,7 +140,7 @@ def test_what_the_graph_has_no_place_for_waits_on_the_server(
             server.execute_query(text)
     with ArcadeStore.open(folder.current().store) as source:
         report = copies.push(source, settings, empty, force=True)
-        assert report.aside == ("Diagnosis run CONSIDERED Disease OMIM:9",)
+        assert report.method == method and report.aside == ("Diagnosis run CONSIDERED Disease OMIM:9",)
         assert dict(report.carried) == {"PatientCase": 1, "Diagnosis": 1, "HAS_RUN": 1, "CONSIDERED": 1}
         assert copies.push(source, settings, empty, force=True).aside == report.aside
     with Neo4jStore.connect(empty) as store:

@@ -108,13 +108,9 @@ class SentencePatterns:
     def inferred(self, how: Inference, listed: str, several: int, most: int) -> str:
         """Return that the listed diseases, so many, have what was asked for, or a part of it."""
         form: str = self.inference[(several > 1) + 2 * (how.matched < how.asked)]
-        return form.format(
-            objects=self.list(how.objects, most),
-            matched=how.matched,
-            asked=how.asked,
-            things=self.noun(how.relation, several=how.asked > 1),
-            list=listed,
-        )
+        things = self.noun(how.relation, several=how.asked > 1)
+        named = {"objects": self.list(how.objects, most), "things": things, "list": listed}
+        return form.format(matched=how.matched, asked=how.asked, **named)
 
 
 @cache

@@ -59,15 +59,7 @@ def listed(folder: Path, *, without: Iterable[str] = ()) -> list[str]:
 
 
 def known(folder: Path, names: Iterable[str], before: Files | None = None) -> dict[str, Known]:
-    """Look at files, reading those through that are not as they were before, and bring these to the disk.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "a").write_bytes(b"kgdx")
-        >>> known(folder, ["a"])["a"].sha256[:12]
-        '456ccd409978'
-    """
+    """Look at files, reading those through that are not as they were before, and bring these to the disk."""
     earlier = before or {}
 
     def look(name: str) -> Known:
@@ -193,14 +185,6 @@ def whole_file(file: Path) -> Iterator[Path]:
     """Give a private file to write beside another, whose place it takes in one step when it is on the disk.
 
     It is removed where the block fails, and the other stays as it was.
-
-    Example:
-        >>> import tempfile
-        >>> file = Path(tempfile.mkdtemp()) / "a"
-        >>> with whole_file(file) as temporary:
-        ...     _ = temporary.write_text("kgdx")
-        >>> file.read_text()
-        'kgdx'
     """
     temporary = file.with_name(f".{file.name[:40]}.{secrets.token_hex(4)}")
     try:

@@ -89,13 +89,7 @@ class CaseIndex:
     def unlike(
         self, near: Sequence[SimilarCases], without: Iterable[str], publications: Iterable[str], count: int, seed: int
     ) -> list[Row]:
-        """Return rows of cases that have as little as any in common with what is asked, drawn by a seed.
-
-        Args:
-            near: As for :meth:`similar`.
-            without: As for :meth:`similar`.
-            publications: As for :meth:`similar`.
-        """
+        """Return rows of cases that have as little as any in common with what is asked, drawn by a seed."""
         free = np.ones(len(self._cases), bool)
         free[self._left_out(without, publications)] = False
         order = np.random.default_rng(seed).permutation(np.flatnonzero(free))

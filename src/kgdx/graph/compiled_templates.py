@@ -127,22 +127,6 @@ class CompiledQueries:
     Args:
         saved: Returns the rows of the template ``saved_cases`` as the store has them now, in the place of the saved
             cases that the snapshot holds; ``None`` where nothing was saved since it was compiled.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> import pyarrow as pa
-        >>> from kgdx.graph.snapshot_compile import compile_snapshot
-        >>> from kgdx.graph.protocol import NodeTable, RelationTable
-        >>> tables = [
-        ...     NodeTable("Disease", pa.table({"id": ["MONDO:1"], "name": ["Influenza"]})),
-        ...     NodeTable("Symptom", pa.table({"id": ["KGDX:1"], "name": ["fever"]})),
-        ...     RelationTable("HAS_SYMPTOM", "Disease", "Symptom", pa.table({"start": ["MONDO:1"], "end": ["KGDX:1"]})),
-        ... ]
-        >>> queries = CompiledQueries(compile_snapshot(tables, Path(mkdtemp()) / "s", fingerprint="f"))
-        >>> given = [{"given": "fever", "id": "KGDX:1"}]
-        >>> queries.run("infer_diseases_by_symptoms", symptoms=given, min_match_count=1, limit=5)[0]["name"]
-        'Influenza'
     """
 
     def __init__(self, snapshot: Snapshot, saved: Callable[[], Sequence[Row]] | None = None) -> None:

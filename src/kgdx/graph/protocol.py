@@ -67,11 +67,6 @@ class Delta:
             ``end`` and the properties that identify it (:attr:`kgdx.schema.model.Relation.identity`). Each row removes
             one edge.
         changed: Nodes whose properties change, whole rows: a property that a row lacks is removed. Edges stay.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> Delta(removed=[NodeTable("Gene", pa.table({"id": ["NCBIGene:1", "NCBIGene:2"]}))]).rows
-        2
     """
 
     removed: Sequence[GraphTable] = ()

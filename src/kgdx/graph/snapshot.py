@@ -196,16 +196,6 @@ class Snapshot:
 
     Tables and columns are views of memory-mapped files: they cost nothing until they are read, are shared between
     processes, and must not be changed.
-
-    Example:
-        >>> from tempfile import mkdtemp
-        >>> import pyarrow as pa
-        >>> from kgdx.graph.snapshot_compile import compile_snapshot
-        >>> from kgdx.graph.protocol import NodeTable
-        >>> rows = pa.table({"id": ["HP:2", "HP:1"], "name": ["Fever", "Cough"]})
-        >>> snapshot = compile_snapshot([NodeTable("Phenotype", rows)], Path(mkdtemp()) / "s", fingerprint="f")
-        >>> snapshot.column("phenotype", "name").tolist()
-        ['Cough', 'Fever']
     """
 
     def __init__(self, path: Path, manifest: Mapping[str, Any], tell: Tell | None = None) -> None:

@@ -311,11 +311,6 @@ def arrow_schema(entity: NodeClass | Relation) -> pa.Schema:
 
     Nodes have the key first, edges the ids of their ends as ``start`` and ``end``; then come the properties in the
     ontology's order. A field is nullable unless the property is required.
-
-    Example:
-        >>> from kgdx.schema import load_schema
-        >>> arrow_schema(load_schema().relation("ASSOCIATED_GENE")).names
-        ['start', 'end', 'source', 'association', 'validation', 'publications']
     """
     if isinstance(entity, NodeClass):
         ends: tuple[str, ...] = ()

@@ -22,13 +22,7 @@ IN_SNAPSHOTS = ("layout", "document", "checksum", "serial", "saves", "snapshot",
 
 
 def schema_statements(schema: Schema) -> Iterator[str]:
-    """Yield the statements that make keys and indexes where they are missing, and the one that waits for them.
-
-    Example:
-        >>> from kgdx.schema import load_schema
-        >>> next(schema_statements(load_schema()))
-        'CREATE CONSTRAINT kgdx_Disease_id IF NOT EXISTS FOR (n:Disease) REQUIRE n.id IS UNIQUE'
-    """
+    """Yield the statements that make keys and indexes where they are missing, and the one that waits for them."""
     for label, node in schema.nodes.items():
         yield statement("constraint", schema, label=label)
         for name in NAMES:
