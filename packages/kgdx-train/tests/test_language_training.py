@@ -32,6 +32,8 @@ from kgdx_train.language_training import LanguageTraining, graph_training
 from kgdx_train.rewards import EVEN, least
 from learn.conftest import PATIENTS, packet
 
+pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("ignore")]
+
 
 @pytest.fixture(scope="module")
 def toy() -> ModuleType:
@@ -66,8 +68,6 @@ def train(store: Path, *arguments: str | Path, **how: Any) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, timeout=300, **how)
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_a_model_that_calls_tools_by_its_own_template_is_trained(graph: Graph, toy: ModuleType, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
@@ -82,8 +82,6 @@ def test_a_model_that_calls_tools_by_its_own_template_is_trained(graph: Graph, t
     assert run.rows(EVALUATIONS) == [{"step": 1, "drawn": pytest.approx(least(EVEN))}]
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_one_command_writes_transcripts_and_one_trains(patients_folder: Path, toy: ModuleType, tmp_path: Path) -> None:
     warm = {"transcripts": "told.jsonl", "epochs": 2, "rate": 0.003}
     file = config(tmp_path, toy, warm_up=warm)
@@ -137,8 +135,6 @@ def in_a_process_of_its_own(training: LanguageTraining) -> int | None:
     return process.exitcode
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("adapter", [None, Adapter(rank=2, alpha=4)])
 def test_a_run_that_was_killed_goes_on_to_the_same_model(
     toy: ModuleType, training: Callable[..., LanguageTraining], adapter: Adapter | None
@@ -167,8 +163,6 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(
     assert all((one[name] == other[name]).all() for name in one)
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_a_checkpoint_is_read_without_running_its_code(training: Callable[..., LanguageTraining]) -> None:
     training().run()
     run = RunFolder(training().folder)
@@ -188,8 +182,6 @@ def test_a_checkpoint_is_read_without_running_its_code(training: Callable[..., L
     assert not (run.path / "harmed").exists()
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("reward", "changed", "said"),
     [
@@ -208,8 +200,6 @@ def test_a_run_that_cannot_learn_ends_with_a_line(
         training(Constant(), **changed).run()
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_weights_that_are_no_numbers_end_the_run_with_a_line(
     training: Callable[..., LanguageTraining], tmp_path: Path
 ) -> None:
@@ -224,8 +214,6 @@ def test_weights_that_are_no_numbers_end_the_run_with_a_line(
         training(name="warm", warm_up=WarmUp(transcripts="")).run()
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_a_model_or_tokenizer_that_does_not_do_is_one_line(
     toy: ModuleType, training: Callable[..., LanguageTraining], tmp_path: Path
 ) -> None:
@@ -250,8 +238,6 @@ def test_a_model_or_tokenizer_that_does_not_do_is_one_line(
         made.run()
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_a_full_disk_ends_the_run_with_a_line(
     toy: ModuleType, training: Callable[..., LanguageTraining], tmp_path: Path
 ) -> None:
@@ -267,8 +253,6 @@ def test_a_full_disk_ends_the_run_with_a_line(
         training(Filling()).run()
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_a_prompt_that_leaves_no_room_is_said_before_anything_is_sampled(
     graph: Graph, toy: ModuleType, tmp_path: Path
 ) -> None:
@@ -277,15 +261,12 @@ def test_a_prompt_that_leaves_no_room_is_said_before_anything_is_sampled(
         graph_training(graph, settings, tmp_path / "run").run()
 
 
-@pytest.mark.heavy
-@pytest.mark.filterwarnings("ignore")
 def test_a_tiny_model_learns_to_copy_the_argument(toy: ModuleType, tmp_path: Path) -> None:
     run = toy.trained(tmp_path, "tags", 24, evaluate=0)
     rewards = [row["reward"] for row in run.rows(CURVE)]
     assert fmean(rewards[-8:]) > fmean(rewards[:8]) + 0.08
 
 
-@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore")  # of transformers and torch
 def test_the_walk_from_pairs_to_the_table_of_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trained folder answers behind `--llm transformers:FOLDER`, as the model that it was trained from does.

@@ -16,6 +16,9 @@ from kgdx.graph.neo4j.neo4j_store import Neo4jStore
 from kgdx.graph.neo4j.schema_statements import required_statements
 from kgdx.schema import load_schema
 
+pytestmark = pytest.mark.neo4j
+
+
 EDITS = (
     "MATCH (d:Disease)-[r:HAS_PHENOTYPE]->() WITH d, collect(r) AS rs LIMIT 1 FOREACH (r IN rs | DELETE r)",
     "MATCH (d:Disease) WITH d LIMIT 1 SET d.name = 'another name'",
@@ -56,14 +59,12 @@ def opened(uri: str) -> tuple[str, list[str]]:
         return graph.fingerprint, said
 
 
-@pytest.mark.neo4j
 def test_an_untouched_graph_is_never_read_again(pushed: str) -> None:
     first, said = opened(pushed)
     again, later = opened(pushed)
     assert first == again and not [line for line in (*said, *later) if "compiling" in line]
 
 
-@pytest.mark.neo4j
 def test_saves_of_kgdx_leave_the_snapshot_as_it_is(pushed: str) -> None:
     with kgdx.open(pushed) as graph:
         result = graph.diagnose([annotated(graph)], top=3)
@@ -73,7 +74,6 @@ def test_saves_of_kgdx_leave_the_snapshot_as_it_is(pushed: str) -> None:
     assert not [line for line in said if "compiling" in line or "changed" in line]
 
 
-@pytest.mark.neo4j
 @pytest.mark.parametrize("cypher", EDITS)
 def test_an_edited_graph_is_said_and_gets_a_fingerprint_of_its_own(pushed: str, home: Path, cypher: str) -> None:
     before, _ = opened(pushed)
@@ -85,7 +85,6 @@ def test_an_edited_graph_is_said_and_gets_a_fingerprint_of_its_own(pushed: str, 
     assert again == after and not [line for line in quiet if "changed" in line], "it is said once"
 
 
-@pytest.mark.neo4j
 def test_another_machine_sees_the_edit_too(pushed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, _ = opened(pushed)
     monkeypatch.setenv("KGDX_HOME", str(tmp_path / "other"))
@@ -97,7 +96,6 @@ def test_another_machine_sees_the_edit_too(pushed: str, tmp_path: Path, monkeypa
     assert after != before and [line for line in said if "was changed" in line]
 
 
-@pytest.mark.neo4j
 def test_an_open_graph_notices_that_it_was_edited(pushed: str) -> None:
     with kgdx.open(pushed) as graph:
         graph.fingerprint  # noqa: B018  opened
@@ -135,7 +133,6 @@ def server(neo4j_uri: str, tiny_graph: Path) -> Iterator[Neo4jStore]:
         store.clear()
 
 
-@pytest.mark.neo4j
 def test_what_does_not_conform_is_told_and_not_pulled(server: Neo4jStore, tmp_path: Path) -> None:
     for cypher in OUTSIDE | WRONG:
         server._run_alone(cypher)
@@ -149,7 +146,6 @@ def test_what_does_not_conform_is_told_and_not_pulled(server: Neo4jStore, tmp_pa
     assert not (tmp_path / "pulled" / "CURRENT").exists()
 
 
-@pytest.mark.neo4j
 def test_what_a_copy_has_no_place_for_is_left_out_on_request_and_listed(server: Neo4jStore, tmp_path: Path) -> None:
     assert server.misfits() == (), "what was pushed conforms"
     for cypher in OUTSIDE:
@@ -160,7 +156,6 @@ def test_what_a_copy_has_no_place_for_is_left_out_on_request_and_listed(server: 
         assert any(each.startswith(said) for each in report.left_out)
 
 
-@pytest.mark.neo4j
 def test_constraints_of_the_enterprise_edition_are_well_formed(server: Neo4jStore) -> None:
     """The Community Edition reads each of them, and says that it cannot make them."""
     for text in list(required_statements(load_schema()))[::20]:
