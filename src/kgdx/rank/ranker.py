@@ -26,6 +26,7 @@ from kgdx.rank.judgement import Reliability, judged
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import (
+    Bank,
     CandidateNames,
     Ranking,
     family_fields,
@@ -52,7 +53,6 @@ from kgdx.terms.encoder import chosen
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
-    from kgdx.rank.case_bank import CaseBank, Matched
     from kgdx.rank.proposing import Proposer
 
 SCORED = 16
@@ -130,7 +130,7 @@ class Ranker:
         case: Case | Findings,
         top: int = 10,
         also: Sequence[str] = (),
-        bank: CaseBank | None = None,
+        bank: Bank | None = None,
         *,
         explain: bool = False,
         by_family: bool = False,
@@ -185,7 +185,7 @@ class Ranker:
         scored: Scored,
         top: int,
         others: list[int],
-        matched: Matched | None,
+        matched: Any,
         out: Mapping[str, Ints],
         *,
         explain: bool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -195,6 +195,12 @@ class Ranking:
     n_candidates: int
     issues: tuple[Issue, ...] = ()
     judgement: Judgement | None = None
+
+
+class Bank(Protocol):
+    """Other patients that a case can be matched with; :class:`kgdx.rank.case_bank.CaseBank` is one."""
+
+    def match(self, scored: Any, leave_out: frozenset[str] = frozenset()) -> Any: ...
 
 
 def leaving_out(case: Case) -> frozenset[str]:
