@@ -40,6 +40,7 @@ from kgdx.episode import (
 )
 from kgdx.episode.loop import CLOSING, act
 from kgdx.episode.state import digest_of
+from kgdx.episode.turns import turns, turns_of
 from kgdx.episode.world import Done
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.policies import FixedPolicy
@@ -425,3 +426,24 @@ def test_a_digest_is_of_what_an_artifact_holds() -> None:
     assert digest_of([limits, {"a": (limits,)}]) == digest_of([asdict(limits), {"a": [asdict(limits)]}])
     assert digest_of(limits) == digest_of(replace(limits, seconds=0.3))
     assert digest_of(limits) != digest_of(replace(limits, seconds=0.31))
+
+
+def test_turns_go_on_from_those_of_a_shorter_log_and_of_no_other() -> None:
+    def told(name: str, term: str, status: str) -> list[Segment]:
+        asked = Segment(Author.POLICY, Kind.WISH, "ask_patient", {"term": term})
+        reply = Segment(Author.PATIENT, Kind.RESULT, "ask_patient", {"status": status})
+        return [
+            asked,
+            reply,
+            Segment(Author.GRAPH, Kind.RESULT, "believe", {"summary": {"leaders": [[name, "", 0.5]]}}),
+        ]
+
+    states = [State(Case("p"))]
+    for segment in told("A", "HP:1", "present") + told("B", "HP:2", "absent") + told("C", "HP:3", "unknown"):
+        states.append(states[-1].add(segment))
+        assert turns_of(states[-1]) == turns(states[-1].log)
+    assert [each.after[0].id for each in turns_of(states[-1])] == ["A", "B", "C"]
+    other = states[4]
+    for segment in told("D", "HP:2", "present")[1:]:
+        other = other.add(segment)
+        assert turns_of(other) == turns(other.log)

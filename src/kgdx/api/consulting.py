@@ -206,9 +206,7 @@ class Consultation:
     def language(self) -> Language:
         """Language of the questions: the one that was asked for, or that of the patient's words."""
         wanted = self.speaks or getattr(self._policy, "speaks", None)
-        if wanted is not None:
-            return "zh" if wanted == "zh" else "en"
-        return self._heard_in
+        return self._heard_in if wanted is None else "zh" if wanted == "zh" else "en"
 
     @property
     def differential(self) -> tuple[Lead, ...]:

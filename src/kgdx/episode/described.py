@@ -134,8 +134,11 @@ def docstrings(kind: type[Action]) -> dict[str, str]:
     """
     found = {name: field.description for name, field in kind.model_fields.items() if field.description}
     for each in reversed(kind.__mro__):
-        if each.__module__.startswith("kgdx.") and each.__module__ != "kgdx.actions.headers":
-            body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+        try:
+            source = inspect.getsource(each) if each.__module__.startswith("kgdx.") else ""
+        except OSError:  # made of a header
+            continue
+        for body in ast.parse(textwrap.dedent(source)).body:
             assert isinstance(body, ast.ClassDef)
             for one, other in zip(body.body, body.body[1:], strict=False):
                 if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):

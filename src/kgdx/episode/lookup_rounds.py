@@ -10,10 +10,8 @@ from kgdx.lazy import dataclass, field, replace
 
 UNPLANNED = "unplanned"
 """Code of the remark that rules take over from a model without a usable plan."""
-
 THOUGHT = "thought@"
 """Beginning of the name of the prompt whose answer is a thought that is searched by."""
-
 _READING = ("read_plan", "open_sources", "name_thought", "fit_passages", "read_choice", "read_diagnosis")
 NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", *_READING, "respond", "diagnose"})
 """Wishes that look nothing up."""

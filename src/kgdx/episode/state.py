@@ -276,10 +276,7 @@ class State:
         return State(case, question, seed, limits, log, seen, counts, options=options, _known=known, _made=self._made)
 
     def kept(self, name: str, made_of: Any, make: Callable[[Any], T]) -> T:
-        """Return what this state, or one that led to it, made from the same before; make and keep it otherwise.
-
-        What was made last, and of what, ``make`` is given to go on from; ``None`` the first time.
-        """
+        """Return what this state, or one before it, made of the same; else make it, given the last and what of."""
         before = self._made.get(name)
         if before is None or before[0] != made_of:
             before = self._made[name] = (made_of, make(before))

@@ -37,7 +37,7 @@ def leaders_of(segment: Segment) -> tuple[Leader, ...] | None:
 
 
 def turns_of(state: State) -> list[Turn]:
-    """Return the turns of a state's log: those of a state that led to it, and what came since."""
+    """Return the turns of a state's log, going on from those of a state that led to it."""
     return state.kept("turns", state.log, lambda before: turns(state.log, before))
 
 

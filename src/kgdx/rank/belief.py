@@ -27,7 +27,7 @@ LEADERS = 400
 LEAST = 0.0005
 """Share of belief below which a disease says nothing of which question tells most."""
 VALUED = 128
-"""Leaders by whose belief questions are valued: those behind them change no plan's reward (docs/benchmarks.md)."""
+"""Leaders by whose belief questions are valued: with 400 plans are as good (docs/benchmarks.md)."""
 LOOKED = 5
 """Leaders whose typical terms are looked up."""
 TYPICAL = 24
