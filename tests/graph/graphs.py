@@ -76,7 +76,6 @@ class Graph:
 
     @cached_property
     def parents(self) -> dict[str, list[str]]:
-        """The phenotypes directly above each phenotype."""
         out: dict[str, list[str]] = {row["id"]: [] for row in self.nodes["Phenotype"]}
         for edge in self.of("IS_A", "Phenotype", "Phenotype"):
             out[edge["start"]].append(edge["end"])

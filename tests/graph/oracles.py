@@ -170,7 +170,6 @@ def _(graph: Graph, alt_id: str) -> Iterable[Row]:
 
 
 def some_phenotypes(graph: Graph) -> list[Parameters]:
-    """Nothing, leaves, the whole last layer, and one at the top."""
     rows = [r["id"] for r in graph.nodes["Phenotype"]]
     return [{"phenotypes": p} for p in ([], rows[-3:], rows[-260:], [rows[0], rows[-1], "x"])]
 
@@ -265,7 +264,6 @@ def _(graph: Graph, disease: str) -> Iterable[Row]:
 
 
 def some_predictions(graph: Graph) -> list[Parameters]:
-    """Of all models and diseases, of one model, of one disease, and of nothing that is there."""
     disease = graph.of("PREDICTED", "Disease", "Symptom")[0]["start"]
     tried: list[Parameters] = [{}, {"model": "model 1"}, {"disease": disease}, {"disease": "OMIM:nowhere"}]
     return [each | {"limit": limit} for each in tried for limit in (5, 10_000)]
@@ -285,7 +283,6 @@ def _(graph: Graph, limit: int, model: str | None = None, disease: str | None = 
 
 
 def queries(graph: Graph) -> list[Parameters]:
-    """Findings at the top, in the middle and at the bottom of the ontology."""
     rows = [r["id"] for r in graph.nodes["Phenotype"]]
     picks = (rows[10::400], rows[-6:], rows[:3], [], ["HP:x", rows[9], rows[9]])
     return [{"phenotypes": p, "min_match_count": m, "limit": n} for p in picks for m, n in ((1, 30), (2, 2000))]

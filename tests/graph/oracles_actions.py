@@ -39,7 +39,6 @@ def diseases_and_limits(graph: Graph) -> list[Parameters]:
 
 
 def cut(rows: Iterable[Row], group: Sequence[str], order: Sequence[str], limit: int | None) -> Iterator[Row]:
-    """The first rows of each group in an order, each with the size of its group."""
     groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row[name] for name in group)].append(row)

@@ -23,7 +23,6 @@ def findings_and_diseases(graph: Graph) -> list[Parameters]:
 
 
 def _evidence(graph: Graph, diseases: list[str], type_: str) -> Iterable[tuple[Row, Row]]:
-    """Annotation edges of the diseases and the columns that all evidence shares."""
     known, names, wanted = graph.index("Disease"), graph.index("Phenotype"), set(diseases)
     for edge in annotations(graph) if type_ == "HAS_PHENOTYPE" else graph.of(type_, "Disease", "Phenotype"):
         if edge["start"] in wanted:

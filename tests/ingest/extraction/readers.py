@@ -16,7 +16,6 @@ TEXTS = ("感冒", "发热")
 
 
 def symptom(head: str = "感冒", tail: str = "发热", **other: str) -> RelationClaim:
-    """A statement that a text with both words bears out."""
     values = {"type": "HAS_SYMPTOM", "head_class": "Disease", "tail_class": "Symptom", "evidence": ""} | other
     return RelationClaim(head=head, tail=tail, **values)
 

@@ -69,6 +69,11 @@ def test_a_cue_and_its_list_are_read(question: str, answer: str, type_: str, hea
     assert read(question, answer) == {(type_, head, tail) for tail in tails}
 
 
+def test_tests_that_nobody_asked_for_count_where_half_of_their_list_are_known() -> None:
+    assert len(read("肺癌怎么办？", "肺癌需要做胸部CT、家族史。")) == 2
+    assert not read("肺癌怎么办？", "肺癌需要做胸部CT、家族史、生活史。")
+
+
 def test_a_bare_list_answers_what_was_asked() -> None:
     assert read("脓腔炎如何治疗?", "手术治疗；药物治疗") == {
         ("RECOMMEND_CURE", "脓腔炎", "手术治疗"),
