@@ -34,12 +34,7 @@ _ENDS = {"has_symptom": "disease", "recommend_test": "disease", "mentions": "dis
 
 @cache
 def group_names() -> frozenset[str]:
-    """Return the folded names that stand for groups of diseases and are no diagnosis.
-
-    Example:
-        >>> "heart disease" in group_names(), "pneumonia" in group_names()
-        (True, False)
-    """
+    """Return the folded names that stand for groups of diseases and are no diagnosis."""
     rows = read_table(Path(__file__).with_name("groups.tsv"))
     return frozenset(fold_name(name) for row in rows for name in row if name)
 
@@ -139,12 +134,7 @@ def _mapped(snapshot: Snapshot, inside: Ints) -> tuple[dict[int, list[int]], set
 
 
 def stated(source: str | None) -> bool:
-    """Return whether a source states its relations itself, and they are not inferred.
-
-    Example:
-        >>> stated("ddxplus"), stated("kgdx:alignment")
-        (True, False)
-    """
+    """Return whether a source states its relations itself, and they are not inferred."""
     return not (source or "").startswith("kgdx:")
 
 

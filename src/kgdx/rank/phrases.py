@@ -47,12 +47,7 @@ def heeded(gate: float) -> float:
 
 
 def language(text: str) -> int:
-    """Return the bit of a text's language.
-
-    Example:
-        >>> language("fever"), language("发热")
-        (1, 2)
-    """
+    """Return the bit of a text's language."""
     return CHINESE if has_chinese(text) else ENGLISH
 
 

@@ -179,13 +179,7 @@ def _family(modes: Floats) -> QuestionPool:
 
 
 def asked_of_families(case: Case) -> set[str]:
-    """Return what need not be asked of the family any more.
-
-    Example:
-        >>> from kgdx.case.person import Family
-        >>> asked_of_families(Case("p", family=Family(consanguineous=False)))
-        {'FAMILY:RELATED'}
-    """
+    """Return what need not be asked of the family any more."""
     known = {f"FAMILY:{each}" for each in case.family.affected}
     return known | ({"FAMILY:RELATED"} if case.family.consanguineous is not None else set())
 
