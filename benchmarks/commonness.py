@@ -21,7 +21,7 @@ from kgdx.case import Case, read_cases
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Label, Labels
 from kgdx.evaluate.metrics import mean_over, mean_rank
-from kgdx.evaluate.words_reader import words_reader
+from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.rank import phrases
 from kgdx.rank.fusion import Scored
 

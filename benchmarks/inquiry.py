@@ -24,8 +24,8 @@ from kgdx.api import Graph
 from kgdx.case import Case, read_cases
 from kgdx.evaluate.inquiries import ANSWERS, Answers, Inquiries, Setting, evaluate_inquiry, sampled
 from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.evaluate.runner import Runner, kept
-from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.evidence_odds import EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.held_out_ranks import Withheld

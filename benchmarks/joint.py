@@ -23,8 +23,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, Failure, Finding, Status, read_cases
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.rank_accuracy import evaluate_rank
-from kgdx.evaluate.words_reader import words_reader
+from kgdx.evaluate.rank_accuracy import evaluate_rank, words_reader
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", ROOT.parent / "shared" / "data"))

@@ -27,8 +27,7 @@ from kgdx.api import Graph
 from kgdx.config import LlmAccess
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
-from kgdx.evaluate.generated_questions import generate
-from kgdx.evaluate.question_sets import BenchmarkQuestion, chosen, read_questions
+from kgdx.evaluate.question_sets import BenchmarkQuestion, chosen, generate, read_questions
 from kgdx.evaluate.scripted_models import PLANNERS, scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.llm.connect import connect

@@ -25,7 +25,7 @@ from kgdx.config import LlmAccess
 from kgdx.episode.loop import begin, run
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.prompt_search import LabelledPatient, judged
-from kgdx.evaluate.words_reader import words_reader
+from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.llm.connect import connect
 from kgdx.policies.rerank import RerankPolicy
 

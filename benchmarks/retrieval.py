@@ -26,7 +26,7 @@ from kgdx.arrays.sparse import Floats
 from kgdx.case import Case, read_cases
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.words_reader import words_reader
+from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.rank.commonness import Commonness
 from kgdx.rank.fusion import fused, leading, scale
 from kgdx.rank.meanings import Gist, MeaningScorer, MeanMeaning, NameMeaning, vectors_of

@@ -19,8 +19,7 @@ from kgdx.episode import Author, Kind, Segment
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import GoldFound, evaluate_recall, gold_found, measure
-from kgdx.evaluate.generated_questions import generate
-from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold
+from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold, generate
 from kgdx.evaluate.scripted_models import KINDS, PLANNERS, request_of, right_action, scripted
 from kgdx.llm.chat import ChatModel, Message, Request, prompt
 from kgdx.llm.connect import connect

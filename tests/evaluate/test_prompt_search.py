@@ -14,7 +14,7 @@ from kgdx.case import Case
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate import prompt_search
 from kgdx.evaluate.labels import Labels
-from kgdx.policies.instructed import instruction, parsed, patient_digest, written
+from kgdx.policies.rerank import instruction, parsed, patient_digest, written
 from llm.server import Body, Fail, Reply, Say, Script
 from policies.conftest import behind
 from policies.rerankers import answer, shown

@@ -17,13 +17,16 @@ from evaluate.conftest import records
 from kgdx.api import Graph
 from kgdx.errors import KgdxError, SourceError, UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates
-from kgdx.evaluate.generated_questions import ASKED, MOST_GOLD, MOST_NAMED, generate
 from kgdx.evaluate.question_sets import (
+    ASKED,
     LANGUAGES,
+    MOST_GOLD,
+    MOST_NAMED,
     SPLITS,
     BenchmarkQuestion,
     Gold,
     chosen,
+    generate,
     parse_questions,
     phrases,
     read_questions,

@@ -16,8 +16,7 @@ from kgdx.episode import Kind, Limits
 from kgdx.episode.loop import begin, run
 from kgdx.episode.resume import resume
 from kgdx.errors import UsageError
-from kgdx.policies.instructed import Instruction, instruction, parsed, written
-from kgdx.policies.rerank import RerankPolicy
+from kgdx.policies.rerank import Instruction, RerankPolicy, instruction, parsed, written
 from llm.server import Fail, Raw, Reply, Say, Script
 from llm.test_local_model import local, made, torch
 from policies.conftest import behind

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgdx.answer.evidence_pack import clean
 from kgdx.case.ddxplus_release import PREFIX, evidence_words
-from kgdx.results.cited import Resolved
+from kgdx.results.cited import EvidenceItem, Resolved
 from kgdx.schema import wording
 from kgdx.terms.everyday import lay_wordings
 from kgdx.terms.normalise import has_chinese, read_table
+
+
+class Inference(NamedTuple):
+    """How diseases were inferred: by how many of the things that were asked for, and by which."""
+
+    matched: int
+    asked: int
+    relation: str
+    objects: tuple[str, ...]
+
+
+def inferred(items: Iterable[EvidenceItem]) -> dict[Inference, list[EvidenceItem]]:
+    """Return the diseases that were inferred, those that match most first."""
+    groups: dict[Inference, list[EvidenceItem]] = {}
+    for item in items:
+        if item.kind == "inference":
+            said = item.details.get("given") or (each.name or each.id for each in item.objects)
+            objects = tuple(dict.fromkeys(map(clean, said)))
+            key = Inference(item.details["matched"], item.details["asked"], item.relation, objects)
+            groups.setdefault(key, []).append(item)
+    return dict(sorted(groups.items(), key=lambda pair: -pair[0].matched))
 
 
 class SentencePatterns:
@@ -83,6 +104,13 @@ class SentencePatterns:
             'tests, drugs or genes'
         """
         return self.comma[0].join(things[:-1]) + (self.either if len(things) > 1 else "") + "".join(things[-1:])
+
+    def inferred(self, how: Inference, listed: str, several: int, most: int) -> str:
+        """Return that the listed diseases, so many, have what was asked for, or a part of it."""
+        form: str = self.inference[(several > 1) + 2 * (how.matched < how.asked)]
+        things = self.noun(how.relation, several=how.asked > 1)
+        named = {"objects": self.list(how.objects, most), "things": things, "list": listed}
+        return form.format(matched=how.matched, asked=how.asked, **named)
 
 
 @cache

@@ -16,6 +16,7 @@ from kgdx.answer.answer_phrases import (
     bringing,
     in_chinese,
     in_english,
+    inferred,
     note_of,
     patterns_in,
     unknown_name,
@@ -334,31 +335,16 @@ class _Writer:
                 yield self._lacking(Want.DIFFERENCE, subject.label), ()
 
     def _inferred(self) -> Iterator[_Said]:
-        groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
-        for item in self.pack.items:
-            if item.kind == "inference":
-                said = item.details.get("given") or [each.name or each.id for each in item.objects]
-                key = (item.details["matched"], item.details["asked"], item.relation, tuple(map(clean, said)))
-                groups.setdefault(key, []).append(item)
-        most = max((matched for matched, *_ in groups), default=0)
-        best = [each for each in groups.items() if each[0][0] == most]
-        for (matched, asked, relation, objects), items in best[:3]:
+        groups = inferred(self.pack.items)
+        most = next(iter(groups)).matched if groups else 0
+        best = [each for each in groups.items() if each[0].matched == most]
+        for how, items in best[:3]:
             families: dict[str, list[EvidenceItem]] = {}
             for item in items:
                 families.setdefault(same_name(item.subject.name if item.subject else ""), []).append(item)
             things = sorted(map(self._family, families.values()), key=lambda each: not each.native)
             text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
-            noun = self.words.noun(relation, several=asked > 1)
-            yield (
-                self.words.inference[(len(things) > 1) + 2 * (matched < asked)].format(
-                    objects=self.words.list(list(dict.fromkeys(objects)), 6),
-                    matched=matched,
-                    asked=asked,
-                    things=noun,
-                    list=text,
-                ),
-                cites,
-            )
+            yield self.words.inferred(how, text, len(things), 6), cites
         if not groups:
             yield from self._unknown()
 

@@ -61,7 +61,6 @@ def same_name(name: str) -> str:
 
 
 def stem(name: str) -> str:
-    """A name without the number, type or mode behind it."""
     while shorter := _NUMBERED.sub("", name).strip():
         if shorter == name:
             break

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from kgdx.answer.answer_phrases import SentencePatterns, patterns_in, unknown_name
+from kgdx.answer.answer_phrases import SentencePatterns, inferred, patterns_in, unknown_name
 from kgdx.answer.evidence_pack import EvidencePack, clean
 from kgdx.answer.facts import INFERENCES, RELATIONS
 from kgdx.answer.sentences import split
@@ -121,23 +122,9 @@ def _relations(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterat
 
 
 def _inferences(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:
-    groups: dict[tuple[int, int, str, tuple[str, ...]], list[EvidenceItem]] = {}
-    for item in items:
-        if item.kind == "inference":
-            said = item.details.get("given") or (each.name or each.id for each in item.objects)
-            objects = tuple(dict.fromkeys(map(clean, said)))
-            key = (item.details["matched"], item.details["asked"], item.relation, objects)
-            groups.setdefault(key, []).append(item)
-    for (matched, asked, relation, objects), group in sorted(groups.items(), key=lambda pair: -pair[0][0])[:MOST]:
+    for how, group in islice(inferred(items).items(), MOST):
         named = _merged((_subject(item), item.id) for item in group)
-        text = words.inference[(len(named) > 1) + 2 * (matched < asked)].format(
-            objects=words.list(objects, MOST),
-            matched=matched,
-            asked=asked,
-            things=words.noun(relation, several=asked > 1),
-            list=_list(named, words),
-        )
-        yield text, _ids(named)
+        yield words.inferred(how, _list(named, words), len(named), MOST), _ids(named)
 
 
 def _of_case(items: Iterable[EvidenceItem], words: SentencePatterns) -> Iterator[_Said]:

@@ -101,9 +101,6 @@ def _rows(tables: Iterable[GraphTable]) -> Rows:
                 yield table, {name: value for name, value in row.items() if value not in (None, [])}
 
 
-# RDF
-
-
 def _nquads(tables: Iterable[GraphTable], path: Path, schema: Schema) -> None:
     with private_file(path).open("w", encoding="utf-8", newline="\n") as file:
         for table, row in _rows(tables):
@@ -148,9 +145,6 @@ def _literal(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
     kind = "boolean" if isinstance(value, bool) else "integer" if isinstance(value, int) else "double"
     return f'"{str(value).lower()}"^^<{_XSD}{kind}>'
-
-
-# Tables
 
 
 def _kgx(tables: Iterable[GraphTable], path: Path, schema: Schema) -> None:

@@ -19,9 +19,8 @@ from kgdx.episode.state import ArtifactEntry, Limits, State
 from kgdx.episode.wish import AskModel
 from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import ChatModel, Prices, private_loop
-from kgdx.policies.instructed import Instruction
 from kgdx.policies.reordering import expected_tokens
-from kgdx.policies.rerank import RerankPolicy
+from kgdx.policies.rerank import Instruction, RerankPolicy
 from kgdx.rank import Candidate, Ranking
 
 if TYPE_CHECKING:

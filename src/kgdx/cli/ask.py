@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kgdx.cli import inputs, options, page_files
-from kgdx.cli.options import (
-    Encoder,
-    Mapping,
-    Model,
-    OnStore,
-    Presentation,
-    Store,
-    announce,
-    flag,
-    option,
-)
+from kgdx.cli import inputs, output
+from kgdx.cli.options import Encoder, Mapping, Model, OnStore, Presentation, Store, flag, option
+from kgdx.cli.output import announce
 
 if TYPE_CHECKING:
     from kgdx.episode.segment import Segment
@@ -78,7 +69,7 @@ def ask(
     """
     import kgdx
 
-    page_files.check(shown.html, force=shown.force)
+    output.check(shown.html, force=shown.force)
     # words of the command line are what the locale took their bytes for
     asked = sys.stdin.buffer.read(LONGEST) if question == "-" else os.fsencode(question)
     patient = inputs.one(case)
@@ -100,23 +91,23 @@ def ask(
             watch=_told if sys.stderr.isatty() and not shown.as_json else None,
         )
     if shown.as_json:
-        options.write_json(found.to_dict(private=result.trace))
+        output.write_json(found.to_dict(private=result.trace))
     else:
         from kgdx.render.terminal.answer_text import answer
 
-        options.show(answer(found, everything=result.trace), facts=shown.plain)
-    page_files.write_result(shown, found, place.store)
+        output.show(answer(found, everything=result.trace), facts=shown.plain)
+    output.write_result(shown, found, place.store)
     if result.save or result.save_text:
-        options.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
+        output.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
 
 
 def _told(segment: Segment) -> None:
     plan = segment.data.get("artifact") if segment.name == "read_plan" else None
     if plan:
         names = ", ".join(each["action"] for each in plan["actions"])
-        options.remark(f"round {plan['round']}: {names or 'nothing more to look up'}")
+        output.remark(f"round {plan['round']}: {names or 'nothing more to look up'}")
     elif segment.data.get("fault") == "model":
-        options.remark(str(segment.data["message"]))
+        output.remark(str(segment.data["message"]))
 
 
 def _choices(given: Iterable[str]) -> dict[str, str]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs
-from kgdx.cli import options as output
+from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Rerank, Sharing, reranked
-from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, announce, finished, option
+from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, option
+from kgdx.cli.output import announce, finished
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli.options import add, writes_all
+from kgdx.cli.options import add
+from kgdx.cli.output import writes_all
 from kgdx.errors import KgdxError
 from kgdx.files.private import private_umask
 
@@ -24,7 +25,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "diagnose": ("diagnose", "explain", "extract", "replay", "cases"),
     "batch": ("batch",),
     "ask": ("ask",),
-    "page_files": ("report",),
+    "output": ("report",),
     "consult": ("consult",),
     "graphs": ("build", "update", "remove", "diff", "status", "verify", "search", "export"),
     "source_commands": ("sources", "quarantine", "extract-relations", "index"),

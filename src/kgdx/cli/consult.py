@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.options import CaseArgument, Presentation, Store, TermOptions, flag, option
 
 if TYPE_CHECKING:
@@ -91,36 +91,35 @@ def consult(
 
     Example: kgdx consult "ataxia" --transcript visit.jsonl
     """
-    from kgdx.cli import page_files
     from kgdx.errors import UsageError
     from kgdx.results.consulted import say
 
-    page_files.check(shown.html, force=shown.force)
-    page_files.check_record(keep.record, force=shown.force)
+    output.check(shown.html, force=shown.force)
+    output.check_record(keep.record, force=shown.force)
     if keep.resume is not None and (case or terms.given or asking.settings or asking.policy):
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
         consultation = _begun(graph, given, terms, asking, keep)
         _ask(consultation)
-        page_files.write_record(keep.record, consultation, force=shown.force)
+        output.write_record(keep.record, consultation, force=shown.force)
         if consultation.waiting:
             path, language = keep.resume or keep.transcript, consultation.language
             place = say("go_on", language, path=path) if path else ""
-            return options.remark(say("unfinished", language, place=place))
+            return output.remark(say("unfinished", language, place=place))
         _close(consultation)
         found = consultation.diagnosis
         if keep.save:
-            options.remark_saved(graph.save(found), graph)
+            output.remark_saved(graph.save(found), graph)
     if shown.as_json:
-        options.write_json(found.to_dict())
+        output.write_json(found.to_dict())
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        options.show(diagnosis(found, explain=len(found.evidence)), facts=shown.plain)
+        output.show(diagnosis(found, explain=len(found.evidence)), facts=shown.plain)
         if trace:
-            options.show(steps(found.trace), facts=shown.plain)
-    page_files.write_result(shown, found, store)
+            output.show(steps(found.trace), facts=shown.plain)
+    output.write_result(shown, found, store)
 
 
 def _begun(
@@ -158,19 +157,19 @@ def _ask(consultation: Consultation) -> None:
 
     lines, language = _lines(), consultation.language
     if consultation.waiting and sys.stdin.isatty():
-        options.remark(say("help", language))
+        output.remark(say("help", language))
     while (question := consultation.question) is not None:
-        options.remark(_shown(question, consultation))
+        output.remark(_shown(question, consultation))
         line = next(lines, None)
         if line is None:
             return
         if read_reply(line).meaning == "why":
-            options.remark(question.why)
+            output.remark(question.why)
             continue
         try:
             consultation.answer(line)
         except UsageError as error:
-            options.remark(error.message)
+            output.remark(error.message)
             continue
         _say_heard(consultation, question)
 
@@ -206,11 +205,11 @@ def _say_heard(consultation: Consultation, question: QuestionDocument) -> None:
             each.label if each.status == "present" else say("negated", language, name=each.label or each.id)
             for each in read
         )
-        options.remark("   " + say("read", language, findings=", ".join(named)))
+        output.remark("   " + say("read", language, findings=", ".join(named)))
     if consultation.unread:
-        options.remark("   " + say("noted", language))
+        output.remark("   " + say("noted", language))
     for each in consultation.contradictions:
-        options.remark(f"   ! {each}")
+        output.remark(f"   ! {each}")
 
 
 def _close(consultation: Consultation) -> None:
@@ -219,9 +218,9 @@ def _close(consultation: Consultation) -> None:
     closing, language = consultation.closing, consultation.language
     if closing is None:
         return
-    options.remark(closing.text)
+    output.remark(closing.text)
     if closing.not_to_miss:
         names = "; ".join(f"{each.name} ({each.settled_by})" for each in closing.not_to_miss)
-        options.remark(say("not_to_miss", language, names=names))
+        output.remark(say("not_to_miss", language, names=names))
     if closing.to_examine:
-        options.remark(say("to_examine", language, names=", ".join(each.name for each in closing.to_examine)))
+        output.remark(say("to_examine", language, names=", ".join(each.name for each in closing.to_examine)))

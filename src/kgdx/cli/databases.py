@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, options, output
 from kgdx.cli.options import Json, Store, TermOptions, add, add_typer, argument, flag, option
 from kgdx.errors import StoreError
 from kgdx.lazy import lazy_pattern
@@ -39,9 +39,9 @@ def up(
     from kgdx.render.terminal.graph_text import server
 
     info = start(
-        Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: options.remark(line)
+        Settings.load(), bolt_port=bolt_port, http_port=http_port, heap=heap, progress=lambda line: output.remark(line)
     )
-    options.present(info, as_json, server)
+    output.present(info, as_json, server)
 
 
 def down() -> None:
@@ -49,7 +49,7 @@ def down() -> None:
     from kgdx.config import Settings
     from kgdx.graph.neo4j.local_server import down as stop
 
-    options.remark("stopped" if stop(Settings.load()) else "it was not running")
+    output.remark("stopped" if stop(Settings.load()) else "it was not running")
 
 
 def status(as_json: Json = False) -> None:
@@ -64,7 +64,7 @@ def status(as_json: Json = False) -> None:
     info = local_server.status(Settings.load())
     if info is None:
         raise StoreError("the local Neo4j is not running", hint="start it with `kgdx neo4j up`")
-    options.present(info, as_json, server)
+    output.present(info, as_json, server)
 
 
 def shell_url(
@@ -90,8 +90,8 @@ def export(
     from kgdx import api
     from kgdx.render.terminal.graph_text import exported
 
-    report = api.export(folder, store=store, force=force, progress=options.remark)
-    options.present(report, as_json, exported)
+    report = api.export(folder, store=store, force=force, progress=output.remark)
+    output.present(report, as_json, exported)
 
 
 def push(
@@ -115,9 +115,9 @@ def push(
         force=force,
         keep_saved=not discard_saved,
         sessions=sessions,
-        progress=options.remark,
+        progress=output.remark,
     )
-    options.present(report, as_json, copied)
+    output.present(report, as_json, copied)
 
 
 def pull(
@@ -134,8 +134,8 @@ def pull(
     from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
-    report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=options.remark)
-    options.present(report, as_json, copied)
+    report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=output.remark)
+    output.present(report, as_json, copied)
 
 
 @dataclass(frozen=True)
@@ -193,16 +193,16 @@ def browse(
         neo4j=where.neo4j,
         browser=where.browser,
         push=where.push or _ask,
-        progress=options.remark,
+        progress=output.remark,
     )
     if as_json:
-        options.write_json(asdict(found))
+        output.write_json(asdict(found))
     else:
         if found.saved:
-            options.remark(f"saved as {found.run}")
+            output.remark(f"saved as {found.run}")
         print(found.url)
-        options.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
-        options.remark("Colours and captions: kgdx browse --style")
+        output.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
+        output.remark("Colours and captions: kgdx browse --style")
     if where.open_it:
         typer.launch(found.url)
 
@@ -216,9 +216,9 @@ def _style(as_json: bool) -> None:
 
     grass, queries = resource("browser", "kgdx.grass"), sorted(resource("browser", "queries").glob("*.cypher"))
     if as_json:
-        options.write_json({"style": str(grass), "queries": [str(path) for path in queries]})
+        output.write_json({"style": str(grass), "queries": [str(path) for path in queries]})
         return
     print(grass)
     for path in queries:
         print(path)
-    options.remark("Drop a file onto the editor of Neo4j Browser: the style is taken at once, a query can be saved.")
+    output.remark("Drop a file onto the editor of Neo4j Browser: the style is taken at once, a query can be saved.")

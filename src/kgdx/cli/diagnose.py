@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, options, page_files
+from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Rerank
 from kgdx.cli.options import (
     BudgetOptions,
@@ -26,11 +26,10 @@ from kgdx.cli.options import (
     Top,
     add,
     add_typer,
-    announce,
-    finished,
     flag,
     option,
 )
+from kgdx.cli.output import announce, finished
 from kgdx.files.private import private_file
 from kgdx.lazy import dataclass
 
@@ -119,9 +118,9 @@ def diagnose(
     """
     import kgdx
 
-    page_files.check(shown.html, force=shown.force)
+    output.check(shown.html, force=shown.force)
     top = ranking.top
-    paths = min(max(ranking.explain, page_files.EXPLAINED if shown.html or shown.as_json else 0), top)
+    paths = min(max(ranking.explain, output.EXPLAINED if shown.html or shown.as_json else 0), top)
     how: dict[str, Any] = {"policy": ranking.policy, "case_bank": ranking.case_bank, "model": ranking.llm}
     how |= {} if ranking.gates else {"gates": False}
     others = (ranking.llm, ranking.policy)
@@ -135,18 +134,18 @@ def diagnose(
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
     if shown.as_json:
-        options.write_json(found.to_dict(words=True))
+        output.write_json(found.to_dict(words=True))
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        options.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=shown.plain)
+        output.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=shown.plain)
         if result.trace:
-            options.show(steps(found.trace), facts=shown.plain)
-    page_files.write_result(shown, found, store)
+            output.show(steps(found.trace), facts=shown.plain)
+    output.write_result(shown, found, store)
     finished(found)
     if result.save:
         with kgdx.open(store) as graph:
-            options.remark_saved(graph.save(found), graph)
+            output.remark_saved(graph.save(found), graph)
 
 
 def explain(
@@ -165,7 +164,7 @@ def explain(
 
     Example: kgdx explain patient.json OMIM:190350
     """
-    page_files.check(shown.html, force=shown.force)
+    output.check(shown.html, force=shown.force)
     given, about = inputs.one(case), person.about()
     with inputs.graph(store, encoder=encoder) as graph:
         patient = inputs.with_terms(given, terms, graph)
@@ -176,12 +175,12 @@ def explain(
     if shown.as_json:
         document = result.to_dict(trace=False)
         document["candidates"] = [each for each in document["candidates"] if each["id"] == candidate.id]
-        options.write_json(document)
+        output.write_json(document)
     else:
         from kgdx.render.terminal.diagnosis_text import explanation
 
-        options.show(explanation(result, candidate), facts=shown.plain)
-    page_files.write_result(shown, result, store)
+        output.show(explanation(result, candidate), facts=shown.plain)
+    output.write_result(shown, result, store)
 
 
 def extract(
@@ -209,11 +208,11 @@ def extract(
     if as_json:
         from dataclasses import asdict
 
-        options.write_json({**asdict(found), "person": [asdict(each) for each in person]})
+        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
     else:
         from kgdx.render.terminal.case_text import extraction
 
-        options.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
+        output.show(extraction(case.text, found, person, brackets=not sys.stdout.isatty()))
 
 
 def replay(
@@ -232,11 +231,11 @@ def replay(
     if as_json:
         from dataclasses import asdict
 
-        options.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
+        output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
     else:
         from kgdx.render.terminal.graph_text import replayed as table
 
-        options.show(table(replayed))
+        output.show(table(replayed))
     if not all(each.same for each in replayed):
         raise typer.Exit(1)
 
@@ -265,11 +264,11 @@ def synthesize(
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
         target = nullcontext(sys.stdout) if to is None else private_file(to).open("w", encoding="utf-8")
-        with target as stream, options.progress_bar("cases", n) as advance:
-            for case in options.each(cases, advance):
+        with target as stream, output.progress_bar("cases", n) as advance:
+            for case in output.each(cases, advance):
                 packet = case_to_phenopacket(case, build.get("created"), made_of)
                 print(json.dumps(packet, ensure_ascii=False), file=stream)
     if to is not None:
         from kgdx.results.words import count
 
-        options.remark(f"{count(n, 'synthetic case')} in {to}")
+        output.remark(f"{count(n, 'synthetic case')} in {to}")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import options
+from kgdx.cli import output
 from kgdx.cli.options import Json, Store, argument, flag, option
 from kgdx.errors import StoreError, UsageError
 
@@ -41,15 +41,15 @@ def build(
 
     wanted = chosen(source or [], everything, place, accept or [])
     if not force and (gone := left_behind(wanted, store=store)):
-        options.remark("The build would take out of the graph that is there what diagnoses need:")
+        output.remark("The build would take out of the graph that is there what diagnoses need:")
         for name, worth in gone.items():
-            options.remark(f"  {name}: {worth}" if worth else f"  {name}")
+            output.remark(f"  {name}: {worth}" if worth else f"  {name}")
         if not (sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm("Build without them?", err=True)):
             hint = "add to the graph with `kgdx update`, build in another --store, or build without them by --force"
             raise UsageError(f"ranking needs {', '.join(gone)}", hint=hint)
     with build_progress() as tell:
         built = kgdx.build(wanted, store=store, progress=tell, keep_cases=not discard, force=force)
-    options.present(built, as_json, report)
+    output.present(built, as_json, report)
 
 
 def chosen(
@@ -67,7 +67,7 @@ def chosen(
 
     found = select(named, everything=everything, place=place)
     for line in gathered(found):
-        options.remark(line)
+        output.remark(line)
     return found.sources
 
 
@@ -92,7 +92,7 @@ def update(
 
     with build_progress() as tell:
         built = api.update(source, store=store, progress=tell, force=force)
-    options.present(built, as_json, report)
+    output.present(built, as_json, report)
 
 
 def remove(
@@ -109,7 +109,7 @@ def remove(
 
     with build_progress() as tell:
         built = api.remove(source, store=store, progress=tell)
-    options.present(built, as_json, report)
+    output.present(built, as_json, report)
 
 
 def diff(
@@ -128,7 +128,7 @@ def diff(
     from kgdx.render.terminal.build_text import comparison
 
     found = api.diff(old, new if new is not None else store)
-    options.present(found, as_json, lambda each: comparison(each, examples))
+    output.present(found, as_json, lambda each: comparison(each, examples))
 
 
 def status(as_json: Json = False, store: Store = None) -> None:
@@ -146,12 +146,12 @@ def status(as_json: Json = False, store: Store = None) -> None:
         found = graph.status()
     fresh = None if is_neo4j(found["store"]) else api.freshness(store)
     if as_json:
-        options.write_json(found if fresh is None else {**found, "freshness": fresh.to_dict()})
+        output.write_json(found if fresh is None else {**found, "freshness": fresh.to_dict()})
         return
-    options.show(state(found))
+    output.show(state(found))
     if fresh is not None:
         print()
-        options.show(freshness(fresh))
+        output.show(freshness(fresh))
 
 
 def verify(as_json: Json = False, store: Store = None) -> None:
@@ -168,13 +168,13 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     settings = Settings.load(store)
     if settings.is_neo4j:
         misfits = api.misfits(store=store)
-        options.present({"misfits": misfits}, as_json, lambda _: conformance(misfits))
+        output.present({"misfits": misfits}, as_json, lambda _: conformance(misfits))
         if misfits:
             message = f"the graph at {settings.store} does not conform to the ontology: {misfits[0]}"
             raise StoreError(message, hint="mend it there, or replace it with `kgdx push --force`")
         return
     found = api.verify(store=store)
-    options.present(found, as_json, verified)
+    output.present(found, as_json, verified)
     if found.faults:
         message = f"{len(found.faults)} files of the graph in {found.path} are damaged"
         raise StoreError(message, hint="build it again with `kgdx build`")
@@ -200,7 +200,7 @@ def search(
     from kgdx.render.terminal.graph_text import rows
 
     columns = ("id", "kind", "name", "matched", "method")
-    options.present(found.to_dicts(), as_json, lambda every: rows(columns, every))
+    output.present(found.to_dicts(), as_json, lambda every: rows(columns, every))
 
 
 def export(
@@ -215,7 +215,7 @@ def export(
     """
     from kgdx import api
 
-    report = api.export_graph(path, format, store=store, progress=options.remark)
+    report = api.export_graph(path, format, store=store, progress=output.remark)
     counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
     told = f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB"
-    options.present(report, as_json, lambda _: told)
+    output.present(report, as_json, lambda _: told)

@@ -96,7 +96,7 @@ def graph(store: str | None, **how: Any) -> Graph:
         store: Value of ``--store``, which ``KGDX_STORE`` gives as well; a graph that is named is never built.
     """
     from kgdx.api.opening import open as open_graph
-    from kgdx.cli.options import remark
+    from kgdx.cli.output import remark
 
     build_default(store)
     return open_graph(store, progress=remark, **how)
@@ -104,7 +104,7 @@ def graph(store: str | None, **how: Any) -> Graph:
 
 def connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
     """Return a model that is connected when it is first asked, with its settings."""
-    from kgdx.cli.options import remark
+    from kgdx.cli.output import remark
     from kgdx.evaluate.model_use import LazyModel
     from kgdx.llm.connect import connect, described
 
@@ -120,7 +120,7 @@ def build_default(store: str | None) -> None:
     if store is not None:
         return
     from kgdx.api.opening import ensure_default_graph
-    from kgdx.cli.options import remark
+    from kgdx.cli.output import remark
 
     with ExitStack() as shown:
         show: Callable[[BuildProgress], None] | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, listed, require_budget, through
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
 
@@ -61,12 +61,11 @@ def leaderboard(
     Example: kgdx leaderboard cases.jsonl --split split.json --methods plans,bank --html board.html
     """
     from kgdx.case.splits import Split
-    from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import sampled
     from kgdx.evaluate.runner import Runner, finish, kept
     from kgdx.render.terminal.accuracy_text import leaderboard_figures
 
-    page_files.check(html, force=force)
+    output.check(html, force=force)
     if methods.llm is not None:
         sharing.refuse("--llm")
     parts = None if patients.split is None else Split.read(patients.split)
@@ -79,16 +78,16 @@ def leaderboard(
             **{"graph": graph.fingerprint, "ranker": graph.ranker.digest, "methods": list(run.methods)},
             **{"known": patients.known, "questions": methods.questions, "seed": patients.seed, "llm": methods.llm},
         }
-        with kept(patients.out, about, given) as journal, options.progress_bar("patients", len(run.ids)) as advance:
+        with kept(patients.out, about, given) as journal, output.progress_bar("patients", len(run.ids)) as advance:
             task = partial(_leaderboard, given=tuple(given), methods=methods, patients=patients)
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
             result = run.run(runner)
             finish(patients.out, runner.records, result)
-    options.present(result, as_json, leaderboard_figures, WIDTH)
+    output.present(result, as_json, leaderboard_figures, WIDTH)
     if html is not None:
         from kgdx.render.pages.figure_pages import leaderboard_page
 
-        page_files.write(html, lambda: leaderboard_page(result), force=force)
+        output.write(html, lambda: leaderboard_page(result), force=force)
 
 
 def _leaderboard(
@@ -148,9 +147,9 @@ def split(
     unread = sum(isinstance(case, Failure) for case in given)
     if as_json:
         sizes = {"train": len(made.train), "held_out": len(made.held_out), "unread": unread}
-        options.write_json({"file": str(to), "digest": made.digest, "seed": made.seed, **sizes})
+        output.write_json({"file": str(to), "digest": made.digest, "seed": made.seed, **sizes})
         return
     print(f"{len(made.train):,} cases to train on, {len(made.held_out):,} held out: {to}")
     print(f"digest {made.digest}")
     if unread:
-        options.remark(f"{unread:,} could not be read and are on no side")
+        output.remark(f"{unread:,} could not be read and are on no side")

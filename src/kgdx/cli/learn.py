@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from kgdx.cli import inputs, options
-from kgdx.cli import options as output
-from kgdx.cli.options import BudgetOptions, Json, Learned, Store, add_typer, announce, argument, flag, option
+from kgdx.cli import inputs, options, output
+from kgdx.cli.options import BudgetOptions, Json, Learned, Store, add_typer, argument, flag, option
+from kgdx.cli.output import announce
 from kgdx.errors import UsageError
 from kgdx.files.private import private_file
 
@@ -72,7 +72,7 @@ def embeddings(
     from kgdx.learn.embed import learn_embeddings
     from kgdx.learn.hetero_graph import PAPER, GraphChoice
     from kgdx.learn.link_training import Training
-    from kgdx.render.terminal.learned_text import learned
+    from kgdx.render.terminal.graph_text import learned
     from kgdx.terms.encoder import CachedEncoder, encoder
 
     settings = Settings.load(store)
@@ -82,16 +82,16 @@ def embeddings(
     trained = asdict(how)
     trained.pop("vectors")
     training = Training(**trained)
-    cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", options.remark)
+    cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", output.remark)
     with inputs.graph(store) as graph:
         made = learn_embeddings(graph.snapshot, settings.graph_folder, name, cached, choice, training, _tell)
-    options.present(made.card, as_json, learned)
+    output.present(made.card, as_json, learned)
 
 
 def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
-    from kgdx.render.terminal.learned_text import progress_line
+    from kgdx.render.terminal.graph_text import progress_line
 
-    options.remark(progress_line(done, most, loss, auc))
+    output.remark(progress_line(done, most, loss, auc))
 
 
 def _listed(given: str) -> tuple[str, ...]:
@@ -113,16 +113,15 @@ def embedding_map(
     encodes words. Example: kgdx learn map --out map.html --phrases "fever; dry cough"
     """
     from kgdx.api.predicting import embedding_map
-    from kgdx.cli import page_files
     from kgdx.render.pages.figure_pages import map_page
 
-    page_files.check(out, force=force)
+    output.check(out, force=force)
     said = tuple(part.strip() for part in phrases.split(";") if part.strip())
     if phrases and not said:
         raise UsageError("--phrases holds no words", hint='give symptoms with ; between them: "fever; dry cough"')
     with inputs.graph(store) as graph:
         found = embedding_map(graph, kind=kind, by=by, embeddings=embeddings, phrases=said)
-    page_files.write(out, lambda: map_page(found), force=force)
+    output.write(out, lambda: map_page(found), force=force)
 
 
 def prompt(
@@ -148,9 +147,8 @@ def prompt(
     from kgdx.cli.option_groups import require_budget
     from kgdx.evaluate import prompt_search as search
     from kgdx.evaluate.labels import Labels
-    from kgdx.evaluate.words_reader import words_reader
-    from kgdx.policies.instructed import instruction, names, written
-    from kgdx.policies.rerank import RerankPolicy
+    from kgdx.evaluate.rank_accuracy import words_reader
+    from kgdx.policies.rerank import RerankPolicy, instruction, names, written
 
     announce(store, llm, None)
     given = [each for each in inputs.many(cases) if not isinstance(each, Failure)]
@@ -207,7 +205,7 @@ def predict(
             raise UsageError("--drop goes without a node", hint="first drop, then predict")
         with inputs.graph(store) as graph:
             gone = graph.drop_predictions(keeping.drop)
-        options.write_json({"model": keeping.drop, "dropped": gone}) if as_json else print(f"dropped {gone:,}")
+        output.write_json({"model": keeping.drop, "dropped": gone}) if as_json else print(f"dropped {gone:,}")
         return
     if node is None or relation is None:
         raise UsageError(
@@ -217,10 +215,10 @@ def predict(
         found = graph.predict(node, relation, top=top, embeddings=embeddings, known=known)
         kept = graph.keep_predictions(found) if keeping.save else None
     if kept is not None:
-        options.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
-    from kgdx.render.terminal.learned_text import predictions
+        output.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
+    from kgdx.render.terminal.graph_text import predictions
 
-    options.present(found, as_json, predictions)
+    output.present(found, as_json, predictions)
 
 
 def nearest(
@@ -236,6 +234,6 @@ def nearest(
     """
     with inputs.graph(store) as graph:
         found = graph.nearest(node, top=top, embeddings=embeddings)
-    from kgdx.render.terminal.learned_text import neighbours
+    from kgdx.render.terminal.graph_text import neighbours
 
-    options.present(found, as_json, neighbours)
+    output.present(found, as_json, neighbours)

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from kgdx.cli import options
+from kgdx.cli import output
 from kgdx.cli.options import Json, add_typer, argument
 
 
@@ -25,17 +25,16 @@ def check(
     can be held to JSON, whether it counts tokens and streams, and how fast it is.
     """
     from kgdx.config import Settings
-    from kgdx.llm.connect import connect, described
-    from kgdx.llm.model_check import checked
+    from kgdx.llm.connect import checked, connect, described
 
     access = Settings.load().llm(model)
-    options.remark(f"asking {described(access)}")
+    output.remark(f"asking {described(access)}")
     found: dict[str, Any] = {"model": access.model, "at": access.base_url}
     began = time.monotonic()
-    found |= checked(connect(access, progress=options.remark))
+    found |= checked(connect(access, progress=output.remark))
     found["seconds"] = round(time.monotonic() - began, 1)
     if json:
-        options.write_json(found)
+        output.write_json(found)
         return
     for name, value in found.items():
         print(f"{name + ':':18} {value if value not in (None, '') else 'not told'}")

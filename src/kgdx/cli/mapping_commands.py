@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store, add_typer, flag, option
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def review(
     decisions = Decisions.read(settings.graph_folder)
     with inputs.graph(store) as graph:
         tables = vocabulary_tables(graph.store)
-    found = align(tables, decisions, meaning(settings, options.remark))
+    found = align(tables, decisions, meaning(settings, output.remark))
     every = review_rows(found, decisions, names_and_classes(tables)[0], tables)
     rows = [row for row in every if not status or row.status in status]
     _write(write_review(rows), out, count(len(rows), "mapping"))
     if out is not None:
         for line in by_status(row.status for row in rows):
-            options.remark(line)
-        options.remark(f"fill in the column decision, then: kgdx mappings apply {out}")
+            output.remark(line)
+        output.remark(f"fill in the column decision, then: kgdx mappings apply {out}")
 
 
 def apply(file: File, no_update: bool = flag(KEEP), store: Store = None) -> None:
@@ -102,7 +102,7 @@ def import_(file: File, no_update: bool = flag(KEEP), store: Store = None) -> No
     refuse_circles(file, found := read_sssom(file))
     statements, left = usable(found, _classes(store))
     for reason, number in sorted(left.items(), key=lambda item: (-item[1], item[0])):
-        options.remark(f"left out: {number:,} ({reason})")
+        output.remark(f"left out: {number:,} ({reason})")
     _take(statements, store, update=not no_update)
 
 
@@ -117,7 +117,7 @@ def mesh(
 
     with inputs.graph(store) as graph, graph.mesh() as index:
         found = index.map_to_mesh(name, branches=branch or [])
-    options.present(found, as_json, mesh_decision)
+    output.present(found, as_json, mesh_decision)
 
 
 def _classes(store: str | None) -> dict[str, str]:
@@ -136,11 +136,11 @@ def _take(statements: Sequence[MappingStatement], store: str | None, *, update: 
 
     if not statements:
         raise UsageError("there are no decisions in it", hint="fill in the column decision, or give another file")
-    options.remark(summary(statements))
+    output.remark(summary(statements))
     with build_progress() as tell:
         built = api.decide(statements, store=store, now=update, progress=tell)
     if built is not None:
-        options.show(report(built))
+        output.show(report(built))
 
 
 def _write(text: str, out: Path | None, what: str) -> None:
@@ -148,4 +148,4 @@ def _write(text: str, out: Path | None, what: str) -> None:
         print(text, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        options.remark(f"wrote {what} to {out}")
+        output.remark(f"wrote {what} to {out}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_retrieval import retrieve
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Seed, Sharing, asked_model, held_out_of, require_budget, through
@@ -54,7 +54,7 @@ def text(
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
     from kgdx.render.terminal.accuracy_text import text_accuracy
 
-    options.present(result, as_json, text_accuracy)
+    output.present(result, as_json, text_accuracy)
 
 
 def rank(
@@ -78,11 +78,11 @@ def rank(
     from kgdx.render.terminal.accuracy_text import rank_accuracy
 
     source, task = held_out_of(split, inputs.many(cases, known)), partial(ranked_cases, case_bank=bool(case_bank))
-    with inputs.graph(store) as graph, options.progress_bar("cases", inputs.lines(cases)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
         runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task(graph))
         result = rank_figures(records, graph.ranker.model.columns.size)
-    options.present(result, as_json, rank_accuracy)
+    output.present(result, as_json, rank_accuracy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,7 @@ def questions(
             text = _option_questions(graph, cases, diseases or NO_LIMIT, languages, splits, seed)
         else:
             from kgdx.evaluate.answer_pairs import CompiledTemplates
-            from kgdx.evaluate.generated_questions import generate
-            from kgdx.evaluate.question_sets import write_questions
+            from kgdx.evaluate.question_sets import generate, write_questions
 
             about: dict[str, Any] = {"source": source, "diseases": diseases or None, "seed": seed}
             made = generate(CompiledTemplates(graph), **about, languages=languages, splits=splits)
@@ -148,7 +147,7 @@ def questions(
         print(text, end="")
     else:
         private_file(to).write_text(text, encoding="utf-8")
-        options.remark(f"{text.count(chr(10)):,} questions written to {to}")
+        output.remark(f"{text.count(chr(10)):,} questions written to {to}")
 
 
 NO_LIMIT = 1_000_000
@@ -175,9 +174,9 @@ def _option_questions(
     found = list(case_questions(graph, given, wanted))
     refused = [one for one in found if isinstance(one, CaseError)]
     for error in refused[:5]:
-        options.remark(str(error))
+        output.remark(str(error))
     if len(refused) > 5:
-        options.remark(f"… and {len(refused) - 5:,} more cases make no question")
+        output.remark(f"… and {len(refused) - 5:,} more cases make no question")
     lines = write_option_questions(one for one in found if not isinstance(one, CaseError))
     return "".join(f"{line}\n" for line in lines)
 
@@ -203,7 +202,7 @@ def recall(
 
     asked = chosen(read_questions(file), way.split)
     model, access = (None, None) if llm is None else _model(llm, asked, None)
-    with inputs.graph(store) as graph, options.progress_bar("questions", len(asked)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
         asker = GraphAsker(graph, rounds=way.rounds, strict=not way.unstrict)
         result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
     rows = result.pop("questions")
@@ -212,7 +211,7 @@ def recall(
         private_file(details).write_text(text, encoding="utf-8")
     from kgdx.render.terminal.accuracy_text import recall_figures
 
-    options.present(result, as_json, recall_figures)
+    output.present(result, as_json, recall_figures)
 
 
 def answers(
@@ -246,7 +245,7 @@ def answers(
     if spending.max_cost is not None and not any(prices):
         hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         raise UsageError("--max-cost needs prices, and none are set", hint=hint)
-    with inputs.graph(store) as graph, options.progress_bar("questions", len(asked)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
         evaluation = PairedEvaluation(
             model,
             GraphAsker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
@@ -260,7 +259,7 @@ def answers(
             progress=advance,
         )
         result = evaluation.run(asked, out)
-    options.present(result, as_json, lambda figures: paired_figures(figures, out))
+    output.present(result, as_json, lambda figures: paired_figures(figures, out))
 
 
 def _model(
@@ -335,12 +334,11 @@ def option_questions(
     Accuracy by arm with intervals, differences in pairs, recall of the needed documents, tokens, cost. Example:
     kgdx evaluate options medqa.jsonl --llm MODEL --out run --max-calls 50000
     """
-    from kgdx.cli import page_files
     from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
     from kgdx.evaluate.option_sets import contamination, permuted, read_option_set, sampled
     from kgdx.render.terminal.accuracy_text import option_figures
 
-    page_files.check(html, force=force)
+    output.check(html, force=force)
     found = read_option_set(questions, asking.format)
     asked = permuted(sampled(found.questions, asking.sample, asking.seed), asking.seed)
     names = [each.strip() for each in answering.arms.split(",") if each.strip()]
@@ -349,16 +347,16 @@ def option_questions(
     arms = [option_arm(each) for each in dict.fromkeys(names)]
     with inputs.graph(store) as graph:
         models, prices, at_once = _models(graph, arms, answering, budget, asked, asking)
-        with options.progress_bar("questions", len(asked)) as advance:
+        with output.progress_bar("questions", len(asked)) as advance:
             evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
             result = evaluation.run(asked, asking.out)
             result |= {"format": found.format, "refused": list(found.refused)}
             result["contamination"] = contamination(graph.texts, asked)
-    options.present(result, as_json, option_figures)
+    output.present(result, as_json, option_figures)
     if html is not None:
         from kgdx.render.pages.figure_pages import options_page
 
-        page_files.write(html, lambda: options_page(result), force=force)
+        output.write(html, lambda: options_page(result), force=force)
 
 
 def _models(
@@ -389,7 +387,7 @@ def _models(
         require_budget(budget, graph.settings)
         access = _access(graph, name, places, budget, asking.jobs)
         meter = meter or Meter.of(access)
-        options.remark(f"asking {described(access)}")
+        output.remark(f"asking {described(access)}")
         called = name or access.model  # an arm names a model in this process with `transformers:` before it
         models[called] = connect(access, cache=cache, meter=meter)
         prices[called] = (access.price_in, access.price_out)

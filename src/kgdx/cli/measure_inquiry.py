@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, asked_model, held_out_of, listed, through
 from kgdx.cli.options import Force, Html, Json, Store, option
 
@@ -74,17 +74,16 @@ def inquiry(
     Each case plays a patient that answers from what it records. Example: kgdx evaluate inquiry cases.jsonl --selectors
     infogain,degree --answers bare,named
     """
-    from kgdx.cli import page_files
     from kgdx.evaluate.inquiries import checked_selectors, evaluate_inquiry, inquiries_on, sampled
     from kgdx.evaluate.runner import Runner, finish, kept
     from kgdx.render.terminal.accuracy_text import inquiry_figures
 
-    page_files.check(written.html, force=written.force)
+    output.check(written.html, force=written.force)
     selectors, answers, setting = _wanted(asking, patients)
     given: list[Case | Failure] = list(held_out_of(split, inputs.many(cases)))
     if patients.sample is not None:
         given = sampled(given, patients.sample, patients.seed)
-    with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("patients", len(given)) as advance:
         task = partial(inquiries_on, setting=setting)
         about = {"graph": graph.fingerprint, "selectors": selectors, "answers": answers, "setting": asdict(setting)}
         checked_selectors(selectors)
@@ -92,7 +91,7 @@ def inquiry(
             runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=2))
             result = evaluate_inquiry(task(graph), given, selectors, answers, runner)
             finish(written.out, runner.records, result)
-    options.present(result, as_json, inquiry_figures)
+    output.present(result, as_json, inquiry_figures)
     _draw(written, result)
 
 
@@ -112,17 +111,15 @@ def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str]
 
 
 def _draw(written: InquiryFiles, result: dict[str, Any]) -> None:
-    from kgdx.cli import page_files
-
     if written.plot is not None:
         from kgdx.render.plots import inquiry_plot
 
         inquiry_plot(result, written.plot)
-        options.remark(f"picture written to {written.plot}")
+        output.remark(f"picture written to {written.plot}")
     if written.html is not None:
         from kgdx.render.pages.figure_pages import inquiry_page
 
-        page_files.write(written.html, lambda: inquiry_page(result), force=written.force)
+        output.write(written.html, lambda: inquiry_page(result), force=written.force)
 
 
 SCRIPTED = "scripted:right, scripted:prose, scripted:malformed, scripted:adversarial"
@@ -172,9 +169,9 @@ def consult(
     doctors = [doctor(name, model=players.llm is not None, questions=run.questions) for name in names]
     given = list(islice(inputs.many(cases), run.sample))
     cast = _cast(players, osce_cases(given)[0], None if run.out is None else run.out / CACHE)
-    with inputs.graph(store) as graph, options.progress_bar("patients", len(given)) as advance:
+    with inputs.graph(store) as graph, output.progress_bar("patients", len(given)) as advance:
         result = ConsultEvaluation(graph, doctors, cast, run.seed, run.jobs, advance).run(given, run.out)
-    options.present(result, as_json, consult_figures)
+    output.present(result, as_json, consult_figures)
 
 
 def _cast(players: PlayerOptions, known: Sequence[Osce], cache: Path | None) -> Cast:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Sharing, held_out_of, listed, require_budget, through
 from kgdx.cli.options import BudgetOptions, Json, Store, option
 from kgdx.files.private import private_file
@@ -87,7 +87,7 @@ def retrieve(
         _announce(chosen, given)
         about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
         names = [arm.name for arm in chosen]
-        with kept(written.out, about, given) as journal, options.progress_bar("patients", len(given)) as advance:
+        with kept(written.out, about, given) as journal, output.progress_bar("patients", len(given)) as advance:
             runner = Runner(journal, progress=advance)
             if layer_two.rerank:
                 set_for_each = (graph.settings.llm(name).concurrency for name in listed(layer_two.rerank))
@@ -103,15 +103,15 @@ def retrieve(
     if written.errors is not None:
         lines = accuracy.patient_lines(records, written.errors.suffix)
         private_file(written.errors).write_text(lines, encoding="utf-8")
-        options.remark(f"what became of each patient: {written.errors}")
-    options.present(result, as_json, retrieval_figures)
+        output.remark(f"what became of each patient: {written.errors}")
+    output.present(result, as_json, retrieval_figures)
 
 
 def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = None) -> RetrievedCases:
     """What ranks cases by arms; by default those that re-order nothing."""
     from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.rank_accuracy import words_reader
     from kgdx.evaluate.retrieval_accuracy import RetrievedCases, of_source
-    from kgdx.evaluate.words_reader import words_reader
 
     among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
     arms, labels = _arms(wanted, graph)[0] if chosen is None else chosen, Labels.of_graph(graph)
@@ -187,7 +187,7 @@ def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
     known = [case for case in cases if not isinstance(case, Failure)]
     for arm in arms:
         if isinstance(arm.reorder, ModelOrder):
-            options.remark(f"{arm.name}: {arm.reorder.estimate(known, len(known))}")
+            output.remark(f"{arm.name}: {arm.reorder.estimate(known, len(known))}")
 
 
 def _numbers(given: str) -> list[int]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from kgdx.cli import inputs
-from kgdx.cli.options import BudgetOptions, option, remark
+from kgdx.cli.options import BudgetOptions, option
+from kgdx.cli.output import remark
 from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:

@@ -1,29 +1,21 @@
-"""Arguments and options that several commands share, and where commands write."""
+"""Arguments and options that several commands share, and how they become parameters."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import inspect
-import json
-import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Mapping as AbcMapping
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from kgdx.lazy import dataclass, fields, is_dataclass
+from kgdx.lazy import dataclass, fields
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from kgdx.actions import Diagnosis
-    from kgdx.api.open_graph import Graph
     from kgdx.episode.state import Limits
 
 Store = Annotated[
@@ -162,19 +154,6 @@ class Model(BudgetOptions):
     rounds: int = option(5, "N", "Most plans of the model.", min=1, max=50)
 
 
-def announce(store: str | None, model: str | None, policy: str | None) -> bool:
-    """Say who is asked, before anything is sent; return whether a model is."""
-    from kgdx.episode.policy import POLICIES
-
-    if model is None and (policy is None or not POLICIES.get(policy.partition(":")[0]).capabilities.models):
-        return False
-    from kgdx.config import Settings
-    from kgdx.llm.connect import described
-
-    remark(f"asking {described(Settings.load(store).llm(model))}")
-    return True
-
-
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose parameters that are dataclasses become an option for each of their fields.
 
@@ -282,120 +261,3 @@ def _absent(app: typer.Typer, name: str, command: str, help: str = "") -> None:
     takes_all = {"allow_extra_args": True, "ignore_unknown_options": True}
     said = f"{help} It needs the package {COMMANDS.apart[name]}.".lstrip()
     app.command(command, help=said, context_settings=takes_all)(missing)
-
-
-# Where commands write: results to standard output, progress and remarks to standard error.
-
-
-Piece = TypeVar("Piece")
-
-
-def show(renderable: RenderableType, least: int = 0, *, facts: bool = False) -> None:
-    """Write what a person reads: with colour in a terminal, else as plain lines of so many columns, or facts."""
-    from kgdx.render.terminal.console import console, lines_of, text
-
-    screen = console()
-    if facts:
-        print("".join(f"{line}\n" for line in lines_of(renderable)), end="")
-    elif screen.is_terminal:
-        screen.print(renderable)
-    else:
-        print(text(renderable, max(screen.width, least)), end="")
-
-
-def present(result: Any, as_json: bool, shown: Callable[[Any], RenderableType], least: int = 0) -> None:
-    """Write a result as JSON, or as a person reads it, at least so many columns wide."""
-    if as_json:
-        write_json(result.to_dict() if hasattr(result, "to_dict") else plain(result))
-    else:
-        show(shown(result), least)
-
-
-def write_json(value: Any, *, indent: int | None = 2) -> None:
-    """Write what a program reads: one JSON document."""
-    print(json.dumps(value, ensure_ascii=not writes_all(sys.stdout), indent=indent))
-
-
-def plain(value: Any) -> Any:
-    """Return dataclasses and mappings, however deep, as JSON objects, and paths as text.
-
-    Example:
-        >>> plain({"folder": Path("a") / "b", "n": 1})
-        {'folder': 'a/b', 'n': 1}
-    """
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, AbcMapping):
-        return {name: plain(each) for name, each in value.items()}
-    return str(value) if isinstance(value, Path) else value
-
-
-def writes_all(stream: TextIO) -> bool:
-    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
-
-
-def remark(message: str) -> None:
-    print(message, file=sys.stderr)
-
-
-def remark_saved(run: str, graph: Graph) -> None:
-    """Write what was saved, and how other processes read it where the address is that of a cluster."""
-    remark(f"saved as {run}")
-    if graph.bookmarks and graph.url.lower().startswith("neo4j"):
-        remark(f"to read it on any member of a cluster: KGDX_NEO4J_BOOKMARKS={','.join(graph.bookmarks)}")
-
-
-def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece]:
-    """Hand on pieces of work, counting each when the next one is asked for."""
-    for piece in pieces:
-        yield piece
-        advance()
-
-
-def finished(result: Diagnosis) -> None:
-    """Fail where an action did: what was found before it may be shown, but is not the whole answer."""
-    from kgdx.errors import KgdxError
-
-    failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]
-    if failed:
-        raise KgdxError(failed[0])
-
-
-@contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a bar with count, rate and time left on standard error, if that is a terminal.
-
-    Yields:
-        A function to call after each piece of work.
-    """
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from kgdx.render.terminal.console import console
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what, total=total, rate="")
-
-        def advance() -> None:
-            speed = bar.tasks[0].speed
-            bar.update(task, advance=1, rate=f"{speed:.0f}/s" if speed else "")
-
-        yield advance

@@ -6,8 +6,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kgdx.cli import inputs
-from kgdx.cli import options as output
+from kgdx.cli import inputs, output
 from kgdx.cli.options import Encoder, Store, flag, option
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import options
+from kgdx.cli import output
 from kgdx.cli.options import Json, Store, add, argument, flag, grouped, option
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
     read = {each.name: parts(each) for each in found}
     if as_json:
         told = {name: [{"methods": key, "reads": part} for key, part in own.items()] for name, own in read.items()}
-        options.write_json([each.model_dump(mode="json", by_alias=True) | {"parts": told[each.name]} for each in found])
+        output.write_json([each.model_dump(mode="json", by_alias=True) | {"parts": told[each.name]} for each in found])
     else:
-        options.show(source_list(found, read))
+        output.show(source_list(found, read))
 
 
 def new(
@@ -75,7 +75,7 @@ def new(
     beside = file.absolute().parent == target.absolute().parent
     target.write_text(scaffold(name, file, load_schema(), file.name if beside else str(file.absolute())), "utf-8")
     print(target)
-    options.remark(f"read it, mend it, then: kgdx sources check {target}")
+    output.remark(f"read it, mend it, then: kgdx sources check {target}")
 
 
 def check(
@@ -102,11 +102,11 @@ def check(
     found = _manifest(manifest)
     known = manifests([] if found.shipped or found.path is None else [found.path])
     if problems := disagreements(found, load_schema(), known, [*FORMATS, *readers()]):
-        options.present({"faults": problems}, as_json, lambda _: wrong(found, problems))
+        output.present({"faults": problems}, as_json, lambda _: wrong(found, problems))
         raise typer.Exit(WRONG)
     folder = GraphFolder(Settings.load(store).graph_folder)
     trial = attempt(found, file or file_of(found), load_schema(), folder, rows=rows, readers=readers())
-    options.present(trial, as_json, lambda _: tried(found, trial))
+    output.present(trial, as_json, lambda _: tried(found, trial))
     if not trial.counts.loaded + trial.counts.merged:
         raise typer.Exit(WRONG)
 
@@ -126,7 +126,7 @@ def accept_licence(name: str, words: Sequence[str] = ()) -> None:
     paths = (word.partition("=")[0] for word in words)
     found = _manifest(name, [Path(path).expanduser() for path in paths if is_manifest(path)])
     remember(found, Settings.load().home)
-    options.remark(f"accepted the licence of {found.title}: {found.licence} ({found.homepage})")
+    output.remark(f"accepted the licence of {found.title}: {found.licence} ({found.homepage})")
 
 
 def _manifest(word: str, more: Sequence[Path] = ()) -> Manifest:
@@ -150,7 +150,7 @@ def show(
 
     table = _table(store, source)
     groups = summary(table)
-    options.present(groups, as_json, lambda _: overview(groups, rows))
+    output.present(groups, as_json, lambda _: overview(groups, rows))
 
 
 def export(
@@ -166,7 +166,7 @@ def export(
     from kgdx.results.words import count
 
     written = write(_table(store, source), file)
-    options.remark(f"wrote {count(written, 'record')} to {file}")
+    output.remark(f"wrote {count(written, 'record')} to {file}")
 
 
 def retry(
@@ -188,9 +188,9 @@ def retry(
     if as_json:
         refused = [dict(each) for each in done.refused]
         document = {"mended": dict(done.mended), "before": done.before, "after": done.after, "refused": refused}
-        options.write_json({**document, "report": done.report.to_dict()})
+        output.write_json({**document, "report": done.report.to_dict()})
     else:
-        options.show(retried(done))
+        output.show(retried(done))
 
 
 def _table(store: str | None, source: str | None) -> DataFrame:
@@ -230,7 +230,7 @@ def extract_relations(
     total = count(file, page_size) if wanted is None else len(wanted)
     with extraction_progress(total, meter.priced) as tell:
         done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs or usual, meter=meter, progress=tell)
-    options.present(done, as_json, lambda each: extraction(each, meter.priced))
+    output.present(done, as_json, lambda each: extraction(each, meter.priced))
 
 
 def _reader(
@@ -295,7 +295,7 @@ def index(
     from kgdx.terms.text_ranking import Parameters
     from kgdx.terms.text_search import graph_texts, index_corpus, index_fetched
 
-    settings, tell = Settings.load(store), options.remark
+    settings, tell = Settings.load(store), output.remark
     home, given = settings.home / "texts", {name: value for name, value in (("k1", k1), ("b", b)) if value is not None}
     parameters = Parameters(**given) if given else None
     found: dict[str, Any] = {}
@@ -314,7 +314,7 @@ def index(
     found = {"pieces": len(made), "sources": made.sources, "k1": made.card["k1"], "b": made.card["b"], **found}
     found |= made.card["tally"]
     if as_json:
-        options.write_json(found)
+        output.write_json(found)
     else:
         print("\n".join(_told(found)))
 

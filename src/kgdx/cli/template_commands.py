@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store, argument
 from kgdx.errors import UsageError
 
@@ -36,7 +36,7 @@ def run(
         rows = graph.run(found.name, **values)
     from kgdx.render.terminal.graph_text import rows as table
 
-    options.present(rows, as_json, lambda every: table(found.columns, every))
+    output.present(rows, as_json, lambda every: table(found.columns, every))
 
 
 def templates(
@@ -52,10 +52,10 @@ def templates(
         keys = ("name", "kind", "purpose", "text")
         told = [{key: getattr(each, key) for key in keys} for each in chosen]
         more = [{"parameters": dict(each.parameters), "columns": list(each.columns)} for each in chosen]
-        return options.write_json([one | other for one, other in zip(told, more, strict=True)])
+        return output.write_json([one | other for one, other in zip(told, more, strict=True)])
     from kgdx.render.terminal.graph_text import template_details, template_list
 
-    options.show(template_details(chosen[0]) if name else template_list(chosen))
+    output.show(template_details(chosen[0]) if name else template_list(chosen))
     if name:
         print(f"\n{chosen[0].text}")
 
@@ -140,12 +140,12 @@ def schema(
     found = load_schema()
     if name is None:
         every = {**found.nodes, **found.relations}
-        return options.present(_document(every, found.version), as_json, lambda _: ontology(found))
+        return output.present(_document(every, found.version), as_json, lambda _: ontology(found))
     known: dict[str, NodeClass | Relation] = {each.name.casefold(): each for each in found.nodes.values()}
     chosen = (known | {each.name.casefold(): each for each in found.relations.values()}).get(name.casefold())
     if chosen is None:
         raise UsageError(f"the ontology has no {name!r}", hint="`kgdx schema` lists all classes and relations")
-    options.present(_document({chosen.name: chosen}, found.version), as_json, lambda _: element(chosen))
+    output.present(_document({chosen.name: chosen}, found.version), as_json, lambda _: element(chosen))
 
 
 def _document(elements: Mapping[str, Any], version: str) -> dict[str, Any]:

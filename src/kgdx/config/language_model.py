@@ -39,17 +39,7 @@ PROVIDER_VARIABLES = frozenset(name for _, *names in PROVIDERS.values() for name
 class LlmAccess:
     """What it takes to ask one language model; the key never shows in the representation.
 
-    Attributes:
-        base_url: Address of an endpoint that speaks OpenAI's protocol, up to and with ``/v1``; empty for a recording.
-        price_in: Price of a million tokens read, in any currency.
-        timeout: Seconds to wait for an answer, or for the next piece of a stream.
-        cassette_mode: ``replay`` answers from the recording alone, ``record`` writes one, ``auto`` adds what it lacks.
-        deidentify: Whether names, dates and numbers that identify a person are taken out of what is sent; by default
-            where that goes to another machine.
-        max_seconds: Seconds at most from the first call on.
-        device: Where a local model computes: ``auto``, or a device's name such as ``cpu`` or ``cuda:0``.
-        context: Tokens that the model reads and writes in all; asked of the endpoint where ``None``.
-        max_output: Tokens of one answer at most, where what is asked for sets no limit of its own.
+    docs/reference/settings.md says what each of them is.
     """
 
     model: str

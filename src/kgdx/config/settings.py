@@ -36,11 +36,7 @@ from kgdx.lazy import dataclass, field, replace
 class Neo4jAccess:
     """What it takes to open one Neo4j database; the password never shows in the representation.
 
-    Attributes:
-        password: Password; ``None`` for a server whose authentication is switched off.
-        database: Database name; ``None`` for the user's home database.
-        ca: File of certificates (PEM) that are trusted, in place of the system's, where the address ends in ``+s``.
-        bookmarks: Of writes that have to be read, on whichever member of a cluster.
+    Without a password for a server whose authentication is switched off; without a database, the user's home database.
     """
 
     uri: str
@@ -59,22 +55,7 @@ SAVE_WAIT_S = 30.0
 class Settings:
     """The settings of one invocation; made by :meth:`load`, handed to whoever needs them.
 
-    Attributes:
-        home: The folder that holds all state (``KGDX_HOME``, else the platform's user data folder).
-        cache: The folder for what can be fetched again (``KGDX_CACHE``, else the platform's user cache folder).
-        neo4j_home: An installed Neo4j to start for ``kgdx neo4j up`` (``NEO4J_HOME``), if any.
-        neo4j_version: The version that it assembles or runs in Docker (``KGDX_NEO4J_VERSION``), or ``newest``; ``None``
-            for the pinned one.
-        neo4j_password: Neo4j password as set; empty means that the server asks for none, ``None`` that it is not set.
-        neo4j_mapping: File that says what the names of a database stand for that others built; ``None`` for our own.
-        on_store: Whether every template runs on the store, none in its compiled form (``KGDX_ON_STORE``).
-        align_encoder: Sentence encoder with which a build aligns names that no other stage does
-            (``KGDX_ALIGN_ENCODER``): ``minilm``, or ``sentence-transformers:MODEL``; ``None`` for none.
-        encoder: Sentence encoder by which is read and ranked (``KGDX_ENCODER``): ``minilm``, ``onnx:FOLDER``,
-            ``sentence-transformers:MODEL``; ``minilm`` when ``None``.
-        align_languages: Languages that it reads (``KGDX_ALIGN_LANGUAGES``), such as ``en,zh``; English when not set.
-        rank_weights: File that says what each scorer weighs (``KGDX_RANK_WEIGHTS``); ``None`` for the shipped one.
-        save_wait: Seconds that a save waits for others who read or write (``KGDX_SAVE_WAIT``).
+    docs/reference/settings.md says what each is. An empty ``neo4j_password`` means that the server asks for none.
     """
 
     home: Path

@@ -24,8 +24,8 @@ from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import METRICS, MISS, Floats, as_json, bootstrap, mean_rank, milliseconds, once_each, values
+from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.evaluate.runner import Record, Runner, by_arm, failures, numbered
-from kgdx.evaluate.words_reader import words_reader
 from kgdx.policies.inquiry import InquiryPolicy
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.selectors import make_selector

@@ -7,7 +7,6 @@ it too narrow (Field and Welsh, JRSS B 2007).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -28,7 +27,6 @@ MISS = float("inf")
 
 _ROUNDING = 1e-9
 """What two equal numbers may differ by once they were added up, in relation to them."""
-_Z = 1.959963984540054
 
 
 def mean_rank(scores: Floats, right: Sequence[int]) -> float:
@@ -175,9 +173,10 @@ def wilson(right: int, n: int) -> tuple[float, float]:
         >>> [round(end, 3) for end in wilson(10, 10)]
         [0.722, 1.0]
     """
-    share, z = right / n, _Z**2
-    middle, half = share + z / (2 * n), _Z * (share * (1 - share) / n + z / (4 * n * n)) ** 0.5
-    return max(0.0, (middle - half) / (1 + z / n)), min(1.0, (middle + half) / (1 + z / n))
+    from scipy import stats
+
+    ends = stats.binomtest(right, n).proportion_ci(method="wilson")
+    return float(ends.low), float(ends.high)
 
 
 MARGIN = 0.05
@@ -260,14 +259,10 @@ def compare(
 
 def sign_test(wins: int, losses: int) -> float | None:
     """Return the two-sided probability of a split at least so uneven if both were as likely."""
+    from scipy import stats
+
     n = wins + losses
-    if n == 0:
-        return None
-    if n > 1_000:  # the sum below would take long; the normal approximation with continuity correction is close
-        z = max(0.0, abs(wins - losses) - 1) / math.sqrt(n)
-        return math.erfc(z / math.sqrt(2))
-    tail = sum(math.comb(n, k) for k in range(min(wins, losses) + 1))
-    return float(min(1.0, 2 * tail / 2**n))
+    return float(stats.binomtest(wins, n).pvalue) if n else None
 
 
 def milliseconds(times: Sequence[float]) -> dict[str, float | None]:

@@ -20,7 +20,7 @@ from kgdx.episode.wish import AskPatient, Reply
 from kgdx.episode.world import Patient
 from kgdx.errors import CaseError, LlmError
 from kgdx.llm.chat import ChatModel, Message, Request, private_loop, prompt, seed_of
-from kgdx.policies.doctor_briefing import NOTHING, profile, told
+from kgdx.policies.doctor_reading import NOTHING, profile, told
 from kgdx.terms.replies import STATUSES, read_reply
 
 NORMAL = "NORMAL READINGS"

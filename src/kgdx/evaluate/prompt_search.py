@@ -20,8 +20,8 @@ from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import MISS, gains, hits
 from kgdx.llm.chat import Request, prompt
 from kgdx.llm.structured import structured
-from kgdx.policies.instructed import LONGEST, Instruction, instruction, names, patient_digest
 from kgdx.policies.reordering import SPENT
+from kgdx.policies.rerank import LONGEST, Instruction, instruction, names, patient_digest
 from kgdx.rank import Ranking
 
 MEASURE = "ndcg10"

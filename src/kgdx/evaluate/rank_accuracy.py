@@ -7,19 +7,19 @@ the fair estimate for a new patient.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kgdx.case import Ancestry, Case, FindingReader, Status, read_text
 from kgdx.case.case_files import Failure
-from kgdx.case.patient import Case
 from kgdx.errors import CaseError
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import FamilyRanks, Floats, as_json, mean_over, mean_rank, milliseconds, ranks_of, summary
 from kgdx.evaluate.runner import Record, Runner, failures, labelled, numbered
-from kgdx.evaluate.words_reader import words_reader
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.ranking import leaving_out
 
@@ -28,6 +28,36 @@ if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
     from kgdx.rank.case_bank import CaseBank
     from kgdx.rank.ranker import Ranker
+
+_CURIE = re.compile(r"[A-Za-z][\w.]*:\S+")
+
+
+def words_reader(graph: Graph) -> Callable[[Case], Case]:
+    """Return what reads the words of cases; nothing of the graph is opened before a case has any."""
+
+    def read(case: Case) -> Case:
+        if not case.text and not case.phrases and all(_CURIE.fullmatch(each.id) for each in case.findings):
+            return case
+        return words_read(case, graph.reader, graph.ancestry, words=graph.in_words)
+
+    return read
+
+
+def words_read(case: Case, reader: FindingReader, ancestry: Ancestry | None = None, *, words: bool = False) -> Case:
+    """Return a case whose words are read: what a phrase names is a finding too; ``words`` without any may do."""
+    named = [each for each in case.findings if not _CURIE.fullmatch(each.id)]
+    present = [each.id for each in named if each.status is Status.PRESENT]
+    phrases = tuple(dict.fromkeys((*case.phrases, *present)))
+    findings = [each for each in case.findings if _CURIE.fullmatch(each.id)]
+    for phrase in phrases:
+        findings += [replace(each, span=None, text=phrase) for each in reader.extract(phrase).findings]
+    for denied in (each for each in named if each.status is not Status.PRESENT):
+        found = reader.resolve(denied.id).finding
+        if found is not None:
+            findings.append(replace(found, status=denied.status, text=denied.text))
+    spoken = replace(case, findings=tuple(findings), phrases=phrases)
+    return read_text(spoken, reader, ancestry, words=words)
+
 
 GROUPS = ("all", "in_graph", "seen", "unseen", "withheld", "group_label")
 RANKS = "rank"

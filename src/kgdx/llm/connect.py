@@ -7,20 +7,24 @@ what takes out passages that identify a person. Of a model that thinks aloud, wh
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel
 
 from kgdx.config import LlmAccess
 from kgdx.config.language_model import GGUF, TRANSFORMERS, elsewhere
 from kgdx.errors import LlmError
 from kgdx.llm.budget import Meter
-from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
+from kgdx.llm.chat import ChatModel, Completion, Layer, Message, OnText, Request
 from kgdx.llm.completion_cache import AnswerCache, Cached, Cassette, CassetteMode
 from kgdx.llm.deidentify import Deidentified
 from kgdx.llm.endpoint import Endpoint
 from kgdx.llm.local_model import GgufModel, LocalModel, stamp
+from kgdx.llm.structured import structured
 
 
 def connect(
@@ -120,3 +124,47 @@ class _AfterReasoning:
             return
         text, self._held = split_reasoning(self._held)[1], None
         self._hear(text)
+
+
+class Colour(BaseModel):
+    """A form that any model can fill in."""
+
+    colour: Literal["red", "green", "blue"]
+
+
+def checked(model: ChatModel) -> dict[str, Any]:
+    """Ask a model two short questions, and return what it turned out to do.
+
+    The first one has to be answered; what the second one lacks is told.
+    """
+    pieces: list[str] = []
+    asked = Request((Message("user", "Write one sentence about the sky."),), max_tokens=40)
+    began = time.monotonic()
+    try:
+        text, usage = (said := model.ask(asked, pieces.append)).text, said.usage
+    except LlmError as error:
+        if error.kind != "truncated":  # a sentence that is cut is an answer
+            raise
+        text, usage = error.partial, None
+    took = time.monotonic() - began
+    written = len(pieces) if usage is None or not usage.completion_tokens else usage.completion_tokens
+    counted = None if usage is None else usage.prompt_tokens
+    found: dict[str, Any] = {
+        "answers": bool(text.strip()),
+        "streams": len(pieces) > 1,
+        "context window": model.window(),
+        "counts tokens": bool(counted) if usage is not None else None,
+        "tokens a second": round(written / took, 1) if took > 0 else None,
+    }
+    try:
+        held = structured(
+            model, Request((Message("user", "Which colour is the sky?"),), max_tokens=60), Colour, again=0
+        )
+        found["JSON"] = f"mended: {held.value.colour}" if held.mended else held.value.colour
+    except LlmError as error:
+        found["JSON"] = f"no ({error.message})"
+    while isinstance(model, Layer):
+        model = model.model
+    if isinstance(model, Endpoint):
+        found["held to JSON by"] = model.mode
+    return found

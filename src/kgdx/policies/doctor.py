@@ -26,8 +26,7 @@ from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import Action, AskModel, AskPatient, Remark, Wish
 from kgdx.llm.chat import prompt
-from kgdx.policies import doctor_briefing as briefing
-from kgdx.policies.doctor_briefing import LAST
+from kgdx.policies import doctor_reading as briefing
 from kgdx.policies.doctor_forms import (
     ODDITIES,
     Hearing,
@@ -38,6 +37,7 @@ from kgdx.policies.doctor_forms import (
     read_question,
 )
 from kgdx.policies.doctor_reading import (
+    LAST,
     Alignment,
     Chosen,
     Differential,

@@ -204,12 +204,7 @@ def setting(case: Case | None) -> tuple[str, str]:
 
 
 def since_childhood(text: str) -> bool:
-    """Return whether a text tells of an illness since childhood.
-
-    Example:
-        >>> since_childhood("Nosebleeds since his teens"), since_childhood("Cough since Friday")
-        (True, False)
-    """
+    """Return whether a text tells of an illness since childhood."""
     return bool(_SAID[1].search(text))
 
 

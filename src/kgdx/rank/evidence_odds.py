@@ -89,12 +89,7 @@ class EvidenceTable(BaseModel):
 
 
 def person_of(case: Case) -> str | None:
-    """Return sex and group of ages; ``None`` where one is not known.
-
-    Example:
-        >>> person_of(Case("p", sex="MALE", age="P44Y")), person_of(Case("p", sex="MALE"))
-        ('MALE 30', None)
-    """
+    """Return sex and group of ages; ``None`` where one is not known."""
     years = years_of(case.age)
     if years is None or case.sex not in ("MALE", "FEMALE"):
         return None
@@ -227,10 +222,6 @@ def information(shares: Floats, chance: Floats) -> float:
     """Return the mutual information, in bits, of which value it is and the disease.
 
     Shapes (diseases,) and (diseases, values).
-
-    Example:
-        >>> information(np.array([0.5, 0.5]), np.eye(2))
-        1.0
     """
     weight = shares / max(float(shares.sum()), 1e-300)
 

@@ -206,12 +206,7 @@ def _contrary(annotations: Annotations, lacking: Annotations, frequency: Sparse,
 
 
 def among(values: Ints, ordered: Ints) -> Ints:
-    """Return which values are among ascending ones.
-
-    Example:
-        >>> among(np.array([9, 3, 2]), np.array([2, 5, 9])).tolist()
-        [True, False, True]
-    """
+    """Return which values are among ascending ones."""
     if not len(ordered):
         return np.zeros(len(values), bool)
     found: Ints = ordered.take(np.searchsorted(ordered, values), mode="clip") == values

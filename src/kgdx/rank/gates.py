@@ -90,23 +90,24 @@ class Gates:
         if case is None:
             return {}
         age, found, sex = None if case.age is None else years_of(case.age), dict[str, Ints](), sex_told(case)
+        text = case.text if case.gene_evidence is None else ""  # a gene is found in whoever was tested
         if sex == "MALE":
             found["of women or pregnancy"] = self._found(WOMEN, "female") | self._of_sex(1)
         elif sex == "FEMALE":
             found["of men"] = self._found(MEN, "male") | self._of_sex(0)
-        elif case.text and not (TELLS_MALE.search(case.text) or TELLS_FEMALE.search(case.text)):
+        elif text and not (TELLS_MALE.search(text) or TELLS_FEMALE.search(text)):
             found[UNTOLD[0]] = self._found(WOMEN, MEN, *STATED)
         if age is not None and sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
             found["of pregnancy"] = self._found(PREGNANCY)
-        early = bool(TELLS_INFANCY.search(case.text))
-        if (age is not None and age >= NO_NEWBORN) or (age is None and case.text and not early):
+        early = bool(TELLS_INFANCY.search(text))
+        if (age is not None and age >= NO_NEWBORN) or (age is None and text and not early):
             found["of newborns"] = self._newborns
-        if case.text and not early and (age is None or age >= NO_INFANT):
+        if text and not early and (age is None or age >= NO_INFANT):
             found["that begin in infancy"] = self._found(INFANTS)
         if age is not None:
             young, old = self._ages
             found["of other ages"] = (age < EARLIER * young) | (age > np.maximum(old + AT_LEAST, LATER * old))
-        if case.text and not EXPOSED.search(case.text):
+        if text and not EXPOSED.search(text):
             found[UNTOLD[1] if _feverish(case) else "caught abroad or from animals"] = self._found(FEVERS)
         return {what: mask for what, mask in sorted(found.items(), key=lambda item: item[0] in UNTOLD) if mask.any()}
 
@@ -148,12 +149,7 @@ class Gates:
 
 
 def sex_told(case: Case) -> str:
-    """Return a patient's sex as stated, else as organs, periods or a pregnancy that the text speaks of tell it.
-
-    Example:
-        >>> sex_told(Case("p", text="LMP 7/52 ago")), sex_told(Case("p", text="Cough"))
-        ('FEMALE', 'UNKNOWN')
-    """
+    """Return a patient's sex as stated, else as organs, periods or a pregnancy that the text speaks of tell it."""
     if case.sex != "UNKNOWN" or not case.text:
         return case.sex
     told = [sex for sex, words in (("MALE", TELLS_MALE), ("FEMALE", TELLS_FEMALE)) if words.search(case.text)]

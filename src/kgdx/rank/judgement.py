@@ -295,11 +295,6 @@ def _missing(case: Case) -> tuple[str, ...]:
 
 
 def few(described: int) -> Issue | None:
-    """Return the issue of a graph with few common diseases, for a patient described in words.
-
-    Example:
-        >>> few(49).message
-        'this graph describes only 49 diseases in words; a common one of the patient may be missing below'
-    """
+    """Return the issue of a graph with few common diseases, for a patient described in words."""
     told = f"this graph describes only {described} diseases in words; a common one of the patient may be missing below"
     return Issue("warning", GRAPH, told, _COMMON.remedy) if 0 < described < FEW else None

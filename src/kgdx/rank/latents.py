@@ -146,12 +146,7 @@ class LatentBest(Latent):
 
 
 def placed(rows: Ints, wanted: Ints) -> Ints:
-    """Return where rows stand among ascending ones, -1 for those that do not.
-
-    Example:
-        >>> placed(np.array([2, 5, 9]), np.array([9, 3, 2])).tolist()
-        [2, -1, 0]
-    """
+    """Return where rows stand among ascending ones, -1 for those that do not."""
     place = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
     found: Ints = np.where(rows[place] == wanted, place, -1)
     return found

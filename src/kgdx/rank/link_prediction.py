@@ -48,12 +48,6 @@ class Calibration:
         """Fit a calibration by scores of links that were held out of training, and of pairs by chance that are none.
 
         The ``prior`` is the share of links among all pairs of the graph, above 0 and below 1.
-
-        Example:
-            >>> rng = np.random.default_rng(0)
-            >>> fitted = Calibration.fit(rng.normal(1, 1, 2000), rng.normal(-1, 1, 2000), prior=0.5)
-            >>> fitted.probability(np.array([0.0, 2.0])).round(1).tolist(), bool(fitted.error < 0.04)
-            ([0.5, 1.0], True)
         """
         even = [_crossed(links, others, half) for half in (0, 1)]
         bins = reliability(*(np.concatenate(part) for part in zip(*even, strict=True)))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
-from kgdx.case.patient import Case, Issue
+from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
@@ -408,7 +409,8 @@ class Ranker:
         issues: list[Issue] = list(self._reliability.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}
         mapped = _mapped(case, symptoms) if isinstance(case, Case) and "evidences" in self.scorers else frozenset()
-        present = self._rows((id for id in observed if id not in symptoms and id not in mapped), issues)
+        out = mapped | self._repeated(case) if isinstance(case, Case) else mapped
+        present = self._rows((id for id in observed if id not in symptoms and id not in out), issues)
         absent = self._rows((id for id in excluded if self.names.symptom(id) < 0), issues)
         given = case if isinstance(case, Case) else None
         phrases = said(given, own_words=self.weights.own_words) if given is not None and self.hears else ()
@@ -416,6 +418,17 @@ class Ranker:
             issues = [*self._reliability.of_words, *issues]
         query = Query(present, absent, given, phrases, tuple(dict.fromkeys(symptoms.values())))
         return query, (*issues, *unused(self.scorers.values(), query))
+
+    def _repeated(self, case: Case) -> frozenset[str]:
+        """Return the findings of words that also stand for a narrower one: a wording is one piece of evidence."""
+        present = [each for each in case.findings if each.status is Status.PRESENT and each.id in self.names.terms]
+        found = set[str]()
+        for _, group in groupby(sorted(filter(_worded, present), key=_worded), key=_worded):
+            ids = [each.id for each in group]
+            for id in ids if len(ids) > 1 else ():
+                above = {self.names.term(row) for row in self.model.basis.up.columns(self.names.terms[id]).tolist()}
+                found |= above.intersection(ids) - {id}
+        return frozenset(found)
 
     def _rows(self, ids: Iterable[str], issues: list[Issue]) -> Ints:
         rows: dict[int, None] = {}
@@ -437,6 +450,10 @@ def _behind(total: Floats, masks: Sequence[Ints]) -> Floats:
     """Return scores with what is ruled out behind all others, should it be asked for."""
     least: Floats = np.where(np.any(masks, axis=0), total.min() - 1, total) if masks else total
     return least
+
+
+def _worded(finding: Finding) -> tuple[int, ...]:
+    return () if finding.span is None else (finding.span.start, finding.span.end)
 
 
 def _unrankable(query: Query) -> tuple[str, str]:

@@ -125,8 +125,7 @@ def diagnose(serving: Serving, given: Given, event: Event) -> str:
 
 def rerank(serving: Serving, given: Given, event: Event) -> str:
     """Rank the diseases that fit a patient, and have the language model that is set put the best in order."""
-    from kgdx.policies.instructed import instruction
-    from kgdx.policies.rerank import RerankPolicy
+    from kgdx.policies.rerank import RerankPolicy, instruction
 
     how = {"candidates": given["rerank_top"], "prompt": instruction(given["rerank_prompt"])}
     return _by_model(serving, given, event, RerankPolicy, how)

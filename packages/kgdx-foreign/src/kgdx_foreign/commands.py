@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgdx.cli import options
+from kgdx.cli import options, output
 from kgdx.cli.options import Json, flag, option
 from kgdx.errors import StoreError, UsageError
 
@@ -53,7 +53,7 @@ def new(
     except OSError as error:
         message = f"{file} cannot be written ({error.strerror or error})"
         raise UsageError(message, hint="give another place") from error
-    options.remark(f"{file} is a proposal: look at it, then run `kgdx neo4j mapping check {file}`")
+    output.remark(f"{file} is a proposal: look at it, then run `kgdx neo4j mapping check {file}`")
 
 
 def check(
@@ -71,9 +71,9 @@ def check(
 
     report = compare(Settings.load().neo4j(uri), read_mapping(file))
     if as_json:
-        options.write_json(report.to_dict())
+        output.write_json(report.to_dict())
     else:
-        options.show(checked(report))
+        output.show(checked(report))
     if report.faults:
         first = report.faults[0]
         raise StoreError(f"{len(report.faults)} lines of {file} do not fit: {first.name} {first.theirs} {first.fault}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from kgdx.cli import inputs, options
+from kgdx.cli import inputs, options, output
 from kgdx.cli.options import Json, Store, option
 from kgdx_train.pair_commands import pairs
 
@@ -49,7 +49,7 @@ def grpo(config: Config, to: To, plot: Plot = None, as_json: Json = False, store
 
     settings = GrpoSettings.read(config)
     with inputs.graph(store) as graph:
-        made = graph_training(graph, settings, to, options.remark).run()
+        made = graph_training(graph, settings, to, output.remark).run()
     _finish(made, to, plot, ROLLOUTS, as_json)
 
 
@@ -63,7 +63,7 @@ def dpo(config: Config, to: To, plot: Plot = None, as_json: Json = False) -> Non
     from kgdx_train.language_settings import DpoSettings
     from kgdx_train.preference_training import pair_training
 
-    made = pair_training(DpoSettings.read(config), to, options.remark).run()
+    made = pair_training(DpoSettings.read(config), to, output.remark).run()
     _finish(made, to, plot, PAIRS, as_json)
 
 
@@ -74,9 +74,9 @@ def _finish(made: Mapping[str, Any], run: Path, plot: Path | None, shown: Mappin
 
         rows = RunFolder(run).rows(CURVE)
         training_plot({"run": curves(rows, tuple(shown))}, len(rows), plot, shown)
-        options.remark(f"picture written to {plot}")
+        output.remark(f"picture written to {plot}")
     if as_json:
-        options.write_json(made)
+        output.write_json(made)
     else:
         print(f"trained for {made['step']:,} updates: {run / 'final'}")
 
@@ -124,9 +124,9 @@ def transcripts(
             count = write_verl(verl_rows(ward, ward.ids, model), to)
         else:
             made = Transcripts(ward, make_policy(writing.policy), model)
-            with options.progress_bar("transcripts", len(ward.ids)) as advance:
+            with output.progress_bar("transcripts", len(ward.ids)) as advance:
                 count = write_transcripts(made.all(ward.ids, advance), to, writing.least)
     if as_json:
-        options.write_json({"file": str(to), "transcripts": count, "cases": len(given)})
+        output.write_json({"file": str(to), "transcripts": count, "cases": len(given)})
     else:
         print(f"{count:,} of {len(given):,} cases: {to}")

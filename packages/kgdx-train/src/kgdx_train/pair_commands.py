@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from kgdx.cli import inputs, options, page_files
+from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import require_budget
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, flag, option
 
@@ -89,11 +89,11 @@ def pairs(
     from kgdx_train.pair_making import distinct
     from kgdx_train.preference_pairs import write_pairs
 
-    page_files.check(html, force=force)
-    options.announce(store, llm, None)
+    output.check(html, force=force)
+    output.announce(store, llm, None)
     given = read_option_set(questions)
     for line in given.refused[:3]:
-        options.remark(line)
+        output.remark(line)
     asked = distinct(given.questions)
     with inputs.graph(store) as graph:
         require_budget(budget, graph.settings)
@@ -103,9 +103,9 @@ def pairs(
     if html is not None:
         from kgdx.render.pages.figure_pages import pairs_page
 
-        page_files.write(html, lambda: pairs_page(about, [asdict(each) for each in made]), force=force)
+        output.write(html, lambda: pairs_page(about, [asdict(each) for each in made]), force=force)
     if as_json:
-        options.write_json(about)
+        output.write_json(about)
         return
     for kind in ("thought", "answer"):
         told = about["statistics"][kind]
@@ -129,12 +129,12 @@ def _made(
     concurrency = graph.settings.llm(names[0]).concurrency
     maker = PairMaker(Retrieval(graph, searched.policy()), model, journal, drawn.sampling(), concurrency)
     about = maker.about(graph.fingerprint)
-    with journal.working(about), options.progress_bar("questions", len(questions)) as advance:
+    with journal.working(about), output.progress_bar("questions", len(questions)) as advance:
         before = len(journal)
         if before:
-            options.remark(f"goes on from {before:,} samples in {journal.path}")
-        options.remark(str(maker.estimate(questions, prices)))
+            output.remark(f"goes on from {before:,} samples in {journal.path}")
+        output.remark(str(maker.estimate(questions, prices)))
         found = asyncio.run(maker.ask(questions, advance))
-        options.remark(f"{len(journal) - before:,} samples asked")
+        output.remark(f"{len(journal) - before:,} samples asked")
     made, statistics = made_of(found, kept.filters(), drawn.seed)
     return made, {**about, "drawn": asdict(drawn), "kept": asdict(kept), "statistics": statistics}
