@@ -57,11 +57,7 @@ class CandidateGene:
 
 @dataclass(frozen=True, slots=True)
 class GeneEvidence:
-    """The genes in which the patient has candidate variants.
-
-    Attributes:
-        source: What they were read from, such as ``VCF``.
-    """
+    """The genes in which the patient has candidate variants; ``source``: what they were read from, such as ``VCF``."""
 
     genes: tuple[CandidateGene, ...]
     complete: bool = False

@@ -34,11 +34,7 @@ _REFUSAL = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[Form]):
-    """A completion of the form that was asked for.
-
-    Attributes:
-        mended: Whether it had to be looked for or mended.
-    """
+    """A completion of the form that was asked for; ``mended``: whether it had to be looked for or mended."""
 
     value: Form
     answer: Completion

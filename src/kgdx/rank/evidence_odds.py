@@ -222,10 +222,6 @@ def information(shares: Floats, chance: Floats) -> float:
     """Return the mutual information, in bits, of which value it is and the disease.
 
     Shapes (diseases,) and (diseases, values).
-
-    Example:
-        >>> information(np.array([0.5, 0.5]), np.eye(2))
-        1.0
     """
     weight = shares / max(float(shares.sum()), 1e-300)
 

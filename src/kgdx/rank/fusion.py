@@ -239,12 +239,7 @@ class Beliefs:
 
 
 def temperature(findings: int, fitted: Mapping[int, float]) -> float:
-    """Return T for a number of present findings: linear between those it was fitted for, constant beyond.
-
-    Example:
-        >>> [round(temperature(n, {2: 2.0, 4: 1.5}), 2) for n in (1, 2, 3, 9)]
-        [2.0, 2.0, 1.75, 1.5]
-    """
+    """Return T for a number of present findings: linear between those it was fitted for, constant beyond."""
     counts = sorted(fitted)
     return float(np.interp(findings, counts, [fitted[count] for count in counts]))
 

@@ -1,4 +1,4 @@
-"""What texts name becomes relations with their place, and what a source states itself is left alone."""
+"""What texts name becomes relations with their place, under the heading where it stands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgdx.case import Extraction, Finding, FindingReader, Span
 from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.ingest.check import check
 from kgdx.ingest.column_mapping import stage
-from kgdx.ingest.extraction.annotate import SOURCE, Article, annotate, step
+from kgdx.ingest.extraction.annotate import SOURCE, Article, about_symptoms, annotate, step
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import minted
 from kgdx.ingest.sources import read
@@ -24,6 +26,7 @@ SEIZURE, STATUS, SHORT, DELAY, HYPOTONIA, FEVER = (
     *("HP:0001250", "HP:0002133", "HP:0004322"),
     *("HP:0001510", "HP:0001252", "HP:0001945"),
 )
+
 FILES = {
     "hp": "hp.obo",
     "hpoa": "phenotype.hpoa",
@@ -34,6 +37,7 @@ FILES = {
     "symptom2disease": "symptom2disease.jsonl",
     "agentclinic": "agentclinic.jsonl",
 }
+
 Tables = Callable[..., list[GraphTable]]
 
 
@@ -142,3 +146,31 @@ def test_another_reader_may_read_documents(tables: Tables) -> None:
     assert (row["end"], row["span"], row["model"]) == (FEVER, "Made-up fever begins suddenly.", "clever 1")
     assert "clever 1" in step(Clever()).version
     assert step(Clever()).version != step().version
+
+
+def kept(text: str) -> str:
+    parts = about_symptoms(text)
+    return "".join(char for place, char in enumerate(text) if parts.covers(place))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Fever and chills.", "Fever and chills."),
+        ("Fever. Causes It is a virus.", "Fever."),
+        ("Fever.\nCauses\nA virus.\nSymptoms\nRash.", "Fever.\nSymptoms\nRash."),
+        ("Fever. Causes are unknown.", "Fever. Causes are unknown."),
+        ("发热。\n并发症：\n肺炎。\n临床表现：\n咳嗽。", "发热。\n临床表现：\n咳嗽。"),
+        ("治疗后发热。", "治疗后发热。"),
+        ("Rash.\nSmith J. Rash. https://example.org. Accessed May 1, 2020.", "Rash.\n"),
+    ],
+)
+def test_a_heading_ends_or_begins_what_patients_have(text: str, words: str) -> None:
+    assert kept(text).strip() == words.strip()
+
+
+@given(st.text())
+def test_any_text_has_parts(text: str) -> None:
+    parts = about_symptoms(text)
+    assert list(parts.starts) == sorted(parts.starts)
+    assert len(parts.starts) == len(parts.kept)

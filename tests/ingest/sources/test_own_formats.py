@@ -1,4 +1,4 @@
-"""Tables of one's own: CSV, TSV, JSON lines and Parquet, compressed or not, in several encodings, damaged or whole."""
+"""Tables of one's own and those that a manifest maps; records from lines, arrays and tables, one by one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from kgdx.errors import SourceError
+from kgdx.ingest.check import CheckedTables, named_by_matches
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, Records
+from kgdx.ingest.records import LINE, RecordBuilder, Records
 from kgdx.ingest.sources import read
+from kgdx.ingest.sources.json_records import documents, phrase, problem_of_phrase, prose
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -277,3 +279,209 @@ def test_a_bomb_of_any_kind_is_not_unpacked(write: Write, name: str) -> None:
 def test_an_archive_of_several_files_is_refused(write: Write) -> None:
     with pytest.raises(SourceError, match="is a zip archive of 2 files: unpack it"):
         read(write("a.csv", zipped("a.csv", "b.csv")(b"id\n1\n")), manifest("csv", "id"))
+
+
+Parse = Callable[[str, Path], Records]
+
+Check = Callable[..., CheckedTables]
+
+Rows = Callable[[CheckedTables, str], list[dict[str, Any]]]
+
+
+def test_each_gene_and_disease_is_one_relation(check_files: Check, rows: Rows) -> None:
+    checked = check_files("hp", "hpoa", "genes")
+    found = {(row["start"], row["end"]) for row in rows(checked, "ASSOCIATED_GENE")}
+    assert found == {
+        ("OMIM:100001", "NCBIGene:10"),
+        ("ORPHA:900001", "NCBIGene:10"),
+        ("OMIM:100002", "NCBIGene:20"),
+        ("ORPHA:900002", "NCBIGene:30"),
+    }
+    assert {row["id"]: row["name"] for row in rows(checked, "Gene")}["NCBIGene:10"] == "GENA"
+    counts = checked.counts["genes"]
+    assert (counts.read, counts.loaded, counts.merged, counts.quarantined) == (5, 4, 1, 0)
+
+
+def test_cross_references_keep_their_direction_and_the_undecided_are_set_apart(check_files: Check, rows: Rows) -> None:
+    checked = check_files("hp", "hpoa", "orphanet_omim")
+    found = {(row["start"], row["end"]): row["relation"] for row in rows(checked, "matches")}
+    assert found == {
+        ("ORPHA:900001", "OMIM:100001"): "exact",
+        ("ORPHA:900002", "OMIM:100001"): "broader",
+        ("ORPHA:999999", "OMIM:999999"): "exact",
+    }
+    assert checked.quarantine.select("source", "line", "reason").rows() == [
+        ("orphanet_omim", 4, "relation is 'None', not one of E, NTBT, BTNT")
+    ]
+
+
+def test_a_disease_that_only_a_cross_reference_names_is_called_by_its_id(check_files: Check, rows: Rows) -> None:
+    names = {
+        row["id"]: (row["name"], row["name_source"])
+        for row in rows(check_files("hp", "hpoa", "orphanet_omim"), "Disease")
+    }
+    assert names["OMIM:999999"] == ("OMIM:999999", "id")
+    assert names["OMIM:100002"] == ("Short stature with hypotonia", "hpoa")
+
+
+def test_chinese_names_are_added_to_what_is_there(check_files: Check, rows: Rows) -> None:
+    checked = check_files("hp", "hpoa", "hp_zh", "disease_names_zh")
+    phenotypes = {row["id"]: row for row in rows(checked, "Phenotype")}
+    assert phenotypes["HP:0001250"]["name_zh"] == "癫痫发作"
+    assert phenotypes["HP:0001250"]["name_zh_source"] == "hp_zh"
+    assert phenotypes["HP:0001250"]["source"] == "hp"
+    assert phenotypes["HP:0000707"]["name_zh"] is None
+    diseases = {row["id"]: row["name_zh"] for row in rows(checked, "Disease")}
+    assert diseases["OMIM:100001"] == "微小癫痫综合征1型"
+
+
+def test_a_name_for_something_unknown_or_a_second_one_is_set_apart(
+    check_files: Check, write: Write, tiny: Path
+) -> None:
+    text = (tiny / "disease-names-zh.tsv").read_text()
+    extra = "OMIM:999999\t未知\tUnknown\nOMIM:100001\t另一个\tOther\nOMIM:100001\t微小癫痫综合征1型\tagain\n"
+    checked = check_files("hp", "hpoa", disease_names_zh=write("z.tsv", text + extra))
+    counts = checked.counts["disease_names_zh"]
+    assert (counts.read, counts.loaded, counts.merged, counts.quarantined) == (5, 2, 1, 2)
+    assert checked.quarantine.select("line", "reason").sort("line").rows() == [
+        (4, "OMIM:999999 is no Disease of this graph"),
+        (5, "OMIM:100001 has another value in this source"),
+    ]
+
+
+def test_other_languages_and_predicates_are_set_apart(check_files: Check, write: Write, tiny: Path) -> None:
+    text = (tiny / "hp-zh.babelon.tsv").read_text()
+    extra = (
+        "en\tfr\tHP:0000707\trdfs:label\tx\tAnomalie\tOFFICIAL\nen\tzh\tHP:0000707\tIAO:0000115\tx\t定义\tOFFICIAL\n"
+    )
+    checked = check_files("hp", hp_zh=write("z.tsv", text + extra))
+    assert checked.quarantine["reason"].sort().to_list() == [
+        "predicate_id is 'IAO:0000115', not one of rdfs:label",
+        "translation_language is 'fr', not one of zh, zh-Hans, zh-CN",
+    ]
+    assert checked.counts["hp_zh"].loaded == 6
+
+
+def test_compressed_windows_and_marked_files_read_the_same(parse: Parse, write: Write, tiny: Path) -> None:
+    plain = (tiny / "genes_to_phenotype.txt").read_bytes()
+    expected = parse("genes", tiny / "genes_to_phenotype.txt").frames["rows"]
+    for other in (
+        b"\xef\xbb\xbf" + plain,
+        plain.replace(b"\n", b"\r\n"),
+        plain.rstrip(b"\n"),
+        gzip.compress(plain, mtime=0),
+    ):
+        assert parse("genes", write("genes.txt", other)).frames["rows"].equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (gzip.compress(b"orpha\tomim\trelation\n" * 1000, mtime=0)[:60], "truncated or damaged gzip"),
+        (b"\x00\x01\x02\x03", "binary"),
+        (b"a\tb\tc\n", "no column 'orpha'"),
+        (b"orpha\tomim\trelation\trelation\n", "twice"),
+    ],
+)
+def test_what_is_no_such_table_is_refused(parse: Parse, write: Write, content: bytes, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        parse("orphanet_omim", write("x.tsv", content))
+
+
+def test_a_missing_file_and_a_folder_say_what_to_do(parse: Parse, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="check the path"):
+        parse("genes", tmp_path / "nothing.txt")
+    with pytest.raises(SourceError, match="is a folder"):
+        parse("genes", tmp_path)
+
+
+def test_a_disease_that_no_source_names_is_called_by_what_it_matches() -> None:
+    nodes = pl.DataFrame(
+        {"id": ["A:1", "A:2", "A:3", "B:1"], "name": ["A:1", "A:2", "A:3", "Gout"], "name_source": [*["id"] * 3, None]}
+    )
+    ends = {"exact": (["A:1"], ["B:1"]), "narrower": (["A:2", "A:1"], ["B:1", "B:1"])}
+    matches = {how: [pl.DataFrame({"start": start, "end": end})] for how, (start, end) in ends.items()}
+    named = named_by_matches(nodes, matches).select("name", "name_source").rows()
+    assert named == [("Gout", "match"), ("form of Gout", "match"), ("A:3", "id"), ("Gout", None)]
+
+
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+RECORD = st.dictionaries(st.text(), VALUE, min_size=1)
+
+
+def records_in(path: Path, content: str | bytes) -> tuple[list[tuple[int, dict[str, Any]]], RecordBuilder]:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    building = RecordBuilder({"rows": ()})
+    return list(documents(path, building)), building
+
+
+@examples(50)
+@given(st.lists(RECORD, min_size=1), st.booleans(), st.booleans())
+def test_lines_and_an_array_give_the_same_records(
+    tmp_path: Path, records: list[dict[str, Any]], array: bool, packed: bool
+) -> None:
+    content = json.dumps(records) if array else "\n".join(json.dumps(record) for record in records)
+    data = content.encode()
+    found, building = records_in(tmp_path / "r.json", gzip.compress(data) if packed else data)
+    assert found == list(enumerate(records, 1))
+    assert building.refused == []
+
+
+@examples(60)
+@given(st.lists(RECORD, min_size=2, max_size=5), st.data())
+def test_one_mangled_line_costs_one_record_at_most(
+    tmp_path: Path, records: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    records = [record | {"note": "x" * 100} for record in records]  # few bytes of junk make no binary file
+    lines = [json.dumps(record).encode() for record in records]
+    number = data.draw(st.integers(1, len(lines) - 1))
+    place = data.draw(st.integers(0, len(lines[number])))
+    lines[number] = lines[number][:place] + data.draw(st.binary(max_size=3).filter(lambda b: b"\n" not in b))
+    found, building = records_in(tmp_path / "r.json", b"\n".join(lines))
+    kept = [(n, record) for n, record in enumerate(records, 1) if n != number + 1]
+    assert [each for each in found if each[0] != number + 1] == kept
+    assert len(found) + len(building.refused) in (len(records) - 1, len(records)), "a blank line is none"
+
+
+def test_a_damaged_array_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"not a JSON array .*give one JSON object a line"):
+        records_in(tmp_path / "r.json", '[{"name": "a"}, {"na')
+
+
+def test_a_key_that_stands_twice_costs_its_record_alone(tmp_path: Path) -> None:
+    found, building = records_in(tmp_path / "r.json", '[{"a": 1}, {"a": 1, "a": 2}, {"b": [{"c": 1}]}]')
+    assert found == [(1, {"a": 1}), (3, {"b": [{"c": 1}]})]
+    assert [(reject[1], reject[3]) for reject in building.refused] == [(2, "it has the key 'a' twice")]
+
+
+def test_one_object_over_several_lines_is_one_record(tmp_path: Path) -> None:
+    found, _ = records_in(tmp_path / "r.json", json.dumps({"a": [1, 2]}, indent=2))
+    assert found == [(1, {"a": [1, 2]})]
+
+
+def test_a_truncated_gzip_file_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(b"\n".join(json.dumps({"a": n}).encode() for n in range(5000)))
+    with pytest.raises(SourceError):
+        records_in(tmp_path / "r.json.gz", whole[: len(whole) // 2])
+
+
+@given(st.text())
+def test_clean_text_can_be_stored_and_shown(text: str) -> None:
+    clean = prose(text)
+    assert prose(clean) == clean or "<" in clean or "&" in clean, "what was escaped may look like markup"
+    clean.encode()
+    assert "\0" not in clean
+    words = phrase(text)
+    assert words == " ".join(words.split())
+    assert isinstance(problem_of_phrase(words), str | None)
+
+
+def test_a_comparison_is_no_markup() -> None:
+    assert prose("age <5 years and >2") == "age <5 years and >2"
+    assert phrase("p<0.05, &lt;b&gt;") == "p<0.05, <b>"

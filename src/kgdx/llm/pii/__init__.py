@@ -21,6 +21,12 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
+@cache
+def any_of_words(name: str) -> str:
+    """Return the words or patterns of a list as the choices of a pattern, the longest first."""
+    return "|".join(sorted(words(name), key=lambda word: (-len(word), word)))
+
+
 def merged(found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Return passages as they follow each other: those that overlap become one, of the kind of the longest.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgdx.llm.pii import QUOTE, Place, merged, words
+from kgdx.llm.pii import QUOTE, Place, any_of_words, merged, words
 
 _LETTERS = [chr(at) for at in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))]
 _UP = "A-Z" + "".join(each for each in _LETTERS if each.isupper())
@@ -81,21 +81,7 @@ _GIVEN = re.compile(
     rf"(?<![\w'’–-])(?P<name>(?P<given>{_WORD})(?:[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME}){{0,2}})(?![\w–-])"
 )
 
-_NOUN = (
-    r"syndromes?|diseases?|disorders?|signs?|tests?|palsy|dystroph\w+|ataxia|anomal\w+|chorea|sequence|association|"
-    r"tetralogy|triad|phenomen\w+|contracture|reflex\w*|reaction|classification|criteria|scores?|scale|index|staging|"
-    r"nodules?|bod(?:y|ies)|lines?|nodes?|rings?|cells?|glands?|tubes?|ducts?|fractures?|hernia|position|"
-    r"man(?:o)?euv\w+|"
-    r"laws?|protocol|procedure|stag(?:e|es|ing)|grad(?:e|es|ing)|class|angle|dwarfism|facies|gait|forceps|"
-    r"sarcoma|tumou?rs?|operation|repair|stain|agar|fever|spots?|patch(?:es)?|murmur|pulse|respirations?|breathing|"
-    r"(?:o)?esophagus|diverticul\w+|malformations?|deformity|paralysis|paraplegia|cysts?|mutations?|genes?|"
-    r"proteins?|virus|"
-    r"factors?|antigens?|antibod\w+|deficiency|type|variants?|island|lymphoma|carcinoma|phobia|method|"
-    r"technique|catheter|"
-    r"tub(?:e|ule)s?|loop|canal|apple|valve|ligament|muscle|complex|formula|equation|study|trial|regimen|"
-    r"diet|exercises?|"
-    r"\w+(?:itis|opathy|oma|omas|osis|oses|emia|aemia|plasia|trophy|plegia|uria|algia|penia|ectasia|dystonia)"
-)
+_NOUN = any_of_words("medical_nouns")
 _MEDICAL = re.compile(
     rf"(?:['’]s?)?(?:[ \t\-–/]+(?:and|of|the|de|von|van|unna|[IVX]+|\d+|[a-z]+(?:al|ic|ary|ar|ous|id|ive)|"
     rf"[{_UP}][\w'’]*))"
@@ -111,16 +97,7 @@ _RUN = re.compile(
     rf"(?![{_UP}{_LOW}\d_–/-]|\.\w)"
 )
 """Words with capitals in a row, also "surname, given name"."""
-_PERSON = (
-    rf"(?:{_KIN}|patient|pt|proband|child|boy|girl|infant|neonate|toddler|baby|man|woman|gentleman|lady|teenager|twin|"
-    r"room[ ]?mate|housemate|flatmate|twins|siblings|sisters|brothers|sons|daughters|cousins|children|"
-    r"bff|bestie|best mate|ex|sis|bro|gran|grandad|auntie|hubby|missus|paramedic|crew(?:mate)?|classmate|"
-    r"workmate|boss|landlord|tester|prescriber|stepmother|stepfather|"
-    r"stepson|stepdaughter|granddaughter|grandson|nan|nana|fianc[eé]e?|boyfriend|"
-    r"girlfriend|friend|"
-    r"neighbou?r|carer|caregiver|guardian|interpreter|translator|teacher|colleague|informant|subscriber|informed|"
-    r"surgeon|physician|doctor|gp|consultant|counsell?or|nurse|midwife|cardiologist|neurologist|clinician|examiner)"
-)
+_PERSON = rf"(?:{_KIN}|{any_of_words('persons_before_names')})"
 _KIN_BEFORE = (
     "wife|husband|partner|daughter|son|sister|brother|mother|mum|father|dad|carer|friend|aunt|uncle|niece|"
     "nephew|cousin|"

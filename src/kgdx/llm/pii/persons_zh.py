@@ -9,17 +9,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from kgdx.llm.pii import QUOTE, Place, merged, words
+from kgdx.llm.pii import QUOTE, Place, any_of_words, merged, words
 
-_SURNAMES = (
-    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢"
-    "姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫阎段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向"
-    "常汤康易乔赖文洪施牛樊葛邢安齐伍庞颜倪庄聂章鲁岳翟殷詹申欧耿关兰焦俞左柳甘祝包宁尚符舒阮柯纪梅童凌毕"
-    "单季裴霍涂成苗谷盛曲翁冉骆蓝路游辛靳管柴蒙鲍华喻祁蒲房滕屈饶解牟艾尤时穆农司卓古吉缪简车项连芦麦褚娄"
-    "窦戚岑景党宫费卜冷晏席卫米柏宗瞿桂全佟应臧闵苟邬边姬师和仇栾隋商刁沙荣巫寇桑郎甄丛仲虞敖巩明佘池查麻"
-    "冼呙苑迟邝朴萧阙阚芮桓胥逄邰佴郗郜郎蔺狄濮鞠谌栗阳逯亓茹荆闻訾綦燕皮那盖竺"
-)
-_COMPOUND = "|".join(sorted(words("compound_surnames")))
+_SURNAMES = "".join(sorted(words("surnames_zh")))
+_COMPOUND = any_of_words("compound_surnames")
 _PLAIN_SURNAMES = "".join(sorted(words("certain_surnames")))
 """Surnames that begin few other words."""
 _SURNAME_CHINESE = f"(?:{_COMPOUND}|[{_SURNAMES}])"
@@ -108,7 +101,7 @@ _LABELLED = re.compile(
 )
 """A label and whom it names."""
 _NO_VALUE = re.compile(r"[体健康亡故无详常查诊治病痛热咳术药岁年月日今前后已因曾平稳安好]")
-_ETHNIC = "|".join(sorted(words("peoples_zh")))
+_ETHNIC = any_of_words("peoples_zh")
 _GIVEN_CHARACTERS = (
     "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰玲梅鹏飞宇浩轩晨雪婷慧莹倩琳丹萍燕鑫斌波辉健俊峰林龙文博志建国海洁颖琴莲珍凤荣庆利"
     "欣怡涵子佳嘉琪瑞雨晓彤睿豪泽凯毅亮圆旭阳春香菊莉晶蕾薇露瑶媛佩蓉妍思雅诗梦翔鸿宏立成宁安康果乐萌岚珊茜芸茹德义仁礼智信忠诚福贵祥"
@@ -142,28 +135,9 @@ _ALIAS = re.compile(
 )
 
 _RELATIVE = (
-    "(?:(?:外|曾|堂|表|养|继|岳|公|婆|大|二|三|小|长|次|幼|独|双胞胎|孪生|同胞)?"
-    "(?:父亲|母亲|爸爸|妈妈|爸|妈|父|母|丈夫|妻子|妻|夫|老公|老婆|爱人|配偶|未婚夫|未婚妻|男友|女友|男朋友|女朋友|对象|"
-    "哥哥|弟弟|姐姐|妹妹|哥|弟|姐|妹|兄弟|姐妹|兄长|胞兄|胞弟|胞姐|胞妹|儿子|女儿|长子|次子|长女|次女|子|女|"
-    "孙子|孙女|外孙女?|"
-    "祖父|祖母|爷爷|奶奶|姥姥|姥爷|外公|外婆|舅舅|舅妈|姑姑|姑妈|姑父|姨妈|阿姨|姨|叔叔|伯伯|伯父|叔父|婶婶|"
-    "侄子|侄女|侄|外甥女?|"
-    "女婿|儿媳|公公|婆婆|岳父|岳母))"
+    f"(?:(?:外|曾|堂|表|养|继|岳|公|婆|大|二|三|小|长|次|幼|独|双胞胎|孪生|同胞)?(?:{any_of_words('relatives_zh')}))"
 )
-_PERSON = (
-    "(?:患者|患儿|病人|病患|患方|病员|伤者|先证者|死者|逝者|产妇|孕妇|受检者|受试者|就诊人|被检者|携带者|供者|"
-    "受者|捐献者|"
-    "车主|户主|司机|房东|翻译|护工|保姆|同事|同学|邻居|朋友|老师|班主任|学生|家属|家长|联系人|监护人|代理人|"
-    "委托人|法定代理人|主刀|[一二三]助手?|器械护士|巡回护士|网格员|社工|志愿者|村医|民警|辅警|乘务员|列车员|"
-    "室友|同桌|闺蜜|发小|工友|老乡|"
-    "幺儿|幺妹|老幺|崽|伢子|俺儿|我儿|俺娃|闺女|叔公|姑婆|舅公|姨婆|姨父|姑丈|姑丈|嫂子|嫂嫂|弟媳|堂哥|堂弟|"
-    "表哥|表弟|表姐|表妹|"
-    "男孩|女孩|男童|女童|男婴|女婴|老人|老伴|孩子|宝宝|娃|宝贝|医生|医师|大夫|护士|主任|教授|术者|助手|护士长|"
-    "班长|组长|队长|店长|村长|麻醉师|"
-    "技师|住院医|"
-    "叫|名叫|乳名|小名|学名|大名|昵称|曾用名|本名|真名|真实姓名|姓名|署名|抄送|致|"
-    f"(?:其|之|我的?|他的?|她的?|您|你|家)?{_RELATIVE})"
-)
+_PERSON = f"(?:{any_of_words('persons_zh')}|(?:其|之|我的?|他的?|她的?|您|你|家)?{_RELATIVE})"
 _LINKED = r"(?:本人|名字|姓名)?(?:名叫|叫做|叫|名为|名|为|是|系)?[\s:：(（“\"]{0,2}"
 _TITLE = "先生|女士|小姐|太太|教授|大夫|护士|主任|主治|院长|阿姨|大爷|大妈|奶奶|爷爷|医|老师|同学|叔叔|师傅|副主任"
 _STOP = rf"(?=[^{_HAN}·]|$)"
@@ -171,10 +145,10 @@ _STOP = rf"(?=[^{_HAN}·]|$)"
 
 @cache
 def _cued() -> tuple[re.Pattern[str], ...]:
-    after = "|".join(sorted(words("words_after_names"), key=len, reverse=True))
-    none = "|".join(sorted(words("no_chinese_names"), key=len, reverse=True))
-    tibetan = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
-    elements = "|".join(sorted(words("name_elements_zh"), key=len, reverse=True))
+    after = any_of_words("words_after_names")
+    none = any_of_words("no_chinese_names")
+    tibetan = any_of_words("tibetan_names")
+    elements = any_of_words("name_elements_zh")
     follow = rf"(?=[^{_HAN}·]|$|{after}|[一二三四五六七八九十]{{1,3}}岁)"
     han = (
         rf"(?:(?:{_COMPOUND})(?!{_TITLE})[{_HAN}](?:[{_HAN}]{_STOP}|{follow}|[{_HAN}])"
@@ -213,17 +187,7 @@ _NO_PERSON = re.compile(
 _MEDICINE = re.compile(
     r"[氏]?(?:综合征|综合症|病|征|症|反应|试验|疹|结晶|小体|现象|环|体征|三联征|舞蹈|肌|麻痹|瘤|热|炎|囊|孔|管)"
 )
-_ORDINARY = re.compile(
-    r"高(?:血|热|烧|龄|危|度|级|位|原|脂|糖|尿)|黄(?:疸|色|体|斑|痰|连)|白(?:细|色|带|癜|血|内|天|蛋|痰)|石(?:头|膏)|"
-    r"马(?:上|来|凡)|方(?:便|法|案|面|式)|何(?:时|种|处|等|况)|常(?:见|规|用|常|有|伴|感|出|因)|向(?:上|下|您|前)|"
-    r"应(?:该|当|用|诊)|时(?:间|候|常)|全(?:身|科|部|面|国)|成(?:人|年|功|立)|单(?:纯|侧|独|位|个)|和(?:医|您|你)|"
-    r"明(?:显|天|确|白)|解(?:决|释|除)|关(?:节|于|键|注)|安(?:全|静|排|徽)|江(?:苏|西|浙)|连(?:续|接)|包(?:括|皮|块)|"
-    r"管(?:理|床|道)|查(?:房|体|看|出)|房(?:间|颤|室)|任(?:何|务)|曾(?:经|因|在|有|用)|谢(?:谢)|程(?:度)|文(?:化|献)|"
-    r"严(?:重|格)|左(?:侧|右|肺|眼)|莫(?:名)|万(?:一)|金(?:黄|属)|熊(?:猫)|毛(?:病|发)|叶(?:酸)|牛(?:奶|皮)|康(?:复)|"
-    r"夏(?:天|季)|林(?:霉)|梅(?:毒)|宫(?:颈|腔|内|外)|卫(?:生)|艾(?:滋|灸)|尤(?:其)|焦(?:虑|痂|急|躁)|罗(?:音|"
-    r"圈)|胡(?:说|言|萝|椒)|杜(?:仲|鹃|绝)|梁尖|宫(?:外|壁|肌)|名不应|不应|他没|她没|水|和|师|主|边|路|车|米|麻|"
-    r"连|古|农(?:民|村|活|药|历|业|忙|场|田|家|户|村户)"
-)
+_ORDINARY = re.compile(any_of_words("ordinary_words_zh"))
 """Words that begin with a surname's character."""
 _CALM = re.compile(r"安静|平静|平安|安康|康宁|明亮|文明|安宁的|金属|高峰的|华丽|温和|成立|常青|易安")
 _NAMED_AFTER = re.compile(
@@ -294,7 +258,7 @@ def _stated_chinese(text: str) -> Iterator[Place]:
 
 @cache
 def _tibetan() -> re.Pattern[str]:
-    element = "|".join(sorted(words("tibetan_names"), key=len, reverse=True))
+    element = any_of_words("tibetan_names")
     return re.compile(rf"(?P<name>(?:{element}){{2}})")
 
 
