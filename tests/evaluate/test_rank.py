@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ from kgdx.case.patient import Case, Finding
 from kgdx.errors import CaseError
 from kgdx.evaluate.metrics import METRICS
 from kgdx.evaluate.rank_accuracy import GROUPS, evaluate_rank
-from kgdx.graph.protocol import RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
@@ -114,14 +112,10 @@ def test_withholding_equals_a_graph_without_the_publication(ranker: Ranker, snap
     assert column is not None
     kept = [row for row in small_graph.HAS if "PMID:2" not in row[5]]
     bare = [table for table in small_graph.tables() if getattr(table, "type", "") != "HAS_PHENOTYPE"]
-    other = Ranker.open(compile_snapshot([*bare, _has(kept)], tmp_path / "s", "f"))
+    other = Ranker.open(compile_snapshot([*bare, small_graph._annotations("HAS_PHENOTYPE", kept)], tmp_path / "s", "f"))
     assert column.annotated.index.tolist() == other.model.columns.annotated.columns(number).tolist()
     assert column.annotated.values.tolist() == other.model.columns.annotated.row(number)[1].tolist()
     assert column.breadth[0] == other.model.columns.breadth[number]
-
-
-def _has(rows: list[Any]) -> RelationTable:
-    return small_graph._annotations("HAS_PHENOTYPE", rows)
 
 
 def test_a_disease_of_which_nothing_is_left_is_missed(ranker: Ranker, snapshot: Snapshot) -> None:

@@ -81,7 +81,10 @@ def test_publications_of_a_case_are_listed_with_it(snapshot: Snapshot) -> None:
 
 
 def test_a_store_exports_no_more_than_a_snapshot_holds(tmp_path: Path) -> None:
-    sourced = [replace(table, rows=table.rows.append_column("source", _said_by(table))) for table in graph()]
+    sourced = [
+        replace(table, rows=table.rows.append_column("source", pa.array(["test"] * table.rows.num_rows)))
+        for table in graph()
+    ]
     publications = pa.table({"id": ["PMID:1", "PMID:2"], "source": ["test"] * 2})
     with ArcadeStore.create(tmp_path / "store") as store:
         store.load([*sourced[:-3], NodeTable("Publication", publications), *sourced[-3:]])
@@ -91,10 +94,6 @@ def test_a_store_exports_no_more_than_a_snapshot_holds(tmp_path: Path) -> None:
     for name, table in compile_tables(exported):
         assert table.equals(whole.pop(name)), name
     assert not whole
-
-
-def _said_by(table: GraphTable) -> pa.Array:
-    return pa.array(["test"] * table.rows.num_rows)
 
 
 def test_row_order_of_the_input_does_not_matter(snapshot: Snapshot, tmp_path: Path) -> None:

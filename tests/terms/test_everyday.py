@@ -83,7 +83,7 @@ def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> No
         ("听力正常", {"-Hearing impairment"}),
         ("He keeps tripping and can't keep up with his friends", {"Frequent falls", "Exercise intolerance"}),
         ("My ankles are puffy and I get up three times a night to wee", {"Ankle swelling", "Pedal edema", "Nocturia"}),
-        ("She threw up and has had the runs", {"Vomiting"}),
+        ("She threw up and has had the runs", {"Vomiting", "Diarrhea"}),
         ("The stimulus turns, the runs of the full set, an acid", set()),
         ("Liver 4 cm, spleen tip, plantars up", {"Hepatomegaly", "Splenomegaly", "Babinski sign"}),
         ("JVP up, bibasal creps, PSM", {"Elevated jugular venous pressure", "Crackles", "Heart murmur"}),
