@@ -39,7 +39,6 @@ _REACH = 300
 _LATER = 40
 """Characters between a finding and what says behind a comma that it is over."""
 _AFTER = ("backward", "behind", "later")
-"""Kinds of phrases that stand after the finding."""
 
 _MORE = lazy_pattern(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
 _GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|[^，,。]{0,3}也|均|因|死于|确诊|诊断|表现)")
