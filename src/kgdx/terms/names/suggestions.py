@@ -49,7 +49,6 @@ _LEAST_SHORT = 4
 _BEGUN = 40
 """Names that are looked at of those that begin with a name."""
 _LONGEST_SHORT = 6
-"""Letters of an abbreviation at most."""
 _ABBREVIATION = lazy_pattern(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
 """Names that are looked at for the nearest one that does not say the contrary."""
@@ -108,11 +107,12 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
         return _abbreviated(database, given, kind)
     space = "" if asked.han else " "
     words = word_rows("head_zh" if asked.han else "head_en")[0]
-    heads = [f"{owner}{space}{head}" for owner in (stem, f"{stem}s") for head in words]
+    owner = stem if asked.han else stem.removesuffix("s")  # "Wilsons"
+    heads = [f"{each}{space}{head}" for each in (owner, f"{owner}s") for head in words]
     named = "SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded"
     whole = [row[0] for row in database.execute(f"{named} IN ({marks(heads)})", (kind, *heads))]
     if whole:
-        return whole if len({name.removeprefix(stem).removeprefix("s") for name in whole}) == 1 else []
+        return whole if len({name.removeprefix(owner).removeprefix("s") for name in whole}) == 1 else []
     begun = f"{named} >= ? AND folded < ? LIMIT {_BEGUN}"
     start = stem + space
     found = sorted((row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))), key=len)
