@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Understood, mentions_of
@@ -17,9 +16,6 @@ from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.name_decision import Mention
 from kgdx.terms.normalise import has_chinese, read_table
-
-if TYPE_CHECKING:
-    from kgdx.terms.names.name_decision import Mention
 
 GAP = "〇"
 
@@ -33,8 +29,8 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
         Want.GENE: (Want.TEST, Want.CAUSE),
         Want.USE: (Want.DESCRIPTION, Want.DRUG, Want.CURE, Want.CAUSE, Want.DEPARTMENT),
         **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
-        Want.SAFETY: tuple(other for other in Want if other is not Want.SAFETY),
-        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST),
+        Want.SAFETY: tuple(other for other in Want if other not in (Want.SAFETY, Want.URGENCY)),
+        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST, Want.SAFETY, Want.DRUG),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, *_OF_KIN),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -117,6 +113,11 @@ def emergency(question: str) -> bool:
     return says("emergency", question) is not None
 
 
+def refused(question: str) -> tuple[Want, ...]:
+    """Return what is refused, whatever is named: "take ibuprofen" may be a name of the graph."""
+    return tuple(want for want in (Want.SAFETY, Want.DOSE) if want in wants(question))[:1]
+
+
 def asks_whether(rest: str) -> bool:
     """Tell whether a question can be answered with yes or no.
 
@@ -171,7 +172,6 @@ def remainder(rest: str) -> str:
 MOST_COMPARED = 4
 
 MOST_WORDS = 4
-"""Words of what may be stated of a disease and is no name of the graph, at most."""
 
 _MOST_TRIED = 12
 """Names that are tried at most."""
@@ -188,7 +188,6 @@ _WRONG = frozenset(
 FINDINGS = ("Symptom", "Phenotype")
 
 LONGEST_NAME = 80
-"""What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 
@@ -307,7 +306,7 @@ def read_question(state: State) -> QuestionReading:
         unknown = []  # what is asked of is named before it
     rest = masked(question, [*mentions, *unknown])
     mentions = [] if unknown else mentions  # nothing can be said of it
-    wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else wants(rest)
+    wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else refused(question) or wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
@@ -330,7 +329,9 @@ def _outside(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Ment
 def _recognised(state: State) -> list[Mention]:
     question = state.question
     mentions = [
-        replace(each, text=each.text[:-4], end=each.end - 4) if each.text.endswith(" the") else each
+        replace(each, text=each.text[:-3].rstrip(), end=each.end - 4 + each.text.endswith(" an"))
+        if each.text.endswith((" the", " an"))
+        else each
         for each in mentions_of(state)
         if not _VERB.match(question, each.start)
     ]
@@ -360,14 +361,14 @@ def names_to_try(state: State) -> tuple[str, ...]:
     found = [
         each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME and not each.isdigit()
     ]
-    found = [_numbered_whole(state.question, each) for each in found]
+    found = [_numbered_whole(state.question, each) for each in found if not says("general", each)]
     joined = [each for each in _joined(state.question, mentions, found) if each not in found]
     ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
     listed = [f"{each} {end}" for each in found for end in ends if " " not in each]
     diseases = {each.text for each in mentions if each.kind == "Disease"}
     asked = set(wants(rest))
     kinds = FINDINGS if Want.DISEASE in asked else (*FINDINGS, "Gene")  # "which diseases … TRPS1" means the gene
-    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases]
+    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases | {each.ids[0]}]
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
@@ -439,7 +440,6 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
 
 
 def subjects_of(read: QuestionReading) -> tuple[str, ...]:
-    """The diseases that the question is about, in its words."""
     return read.diseases[:MOST_COMPARED]
 
 

@@ -134,7 +134,7 @@ class RulesPolicy(EndingPolicy):
     def _wanted(self, state: State) -> Iterator[Action]:
         yield from self.ranked(state)
         read, names = read_question(state), names_to_try(state)
-        if Want.SAFETY in read.wanted:
+        if {Want.SAFETY, Want.DOSE} & set(read.wanted):
             return
         if read.of_finding:
             yield _action("get_definition", phenotype=read.findings[0])
