@@ -240,16 +240,13 @@ CLASSES = "diseases, phenotypes (HPO), symptoms, tests, drugs, treatments (cures
 MENTIONS = 20
 
 FINDINGS = 100
-"""Most findings of a patient that a model is told."""
 
 IDS = 1
 """Ids that are shown of one name; one disease has entries in several sources."""
 
 QUESTION = 4_000
-"""Letters of a question that a model is told."""
 
 FIELDS = 120
-"""Letters of an action's fields that a model is told."""
 
 DIAGNOSIS = "Which diseases explain this patient's findings best, and what in the graph speaks for them?"
 """Stands for the question where there is a case alone."""

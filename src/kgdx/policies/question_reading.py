@@ -174,7 +174,6 @@ MOST_COMPARED = 4
 MOST_WORDS = 4
 
 _MOST_TRIED = 12
-"""Names that are tried at most."""
 
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
 
@@ -201,13 +200,11 @@ _HEAD = re.compile(r"\s?综合[征症]")
 _FURTHER = re.compile(
     r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?![\w'’])"
 )
-"""A number at the end of a disease's name, and that of another form behind it."""
 
 _TYPED = re.compile(r"type\s+(\d+|[IVX]+)\b|(\d+|[IVX]+)型", re.IGNORECASE)
 _EARLIER = re.compile(
     r"\btype\s+(\d+|[IVX]+)\s+(?:and|or|vs\.?|versus|from)\s+$|(\d+|[IVX]+)型?[和与及跟、]$", re.IGNORECASE
 )
-"""A number at the beginning of a disease's name, and that of another form before it: "type 1 and type 2 diabetes"."""
 
 _WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
 
@@ -249,12 +246,10 @@ class QuestionReading:
 
     @property
     def options(self) -> str:
-        """What stands behind a colon, without what is named."""
         return self.rest.replace("：", ":").partition(":")[2]
 
     @property
     def behind(self) -> str:
-        """What stands behind a colon."""
         return self.question.replace("：", ":").partition(":")[2]
 
     @property
@@ -361,7 +356,7 @@ def names_to_try(state: State) -> tuple[str, ...]:
     found = [
         each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME and not each.isdigit()
     ]
-    found = [_numbered_whole(state.question, each) for each in found if not says("general", each)]
+    found = [_numbered_whole(state.question, each) for each in found]
     joined = [each for each in _joined(state.question, mentions, found) if each not in found]
     ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
     listed = [f"{each} {end}" for each in found for end in ends if " " not in each]
@@ -373,13 +368,21 @@ def names_to_try(state: State) -> tuple[str, ...]:
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
     of_type = [each.text for each in typed]
-    return tuple(dict.fromkeys((*of_type, *joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
+    wide = wider(state.question, mentions)
+    tried = (*of_type, *wide, *joined, *listed, *found, *(findings if of_disease else ()))
+    return tuple(dict.fromkeys(tried))[:_MOST_TRIED]
 
 
 def _numbered_whole(question: str, name: str) -> str:
     """A name with the number of its form behind it, as the question has it: the second form is not the first."""
     behind = _WITH_NUMBER.match(question, question.find(name) + len(name)) if name in question else None
     return name + behind[0] if behind else name
+
+
+def wider(question: str, mentions: Sequence[Mention]) -> list[str]:
+    """Chinese words of which what is named is a part: 脊髓性肌萎缩症 is not 肌萎缩."""
+    words = [each for each in runs(question) if has_chinese(each)]
+    return [each for each in words if any(one.text in each != one.text for one in mentions)]
 
 
 def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) -> Iterator[str]:
@@ -392,7 +395,6 @@ def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) ->
 
 
 def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
-    """The diseases that these words turned out to be, where each stands in the question."""
     known, question, made = state.get(Understood), state.question, list[Mention]()
     for each in sorted(() if known is None else known.resolved, key=lambda one: -len(one.given)):
         said = each.given
@@ -432,6 +434,8 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
     left = name_in(rest)
     if any(each.kind == "Disease" for each in named) or (not named and chinese_of(left)):
         return ""
+    if called := says("called", "\n".join((*runs(rest), rest))):
+        return called[0].strip()
     asked = [want for want in wanted if want is not Want.DISEASE]
     if not named:
         return "" if Want.DISEASE in wanted and not asked else left
