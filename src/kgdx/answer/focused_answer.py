@@ -43,6 +43,7 @@ _ID = lazy_pattern(r"[A-Za-z]+:\w+")
 _LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
 _MARKS_ALONE = 3
 _LOUD = 6
+_OF_FORMS = frozenset({Want.GENE, Want.INHERITANCE, Want.RECURRENCE, Want.ONSET})
 _MANY = frozenset({"HP:0010982", "HP:0001426", "HP:0010983", "HP:0010984"})
 """Modes of inheritance of several genes or causes, which make no "yes"."""
 _LAST = frozenset({"ddxplus"})
@@ -52,6 +53,8 @@ _LAST = frozenset({"ddxplus"})
 class _Subject:
     label: str
     ids: frozenset[str]
+    own: frozenset[str]
+    """Those of its name; the others are of its forms."""
 
 
 _Said = tuple[str, tuple[str, ...]]
@@ -89,9 +92,11 @@ class _Writer:
             ]
             resolved = known[0] if known else None
             ids = frozenset(id for each in known for id in each.ids)
-            if not ids or not any(ids & each.ids for each in found):  # one disease may be named in both languages
-                found.append(_Subject(self._label(given, resolved), ids))
-        return found
+            own = frozenset(resolved.ids if resolved else ())
+            if not own or not any(own & each.own for each in found):  # one disease may be named in both languages
+                found.append(_Subject(self._label(given, resolved), ids, own))
+        named = [each.own for each in found]
+        return [replace(each, ids=each.ids.difference(*named) | each.own) for each in found]
 
     def said(self) -> Iterator[_Said]:
         wants, known = self.asked.wants, any(subject.ids for subject in self.subjects)
@@ -191,6 +196,11 @@ class _Writer:
         if want is Want.DESCRIPTION and quoted:
             room = LEAST_ROOM  # what it shows in leaves room for what it is, though in another language
         if stated:
+            names = dict.fromkeys(each.subject.name for each in stated if each.subject is not None)
+            if want in _OF_FORMS and not any(each.subject and each.subject.id in subject.own for each in stated):
+                forms = self.words.list([clean(name) for name in names], 3)
+                label = self.words.of_forms[len(names) > 3].format(forms=forms, n=len(names), subject=subject.label)
+                subject = replace(subject, label=label)
             own = [each for each in stated if each.details.get("own")]
             for relation in dict.fromkeys(map(aspect_in, stated)) if want is Want.CURE else ("",):
                 same = [each for each in own or stated if relation in ("", aspect_in(each))]

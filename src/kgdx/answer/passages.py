@@ -130,12 +130,9 @@ def _cut(text: str, said: re.Match[str] | None) -> str:
 
 PROMPT = "summarise@1"
 NOTHING = "no reference"
-"""What is said where nothing found is about the query."""
 LEAST = 0.3
-"""Least BM25 score of a sentence that is chosen, as a share of the best one's."""
 
 Points = tuple[tuple[str, str], ...]
-"""Text and passage id of each."""
 
 
 class _Form(BaseModel):

@@ -28,7 +28,10 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
         Want.RECURRENCE: (*_ALWAYS, *_OF_KIN, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE),
         Want.GENE: (Want.TEST, Want.CAUSE),
         Want.USE: (Want.DESCRIPTION, Want.DRUG, Want.CURE, Want.CAUSE, Want.DEPARTMENT),
-        **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
+        **{
+            want: tuple(other for other in Want if other not in (want, Want.URGENCY, *UNSAID))
+            for want in (Want.COST, *UNSAID)
+        },
         Want.SAFETY: tuple(other for other in Want if other not in (Want.SAFETY, Want.URGENCY)),
         Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST, Want.SAFETY, Want.DRUG),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
@@ -89,7 +92,7 @@ def wants(rest: str) -> tuple[Want, ...]:
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
     if Want.GENE in found and not names_diseases(rest):
         found.pop(Want.DISEASE, None)
-    for want in [want for want in _INSTEAD if want in found]:
+    for want in (want for want in _INSTEAD if want in found):  # what another one took out takes nothing out
         for other in _INSTEAD[want]:
             if other not in _ASKED_BESIDE or not says("beside", rest):
                 found.pop(other, None)
@@ -115,7 +118,8 @@ def emergency(question: str) -> bool:
 
 def refused(question: str) -> tuple[Want, ...]:
     """Return what is refused, whatever is named: "take ibuprofen" may be a name of the graph."""
-    return tuple(want for want in (Want.SAFETY, Want.DOSE) if want in wants(question))[:1]
+    found = wants(question)
+    return () if Want.URGENCY in found else tuple({Want.SAFETY, Want.DOSE}.intersection(found))
 
 
 def asks_whether(rest: str) -> bool:
