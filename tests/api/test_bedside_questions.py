@@ -64,6 +64,13 @@ def test_names_in_another_language_are_said_to_be_so(graph: Graph) -> None:
         ("Which painkiller must I avoid with a history of stomach ulcer bleeding?", "ask a doctor or a pharmacist"),
         ("白血病里儿童最多见的是急淋还是急髓？", "图谱中没有白血病的患病率"),
         ("How much paracetamol may an adult take in a day?", "Not in this graph: doses"),
+        ("highest amount of ibuprofen for a child per day", "Not in this graph: doses"),
+        ("地高辛每天还是隔天，每次几片？", "图谱中没有剂量"),
+        ("Can I take codeine in the second trimester?", "ask a doctor or a pharmacist"),
+        ("Can simvastatin and amiodarone be given together?", "ask a doctor or a pharmacist"),
+        ("甲硝唑和头孢一起服行吗", "请咨询医生或药师"),
+        ("Her lips are swelling and she is gasping, what do I do?", "Call the emergency number"),
+        ("奶奶突然说不出话，怎么办", "请立即拨打急救电话"),
     ],
 )
 def test_danger_and_doses_are_answered_by_whom_to_ask_alone(graph: Graph, question: str, said: str) -> None:
@@ -84,6 +91,11 @@ def test_diseases_with_signs_of_danger_are_looked_up(graph: Graph) -> None:
         ("What are the symptoms of diabetes type 2?", ["recorded for diabetes type 2", "Polyuria"], "Nothing was made"),
         ("SMA type 1 symptoms?", ["recorded for SMA type 1", "Areflexia"], "no entry"),
         ("戈谢病2型有哪些症状？", ["脾肿大"], "没有名为"),
+        ("为什么罗兰病的宝宝心脏大？", ["没有名为“罗兰病”的条目"], "[E"),
+        ("阿克曼肌萎缩症有什么症状？", ["没有名为“阿克曼肌萎缩症”的条目"], "[E"),
+        ("What are the symptoms of ABC deficiency?", ["no entry called ABC deficiency"], "[E"),
+        ("Compare Crohn's disease with ulcerative colitis", ["not recorded for ulcerative colitis: "], "Only"),
+        ("Is lupus inherited?", ["Polygenic inheritance"], "Yes"),
     ],
 )
 def test_a_type_is_found_however_it_is_written_and_one_that_is_not_there_is_not_answered_for_others(
@@ -102,6 +114,12 @@ def test_a_type_is_found_however_it_is_written_and_one_that_is_not_there_is_not_
         ("急淋有哪些症状？", "贫血"),
         ("慢粒的致病基因是什么？", "ABL1"),
         ("哪些疾病会手抖？", "甲状腺危象"),
+        ("Which gene is behind Marfans?", "FBN1"),
+        ("脊髓性肌萎缩症的致病基因是什么？", "SMN1"),
+        ("Which blood tests point to Wilsons?", "Decreased circulating ceruloplasmin"),
+        ("What is HP:0000252?", "Microcephaly (HP:0000252)"),
+        ("What is the OMIM number of Marfan syndrome?", "(OMIM:154700)"),
+        ("I have Wilson disease, what are the odds for my child?", "at least a carrier"),
     ],
 )
 def test_words_of_every_day_are_read_in_questions(graph: Graph, question: str, said: str) -> None:

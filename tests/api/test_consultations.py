@@ -40,7 +40,6 @@ def question(talk: Consultation) -> QuestionDocument:
 
 
 def until(talk: Consultation, term: str) -> QuestionDocument:
-    """Skip to the question about a finding."""
     while question(talk).term != term:
         talk.skip()
     return question(talk)

@@ -23,7 +23,6 @@ FINDINGS = ["HP:0001250", "HP:0001252"]
 
 @pytest.fixture(scope="module")
 def store(tiny_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A graph of one's own with embeddings."""
     folder = tmp_path_factory.mktemp("predicting") / "graph"
     shutil.copytree(tiny_graph, folder)
     with kgdx.open(folder) as graph:
@@ -39,7 +38,6 @@ def graph(store: Path) -> Iterator[Graph]:
 
 @pytest.fixture(scope="module")
 def disease(store: Path) -> str:
-    """The disease with most phenotypes."""
     with kgdx.open(store) as graph:
         rows = graph.snapshot.column("has_phenotype", "disease")
         return str(graph.snapshot.table("disease").column("id")[int(np.bincount(rows).argmax())].as_py())

@@ -18,7 +18,6 @@ from llm.server import Script, Server, serving
 
 @pytest.fixture(scope="module")
 def graph(zh_graph: Path) -> Iterator[Graph]:
-    """The graph, open."""
     with kgdx.open(zh_graph) as opened:
         yield opened
 

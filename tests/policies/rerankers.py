@@ -13,7 +13,6 @@ Lines = list[dict[str, Any]]
 
 
 def shown(body: Body) -> Lines:
-    """The candidates of a prompt, as they are listed."""
     words = body["messages"][-1]["content"]
     part = words.split("# Candidates")[1].split("# Your order")[0]
     return [json.loads(line) for line in part.splitlines() if line.startswith("{")]
@@ -34,8 +33,6 @@ def because(line: dict[str, Any]) -> dict[str, str]:
 
 
 def by(make: Callable[[Lines, Body], str]) -> Script:
-    """A script of what is made of the candidates."""
-
     def reply(body: Body, number: int) -> Reply:
         return Say(make(shown(body), body), usage=(900, 90))
 
@@ -43,8 +40,6 @@ def by(make: Callable[[Lines, Body], str]) -> Script:
 
 
 def perfect(right: str) -> Script:
-    """It knows the disease, and says why."""
-
     def make(lines: Lines, body: Body) -> str:
         first = [each for each in lines if each["disease"] == right]
         rest = [each["id"] for each in lines if each["disease"] != right]

@@ -23,7 +23,6 @@ DISEASE, SYMPTOM, CURE = ("Disease",), ("Symptom",), ("Cure",)
 
 
 def planned(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:
-    """What is looked up, in order, when the question names these."""
     mentions = tuple(
         Mention(start, start + len(name), name, kind, (f"{kind}:{name}",), (name,))
         for name, kinds in named
@@ -107,7 +106,7 @@ PHENOTYPE = ("Phenotype",)
         (
             "甲热和乙热有什么区别",
             [("甲热", DISEASE), ("乙热", DISEASE)],
-            ["get_symptom", "get_phenotype"],
+            ["get_symptom", "get_phenotype", "get_gene", "get_phenotype", "get_phenotype"],
         ),
         ("Does 甲热 cause 晶脱?", [("甲热", DISEASE), ("晶脱", PHENOTYPE)], ["get_phenotype", "get_passage"]),
         (
@@ -204,7 +203,6 @@ def test_a_choice_is_no_question_of_yes_or_no(question: str) -> None:
 
 
 def answered(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> Respond:
-    """The action that answers when the question names these."""
     mentions = tuple(
         Mention(start, start + len(name), name, kind, (f"{kind}:{name}",), (name,))
         for name, kinds in named

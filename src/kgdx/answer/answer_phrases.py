@@ -127,7 +127,6 @@ def unknown_name(name: Resolved, words: SentencePatterns) -> str:
 
 
 _SUBSTANCE = 3
-"""Characters of the shortest name that is sought within the name of a preparation."""
 
 
 @cache

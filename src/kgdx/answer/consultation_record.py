@@ -123,15 +123,12 @@ def answer_of(reply: Reply | None) -> Answered | None:
 
 
 def examined(turn: Turn, number: int) -> ExaminationDocument:
-    """Return the examination that a turn ordered."""
     words = turn.reply.text if turn.reply is not None else ""
     id, name = turn.asked.term or "", turn.asked.label or turn.asked.spoken
     return ExaminationDocument(id=id, name=name, turn=number, result=answer_of(turn.reply), words=words)
 
 
 class _Known:
-    """What is known of the findings, with whatever contradicts it, as a log is read."""
-
     def __init__(self) -> None:
         self.findings: dict[str, FindingDocument] = {}
         self.contradictions: list[ContradictionDocument] = []

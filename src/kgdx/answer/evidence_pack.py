@@ -112,7 +112,6 @@ class EvidencePack(Pack):
         return "\n".join([*(_line(listed[number], shown) for number, shown in sorted(taken.items())), *missing])
 
     def _nothing(self, room: int) -> Iterator[str]:
-        """Lines that say what was looked for in vain."""
         for each in dict.fromkeys(self.nothing):
             line = _json({"action": each.action, "of": [clean(name) for name in each.names[:10]], "found": 0})
             room -= len(line) + 1
@@ -219,7 +218,6 @@ def _gathered(state: State) -> EvidencePack:
 
 
 def _given(resolved: Sequence[Resolved]) -> dict[str, str]:
-    """The words that entries were asked for by; the name of what was asked for by its id."""
     return {
         id: each.given if each.given != id else name
         for each in reversed(resolved)

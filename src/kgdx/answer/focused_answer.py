@@ -33,28 +33,28 @@ from kgdx.results.evidence_paths import PathNode
 from kgdx.terms.normalise import fold_name
 
 ROOM = 380
-"""Characters in which the answer has to be said: what is asked for stands in them."""
 
 LEAST_ROOM, QUOTED = 110, 2
-"""Characters of a sentence where a question wants several things, and passages that are quoted for one of them."""
 
 _ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
 _SAME = lazy_pattern(r"\bsame\s+(?:as|thing)\b|一回事|同一|一样", re.IGNORECASE)
 _COUNT = lazy_pattern(r"\bhow\s+many\b|多少[种个]|几[种个]", re.IGNORECASE)
+_ID = lazy_pattern(r"[A-Za-z]+:\w+")
 _LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
-"""Kinds of text that are items of a list."""
 _MARKS_ALONE = 3
-"""Names up to which each stands before its own marks; the marks of more stand together."""
 _LOUD = 6
-"""Letters from which on a name in capitals is no abbreviation."""
+_OF_FORMS = frozenset({Want.GENE, Want.INHERITANCE, Want.RECURRENCE, Want.ONSET})
+_MANY = frozenset({"HP:0010982", "HP:0001426", "HP:0010983", "HP:0010984"})
+"""Modes of inheritance of several genes or causes, which make no "yes"."""
 _LAST = frozenset({"ddxplus"})
-"""Sources whose symptoms are the questions of a questionnaire: what others say comes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
     label: str
     ids: frozenset[str]
+    own: frozenset[str]
+    """Those of its name; the others are of its forms."""
 
 
 _Said = tuple[str, tuple[str, ...]]
@@ -92,9 +92,11 @@ class _Writer:
             ]
             resolved = known[0] if known else None
             ids = frozenset(id for each in known for id in each.ids)
-            if not ids or not any(ids & each.ids for each in found):  # one disease may be named in both languages
-                found.append(_Subject(self._label(given, resolved), ids))
-        return found
+            own = frozenset(resolved.ids if resolved else ())
+            if not own or not any(own & each.own for each in found):  # one disease may be named in both languages
+                found.append(_Subject(self._label(given, resolved), ids, own))
+        named = [each.own for each in found]
+        return [replace(each, ids=each.ids.difference(*named) | each.own) for each in found]
 
     def said(self) -> Iterator[_Said]:
         wants, known = self.asked.wants, any(subject.ids for subject in self.subjects)
@@ -155,7 +157,8 @@ class _Writer:
             for want in wants:
                 told = list(self._of(want, subject, room))
                 yield from told
-                if not told and not self._aside(want):
+                given = want is Want.CODE and "icd" not in self.pack.question.casefold()
+                if not told and not given and not self._aside(want):
                     lacking.append((want, subject.label))
         yield from self._all_lacking(lacking)
         if self._treatments:
@@ -166,13 +169,19 @@ class _Writer:
         for given in (*self.asked.subjects, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
             unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
-            if each is not None and each.method in unsure:
+            if each is not None and (_ID.fullmatch(given) or Want.CODE in self.asked.wants):
+                pairs = zip(each.ids, each.names, strict=False)
+                named = self.words.list([f"{clean(self._in_language(id, name))} ({id})" for id, name in pairs], 9)
+                yield self.words.identified.format(given=clean(given), list=named), ()
+            elif each is not None and each.method in unsure:
                 label = self._label(given, each)
                 yield self.words.taken.format(given=clean(given), name=label), ()
 
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
         items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
+        if want is Want.TEST and not stated and Want.SYMPTOM not in self.asked.wants:
+            stated = [each for each in items if aspect_in(each) == "HAS_PHENOTYPE"]  # of the laboratory alone
         stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
         passages = [
             each for each in items if each.kind == "description" and each.details.get("about") == PASSAGES.get(want, "")
@@ -187,6 +196,11 @@ class _Writer:
         if want is Want.DESCRIPTION and quoted:
             room = LEAST_ROOM  # what it shows in leaves room for what it is, though in another language
         if stated:
+            names = dict.fromkeys(each.subject.name for each in stated if each.subject is not None)
+            if want in _OF_FORMS and not any(each.subject and each.subject.id in subject.own for each in stated):
+                forms = self.words.list([clean(name) for name in names], 3)
+                label = self.words.of_forms[len(names) > 3].format(forms=forms, n=len(names), subject=subject.label)
+                subject = replace(subject, label=label)
             own = [each for each in stated if each.details.get("own")]
             for relation in dict.fromkeys(map(aspect_in, stated)) if want is Want.CURE else ("",):
                 same = [each for each in own or stated if relation in ("", aspect_in(each))]
@@ -202,7 +216,6 @@ class _Writer:
         yield from self._quotes(native if beside else quoted, room)
 
     def _empty(self, subject: _Subject, node: PathNode) -> bool:
-        """Whether an object is a detail of a questionnaire, or the disease itself under its name."""
         named = {node.name.casefold(), clean(self._in_language(node.id, node.name, original=False)).casefold()}
         return is_detail(node.id) or (node.label != "Gene" and subject.label.casefold() in named)
 
@@ -219,12 +232,16 @@ class _Writer:
         things = self._things(stated)
         aspect = STATED[want][0] if want is not Want.CURE else aspect_in(stated[0])
         aspect = aspect if any(aspect_in(each) == aspect for each in stated) else aspect_in(stated[0])
-        begin = self.words.yes if self.asked.whether and want is Want.INHERITANCE else ""
+        plain = not self.asked.unused and not any(node.id in _MANY for each in stated for node in each.objects)
+        begin = self.words.yes if self.asked.whether and want is Want.INHERITANCE and plain else ""
         begin = self.words.count.format(n=len(things)) if _COUNT.search(self.pack.question) else begin
+        aspect = "LABORATORY" if want is Want.TEST and aspect == "HAS_PHENOTYPE" else aspect
         what = self.words.statement(aspect, several=len(things) > 1)
         listed, cites = self._list(things, room - len(begin) - len(what) - len(subject.label) - 10)
         text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
         yield begin + (text[0].lower() + text[1:] if begin and text[:4] == "The " else text), cites
+        if want is Want.GENE and len(things) > _LOUD:
+            yield self.words.causal, ()
         modes = dict.fromkeys(node.id for each in stated for node in each.objects)
         if want is Want.RECURRENCE:
             yield from ((rule, ()) for id in modes if (rule := note_of(id, self.words.language)))
@@ -265,7 +282,6 @@ class _Writer:
         return self.words.weighed[len(sources) > 1].format(n=len(sources), sources=listed, mark=marks_of(cites)), cites
 
     def _whether(self) -> Iterator[_Said]:
-        """Say of each disease which of the things that are asked about are recorded of it."""
         several = len(self.subjects) > 1 or len(self.asked.others) > 1
         found = [(subject, *self._recorded(subject)) for subject in self.subjects]
         sure = not any(missing for *_, missing in found) and self.asked.whether
@@ -314,6 +330,7 @@ class _Writer:
         for subject in subjects:
             items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
             stated = [each for each in items if each.kind == "relation" and aspect_in(each) in STATED[Want.SYMPTOM]]
+            stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
             found.append({each.shown.split(" (")[0].casefold(): each for each in self._things(stated)})
         names = self.words.list([each.label for each in subjects], 4)
         if _SAME.search(self.pack.question):
@@ -327,10 +344,14 @@ class _Writer:
         elif all(found):
             yield self.words.unshared.format(names=names), ()
         for subject, mine in zip(subjects, found, strict=True):
-            alone = [each for key, each in mine.items() if sum(key in yours for yours in found) == 1]
+            others = [key for yours in found if yours is not mine for key in yours]
+            alone = [each for key, each in mine.items() if not any(key in one or one in key for one in others)]
             if alone and not shared_alone:
                 text, cites = self._list(alone, ROOM // 3)
-                yield self.words.alone.format(subject=subject.label, list=text), cites
+                rest = self.words.alternatives([each.label for each in subjects if each is not subject])
+                yield self.words.alone.format(subject=subject.label, others=rest, list=text), cites
+            for want in () if shared_alone else (Want.GENE, Want.INHERITANCE, Want.ONSET):
+                yield from self._of(want, subject, LEAST_ROOM)
             if not mine:
                 yield self._lacking(Want.DIFFERENCE, subject.label), ()
 
@@ -350,6 +371,8 @@ class _Writer:
 
     def _unknown(self) -> Iterator[_Said]:
         unknown = [each for each in self.pack.resolved if not each.ids]
+        unknown = [each for each in unknown if not any(each.given in one.given != each.given for one in unknown)]
+        unknown = unknown or [Resolved(each.label) for each in self.subjects if not each.ids]
         for each in unknown[:3]:
             yield unknown_name(each, self.words), ()
         if not unknown:

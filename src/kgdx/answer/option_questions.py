@@ -12,7 +12,6 @@ from kgdx.errors import UsageError
 from kgdx.lazy import lazy_pattern
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""Names of options, in order."""
 
 _STATED = lazy_pattern(
     r"(?:\b(?:answer|option|choice)(?: choice)?\b[\"'*_`]*\s*(?:(?:(?:would|should|must|will) be|is|are|was|:|=)+|\n)"
@@ -21,7 +20,6 @@ _STATED = lazy_pattern(
     r"\s*(?P<not>not\b|不)?",
     re.IGNORECASE,
 )
-"""Words that announce a choice."""
 
 _OPEN = r"[#\s\"'“‘*_`({\[<【:$]*(?:(?:\\text\{|option\b|choice\b|answer\b|选项|答案)[\s({\[]*)?"
 _CLOSE = r"[\"'”’*_`)}\]>】$]*"

@@ -25,16 +25,11 @@ from kgdx.terms.normalise import read_table
 from kgdx.terms.word_index import WordIndex
 
 LONGEST = 220
-"""Characters of a passage at most; of a longer sentence the part around the words that say it is kept."""
 
 _DEFINING = 2
-"""Sentences of a definition that say what a disease is."""
 _OWN = 10
-"""What a text that says nothing else is worth, beside one for each telling word of another one."""
 _NAMED = 2
-"""What it is worth that an entry is called as was asked."""
 _WIDE = frozenset({"definition", "picture", "article"})
-"""Kinds of text that say whatever there is to say."""
 _IT = lazy_pattern(r"\b(?:disease|disorder|condition|syndrome|infection|illness|virus|bacteri\w+)\b|病", re.IGNORECASE)
 _CLAUSE = lazy_pattern(r"(?<=[,;，；、：:])")
 
@@ -135,12 +130,9 @@ def _cut(text: str, said: re.Match[str] | None) -> str:
 
 PROMPT = "summarise@1"
 NOTHING = "no reference"
-"""What is said where nothing found is about the query."""
 LEAST = 0.3
-"""Least BM25 score of a sentence that is chosen, as a share of the best one's."""
 
 Points = tuple[tuple[str, str], ...]
-"""Text and passage id of each."""
 
 
 class _Form(BaseModel):

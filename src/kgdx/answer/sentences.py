@@ -25,9 +25,7 @@ _PLACE = lazy_pattern(r"https?://\S+|\bdoi:\S+|\bpmid:?\s?\d+|\b10\.\d{4,9}/\S+"
 """Addresses and numbers of publications, which are checked by themselves."""
 _LISTED = lazy_pattern(r"[,;、，；]|\b(?:and|or)\b|[和及与或]")
 _STEM = 4
-"""Letters from which on a word with an ending is still the word."""
 _MOST_LISTED = 5
-"""Words of an element of a list at most; what is longer is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +269,6 @@ _LETTERED = frozenset(_words("hepatitis vitamin influenza type grade stage group
 """Words that a single letter goes with: it is no initial then, and the full stop after it ends a sentence."""
 
 _WIDEST_SPAN = 200
-"""Most ids that one mark such as ``[E1-E9]`` stands for."""
 
 MAX_CHARS = 20_000
 """Characters of an answer at most; what is longer is cut there."""

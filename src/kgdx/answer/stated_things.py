@@ -88,7 +88,6 @@ def marks_of(cites: Sequence[str]) -> str:
 
 
 def merged(things: Iterable[Thing]) -> list[Thing]:
-    """Things of one name are one."""
     found: dict[str, Thing] = {}
     for each in things:
         key = each.shown.split(" (")[0].split("（")[0].casefold()
@@ -126,7 +125,6 @@ def weight_of(item: EvidenceItem) -> float:
 
 
 def often(item: EvidenceItem) -> str:
-    """How often, in brackets, where a source counts or classes it."""
     details = item.details
     if details.get("denominator"):
         return f" ({details.get('numerator', 0)}/{details['denominator']})"

@@ -37,8 +37,6 @@ _Said = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A name in a list, and the evidence behind it."""
-
     name: str
     ids: tuple[str, ...]
 

@@ -108,7 +108,6 @@ _OF_THEIR_OWN = (
     *(Want.CAUSE, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE, Want.RISK, Want.PREVENTION, Want.TRANSMISSION),
     *(Want.COURSE, Want.DEPARTMENT, Want.DIET, Want.COST, *UNSAID),
 )
-"""Wants that texts of the same name answer."""
 
 IN_WORDS = frozenset({Want.DESCRIPTION, *_OF_THEIR_OWN})
 """What sources say in words; of everything else they are read where no relation states it."""
@@ -123,7 +122,6 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
         Want.COMORBIDITY: "complications",
     }
 )
-"""Want → what a text must be about to answer it."""
 
 
 def aspect_of(relation: str, aspect: str, name: str) -> str:

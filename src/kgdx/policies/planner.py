@@ -41,7 +41,6 @@ REASON = 300
 """Letters of a reason at most that a model is told."""
 
 _NAMES = ("action", "name", "tool", "function")
-"""Keys under which models name an action."""
 
 _FIELDS = ("parameters", "arguments", "args", "params", "input")
 """Keys under which models put the fields of an action that belong beside its name."""
@@ -231,28 +230,22 @@ def planned_fields(kind: type[Action]) -> tuple[str, ...]:
 
 
 _KEPT = frozenset({"type", "items", "enum", "const", "minItems", "maxItems"})
-"""What endpoints understand of a field's schema."""
 
 
 CLASSES = "diseases, phenotypes (HPO), symptoms, tests, drugs, treatments (cures) and genes"
-"""What actions ask about, in words."""
 
 MENTIONS = 20
 
 FINDINGS = 100
-"""Most findings of a patient that a model is told."""
 
 IDS = 1
 """Ids that are shown of one name; one disease has entries in several sources."""
 
 QUESTION = 4_000
-"""Letters of a question that a model is told."""
 
 FIELDS = 120
-"""Letters of an action's fields that a model is told."""
 
 DIAGNOSIS = "Which diseases explain this patient's findings best, and what in the graph speaks for them?"
-"""Stands for the question where there is a case alone."""
 
 MAX_ROUNDS = 50
 

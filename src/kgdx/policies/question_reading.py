@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Understood, mentions_of
@@ -17,9 +16,6 @@ from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.name_decision import Mention
 from kgdx.terms.normalise import has_chinese, read_table
-
-if TYPE_CHECKING:
-    from kgdx.terms.names.name_decision import Mention
 
 GAP = "〇"
 
@@ -32,9 +28,12 @@ _INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
         Want.RECURRENCE: (*_ALWAYS, *_OF_KIN, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE),
         Want.GENE: (Want.TEST, Want.CAUSE),
         Want.USE: (Want.DESCRIPTION, Want.DRUG, Want.CURE, Want.CAUSE, Want.DEPARTMENT),
-        **{want: tuple(other for other in Want if other not in (want, *UNSAID)) for want in (Want.COST, *UNSAID)},
-        Want.SAFETY: tuple(other for other in Want if other is not Want.SAFETY),
-        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST),
+        **{
+            want: tuple(other for other in Want if other not in (want, Want.URGENCY, *UNSAID))
+            for want in (Want.COST, *UNSAID)
+        },
+        Want.SAFETY: tuple(other for other in Want if other not in (Want.SAFETY, Want.URGENCY)),
+        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST, Want.SAFETY, Want.DRUG),
         Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
         Want.INHERITANCE: (*_ALWAYS, *_OF_KIN),
         Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
@@ -93,7 +92,7 @@ def wants(rest: str) -> tuple[Want, ...]:
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
     if Want.GENE in found and not names_diseases(rest):
         found.pop(Want.DISEASE, None)
-    for want in [want for want in _INSTEAD if want in found]:
+    for want in (want for want in _INSTEAD if want in found):  # what another one took out takes nothing out
         for other in _INSTEAD[want]:
             if other not in _ASKED_BESIDE or not says("beside", rest):
                 found.pop(other, None)
@@ -115,6 +114,12 @@ def _onward(rest: str) -> re.Match[str] | None:
 
 def emergency(question: str) -> bool:
     return says("emergency", question) is not None
+
+
+def refused(question: str) -> tuple[Want, ...]:
+    """Return what is refused, whatever is named: "take ibuprofen" may be a name of the graph."""
+    found = wants(question)
+    return () if Want.URGENCY in found else tuple({Want.SAFETY, Want.DOSE}.intersection(found))
 
 
 def asks_whether(rest: str) -> bool:
@@ -171,10 +176,8 @@ def remainder(rest: str) -> str:
 MOST_COMPARED = 4
 
 MOST_WORDS = 4
-"""Words of what may be stated of a disease and is no name of the graph, at most."""
 
 _MOST_TRIED = 12
-"""Names that are tried at most."""
 
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
 
@@ -188,7 +191,6 @@ _WRONG = frozenset(
 FINDINGS = ("Symptom", "Phenotype")
 
 LONGEST_NAME = 80
-"""What is left of a question without known entities may be a misspelt name when it has so many letters at most."""
 
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 
@@ -202,13 +204,11 @@ _HEAD = re.compile(r"\s?综合[征症]")
 _FURTHER = re.compile(
     r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?![\w'’])"
 )
-"""A number at the end of a disease's name, and that of another form behind it."""
 
 _TYPED = re.compile(r"type\s+(\d+|[IVX]+)\b|(\d+|[IVX]+)型", re.IGNORECASE)
 _EARLIER = re.compile(
     r"\btype\s+(\d+|[IVX]+)\s+(?:and|or|vs\.?|versus|from)\s+$|(\d+|[IVX]+)型?[和与及跟、]$", re.IGNORECASE
 )
-"""A number at the beginning of a disease's name, and that of another form before it: "type 1 and type 2 diabetes"."""
 
 _WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
 
@@ -250,12 +250,10 @@ class QuestionReading:
 
     @property
     def options(self) -> str:
-        """What stands behind a colon, without what is named."""
         return self.rest.replace("：", ":").partition(":")[2]
 
     @property
     def behind(self) -> str:
-        """What stands behind a colon."""
         return self.question.replace("：", ":").partition(":")[2]
 
     @property
@@ -307,7 +305,7 @@ def read_question(state: State) -> QuestionReading:
         unknown = []  # what is asked of is named before it
     rest = masked(question, [*mentions, *unknown])
     mentions = [] if unknown else mentions  # nothing can be said of it
-    wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else wants(rest)
+    wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else refused(question) or wants(rest)
     named = tuple(mention for mention in mentions if not negated(question, mention))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
@@ -330,7 +328,9 @@ def _outside(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Ment
 def _recognised(state: State) -> list[Mention]:
     question = state.question
     mentions = [
-        replace(each, text=each.text[:-4], end=each.end - 4) if each.text.endswith(" the") else each
+        replace(each, text=each.text[:-3].rstrip(), end=each.end - 4 + each.text.endswith(" an"))
+        if each.text.endswith((" the", " an"))
+        else each
         for each in mentions_of(state)
         if not _VERB.match(question, each.start)
     ]
@@ -367,18 +367,26 @@ def names_to_try(state: State) -> tuple[str, ...]:
     diseases = {each.text for each in mentions if each.kind == "Disease"}
     asked = set(wants(rest))
     kinds = FINDINGS if Want.DISEASE in asked else (*FINDINGS, "Gene")  # "which diseases … TRPS1" means the gene
-    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases]
+    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases | {each.ids[0]}]
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
     of_type = [each.text for each in typed]
-    return tuple(dict.fromkeys((*of_type, *joined, *listed, *found, *(findings if of_disease else ()))))[:_MOST_TRIED]
+    wide = wider(state.question, mentions)
+    tried = (*of_type, *wide, *joined, *listed, *found, *(findings if of_disease else ()))
+    return tuple(dict.fromkeys(tried))[:_MOST_TRIED]
 
 
 def _numbered_whole(question: str, name: str) -> str:
     """A name with the number of its form behind it, as the question has it: the second form is not the first."""
     behind = _WITH_NUMBER.match(question, question.find(name) + len(name)) if name in question else None
     return name + behind[0] if behind else name
+
+
+def wider(question: str, mentions: Sequence[Mention]) -> list[str]:
+    """Chinese words of which what is named is a part: 脊髓性肌萎缩症 is not 肌萎缩."""
+    words = [each for each in runs(question) if has_chinese(each)]
+    return [each for each in words if any(one.text in each != one.text for one in mentions)]
 
 
 def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) -> Iterator[str]:
@@ -391,7 +399,6 @@ def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) ->
 
 
 def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
-    """The diseases that these words turned out to be, where each stands in the question."""
     known, question, made = state.get(Understood), state.question, list[Mention]()
     for each in sorted(() if known is None else known.resolved, key=lambda one: -len(one.given)):
         said = each.given
@@ -431,6 +438,8 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
     left = name_in(rest)
     if any(each.kind == "Disease" for each in named) or (not named and chinese_of(left)):
         return ""
+    if called := says("called", "\n".join((*runs(rest), rest))):
+        return called[0].strip()
     asked = [want for want in wanted if want is not Want.DISEASE]
     if not named:
         return "" if Want.DISEASE in wanted and not asked else left
@@ -439,7 +448,6 @@ def _unnamed(named: Sequence[Mention], rest: str, wanted: Sequence[Want]) -> str
 
 
 def subjects_of(read: QuestionReading) -> tuple[str, ...]:
-    """The diseases that the question is about, in its words."""
     return read.diseases[:MOST_COMPARED]
 
 

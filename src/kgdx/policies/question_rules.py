@@ -40,23 +40,24 @@ if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
 
 FOCUS = 3
-"""For how many of the best diseases, inferred or ranked, is asked what a question wants, where it names none."""
 
 Given = tuple[str, Mapping[str, Any]]
 
 _ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
 _COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
+_SHOWN: tuple[Given, ...] = (("get_symptom", {}), _ABNORMAL)
+_MEASURED = ["HP:0032180", "HP:0003110", "HP:0012379", "HP:0010876", "HP:0003111", "HP:0030057"]
+_LABORATORY: Given = ("get_phenotype", {"aspect": "P", "only": _MEASURED, "forms": True})
 _MODE: Given = ("get_phenotype", {"aspect": "I", "limit": 200, "forms": True})
 
 GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
     {
-        **dict.fromkeys(
-            (Want.SYMPTOM, Want.DIFFERENCE, Want.SHARED, Want.DESCRIPTION), (("get_symptom", {}), _ABNORMAL)
-        ),
+        **dict.fromkeys((Want.SYMPTOM, Want.SHARED, Want.DESCRIPTION), _SHOWN),
+        Want.DIFFERENCE: (*_SHOWN, ("get_gene", {"forms": True}), _MODE, _COURSE),
         **dict.fromkeys((Want.COMORBIDITY, Want.TOGETHER), (("get_comorbidity", {}),)),
         **dict.fromkeys((Want.INHERITANCE, Want.RECURRENCE), (_MODE,)),
         **dict.fromkeys((Want.ONSET, Want.COURSE), (_COURSE,)),
-        Want.TEST: (("get_test", {}),),
+        Want.TEST: (("get_test", {}), _LABORATORY),
         Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
         Want.CONTRAINDICATION: (("get_medicine", {}),),
         Want.CURE: (("get_cure", {}), ("get_drug", {})),
@@ -67,7 +68,6 @@ GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
 )
 
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
-"""What is got of a disease when a question names it and nothing else."""
 
 INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
     {
@@ -96,7 +96,6 @@ CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 _SALTS = ("", "盐酸", "硫酸")
 _FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
-"""What stands before and behind a substance in the names of its preparations."""
 
 _BETWEEN = lazy_pattern(r"\s{2,}|[、，,;；/]")
 
@@ -134,7 +133,7 @@ class RulesPolicy(EndingPolicy):
     def _wanted(self, state: State) -> Iterator[Action]:
         yield from self.ranked(state)
         read, names = read_question(state), names_to_try(state)
-        if Want.SAFETY in read.wanted:
+        if {Want.SAFETY, Want.DOSE} & set(read.wanted):
             return
         if read.of_finding:
             yield _action("get_definition", phenotype=read.findings[0])

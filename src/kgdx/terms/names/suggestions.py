@@ -27,7 +27,7 @@ from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, NameDecision, NameEntry
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
-from kgdx.terms.normalise import Form, fold_name, form, read_table, word_rows
+from kgdx.terms.normalise import Form, fold_name, form, read_table, word_list, word_rows
 from kgdx.terms.phrase_vectors import contrary
 from kgdx.terms.word_index import WordIndex
 
@@ -47,12 +47,9 @@ KEPT = 4096
 _LEAST_SHORT = 4
 """Letters of the shortest name that another one may begin with."""
 _BEGUN = 40
-"""Names that are looked at of those that begin with a name."""
 _LONGEST_SHORT = 6
-"""Letters of an abbreviation at most."""
 _ABBREVIATION = lazy_pattern(r"[A-Z][A-Z0-9]{1,5}")
 _TRIED = 20
-"""Names that are looked at for the nearest one that does not say the contrary."""
 _READINGS = 8
 """Words that one misspelt word may be read as."""
 _NAMES = 64
@@ -104,15 +101,18 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
     with it; and in capitals for the only one that has it as its abbreviation.
     """
     stem = asked.folded.removesuffix(" s").removesuffix("'s").removesuffix("’s").strip()
+    if set(stem.split()) <= word_list("short_for_nothing"):
+        return []
     if len(stem) < (2 if asked.han else _LEAST_SHORT):
         return _abbreviated(database, given, kind)
     space = "" if asked.han else " "
     words = word_rows("head_zh" if asked.han else "head_en")[0]
-    heads = [f"{owner}{space}{head}" for owner in (stem, f"{stem}s") for head in words]
+    owner = stem if asked.han else stem.removesuffix("s")  # "Wilsons"
+    heads = [f"{each}{space}{head}" for each in (owner, f"{owner}s") for head in words]
     named = "SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded"
     whole = [row[0] for row in database.execute(f"{named} IN ({marks(heads)})", (kind, *heads))]
     if whole:
-        return whole if len({name.removeprefix(stem).removeprefix("s") for name in whole}) == 1 else []
+        return whole if len({name.removeprefix(owner).removeprefix("s") for name in whole}) == 1 else []
     begun = f"{named} >= ? AND folded < ? LIMIT {_BEGUN}"
     start = stem + space
     found = sorted((row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))), key=len)
