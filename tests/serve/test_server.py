@@ -138,7 +138,7 @@ def test_a_phenopacket_is_read_like_a_text(client: httpx2.Client) -> None:
 def test_corrected_findings_stand_for_what_a_text_says(client: httpx2.Client) -> None:
     given = {
         "title": "Boy A",
-        "text": "Ataxia, seizures, ptosis, short stature.",
+        "text": "Ataxia, seizures, ptosis, short stature. A boy, his baby sister is well.",
         "findings": [
             {"id": "HP:0001251", "start": 0, "end": 6, "text": "Ataxia"},
             {"id": "HP:0001250", "status": "absent", "start": 8, "end": 16},

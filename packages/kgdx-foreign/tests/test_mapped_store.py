@@ -38,7 +38,6 @@ RECORDS = 300
 @pytest.fixture(scope="module")
 def access(ours: kgdx.Graph, neo4j_uri: str) -> Neo4jAccess:
     """The database, filled with what the graph of kgdx's own holds."""
-    from kgdx.config import Settings
 
     found = Settings.load(neo4j_uri).neo4j()
     fill(found, held(ours.store))
@@ -261,12 +260,12 @@ GENE = NodeTable("Gene", pa.table({"id": ["NCBIGene:1"], "name": ["A1BG"], "sour
 
 @pytest.mark.neo4j
 @pytest.mark.heavy
-def test_py2neo_graph_runs_read_templates(neo4j_uri: str) -> None:
+def test_py2neo_graph_runs_read_templates(access: Neo4jAccess) -> None:
     require_module("py2neo", "py2neo")
     import py2neo
 
-    access = Settings.load(neo4j_uri).neo4j()
-    with Neo4jStore.create(access) as store:
+    with Neo4jStore.unchecked(access) as store:
+        store.clear()
         store.load([GENE])
         graph = py2neo.Graph(access.uri, auth=(access.user, access.password))
         try:

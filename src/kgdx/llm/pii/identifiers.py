@@ -389,7 +389,7 @@ _ADDRESS = re.compile(
     rf"|\b(?:{_NO_DIGIT}[ \t]+){{1,3}}(?:Road|Rd|Street|Lane|Avenue|Ave|Crescent|Terrace|Boulevard)\b\.?"
     rf"|\b(?i:flat|apt|apartment|unit)[ ]\d{{1,4}}[A-Za-z]?,?[ ](?:{_WORD}[ ]){{1,2}}(?:House|Court|Tower|"
     rf"Mansions?|Heights|Point|Lodge)\b"
-    rf"|(?:(?<=to )|(?<=at )|(?<=from ))(?:{_WORD}[ ]){{0,2}}{_WORD},[ ](?:\d{{1,4}}[ ](?:(?:{_WORD}|y|de|la|du|"
+    rf"|(?:(?<=\bto )|(?<=\bat )|(?<=\bfrom ))(?:{_WORD}[ ]){{0,2}}{_WORD},[ ](?:\d{{1,4}}[ ](?:(?:{_WORD}|y|de|la|du|"
     rf"da)[ ,]?){{1,4}}"
     rf"|{_WORD}(?:[ ]{_WORD}){{0,2}}[ ]\d{{1,4}})\b"
     rf"|\b(?:Bed|Bay|Chair|Cubicle)[ ]\d{{1,3}}[A-Z]?,?[ ](?:Bay|Ward|Room)[ ][A-Z\d]{{1,3}}\b"
