@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import proxy
 
 import numpy as np
 
@@ -41,9 +42,8 @@ class AnnotationMatch(NamedTuple):
 class Explanation:
     """What each finding, each phrase and the person add to the scores of some candidates.
 
-    A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of the
-    scorer's part belongs to no finding: the comparison with the mean of the candidates, the cut of extremely low
-    values, or what the scorer calls it. How findings and annotations meet is looked up for those that are read.
+    A finding's contribution is what its scorer says that it adds, in units of the fused score. What is left of its part
+    belongs to no finding: the comparison with the candidates' mean, the cut of low values, or what the scorer calls it.
     """
 
     def __init__(
@@ -52,7 +52,8 @@ class Explanation:
         self._model, self._names, self._scored, self._query, self._best = model, names, scored, scored.query, best
         self._scorers = {name: scorers[name] for name in scored.values if scorers[name].tells(scored.query)}
         self._unit = {name: scale.weight / scale.deviation for name, scale in scored.scales.items()}
-        self._shares, self._left = cache(self._shared), cache(self._unshared)
+        me = proxy(self)  # no circle: what is explained goes with its answer, not when garbage is sought
+        self._shares, self._left = cache(partial(Explanation._shared, me)), cache(partial(Explanation._unshared, me))
 
     def _shared(self, name: str) -> Floats | None:
         scorer, query, best = self._scorers[name], self._query, self._best

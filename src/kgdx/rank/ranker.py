@@ -447,7 +447,6 @@ class Ranker:
 
 
 def _behind(total: Floats, masks: Sequence[Ints]) -> Floats:
-    """Return scores with what is ruled out behind all others, should it be asked for."""
     least: Floats = np.where(np.any(masks, axis=0), total.min() - 1, total) if masks else total
     return least
 
