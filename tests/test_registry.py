@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from kgdx.errors import ConfigError, UsageError
-from kgdx.lazy import dataclass, field, replace
 from kgdx.registry import Registry
 
 GROUP = "kgdx.test_registry"
@@ -80,18 +77,3 @@ def test_a_package_that_cannot_be_imported_is_named(site: Path) -> None:
         registry().get("x")
     with pytest.raises(ConfigError, match="the widget y of broken is no class: let its entry point"):
         registry().get("y")
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    x: int
-    name: str = field(default="", compare=False, repr=False)
-    more: dict[str, int] = field(default_factory=dict, hash=False)
-
-
-def test_a_dataclass_compares_hashes_and_shows_as_the_standard_librarys() -> None:
-    one, other, more = Point(1, "a"), Point(1, "b"), Point(1, more={"a": 1})
-    assert one == other and hash(one) == hash(more) and one != Point(2) and one != (1,) and len({one, other, more}) == 2
-    assert repr(one) == "Point(x=1, more={})" and pickle.loads(pickle.dumps(one)) == one == replace(more, more={})
-    with pytest.raises(FrozenInstanceError):
-        one.x = 2  # type: ignore[misc]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.episode.state import Artifact, Reads, State, digest_of
-from kgdx.lazy import dataclass, field
 from kgdx.results.ranked import Reranking
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgdx.case import Case, Issue
@@ -14,7 +15,6 @@ from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
-from kgdx.lazy import dataclass, field, replace
 from kgdx.llm.budget import Spent
 from kgdx.results.document import NOTICE, SourceVersion
 from kgdx.results.evidence_paths import EvidencePath

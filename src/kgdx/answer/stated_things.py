@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from kgdx.answer.wants import aspect_of
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import EvidenceItem
 from kgdx.schema.model import FREQUENCIES
 from kgdx.terms.normalise import fold_name

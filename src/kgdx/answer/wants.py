@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-
-from kgdx.lazy import dataclass
 
 
 class Want(StrEnum):

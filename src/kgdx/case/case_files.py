@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,7 +26,7 @@ from kgdx.case.phenopacket import case_from_phenopacket
 from kgdx.case.published_cases import check_columns, form_of, row_of, row_of_list
 from kgdx.errors import CaseError
 from kgdx.files.private import possible
-from kgdx.lazy import dataclass, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".tsv")
 """Files of a folder that are read as cases (each also with ``.gz``)."""

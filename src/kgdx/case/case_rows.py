@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kgdx.case.patient import Case, Finding, Issue, Status, valid
@@ -23,7 +24,7 @@ from kgdx.case.person import (
     merged,
 )
 from kgdx.errors import CaseError
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "case_id", "patient_id", "case", "patient", "index", "编号", "病例号"),

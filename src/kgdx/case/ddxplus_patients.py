@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kgdx.case.ddxplus_release import (
@@ -25,7 +26,7 @@ from kgdx.case.ddxplus_release import (
 from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.case.person import iso_age
 from kgdx.errors import CaseError
-from kgdx.lazy import dataclass, field, lazy_pattern
+from kgdx.lazy import lazy_pattern
 
 Known = Literal["all", "first"]
 """What a case has of a patient's evidences: all, or the first complaint alone (age and sex in both)."""

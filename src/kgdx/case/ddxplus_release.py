@@ -10,12 +10,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kgdx.errors import CaseError
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import resource
 
 PREFIX = "DDXPLUS:"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kgdx.case.ages import (
@@ -28,7 +29,7 @@ from kgdx.case.patient import Case, Issue, Span
 from kgdx.case.person import ONSETS, Family, checked_onset, years_of
 from kgdx.case.reading_limits import masked_runs
 from kgdx.errors import CaseError
-from kgdx.lazy import dataclass, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 
 LONGEST = 20_000
 """Characters that are looked at: who somebody is stands at the beginning."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from kgdx.case.measured_values import Measurement, Range
 from kgdx.case.person import Family, GeneEvidence
-from kgdx.lazy import asdict, dataclass, field, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
 """What a case's sex may be: the values of GA4GH phenopackets without the suffix ``_SEX``."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from kgdx.errors import CaseError
-from kgdx.lazy import dataclass, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 
 RELATIVES = ("PARENT", "SIBLING")
 """Relatives of whom it can be said that they have the same disease."""

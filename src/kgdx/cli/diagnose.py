@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,6 @@ from kgdx.cli.options import (
 )
 from kgdx.cli.output import announce, finished
 from kgdx.files.private import private_file
-from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     from kgdx.case import About

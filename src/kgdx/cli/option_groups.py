@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, islice
 from pathlib import Path
@@ -13,7 +14,6 @@ import typer
 from kgdx.cli import inputs
 from kgdx.cli.options import BudgetOptions, option
 from kgdx.cli.output import remark
-from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis

@@ -7,12 +7,12 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from kgdx.lazy import dataclass, fields
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:

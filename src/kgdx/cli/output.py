@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as AbcMapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
 
 from kgdx.cli.options import Force, Presentation, option
-from kgdx.lazy import fields, is_dataclass
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

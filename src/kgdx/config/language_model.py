@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +12,6 @@ from urllib.parse import urlsplit
 
 from kgdx.config.values import endpoint, number, switch
 from kgdx.errors import ConfigError
-from kgdx.lazy import dataclass, field, fields
 
 TRANSFORMERS, GGUF = "transformers", "gguf"
 IN_PROCESS = (TRANSFORMERS, GGUF)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ from kgdx.config.values import (
     switch,
 )
 from kgdx.errors import ConfigError
-from kgdx.lazy import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

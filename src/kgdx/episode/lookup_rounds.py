@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from kgdx.episode.segment import Kind, Segment
-from kgdx.lazy import dataclass, field, replace
 
 UNPLANNED = "unplanned"
 """Code of the remark that rules take over from a model without a usable plan."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any, cast
@@ -23,7 +24,6 @@ from kgdx.episode.state import Artifact, ArtifactEntry, Limits, State
 from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish
 from kgdx.episode.world import AwaitedPatient, Done, World
 from kgdx.errors import KgdxError, UsageError
-from kgdx.lazy import asdict, dataclass, replace
 from kgdx.llm.chat import Completion, private_loop
 
 CLOSING = 8

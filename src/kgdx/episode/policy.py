@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,7 +18,6 @@ from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Wish
 from kgdx.errors import UsageError
-from kgdx.lazy import dataclass
 from kgdx.registry import Registry
 
 

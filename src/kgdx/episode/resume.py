@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from kgdx.episode.loop import CASE_FORM, act, answered, recorded
@@ -14,7 +15,6 @@ from kgdx.episode.wish import Action, AskModel, AskPatient, Outcome, Reply, Wish
 from kgdx.episode.world import World
 from kgdx.errors import KgdxError, UsageError
 from kgdx.graph.protocol import digest
-from kgdx.lazy import dataclass, replace
 
 
 def resume(world: World, log: Iterable[Segment]) -> State:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
 from typing import Any
 
 from kgdx import errors
 from kgdx.errors import KgdxError, LlmError, MissingExtraError, UsageError
-from kgdx.lazy import asdict, dataclass, field, replace
 from kgdx.llm.budget import Spent
 from kgdx.llm.chat import Tokens
 

@@ -11,6 +11,7 @@ import json
 import random
 from abc import ABC
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
@@ -18,7 +19,6 @@ from pydantic import BaseModel, ConfigDict
 
 from kgdx.case import Case
 from kgdx.episode.segment import Author, Kind, Segment, add_spent
-from kgdx.lazy import dataclass, field, fields, is_dataclass, replace
 from kgdx.llm.budget import Spent
 
 A = TypeVar("A", bound="Artifact")

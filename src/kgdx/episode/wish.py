@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,7 +20,6 @@ from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Effect, Reads, State
 from kgdx.episode.state import Wish as Wish
 from kgdx.errors import UsageError
-from kgdx.lazy import dataclass, replace
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from kgdx.episode.operations import GraphLike
@@ -10,7 +11,6 @@ from kgdx.episode.segment import Operation
 from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Outcome, Reply
 from kgdx.errors import KgdxError, UsageError
-from kgdx.lazy import dataclass, field
 from kgdx.llm.chat import ChatModel, Prices
 from kgdx.rank.query import Recent
 

@@ -15,10 +15,10 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgdx.files.private import FILE, FOLDER, private_file
-from kgdx.lazy import dataclass
 
 LAYOUT = 1
 """Version of the list's form."""

@@ -10,6 +10,7 @@ import math
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from kgdx.graph.protocol import Row, digest
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_links import Links, links, stated_by_either, typical
 from kgdx.graph.templates import Template, template
-from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     from kgdx.graph.case_index import CaseIndex, SimilarCases

@@ -7,12 +7,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
-
-from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from kgdx.arrays.sparse import Floats
 from kgdx.errors import StaleSnapshotError, StoreError
 from kgdx.files import known
 from kgdx.files.private import FOLDER
-from kgdx.lazy import dataclass
 from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:

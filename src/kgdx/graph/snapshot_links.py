@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from kgdx.arrays.columns import Column, mapped_columns
 from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
 from kgdx.graph.snapshot import TABLES, Snapshot, stated
-from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     from kgdx.graph.protocol import Row, Store

@@ -19,6 +19,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
@@ -26,7 +27,7 @@ from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
 from kgdx.errors import StoreError, TemplateError
-from kgdx.lazy import dataclass, field, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.resources import resource
 from kgdx.schema.model import Schema
 

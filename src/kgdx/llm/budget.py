@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 
 from kgdx.config import LlmAccess
 from kgdx.errors import LlmError
-from kgdx.lazy import asdict, dataclass, replace
 from kgdx.llm.chat import Completion
 from kgdx.llm.response import Response
 

@@ -12,13 +12,14 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgdx.errors import LlmError
-from kgdx.lazy import asdict, dataclass, field, fields, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     import asyncio

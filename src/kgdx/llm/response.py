@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
-from kgdx.lazy import dataclass, field
 from kgdx.llm.chat import OnText, Request, Tokens, Usage, sound
 
 LONGEST = 1_000_000

@@ -5,13 +5,13 @@ Frequencies follow HPOA: a count n/m, a percentage, or a frequency class; 0/n, N
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.graph.snapshot import stated
-from kgdx.lazy import dataclass, replace
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot

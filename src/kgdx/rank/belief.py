@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
-from kgdx.lazy import dataclass, field
 from kgdx.rank.fusion import Scored, entropy, leading, shares
 from kgdx.rank.query import Query, Recent
 

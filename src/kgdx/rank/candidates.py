@@ -9,11 +9,11 @@ are no rivals: they are ranked under the candidate.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, compressed
-from kgdx.lazy import dataclass, replace
 
 PREFERRED = ("OMIM:", "ORPHA:", "DECIPHER:")
 """Sources whose entry stands for a merged candidate, in this order; then the smallest id."""

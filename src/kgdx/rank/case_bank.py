@@ -17,6 +17,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.errors import StoreError
-from kgdx.lazy import dataclass
 from kgdx.rank.annotations import Annotations
 from kgdx.rank.feature_matrices import BACKGROUND_SHARE, OWN_SHARE, Columns, among, columns, propagate
 from kgdx.rank.fusion import PatientWeights, fused

@@ -7,6 +7,7 @@ in words that name a phenotype become pseudo-annotations, so that a finding give
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Status
-from kgdx.lazy import dataclass
 from kgdx.rank.annotations import Annotations
 from kgdx.terms.normalise import fold_name, has_chinese, read_table
 

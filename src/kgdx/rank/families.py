@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, compressed
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.rank.candidates import Candidates
 from kgdx.resources import resource
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, compressed, gather
 from kgdx.config.values import read_yaml
-from kgdx.lazy import dataclass
 from kgdx.rank.annotations import GROUP_SHARE, Annotations
 from kgdx.resources import resource
 

@@ -7,6 +7,7 @@ Information Retrieval 2006, compare the two).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite, sqrt
 from pathlib import Path
@@ -18,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.config.values import read_yaml
 from kgdx.errors import ConfigError, UsageError
-from kgdx.lazy import dataclass
 from kgdx.rank.query import Field as Among
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.scorers import Scorer

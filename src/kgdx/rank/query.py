@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from kgdx.arrays.sparse import Ints
 from kgdx.case.patient import Case, Status
-from kgdx.lazy import dataclass, field
 
 K = TypeVar("K")
 V = TypeVar("V")

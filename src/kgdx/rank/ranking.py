@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -11,7 +12,6 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_release import PREFIX, evidence_of
 from kgdx.case.patient import Case, Issue
-from kgdx.lazy import dataclass
 from kgdx.rank.candidates import Candidates
 from kgdx.rank.families import Families
 from kgdx.rank.fusion import leading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ import numpy as np
 
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, mapped, transposed
 from kgdx.errors import StoreError
-from kgdx.lazy import dataclass, fields
 from kgdx.rank import neighbours
 from kgdx.rank.annotations import Rows, listed, pooled, read_rows, with_groups
 from kgdx.rank.candidates import PREFERRED, Candidates, merged, nested

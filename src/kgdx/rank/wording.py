@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, has_chinese, inflection, simplify
 from kgdx.terms.tokens import scan, stable_hash
 

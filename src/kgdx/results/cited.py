@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter, computed_field
 
-from kgdx.lazy import dataclass, field
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence, PathNode, frequency_text
 from kgdx.results.ranked import Candidates, CaseSummary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
@@ -17,7 +18,6 @@ from pydantic import (
 
 from kgdx.case.patient import Issue
 from kgdx.errors import UsageError
-from kgdx.lazy import dataclass
 
 NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
 """Goes with every result that is shown or written."""

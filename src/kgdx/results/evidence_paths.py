@@ -6,11 +6,11 @@ Each path is built from rows of the evidence templates, so that the same templat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from kgdx.lazy import dataclass, field
 from kgdx.results.document import Plain
 from kgdx.schema.model import FREQUENCIES
 

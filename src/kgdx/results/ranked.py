@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, WrapSerializer
@@ -10,7 +11,7 @@ from pydantic import Field, WrapSerializer
 from kgdx.case.measured_values import Range
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.case.person import Family
-from kgdx.lazy import dataclass, field, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgdx.lazy import dataclass
 from kgdx.results.document import LogEntry
 from kgdx.results.ranked import Reranking
 from kgdx.results.words import clean, count

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgdx.case.patient import Finding, Status
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 from kgdx.results.ranked import Candidate, CaseSummary, Contribution, DiagnosisDocument
 from kgdx.results.words import clean, each_reference, frequency

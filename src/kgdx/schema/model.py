@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
 from kgdx.errors import SchemaError
-from kgdx.lazy import dataclass, field
 
 Characteristic = Literal["symmetric", "irreflexive", "inverse functional"]
 PropertyType = Literal["string", "integer", "float", "boolean", "strings", "floats"]
@@ -141,12 +141,9 @@ PREDICTED = "PREDICTED"
 """The relation of what a model expects, which is no fact: no list of what is known has it."""
 
 
-# What the Human Phenotype Ontology's frequency classes mean: HP:0040280 to HP:0040285, as their definitions say.
-
-
 @dataclass(frozen=True, slots=True)
 class FrequencyClass:
-    """A class of frequency; ``share`` (0 to 1) is the middle of its range."""
+    """One of HPO's classes of frequency as its definition says; ``share`` (0 to 1) is the middle of its range."""
 
     name: str
     range: str

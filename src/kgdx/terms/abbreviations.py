@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from kgdx.case.patient import Issue
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table
 
 NONE = "-"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from kgdx.case.patient import Status
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, read_table
 
 _ASIDE = r"(?:[ \t]*\([^()\n]{0,30}\))?"

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from kgdx.case.ages import subject
 from kgdx.case.patient import Status
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, any_of, kind_at, parts
 from kgdx.terms.kin import relatives

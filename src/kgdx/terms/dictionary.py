@@ -11,6 +11,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -19,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.arrays.sparse import mapped
-from kgdx.lazy import dataclass
 from kgdx.terms.everyday import chinese_wordings, english_wordings
 from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash

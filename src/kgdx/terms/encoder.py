@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
@@ -24,7 +25,6 @@ import numpy.typing as npt
 from kgdx.arrays.sparse import mapped
 from kgdx.errors import MissingExtraError, StoreError, UsageError
 from kgdx.files.locks import open_shared
-from kgdx.lazy import dataclass
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import Case, Extraction, Finding, Issue, Resolution, Span, Status
 from kgdx.case.reading_limits import limited, masked_runs
 from kgdx.errors import StoreError
-from kgdx.lazy import dataclass, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 from kgdx.terms import abbreviations
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.kin import named
 from kgdx.terms.normalise import CJK, read_table, simplify
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from kgdx.lazy import dataclass, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.dictionary import (
     MAX_WORDS,
     SHORTENED,

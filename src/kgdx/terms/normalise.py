@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 
 VERSION = 2
 """Changes with what any form of a name looks like."""

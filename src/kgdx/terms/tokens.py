@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from kgdx.arrays.sparse import mapped
-from kgdx.lazy import dataclass, lazy_pattern, replace
+from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, fold, inflection, word_list
 
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f"

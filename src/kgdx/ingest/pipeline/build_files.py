@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from kgdx.errors import StoreError
 from kgdx.files import known as files
 from kgdx.files.private import private_file
 from kgdx.graph.snapshot import DERIVED
-from kgdx.lazy import dataclass
 from kgdx.schema.model import PREDICTED
 
 LAYOUT = 3

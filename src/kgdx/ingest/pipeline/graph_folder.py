@@ -26,6 +26,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,6 @@ from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.private import FOLDER, private_file, private_folder
 from kgdx.ingest.pipeline import build_files
 from kgdx.ingest.pipeline.build_files import TURN
-from kgdx.lazy import dataclass
 
 if TYPE_CHECKING:
     from kgdx.ingest.pipeline.build_report import BuildReport

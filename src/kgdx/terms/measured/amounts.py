@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from kgdx.case.patient import Span
-from kgdx.lazy import dataclass, lazy_pattern
+from kgdx.lazy import lazy_pattern
 
 MEASURED = "a measured value, which is no finding of the ontology"
 """Note of a measured value that no finding takes up."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import Any
-
-from kgdx.lazy import asdict, dataclass
 
 KINDS = ("Disease", "Phenotype", "Symptom", "Test", "Drug", "Cure", "Gene")
 """Node classes whose names can be looked up."""
