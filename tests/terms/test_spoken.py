@@ -87,14 +87,13 @@ def test_what_is_no_duration(text: str) -> None:
 def test_findings_carry_degree_side_course_and_duration(hpo_reader: Extractor) -> None:
     text = "Mild fever for 2 days. Chronic severe headache. 左膝关节疼痛3年。No cough for a week."
     said = {each.label: each for each in hpo_reader.extract(text).findings}
-    fever, headache, joints = (
-        said["Fever"] if "Fever" in said else said["Low-grade fever"],
-        said["Headache"],
-        said["Arthralgia"],
-    )
+    fever = said.get("Fever") or said["Low-grade fever"]
+    headache, joints = said["Headache"], said["Arthralgia"]
     assert (fever.since, headache.severity, joints.since) == ("P2D", "HP:0012828", "P3Y")
     assert "HP:0011010" in headache.modifiers and {"HP:0012835", "HP:0011010"} <= set(joints.modifiers)
     assert not said["Cough"].since
+    sweat, smokes = qualified("大汗，吸烟30年", [Finding("a", span=Span(0, 2)), Finding("b", span=Span(3, 8))])
+    assert (sweat.since, smokes.since) == ("", "P30Y")
 
 
 def test_qualifiers_go_through_a_phenopacket() -> None:

@@ -35,8 +35,6 @@ _NEAREST = 12
 """Triggers on each side of a finding that are looked at, so that a text without full stops takes no longer."""
 
 _REACH = 300
-"""Characters at most between a trigger and its finding."""
-
 _LATER = 40
 """Characters between a finding and what says behind a comma that it is over."""
 _AFTER = ("backward", "behind", "later")

@@ -31,7 +31,6 @@ LAYOUT = 22
 """Changes with the files' layout or with the rules that fill them."""
 
 _TABLES = ("words.tsv", "traditional.tsv", "lay_en.tsv", "lay_zh.tsv")
-"""Tables whose rows are among what is compiled."""
 
 CHINESE = "zh.json"
 """File with the lengths of the Chinese names, and whether the graph has any of its own."""

@@ -66,7 +66,6 @@ _PERSON = lazy_pattern(
     re.IGNORECASE,
 )
 _LONGEST = 200
-"""Characters of the longest phrase."""
 _GENERAL = frozenset({"HP:0012531", "HP:0000969"})
 """Pain and edema: said by every pain and swelling of a place, so read by themselves only where no place is."""
 _MOST_ACRONYMS = 50

@@ -87,7 +87,6 @@ _GENITIVE = lazy_pattern(r"['’`]s\b")
 _APOSTROPHE = lazy_pattern("['’`]")
 _BETWEEN = lazy_pattern(r"(?:[^\w+<>%]|_)+")
 _PARTED = lazy_pattern(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-"""Between a letter and a digit."""
 _TYPE_IN = lazy_pattern(r"\btype in *$")
 _DIGIT = lazy_pattern(r"\d")
 _ABBREVIATION = lazy_pattern(r"\s*(?:[;；,，]\s*[A-Z][A-Z0-9]{1,9}|[(（]\s*[A-Z][A-Za-z0-9-]{1,9}\s*[)）])\s*$")

@@ -1,13 +1,13 @@
 """How a text qualifies its findings: how bad, on which side, how long and in what course; English and Chinese.
 
 Words of degree and side belong to the finding that they stand beside, a duration to the findings of its clause, or of
-its sentence where that has no other.
+its sentence where that has no other; one in a finding's own words (吸烟30年) to that alone.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -57,7 +57,8 @@ _ACUTE_DAYS, _CHRONIC_DAYS = 28, 90
 _STOP = lazy_pattern(r"[.;!?](?=\s|$)|[。；！？]|\n")
 _COMMA = lazy_pattern(r"[,，、]|\b(?:and|but|with|then|after|for|since)\b|伴|但")
 _NEAR, _NEAR_ZH = 24, 6
-"""Characters beside a finding in which its degree or side stands."""
+_Time = tuple[int, int, str, str, tuple[int, int] | None]
+"""Where a duration stands, what it is and says, and the finding in which it stands."""
 _HAN_SIGN = lazy_pattern("[\u4e00-\u9fff]")
 
 
@@ -118,9 +119,13 @@ def qualified(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings, those that are present each with severity, modifiers and since when it has been."""
     plain = simplify(text)
     stops = [0, *(match.end() for match in _STOP.finditer(plain)), len(text)]
-    times = [(match.start(), match.end(), _duration(match), match.group()) for match in _LASTING.finditer(plain)]
+    spans = sorted(_ends(each) for each in findings if each.span)
+    starts, times = [start for start, _ in spans], []
+    for match in _LASTING.finditer(plain):
+        at = bisect_right(starts, match.start()) - 1
+        owner = spans[at] if at >= 0 and match.end() <= spans[at][1] else None
+        times.append((match.start(), match.end(), _duration(match), match.group(), owner))
     begins = [start for start, *_ in times]
-    starts = sorted(each.span.start for each in findings if each.span)
     return tuple(_qualified(plain, each, starts, stops, times, begins) for each in findings)
 
 
@@ -129,7 +134,7 @@ def _qualified(
     finding: Finding,
     starts: Sequence[int],
     stops: Sequence[int],
-    times: Sequence[tuple[int, int, str, str]],
+    times: Sequence[_Time],
     begins: Sequence[int],
 ) -> Finding:
     if finding.span is None or finding.status is not Status.PRESENT:
@@ -147,7 +152,8 @@ def _qualified(
     modifiers = _read("side", beside)[:1]
     course = clause if bisect_left(starts, high) - bisect_left(starts, low) < 2 else beside
     modifiers += _read("course", course)
-    inside = times[bisect_left(begins, low) : bisect_left(begins, high)]
+    said_near = times[bisect_left(begins, low) : bisect_left(begins, high)]
+    inside = (time for time in said_near if time[4] in (None, _ends(finding)))
     since = min(inside, key=lambda time: _apart(finding, time), default=None)
     severity = next(iter(_read("severity", beside)), "")
     if since is not None and not since[2]:
@@ -165,7 +171,7 @@ def _ends(finding: Finding) -> tuple[int, int]:
     return (finding.span.start, finding.span.end) if finding.span else (0, 0)
 
 
-def _apart(finding: Finding, time: tuple[int, int, str, str]) -> int:
+def _apart(finding: Finding, time: _Time) -> int:
     start, end = _ends(finding)
     return max(time[0] - end, start - time[1], 0)
 

@@ -190,8 +190,6 @@ def _characters(text: str) -> Iterator[Iterator[_Run]]:
 
 
 class _Signs:
-    """The characters of a text, and what is to be known of each."""
-
     def __init__(self, text: str, folded: Folded) -> None:
         self._text, self._folded = text, folded
         self._other = same_length(folded.text)

@@ -36,7 +36,6 @@ _SAME_SIGN = {sign: min(pair) for pair in _ALIKE for sign in pair}
 WORD_STEPS = ((14, 2), (7, 1))
 """Letters of a word from which on so many edits in it may be a typo."""
 _CHUNK = 4_000_000
-"""Pairs that are verified at once."""
 _PREFIXES, _SUFFIXES = word_rows("prefix")[0], word_rows("ending")[0]
 _FORMED = tuple(sorted((*_SUFFIXES, *word_rows("formed")[0]), key=len, reverse=True))
 _EXCHANGED = frozenset({frozenset("ei"), frozenset("iy"), frozenset("ae")})
