@@ -20,7 +20,7 @@ import polars as pl
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.ingest.check import check
+from kgdx.ingest.check import check_staged
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.extraction.annotate import annotate
 from kgdx.ingest.fetch import fetch
@@ -49,7 +49,7 @@ def tables_of(data: Path) -> list[GraphTable]:
     for name, path in {"hp": hp, **{name: data / file for name, file in FILES.items()}}.items():
         more, refused[name] = stage(read(path, manifest(name)), manifest(name))
         staged += more
-    return check(staged, refused, load_schema()).tables
+    return check_staged(staged, refused, load_schema()).tables
 
 
 def edges(tables: Iterable[GraphTable], type: str, end: str) -> pl.DataFrame:

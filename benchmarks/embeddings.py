@@ -20,17 +20,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import kgdx
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.graph.snapshot import Snapshot
-from kgdx.learn.embed import learn_embeddings
-from kgdx.learn.held_out_links import split
 from kgdx.learn.hetero_graph import PAPER, GraphChoice, HeteroGraph, ends_of
-from kgdx.learn.link_training import Training, train
-from kgdx.learn.tensors import torch_of
 from kgdx.rank.embeddings import Embeddings, Insertion
 from kgdx.terms.encoder import CachedEncoder, encoder
+from kgdx_train.embed import learn_embeddings
+from kgdx_train.held_out_links import split
+from kgdx_train.link_training import Training, train
 
 DATA = Path(os.environ.get("KGDX_SHARED_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 AT = (1, 10, 20, 50)
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--large", action="store_true")
     options = parser.parse_args(arguments)
-    torch_of("this benchmark").set_num_threads(options.threads)
+    torch.set_num_threads(options.threads)
     if options.large:
         large()
         return 0

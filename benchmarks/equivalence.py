@@ -86,7 +86,7 @@ def report_joins(folder: Path, seed: int, draw: int) -> None:
     """Print how many entries of each source are joined, and the drawn pairs, candidates and lone entries."""
     with kgdx.open(folder) as graph:
         rows = graph.store.export_nodes("Disease", ["name", "source"]).to_pylist()
-        columns = ["relation", "method", "source", "evidence"]
+        columns = ["method", "source", "evidence"]
         pairs = graph.store.export_relations("SAME_AS", "Disease", "Disease", columns).to_pylist()
         model = graph.ranker.model.candidates
         ids = graph.snapshot.column("disease", "id").tolist()
@@ -94,7 +94,7 @@ def report_joins(folder: Path, seed: int, draw: int) -> None:
     names, sources = ({row["id"]: row[key] for row in rows} for key in ("name", "source"))
     joined = Components()
     for pair in pairs:
-        if pair["relation"] == "exact" and pair["source"] != "kgdx:alignment":
+        if pair["source"] != "kgdx:alignment":
             joined.join(pair["start"], pair["end"])
     alone = {id for id in names if len({vocabulary(each) for each in joined.of(id)}) == 1}
     print(f"{len(ranked):,} candidates\n\n| source | entries | joined with another source |\n|---|---|---|")
@@ -106,7 +106,7 @@ def report_joins(folder: Path, seed: int, draw: int) -> None:
     print("\nPairs that are joined, with the reason:")
     for pair in chance.sample(made, min(draw, len(made))):
         ends = " = ".join(names[pair[end]] or pair[end] for end in ("start", "end"))
-        print(f"{ends} | {pair['relation']} | {pair['method']} | {'; '.join(pair['evidence'] or ())}")
+        print(f"{ends} | {pair['method']} | {'; '.join(pair['evidence'] or ())}")
     print("\nCandidates:")
     for members in chance.sample(ranked, min(draw, len(ranked))):
         print("; ".join(dict.fromkeys(names[id] or id for id in members)))

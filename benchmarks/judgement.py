@@ -4,8 +4,8 @@ Diagnoses the notes of benchmarks/notes on a graph (by default the default graph
 healthy people and single unspecific findings were left without a ranking, where the diagnosis of each patient stands,
 rows that count an opposite or an absence for a disease, candidates that sex or age rules out, and viral haemorrhagic
 fevers in notes of other patients. `--lists` prints each list, too; `--person` gives
-sex and age where the text does not tell them; `--curve` prints
-instead how the patients fare in each setting.
+sex and age where the text does not tell them; `--curve FILE.svg` prints
+and draws instead how the patients fare in each setting, whatever the prior weighs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ HAEMORRHAGIC = ("hemorrhagic fever", "haemorrhagic fever", "ebola", "marburg", "
 OF_WOMEN = ("pregnan", "ovar", "uter", "vagin", "eclampsia", "menopaus", "placenta", "endometr")
 OF_MEN = ("prostat", "testic", "penile", "hypospadias")
 OF_NEWBORNS = ("neonatal", "newborn", "infantile", "infant ", "of prematurity", "congenital syphilis")
-FIRST, TEN, ROWS = 3, 10, 5
+FIRST, TEN, ROWS, UNRANKED = 3, 10, 5, 1000
+WEIGHTS = (0.0, 0.3, 0.6, 1.0, 1.6, 2.2)
+"""What the log-odds of the prior may count, in the curves of the settings."""
 ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5"}
 
 
@@ -39,15 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", nargs="?")
     parser.add_argument("--setting")
-    for name in ("lists", "curve", "person"):
+    for name in ("lists", "person"):
         parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--curve", type=Path, metavar="FILE")
     for name in ("healthy", "patients"):
         parser.add_argument(f"--{name}", type=Path, default=NOTES / f"{name}.jsonl", help="other notes of such people")
     options = parser.parse_args(arguments)
     how = {} if options.setting is None else {"setting": options.setting}
     with kgdx.open(options.store) as graph:
         if options.curve:
-            print("\n".join(curve(graph, called(graph, notes(options.patients)))))
+            found = curves(graph, called(graph, notes(options.patients)))
+            print("\n".join(curve_table(found)))
+            draw(found, options.curve)
             return 0
         healthy = [(note, diagnosed(graph, note, **how)) for note in notes(options.healthy)]
         told = ("sex", "age") if options.person else ()
@@ -94,22 +99,66 @@ def figures(healthy: list[Any], patients: list[Any]) -> Iterator[str]:
     yield f"| a viral haemorrhagic fever among ten | {len(every)} | {fevers} |"
 
 
-def curve(graph: Graph, patients: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield how often the diagnosis is first, among three and among ten in each setting, and by the rule."""
-    yield "| setting | common | rare and hard |\n|---|---|---|"
-    for where in (*SETTINGS, ""):
-        found = [(note, place(note, diagnosed(graph, note, setting=where or None))) for note in patients]
-        kinds = ([at for note, at in found if (note["kind"] == "common") is common] for common in (True, False))
-        cells = (
-            "/".join(str(sum(at <= top for at in each)) for top in (1, FIRST, TEN)) + f" of {len(each)}"
-            for each in kinds
-        )
-        yield f"| {where or 'by the rule'} | {' | '.join(cells)} |"
+def curves(graph: Graph, patients: list[dict[str, Any]]) -> dict[tuple[str, str], dict[float, list[int]]]:
+    """Return the places of the diagnoses by setting, kind of patient and what the prior's log-odds count."""
+    found: dict[tuple[str, str], dict[float, list[int]]] = {}
+    read = [(note, graph.case(note["text"])) for note in patients]
+    for where, chosen in list(SETTINGS.items()):
+        for weight in sorted({*WEIGHTS, chosen}):
+            SETTINGS[where] = weight
+            graph.ranker.forget()
+            for note, case in read:
+                try:
+                    at = place(note, graph.diagnose(case, setting=where, explain=0))
+                except CaseError:
+                    at = UNRANKED
+                kind = "common" if note["kind"] == "common" else "rare"
+                found.setdefault((where, kind), {}).setdefault(weight, []).append(at)
+        SETTINGS[where] = chosen
+    graph.ranker.forget()
+    return found
+
+
+def curve_table(found: dict[tuple[str, str], dict[float, list[int]]]) -> Iterator[str]:
+    """Yield how often the diagnosis is first and among ten, a line a weight, the chosen one in bold."""
+    yield "| setting | the log-odds count | " + " | ".join(f"{kind}, first / ten" for kind in ("common", "rare")) + " |"
+    yield "|---|---|---|---|"
+    for where, chosen in SETTINGS.items():
+        for weight in found[where, "common"]:
+            cells = (
+                f"{_top(found[where, kind][weight], 1):.0%} / {_top(found[where, kind][weight], TEN):.0%}"
+                for kind in ("common", "rare")
+            )
+            yield f"| {where} | {'**' * (weight == chosen)}{weight}{'**' * (weight == chosen)} | {' | '.join(cells)} |"
+
+
+def draw(found: dict[tuple[str, str], dict[float, list[int]]], file: Path) -> None:
+    """Draw what rare patients lose and common ones gain, a panel a setting; the chosen weight is marked."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    panels = figure.subplots(1, len(SETTINGS), sharey=True)
+    for axes, (where, chosen) in zip(panels, SETTINGS.items(), strict=True):
+        axes.axvline(chosen, color="#bbb", linewidth=1)
+        for kind, color in (("common", "C0"), ("rare", "C3")):
+            places = found[where, kind]
+            for top, style in ((1, "-"), (TEN, "--")):
+                shares = [_top(each, top) for each in places.values()]
+                label = f"{kind} ({len(places[chosen])}), {'first' if top == 1 else 'first ten'}"
+                axes.plot(list(places), shares, style, color=color, marker="o", markersize=3, label=label)
+        axes.set(title=where, xlabel="what the log-odds of the prior count", ylim=(0, 1))
+    panels[0].set_ylabel("patients")
+    panels[0].legend(fontsize="small")
+    figure.savefig(file)
+
+
+def _top(places: list[int], top: int) -> float:
+    return sum(at <= top for at in places) / len(places)
 
 
 def place(note: dict[str, Any], found: Diagnosis) -> int:
-    """Return the place of the first candidate that is the note's diagnosis; 1,000 where none is."""
-    return next((at for at, each in enumerate(found.candidates, 1) if diagnosed_as(note, each)), 1000)
+    """Return the place of the first candidate that is the note's diagnosis."""
+    return next((at for at, each in enumerate(found.candidates, 1) if diagnosed_as(note, each)), UNRANKED)
 
 
 def diagnosed_as(note: dict[str, Any], disease: Candidate | DangerousDisease) -> bool:

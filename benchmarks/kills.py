@@ -75,9 +75,9 @@ LEARN = """
 import hashlib, sys
 import numpy as np
 import kgdx
-from kgdx.learn.embed import learn_embeddings
+from kgdx_train.embed import learn_embeddings
 from kgdx.learn.hetero_graph import GraphChoice
-from kgdx.learn.link_training import Training
+from kgdx_train.link_training import Training
 from pathlib import Path
 class Words:
     name = "made"

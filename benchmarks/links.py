@@ -23,12 +23,12 @@ from scipy.stats import t as student
 import kgdx
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.config import Settings
-from kgdx.learn.graph_encoders import GRAPH_ENCODERS
-from kgdx.learn.held_out_links import auc, average_precision, split, unlinked
 from kgdx.learn.hetero_graph import SIMILAR_DISEASES, GraphChoice, HeteroGraph, hetero_graph, jaccard
-from kgdx.learn.link_training import Training, train
 from kgdx.rank.link_prediction import Calibration, calibrate
 from kgdx.terms.encoder import CachedEncoder, encoder
+from kgdx_train.graph_encoders import GRAPH_ENCODERS
+from kgdx_train.held_out_links import auc, average_precision, split, unlinked
+from kgdx_train.link_training import Training, train
 
 RELATION = "has_symptom"
 TOP = 10

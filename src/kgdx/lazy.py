@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ def names_of(root: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
+    @cache
     def found(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {root!r} has no attribute {name!r}")

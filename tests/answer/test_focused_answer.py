@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,10 +40,19 @@ def test_the_mode_of_inheritance_is_told_without_the_other_findings() -> None:
     assert made.text == "The mode of inheritance recorded for flu is Autosomal dominant inheritance [E2]."
 
 
-def test_whether_something_is_hereditary_is_answered_with_yes() -> None:
+@pytest.mark.parametrize(
+    ("question", "begin"),
+    [
+        ("Is flu hereditary?", "Yes: the mode of inheritance recorded for flu is"),
+        ("Is flu dominant?", "Yes: the mode"),
+        ("Is flu recessive?", "Not as asked: the mode"),
+        ("Is flu passed on by one parent only?", "The mode"),
+    ],
+)
+def test_yes_is_said_of_the_mode_of_inheritance_that_is_asked_for(question: str, begin: str) -> None:
     found = annotated(row("D", "I", "Autosomal dominant inheritance", aspect="I"))
-    made = focused(evidence(found), Asked((Want.INHERITANCE,), ("flu",), whether=True))
-    assert made.text.startswith("Yes: the mode of inheritance recorded for flu is")
+    pack = replace(evidence(found), question=question)
+    assert focused(pack, Asked((Want.INHERITANCE,), ("flu",), whether=True)).text.startswith(begin)
 
 
 def test_onset_and_course_are_told_apart() -> None:

@@ -287,12 +287,9 @@ def test_terms_may_be_ids_labels_or_outdated_ids(reader: FindingReader) -> None:
     assert [issue.where for issue in case.issues] == ["HP:0006824"]
 
 
-def test_unknown_term_is_refused_with_the_nearest(reader: FindingReader) -> None:
+def test_unknown_terms_and_none_are_refused(reader: FindingReader) -> None:
     with pytest.raises(CaseError, match=r"unknown term 'HP:1234567': did you mean Seizure \(HP:0001250\)"):
         Case.from_terms(["HP:1234567"], reader)
-
-
-def test_no_terms_are_refused(reader: FindingReader) -> None:
     with pytest.raises(CaseError, match="no term is given"):
         Case.from_terms([], reader)
 

@@ -128,33 +128,6 @@ def test_a_command_is_found_in_its_module_and_imports_no_other(module: str) -> N
     assert set(done.stdout.split()) <= {module, "output"}, "it has the option --html, too"
 
 
-def test_every_command_is_in_the_help() -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert sorted(commands) == sorted(command for names in COMMANDS.values() for command in names)
-
-
-def test_a_diagnosis_needs_none_of_the_libraries_for_building_and_analysis(home: Path) -> None:
-    """Each of them takes a twentieth of a second or more to import, and some are there only where a user has them."""
-    heavy = {"pandas", "polars", "owlready2", "pronto", "neo4j", "torch", "openai", "pyarrow.compute"}
-    code = f"""
-        import sys
-        from kgdx.cli import main
-        try:
-            main(["diagnose", "seizures and low muscle tone"])
-        except SystemExit as ended:
-            print(ended.code, sorted({heavy} & set(sys.modules)), file=sys.stderr)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, "KGDX_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "Most likely of" in done.stdout
-    assert done.stderr == "0 []\n"
-
-
 def test_completion_is_offered_for_the_shell(kgdx_: Callable[..., Run]) -> None:
     detected = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # or it looks for a shell among its parents
     done = kgdx_("--show-completion", "bash", **detected)

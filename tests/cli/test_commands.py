@@ -18,12 +18,6 @@ Run = subprocess.CompletedProcess[str]
 Invoke = Callable[..., Run]
 
 
-def test_diagnose_reads_standard_input(invoke: Invoke) -> None:
-    done = invoke("diagnose", "-", "--json", stdin="She has seizures.")
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["case"]["findings"][0]["id"] == "HP:0001250"
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -147,17 +141,6 @@ def copy(home: Path, tmp_path: Path) -> Path:
     return tmp_path / "graph"
 
 
-def test_build_reports_and_replaces(invoke: Invoke, tmp_path: Path) -> None:
-    store = str(tmp_path / "graph")
-    done = invoke("build", f"hp={TINY / 'hp.obo'}", f"hpoa={TINY / 'phenotype.hpoa'}", "--store", store)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Built in ")
-    assert "load" in done.stderr, "progress goes to standard error"
-    failed = invoke("build", f"hp={TINY / 'README.md'}", f"hpoa={TINY / 'phenotype.hpoa'}", "--store", store)
-    assert failed.returncode == 5
-    assert invoke("status", "--store", store).returncode == 0, "the old graph stays"
-
-
 def test_a_server_that_a_graph_is_built_on_needs_its_password(invoke: Invoke) -> None:
     done = invoke("build", "--store", "bolt://127.0.0.1:1")
     assert done.returncode == 2
@@ -221,14 +204,6 @@ def test_several_processes_give_what_one_gives_in_the_same_order(invoke: Invoke,
     assert one.returncode == two.returncode == 7
     assert one.stdout == two.stdout
     assert [json.loads(line)["id"] for line in two.stdout.splitlines()][:40] == [f"p{number}" for number in range(40)]
-
-
-def test_a_batch_without_patients_to_match_with_fails_at_once(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "cases.jsonl"
-    path.write_text('{"id": "p", "observed": ["HP:0001250"]}\n', encoding="utf-8")
-    done = invoke("batch", str(path), "--case-bank")
-    assert (done.returncode, done.stdout) == (6, "")
-    assert "no patient case" in done.stderr
 
 
 def test_a_build_that_takes_away_what_ranking_needs_has_to_be_forced(invoke: Invoke, copy: Path) -> None:

@@ -15,7 +15,7 @@ from cli.conftest import Run
 from kgdx.episode import load
 from kgdx.episode.segment import dump
 from kgdx.evaluate.scripted_agents import scripted_agent
-from llm.server import Fail, answering, serving
+from llm.server import answering, serving
 from osce_cases import osces
 
 ANSWERS = "n\ny\n?\n" * 4
@@ -41,15 +41,6 @@ def test_piped_answers_lead_to_a_ranking(invoke: Callable[..., Run], tmp_path: P
         assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
-def test_it_ends_once_the_first_questions_are_asked_where_a_disease_is_certain_enough(
-    invoke: Callable[..., Run], tmp_path: Path
-) -> None:
-    done = start(invoke, tmp_path / "log", "?\n" * 20, "--certain", "0.3")
-    assert done.returncode == 0 and "It ends since Tiny epilepsy syndrome 1" in done.stderr
-    assert "Tiny epilepsy syndrome 1" in done.stdout
-    assert finished(tmp_path / "log")
-
-
 def test_where_the_answers_end_it_waits_and_another_process_goes_on_with_an_equal_log(
     invoke: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -72,12 +63,6 @@ def test_one_can_go_back_ask_why_and_finish(invoke: Callable[..., Run], tmp_path
     assert found["reason"] == "finished"
     replies = [each for each in load((tmp_path / "log").read_text("utf-8")) if each.author == "patient"]
     assert [each.data["status"] for each in replies] == ["present"], "what was taken back is not in the log"
-
-
-def test_nothing_known_begins_with_an_open_question(invoke: Callable[..., Run], tmp_path: Path) -> None:
-    done = invoke("consult", "--max-questions", "2", stdin="she has seizures\nn\n")
-    assert "1. What are the signs and symptoms?" in done.stderr
-    assert "Seizure" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -151,17 +136,6 @@ def test_the_record_is_written_in_three_forms_and_reads_back(invoke: Callable[..
     assert again.returncode == 0, again.stderr
 
 
-def test_a_transcript_of_another_graph_is_one_line(invoke: Callable[..., Run], tmp_path: Path) -> None:
-    start(invoke, tmp_path / "log", "n\n")
-    lines = (tmp_path / "log").read_text("utf-8").splitlines()
-    first = json.loads(lines[0])
-    first["data"]["fingerprint"] = "another"
-    (tmp_path / "log").write_text("\n".join([json.dumps(first), *lines[1:]]), "utf-8")
-    done = invoke("consult", "--resume", str(tmp_path / "log"), stdin="n\n")
-    assert done.returncode != 0 and "begun on another graph" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 Kgdx = Callable[..., Run]
 
 ENDPOINT = {"KGDX_LLM_API_KEY": "none", "KGDX_LLM_ATTEMPTS": "1"}
@@ -180,16 +154,6 @@ def test_a_model_words_the_questions_and_a_person_answers(invoke: Kgdx, tmp_path
         again = invoke(*resumed, stdin="f\n", KGDX_LLM_BASE_URL=server.url, **ENDPOINT)
     assert asked >= 2 and again.returncode == 0, again.stderr
     assert '"policy": "doctor"' in transcript.read_text("utf-8")
-
-
-def test_a_model_that_is_not_there_leaves_the_questions_to_the_selector(invoke: Kgdx) -> None:
-    settings = ("--certain", "1", "--max-questions", "2")
-    with serving(lambda body, number: Fail(401)) as server:
-        done = invoke(
-            "consult", "seizures", "--llm", "m", *settings, stdin="n\nn\nf\n", KGDX_LLM_BASE_URL=server.url, **ENDPOINT
-        )
-    assert done.returncode == 0, done.stderr
-    assert "2. " in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_model_for_a_policy_that_asks_none_is_refused_in_a_line(invoke: Kgdx) -> None:

@@ -9,19 +9,16 @@ from pathlib import Path
 
 import pytest
 
-import kgdx
 from cli.conftest import Run
-from conftest import TINY, require_module
+from conftest import require_module
 from kgdx.evaluate.question_sets import read_questions
 from kgdx.evaluate.scripted_models import scripted
 from llm.server import answering, serving
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("measured")
-    kgdx.build({"chinese_kg": str(TINY / "medical.json")}, store=folder / "graph", force=True)
-    return folder / "graph"
+@pytest.fixture
+def store(zh_graph: Path) -> Path:
+    return zh_graph
 
 
 @pytest.fixture
@@ -99,7 +96,7 @@ def test_answers_are_compared_over_http_and_judged(
             2,
             "needs prices",
         ),
-        (("questions", "--language", "fr"), 2, "no such language"),
+        (("questions", "--language", "fr"), 2, "Invalid value for '--language'"),
         (("questions", "--source", "nowhere"), 2, "no disease of the source"),
     ],
 )

@@ -18,28 +18,6 @@ from cli.conftest import Run
 from kgdx.terms import encoder
 
 
-def test_a_folder_is_indexed_under_its_tag(invoke: Callable[..., Run], home: Path, tmp_path: Path) -> None:
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "a.txt").write_text("Nickel causes dermatitis.")
-    done = invoke("index", str(tmp_path / "texts"), "--tag", "guides")
-    assert done.returncode == 0, done.stderr
-    assert "1 pieces of texts of guides" in done.stdout
-    again = invoke("index", str(tmp_path / "texts"), "--tag", "guides", "--json")
-    assert json.loads(again.stdout) == {
-        "pieces": 1,
-        "sources": ["guides"],
-        "k1": 1.5,
-        "b": 0.75,
-        "files": 1,
-        "kinds": {"TXT": 1},
-        "not_read": 0,
-        "records": 1,
-        "kept": 1,
-        "refused": {},
-        "named": [],
-    }
-
-
 def test_a_corpus_is_recognised_and_its_counts_add_up(invoke: Callable[..., Run], home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "textbooks"
     folder.mkdir()

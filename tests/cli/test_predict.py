@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,13 +63,6 @@ def test_what_cannot_be_is_one_line(invoke: Invoke, store: str, options: tuple[s
     done = invoke("learn", "embeddings", *options, "--store", store)
     assert (done.returncode, done.stdout) == (code, "")
     assert said in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_without_the_extra_it_says_what_to_install(invoke: Invoke, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    done = invoke("learn", "embeddings", *HPO, "--store", store)
-    assert done.returncode == 3
-    assert 'pip install "kgdx[learn]"' in done.stderr
 
 
 Kgdx = Callable[..., Run]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cli.conftest import Run
 from conftest import TINY, require_module
-from llm.server import Fail, Reply, Say, in_turn, serving
+from llm.server import Say, in_turn, serving
 
 FILE = str(TINY / "huatuo.jsonl")
 REPORT = {
@@ -20,25 +19,6 @@ REPORT = {
     "relations": [{"type": "HAS_SYMPTOM", "head": "肺炎", "tail": "发热", "evidence": ""}],
 }
 GOOD = Say(json.dumps(REPORT, ensure_ascii=False), usage=(1_000_000, 0))
-
-
-def test_relations_are_read_by_rules_and_summed_up(invoke: Callable[..., Run], tmp_path: Path) -> None:
-    done = invoke("extract-relations", FILE, "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "12 relations from 8 records by kgdx rules" in done.stdout
-    assert "HAS_SYMPTOM" in done.stdout
-    assert "the line is no JSON" in done.stdout
-    assert "kgdx update" in done.stdout
-    again = invoke("extract-relations", FILE, "--out", str(tmp_path / "out"), "--json")
-    found = json.loads(again.stdout)
-    assert (found["pages"], found["kept"], found["relations"], found["refused"]) == (1, 1, 12, 2)
-
-
-def test_a_vocabulary_helps_the_rules(invoke: Callable[..., Run], tmp_path: Path) -> None:
-    done = invoke(
-        "extract-relations", FILE, "-o", str(tmp_path / "o"), "--vocabulary", str(TINY / "medical.json"), "--json"
-    )
-    assert json.loads(done.stdout)["relations"] >= 12
 
 
 def test_what_was_read_is_built_and_asked(invoke: Callable[..., Run], home: Path, tmp_path: Path) -> None:
@@ -52,12 +32,6 @@ def test_what_was_read_is_built_and_asked(invoke: Callable[..., Run], home: Path
         assert built.relations["HAS_SYMPTOM"] == 3
         assert built.sources["huatuo"].quarantined == 2
         assert built.sources["huatuo"].merged == 2
-
-
-def test_the_source_can_be_tried_out(invoke: Callable[..., Run]) -> None:
-    done = invoke("sources", "check", "huatuo", FILE, "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["counts"]["loaded"] == 10
 
 
 @pytest.mark.parametrize(
@@ -114,28 +88,3 @@ def test_a_model_is_asked_and_its_cost_is_shown(modelled: Callable[..., Run], tm
     assert asked == 6
     assert "0 answers, 6 from the cache" in again.stdout
     assert "sk-secret" not in done.stdout + done.stderr
-
-
-def test_an_endpoint_that_goes_down_leaves_what_is_finished_and_says_how_to_go_on(modelled: Callable[..., Run]) -> None:
-    def script(body: Mapping[str, Any], number: int) -> Reply:
-        return GOOD if number < 2 else Fail(503)
-
-    with serving(script) as server:
-        done = modelled(server.url, "--jobs", "1")
-        assert done.returncode == 8
-        assert done.stdout == ""
-        (line,) = [line for line in done.stderr.splitlines() if line.startswith("error:")]
-        assert "run the same command again: it goes on at page 2, 1 pages are kept" in line
-        server.script = in_turn(GOOD)
-        again = modelled(server.url, "--json")
-    assert json.loads(again.stdout)["kept"] == 1
-
-
-def test_a_recording_replaces_the_endpoint(modelled: Callable[..., Run], tmp_path: Path) -> None:
-    tape = {"KGDX_LLM_CASSETTE": str(tmp_path / "tape.jsonl")}
-    with serving(in_turn(GOOD)) as server:
-        recorded = modelled(server.url, "--json", KGDX_LLM_CASSETTE_MODE="record", **tape)
-    shutil.rmtree(tmp_path / "out")
-    replayed = modelled("http://127.0.0.1:9/v1", "--json", **tape)
-    counts = [json.loads(done.stdout)["by_type"] for done in (recorded, replayed)]
-    assert counts[0] == counts[1] != {}

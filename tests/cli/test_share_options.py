@@ -44,16 +44,15 @@ def timeless(value: Any) -> Any:
     return [timeless(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize(
-    "command",
+    ("command", "how"),
     [
-        ["evaluate", "rank"],
-        ["evaluate", "retrieve", "--methods", "fused", "--without", "typicality", "--at", "1,2"],
-        ["evaluate", "inquiry", "--questions", "3", "--start", "1"],
-        ["leaderboard", "--methods", "plans", "--known", "1"],
+        pytest.param(["evaluate", "rank"], ["--ray", "local"], id="rank-ray", marks=pytest.mark.heavy),
+        pytest.param(["evaluate", "rank"], [], id="rank"),
+        pytest.param(["evaluate", "retrieve", "--methods", "fused", "--at", "1,2"], [], id="retrieve"),
+        pytest.param(["evaluate", "inquiry", "--questions", "3", "--start", "1"], [], id="inquiry"),
+        pytest.param(["leaderboard", "--methods", "plans", "--known", "1"], [], id="leaderboard"),
     ],
-    ids=lambda command: command[-1] if len(command) == 2 else command[1],
 )
 def test_many_processes_measure_what_one_does(invoke: Invoke, cases: Path, command: list[str], how: list[str]) -> None:
     if how:

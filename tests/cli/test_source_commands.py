@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, TINY
+from kgdx.errors import SourceError
+from kgdx.ingest.source_choice import select
 
 Invoke = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -66,21 +68,19 @@ def test_a_check_of_a_wrong_manifest_names_the_lines_and_fails(invoke: Invoke, t
     ]
 
 
-def test_a_build_takes_the_files_of_a_folder(invoke: Invoke, folder: Path, tmp_path: Path) -> None:
-    done = invoke("build", "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
-    assert "hp.obo is of hp" in done.stderr and "of no source: notes.txt" in done.stderr
-    report = json.loads(done.stdout)
-    assert report["sources"]["hp"]["origin"] == str(folder / "hp.obo")
-    assert {"hp", "hpoa", "genes"} <= report["sources"].keys()
-
-
-def test_a_file_that_is_named_comes_to_those_of_the_folder(invoke: Invoke, folder: Path, tmp_path: Path) -> None:
+def test_a_build_takes_the_files_of_a_folder_and_those_that_are_named(
+    invoke: Invoke, folder: Path, tmp_path: Path
+) -> None:
     labels = folder / "labels.tsv"
     labels.write_bytes((TINY / "hp-zh.babelon.tsv").read_bytes())
-    done = invoke("build", f"hp_zh={labels}", "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
+    named = ("hpoa", f"hp_zh={labels}")
+    done = invoke("build", *named, "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
     origins = {name: each["origin"] for name, each in json.loads(done.stdout)["sources"].items()}
-    assert origins["hp"] == str(folder / "hp.obo") and origins["hp_zh"] == str(labels)
+    assert origins["hp"] == str(folder / "hp.obo") and origins["hp_zh"] == str(labels) and "genes" not in origins
+    assert "hp.obo is of hp" in done.stderr
     assert "of no source: notes.txt" in done.stderr.splitlines(), "a file that is named has its source"
+    alone = select((), place=folder).sources
+    assert alone["genes"] == str(folder / "genes_to_phenotype.txt") and alone["ddxplus"] is None
 
 
 def test_a_source_that_cannot_be_downloaded_says_how_to_do_without(
@@ -116,15 +116,10 @@ def test_a_named_source_takes_its_file_and_those_it_needs_from_the_folder(
     done = invoke("build", str(CLINIC), "--from", str(folder), "--store", str(tmp_path / "g"), "--json")
     sources = json.loads(done.stdout)["sources"]
     assert sources["hp"]["origin"] == str(folder / "hp.obo") and "hpoa" not in sources
-    cases = tmp_path / "cases"
-    cases.mkdir()
-    shutil.copy(TINY / "phenopacket.json", cases)
-    done = invoke("build", "hp", "genes", "--from", str(cases), "--store", str(tmp_path / "g"))
-    assert done.returncode == 5 and "holds no file of these sources" in done.stderr
-    for name in ("hp.obo", "phenotype.hpoa"):
-        shutil.copy(TINY / name, cases)
-    done = invoke("build", "phenopackets", "--from", str(folder), "--store", str(tmp_path / "g"))
-    assert done.returncode == 0, "the patients that ship stand in where the folder has none"
+    assert select(["phenopackets"], place=folder).sources["phenopackets"] is None, "the patients that ship stand in"
+    (folder / "hp.obo").unlink()
+    with pytest.raises(SourceError, match="holds no file of these sources"):
+        select(["hp"], place=folder)
 
 
 def test_a_licence_is_accepted_once(

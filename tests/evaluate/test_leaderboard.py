@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks import papers
+from benchmarks.papers import Paper
 
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
@@ -189,13 +191,6 @@ def test_patients_whose_diseases_the_graph_lacks_are_no_leaderboard(graph: Graph
         Leaderboard(here, choose(here, ["bank", "at once"])).run()
 
 
-def test_the_table_and_the_page_name_everybody(graph: Graph) -> None:
-    here = board(graph)
-    report = Leaderboard(here, choose(here, ["at once", "ask by degree", "policy planner"])).run()
-    for shown in (text(leaderboard_figures(report), 120), leaderboard_page(report)):
-        assert all(name in shown for name in ("at once", "ask by degree", "policy planner"))
-
-
 def test_methods_that_did_not_run_for_one_reason_are_named_in_one_line(graph: Graph) -> None:
     here = board(graph)
     report = Leaderboard(here, choose(here, ["at once", "policy planner", "policy tags"])).run()
@@ -223,3 +218,26 @@ def test_only_rows_whose_interval_leaves_out_0_are_marked(graph: Graph) -> None:
         told["ci95"]["acc1"] = ends
         row = next(line for line in text(leaderboard_figures(report), 100).splitlines() if "ask by degree" in line)
         assert ("*" in row) is mark
+
+
+def test_a_papers_table_has_what_it_printed_and_no_figure_of_what_did_not_run(tiny_graph: Path, tmp_path: Path) -> None:
+    ranked = 'leaderboard {given} --known all --methods "at once,policy tags" --store {store} --json'
+    runs = {"a": {"commands": [ranked]}, "b": {"commands": ["train grpo {base}"]}}
+    arms = {
+        "ranked": {"run": "a", "at": "methods/at once", "printed": {"Acc@1 %": 99.5}},
+        "by a model": {"run": "a", "at": "methods/policy tags"},
+        "trained": {"run": "b", "printed": {"Acc@1 %": 12}},
+    }
+    said = {"title": "A paper", "cite": "", "given": "", "figures": {"Acc@1 %": "acc1"}, "apart": ["its patients"]}
+    (tmp_path / "p.yaml").write_text(json.dumps({**said, "runs": runs, "arms": arms}))
+    case = {"id": "a", "observed": list(TERMS), "diseases": ["OMIM:100001"]}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    places = {"given": [str(tmp_path / "cases.jsonl")], "store": [str(tiny_graph)]}
+    table = Paper.read(str(tmp_path / "p.yaml")).table(places, tmp_path / "run")
+    assert list(table["arms"]) == ["ranked"] and list(table["not_run"]) == ["by a model", "trained"]
+    told = " ".join(text(papers.shown(table), 100).split())
+    assert "ranked 1 100.0 (99.5)" in told and "trained not run – (12)" in told
+    assert "not run (nobody says what base is: give --base MODEL, which is trained): trained" in told
+    for each in papers.SHIPPED.glob("*.yaml"):
+        found = Paper.read(each.stem)
+        assert all(arm.run in found.runs and {*arm.printed} <= {*found.figures} for arm in found.arms.values())

@@ -14,7 +14,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.errors import LlmError
 from kgdx.evaluate.labels import Labels
-from kgdx.evaluate.retrieval_accuracy import Arm, ModelOrder, RetrievedCases
+from kgdx.evaluate.retrieval_accuracy import Arm, ModelAlone, ModelOrder, RetrievedCases
 from kgdx.evaluate.runner import Runner, kept
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request, Usage
 from kgdx.policies.rerank import RerankPolicy
@@ -103,6 +103,15 @@ def test_a_spent_budget_ends_the_evaluation_which_goes_on_later(measure: Measure
         measured.run(many, Runner(journal))
     assert rest.asked == 4
     assert {each["rank"] for each in measured.found["asked"]} == {3}
+
+
+def test_what_a_model_names_without_the_graph_is_an_arm(graph: Graph) -> None:
+    named, labels = graph.ranker.names.candidate(0), Labels(graph.ranker, graph.snapshot)
+    saying = Saying(lambda shown: f"Diagnosis: Brain cloud\nDiagnosis: {named.name}")
+    arms = [Arm("alone", Fused.open(graph.snapshot, graph.ranker.model), ModelAlone(graph, saying))]
+    measured = Comparison(RetrievedCases(arms, graph.ranker, graph.snapshot, labels))
+    measured.run([Case(id, CASES[0].findings, diseases=(id,)) for id in (named.id, graph.ranker.names.candidate(1).id)])
+    assert [each["rank"] for each in measured.found["alone"]] == [1, None]
 
 
 def test_the_cost_is_estimated_before_anything_is_sent(graph: Graph) -> None:

@@ -38,7 +38,7 @@ def writing(*texts: str) -> Script:
         lines: list[dict[str, Any]] = shown(body)
         wanted = SECRET in body["messages"][0]["content"]
         return Say(
-            answer([each["id"] for each in sorted(lines, key=lambda each: wanted and "DEL" not in each["disease"])])
+            answer([each["id"] for each in sorted(lines, key=lambda one: wanted and "deletion" not in one["disease"])])
         )
 
     return reply

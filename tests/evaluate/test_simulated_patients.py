@@ -150,11 +150,6 @@ def test_a_graph_without_annotations_has_no_patients(tmp_path: Path) -> None:
         Synthesis(compile_snapshot(nothing, tmp_path / "b", "f"))
 
 
-def test_statuses_are_only_present_and_absent(synthesis: Synthesis) -> None:
-    found = {finding.status for case in synthesis.cases(50) for finding in case.findings}
-    assert found <= {Status.PRESENT, Status.ABSENT}
-
-
 SEIZURE, FOCAL, NERVOUS, SHORT, GROWTH = "HP:0001250", "HP:0007359", "HP:0000707", "HP:0004322", "HP:0001507"
 
 ABOVE = {FOCAL: {SEIZURE, NERVOUS}, SEIZURE: {NERVOUS}, SHORT: {GROWTH}}

@@ -25,12 +25,12 @@ from kgdx.graph.snapshot_compile import link_snapshot
 from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.pipeline import quarantine
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
-from kgdx.learn.training_state import save_arrays
 from kgdx.render.pages.page import MARK
 from kgdx.render.pages.page import write as write_page
 from kgdx.terms import text_index
 from kgdx.terms.text_segment import TextPiece
 from kgdx_train.sample_journal import Sample, SampleJournal
+from kgdx_train.training_state import save_arrays
 
 
 class Disk:

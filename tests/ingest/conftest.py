@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from kgdx.graph.protocol import NodeTable
-from kgdx.ingest.check import CheckedTables, check
+from kgdx.ingest.check import CheckedTables, check_staged
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.extraction.extract import read as read_huatuo
 from kgdx.ingest.manifest import manifest
@@ -103,7 +103,7 @@ def check_files(every_source: dict[str, str]) -> Callable[..., CheckedTables]:
             staged, refused = stage(read(Path(files[name] if name in files else every_source[name]), found), found)
             tables += staged
             rejects[name] = refused
-        return check(tables, rejects, load_schema())
+        return check_staged(tables, rejects, load_schema())
 
     return checked
 

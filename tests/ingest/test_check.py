@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conftest import examples
 from kgdx.errors import SchemaError, SourceError
 from kgdx.graph.protocol import NodeTable
-from kgdx.ingest.check import CheckedTables, check
+from kgdx.ingest.check import CheckedTables, check_staged
 from kgdx.ingest.column_mapping import Role, StagedTable, stage
 from kgdx.ingest.manifest import End, Manifest, NodeMap, RelationMap
 from kgdx.ingest.records import LINE, RecordCounts, Records, no_rejects
@@ -60,7 +60,7 @@ def table(checked: CheckedTables, name: str) -> list[dict[str, Any]]:
 
 
 def run(*staged: StagedTable) -> CheckedTables:
-    return check(staged, {}, load_schema())
+    return check_staged(staged, {}, load_schema())
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_every_record_is_accounted_for(
         if refused
         else no_rejects()
     )
-    checked = check([DISEASE, PHENOTYPE, extra, typed], {"t": before}, load_schema())
+    checked = check_staged([DISEASE, PHENOTYPE, extra, typed], {"t": before}, load_schema())
     counts = checked.counts["t"]
     assert counts.read == len(relations) + len(more) + refused
     assert counts.read == counts.loaded + counts.merged + counts.quarantined
@@ -340,7 +340,7 @@ def manifest(role: str) -> Manifest:
 def test_an_implied_relation_to_what_is_not_loaded_is_left_out_and_not_counted() -> None:
     found = manifest("implied")
     tables, refused = stage(Records({"t": TERMS, "s": SAME}), found)
-    checked = check(tables, {"tiny": refused}, load_schema())
+    checked = check_staged(tables, {"tiny": refused}, load_schema())
     assert [t.rows.column("end").to_pylist() for t in checked.tables if hasattr(t, "type")] == [["MONDO:2"]]
     assert checked.quarantine.is_empty()
     counts = checked.counts["tiny"]
@@ -350,6 +350,6 @@ def test_an_implied_relation_to_what_is_not_loaded_is_left_out_and_not_counted()
 def test_a_stated_relation_to_what_is_not_loaded_is_quarantined() -> None:
     found = manifest("record")
     tables, refused = stage(Records({"t": TERMS, "s": SAME}), found)
-    checked = check(tables, {"tiny": refused}, load_schema())
+    checked = check_staged(tables, {"tiny": refused}, load_schema())
     assert checked.quarantine["reason"].to_list() == ["OMIM:404 is no Disease of this graph"]
     assert checked.counts["tiny"].read == 4

@@ -49,15 +49,15 @@ def test_changes_are_made_in_their_order(change: dict[str, Any], given: str, mad
 
 
 def test_members_of_a_list_column_are_changed_each() -> None:
-    assert value({"column": "x", "prefix": "HP:", "pad": 3}, id=["1", "2"], x=[["1", "22"], []]) == [
-        ["HP:001", "HP:022"],
-        [],
-    ]
+    changed = value({"column": "x", "prefix": "HP:", "pad": 3}, id=["1", "2"], x=[["1", "22"], []])
+    assert changed == [["HP:001", "HP:022"], []]
     names = value({"column": "x", "mint": "Symptom"}, id=["1"], x=[["咳嗽", "fever"]])
     assert names == [[minted("mine", "Symptom", "咳嗽"), minted("mine", "Symptom", "fever")]]
 
 
 def test_numbers_are_written_as_text_where_text_is_changed() -> None:
+    change = {"column": "x", "pattern": "[^-].*", "otherwise": "{id}"}
+    assert value(change, id=["672", "74"], x=["NKX2-5", "-"]) == ["NKX2-5", "74"]
     assert value({"column": "x", "prefix": "NCBIGene:"}, id=["1"], x=[672]) == ["NCBIGene:672"]
     assert value("NCBIGene:{x}", id=["1"], x=[672]) == ["NCBIGene:672"]
 

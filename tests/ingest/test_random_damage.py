@@ -21,7 +21,7 @@ from kgdx.ingest.pipeline.build import build, update
 from kgdx.ingest.pipeline.build_report import BuildReport
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 
-DAMAGES = 200
+DAMAGES = 100
 
 TEMPLATES = ("phenotypes_of_diseases", "genes_of_diseases", "same_as_of_diseases", "groups_of_diseases")
 

@@ -16,6 +16,7 @@ from kgdx.graph.snapshot import Snapshot
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.resources import resource
+from kgdx.results import words
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +88,7 @@ def test_a_known_annotation_reads_as_it_stands_in_the_file(default: tuple[GraphF
 
 
 FREQUENCIES = {"HP:0040281", "HP:0040282", "HP:0040283", "HP:0040284"}
-
 COMMONNESS = {"very common", "common", "uncommon", "rare"}
-
 SPEED = ["sudden", "minutes", "hours", "days", "weeks", "months", "years"]
 
 
@@ -118,6 +117,7 @@ def test_each_condition_is_described_once_and_whole(table: dict[str, pl.DataFram
     assert conditions["condition"].is_unique().all() and conditions.height >= 160
     for row in conditions.iter_rows(named=True):
         assert row["name_zh"] and row["settled_by"] and row["page"], row["name"]
+        assert re.search(r"[\u4e00-\u9fff]|HLA", words.tests_in_chinese(row["settled_by"])), row["name"]
         assert {row["emergency"], row["general"], row["referral"]} <= COMMONNESS, row["name"]
         assert row["sex"] in (None, "female", "male"), row["name"]
         assert float(row["youngest"] or 0) < float(row["oldest"] or 120), row["name"]

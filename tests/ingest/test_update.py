@@ -19,7 +19,7 @@ from ingest.pipeline.test_build import lose_genes, save_a_case
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.arcade.embedded import ArcadeStore
 from kgdx.graph.snapshot import TABLES, Snapshot
-from kgdx.ingest.pipeline import check_tables, parse, stages
+from kgdx.ingest.pipeline import check_parsed, parse, stages
 from kgdx.ingest.pipeline.build import build, remove, update
 from kgdx.ingest.pipeline.build_report import BuildReport, read_report
 from kgdx.ingest.pipeline.built_graph import BuiltGraph, read_graph
@@ -106,7 +106,7 @@ def test_tables_in_small_parts_make_the_same_graph(
 ) -> None:
     whole = build(tiny_sources, graph, derive=STEPS)
     before = pl.read_parquet(graph.current().quarantine)
-    for module in (check_tables, parse, stages):
+    for module in (check_parsed, parse, stages):
         monkeypatch.setattr(module, "PART_ROWS", 2)
     parts = GraphFolder(tmp_path / "parts")
     report = build(tiny_sources, parts, derive=STEPS)

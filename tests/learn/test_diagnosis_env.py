@@ -212,6 +212,8 @@ def test_bad_input_is_one_clear_line(graph: Graph, recorded: list[Case]) -> None
     env = made(graph, recorded)
     with pytest.raises(UsageError, match="no episode has begun: call reset first"):
         env.step(np.int64(0))
+    with pytest.raises(UsageError, match="no episode has begun: call reset first"):
+        made(graph, recorded, render_mode="ansi").render()
     with pytest.raises(UsageError, match="no case 'nobody': one of the 4"):
         env.reset(options={"case": "nobody"})
     env.reset(seed=0)

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import ROOT
-from kgdx.errors import MissingExtraError, StoreError, StoreLockedError, UsageError
+from conftest import ROOT, require_module
+from kgdx.errors import StoreError, StoreLockedError, UsageError
 from kgdx.graph.snapshot import Snapshot
-from kgdx.learn import tensors
-from kgdx.learn.embed import learn_embeddings
-from kgdx.learn.graph_encoders import GRAPH_ENCODERS
 from kgdx.learn.hetero_graph import GraphChoice
-from kgdx.learn.link_training import Training
 from kgdx.rank.embeddings import CARD, Embeddings, Insertion
 from worded_graph import Letters, Make
 
-pytestmark = pytest.mark.usefixtures("torch_here")
+require_module("torch_geometric", "learn")
+
+from kgdx_train.embed import learn_embeddings  # noqa: E402
+from kgdx_train.graph_encoders import GRAPH_ENCODERS  # noqa: E402
+from kgdx_train.link_training import Training  # noqa: E402
+
 SMALL = Training(epochs=40, hidden=16, latent=8, held_out=0.2, device="cpu")
 
 
@@ -103,8 +104,8 @@ def test_a_training_that_was_killed_leaves_nothing_half_written(
 import os, signal
 from pathlib import Path
 from kgdx.graph.snapshot import Snapshot
-from kgdx.learn.embed import learn_embeddings
-from kgdx.learn.link_training import Training
+from kgdx_train.embed import learn_embeddings
+from kgdx_train.link_training import Training
 from worded_graph import Letters
 def tell(epoch, *_):
     if epoch == 20:
@@ -198,17 +199,6 @@ def test_an_encoder_that_does_not_read_chinese_is_refused_for_it(
         learn_embeddings(snapshot, tmp_path, "x", letters, GraphChoice(languages=("en", "zh")))
 
 
-def test_without_torch_the_extra_is_named(
-    snapshot: Snapshot, letters: Letters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[learn\]"'):
-        learn_embeddings(snapshot, tmp_path, "x", letters)
-    monkeypatch.setitem(sys.modules, "torch_geometric", None)
-    with pytest.raises(MissingExtraError, match="learn"):
-        tensors.geometric("this")
-
-
 def test_one_disease_and_isolated_nodes_can_be_trained(make: Make, letters: Letters, tmp_path: Path) -> None:
     snapshot = make([("X:a", name) for name in ("cough", "itch", "rash")])
     made = learn_embeddings(snapshot, tmp_path, "x", letters, how=SMALL)
@@ -234,8 +224,8 @@ def test_an_inserted_patient_is_what_the_network_makes_of_a_new_node(
 ) -> None:
     import torch
 
-    from kgdx.learn.graph_encoders import LayerSizes, Vgae
     from kgdx.learn.hetero_graph import HeteroGraph, hetero_graph
+    from kgdx_train.graph_encoders import LayerSizes, Vgae
 
     made = learn_embeddings(snapshot, tmp_path, "x", letters, how=SMALL)
     graph = hetero_graph(snapshot, letters)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,10 @@ import numpy as np
 import pytest
 
 import small_graph
-from kgdx.errors import AbsentError, StoreError, UsageError
+from kgdx.errors import AbsentError, MissingExtraError, StoreError, UsageError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.learn.hetero_graph import GraphChoice, HeteroGraph, hetero_data, hetero_graph
-from kgdx.learn.tensors import geometric
+from kgdx.learn.hetero_graph import GraphChoice, HeteroGraph, geometric, hetero_data, hetero_graph
 from worded_graph import Letters, Make
 
 
@@ -129,3 +129,12 @@ def test_pytorch_geometric_trains_its_own_models_on_it(snapshot: Snapshot, lette
 
     made = to_hetero(Net(), data.metadata())(data.x_dict, data.edge_index_dict)
     assert made["symptom"].shape == (12, 8)
+
+
+@pytest.mark.parametrize("missing", ["torch", "torch_geometric"])
+def test_without_torch_the_extra_is_named(
+    snapshot: Snapshot, letters: Letters, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtraError, match=r'pip install "kgdx\[learn\]"'):
+        hetero_data(hetero_graph(snapshot, letters))

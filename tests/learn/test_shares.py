@@ -67,8 +67,8 @@ def test_what_kills_each_process_is_told_after_a_few(graph: Graph, tmp_path: Pat
     assert len((tmp_path / "died").read_text().splitlines()) == TRIES
 
 
-def test_what_an_item_raises_comes_after_the_results_before_it(graph: Graph, ray: str | None) -> None:
-    told, before = shared(Counting(), [*range(7), FAILS, *range(9)], graph, jobs=2, ray=ray, share=3), []
+def test_what_an_item_raises_comes_after_the_results_before_it(graph: Graph) -> None:
+    told, before = shared(Counting(), [*range(7), FAILS, *range(9)], graph, jobs=2, share=3), []
     with pytest.raises(MissingExtraError, match=r'this item needs an optional dependency: pip install "kgdx\[cluster'):
         for each in told:
             before.append(each[0])

@@ -184,7 +184,6 @@ def test_a_turn_of_a_model_as_doctor_is_read_or_left_to_rules(
         def reply(self, asked: AskPatient, state: Any) -> Reply:
             return Reply(text="No, I do not think so.")
 
-    monkeypatch.setattr("kgdx.policies.doctor.MOST_TOKENS", 60)
     model = connect(Settings.load(tiny_graph).llm(NAME))
     known = Case("p", (Finding("HP:0001250"),))
     with kgdx.open(tiny_graph) as graph:

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-import pytest
-
-import kgdx
-from kgdx.api import Graph
 from kgdx.config import LlmAccess
 from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect
 from llm.server import Script, Server, serving
-
-
-@pytest.fixture(scope="module")
-def graph(zh_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(zh_graph) as opened:
-        yield opened
 
 
 @contextmanager

@@ -30,10 +30,7 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(
-                ["present", "absent", "diagnosis", "question", "test", "asks", "diseases", "status", "name"]
-            )
-            | st.text(max_size=5),
+            st.sampled_from(KEYS) | st.text(max_size=5),
             inner,
             max_size=5,
         )

@@ -14,7 +14,7 @@ from kgdx.answer.wants import UNTOLD, Want
 from kgdx.case import Case, Span
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
-from kgdx.policies.question_reading import GAP, masked, negated, of_causes, remainder, wants
+from kgdx.policies.question_reading import GAP, likeness, masked, negated, of_causes, remainder, wants
 from kgdx.policies.question_rules import RulesPolicy
 from kgdx.results.cited import Resolved
 from kgdx.terms.names.name_decision import Mention
@@ -128,7 +128,7 @@ def inferring(question: str, *named: str) -> dict[str, object]:
         for name in named
         for start in [question.index(name)]
     )
-    (action,) = RulesPolicy()._wanted(state_of(Case("p"), question, mentioned=mentions))
+    *_, action = RulesPolicy()._wanted(state_of(Case("p"), question, mentioned=mentions))
     return action.parameters()
 
 
@@ -139,6 +139,25 @@ def test_what_is_denied_leaves_diseases_out_and_both_means_all() -> None:
     assert (told["phenotypes"], told["without"], told["min_match_count"]) == (["seizures", "ataxia"], None, 2)
 
 
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("Which X-linked diseases have seizures and ataxia?", "HP:0001417"),
+        ("Name autosomal recessive disorders with seizures and ataxia.", "HP:0000007"),
+        ("Which conditions inherited through the mitochondria have seizures and ataxia?", "HP:0001427"),
+        ("Which adult-onset diseases cause seizures and ataxia?", "HP:0003581"),
+    ],
+)
+def test_the_diseases_asked_for_have_to_have_a_mode_or_an_onset(question: str, condition: str) -> None:
+    told = inferring(question, "seizures", "ataxia")
+    assert (told["phenotypes"], told["min_match_count"]) == (["seizures", "ataxia", condition], 3)
+
+
+@pytest.mark.parametrize("question", ["HEXA基因突变会导致什么病?", "What does HEXA code for?"])
+def test_a_gene_alone_is_asked_for_its_diseases(question: str) -> None:
+    assert [name for name, _ in planned(question, [("HEXA", ("Gene",))])][-1] == "infer_by_gene"
+
+
 def test_a_question_most_of_which_is_unknown_infers_nothing_from_the_rest() -> None:
     question = "can stress make your hair fall out"
     mentions = (Mention(27, 31, "fall", "Phenotype", ("HP:1",), ("Falls",)),)
@@ -147,8 +166,7 @@ def test_a_question_most_of_which_is_unknown_infers_nothing_from_the_rest() -> N
 
 
 def test_a_number_stands_for_another_form_of_the_disease() -> None:
-    question = "What is the difference between Kabuki syndrome 1 and 2?"
-    found = planned(question, [("Kabuki syndrome 1", DISEASE)])
+    found = planned("What is the difference between Kabuki syndrome 1 and 2?", [("Kabuki syndrome 1", DISEASE)])
     assert found[0][1] == ("Kabuki syndrome 1", "Kabuki syndrome 2")
 
 
@@ -166,8 +184,7 @@ def test_a_number_stands_for_another_form_of_the_disease() -> None:
     ],
 )
 def test_what_no_graph_may_tell_is_recognised(question: str, untold: Want) -> None:
-    state = state_of(Case("p"), question, mentioned=())
-    assert untold in RulesPolicy().respond(state).wants
+    assert untold in RulesPolicy().respond(state_of(Case("p"), question, mentioned=())).wants
 
 
 @pytest.mark.parametrize("question", ["Which diseases occur in pregnancy?", "What drives 甲热?", "甲热住院几天？"])
@@ -344,3 +361,38 @@ def test_what_is_left_may_be_a_name(question: str, name: str) -> None:
 )
 def test_questions_of_causes_are_told_from_those_of_signs(rest: str, causes: bool) -> None:
     assert of_causes(rest) is causes
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Which hospital in Dublin is best for 甲热?", Want.PLACE),
+        ("Can he wait until the morning? His speech went funny.", Want.URGENCY),
+        ("Tell me for certain that my lump is harmless", Want.VERDICT),
+        ("What will the weather be like tomorrow?", Want.ELSEWHERE),
+        ("这个报告是不是癌，给句准话", Want.VERDICT),
+        ("奶奶突然说话不清，能等到明天再去医院吗", Want.URGENCY),
+    ],
+)
+def test_what_no_pattern_reads_is_told_by_the_wordings_that_it_is_like(question: str, kind: Want) -> None:
+    assert RulesPolicy().respond(state_of(Case("p"), question, mentioned=())).wants == (kind,)
+
+
+@pytest.mark.parametrize(
+    ("question", "want"),
+    [
+        ("What raises the risk of 〇?", Want.RISK),
+        ("Can 〇 begin in a teenager?", Want.ONSET),
+        ("Which is commoner, 〇 or 〇?", Want.PREVALENCE),
+        ("〇会传给儿子还是女儿？", Want.RECURRENCE),
+        ("〇、〇但没有〇，想到什么？", Want.DISEASE),
+    ],
+)
+def test_among_what_a_graph_holds_the_wordings_tell_too(question: str, want: Want) -> None:
+    assert likeness(question, held=True)[0] == want
+    assert likeness(question)[0] == ""
+
+
+def test_words_of_descriptions_are_read_as_those_of_patients_are() -> None:
+    (action, *_) = RulesPolicy()._wanted(state_of(Case("p"), "Boy of four, trouble climbing stairs", mentioned=()))
+    assert action.parameters()["read"]

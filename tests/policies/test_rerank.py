@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.episode import Kind, Limits
-from kgdx.episode.loop import begin, run
-from kgdx.episode.resume import resume
 from kgdx.errors import UsageError
 from kgdx.policies.rerank import Instruction, RerankPolicy, instruction, parsed, written
 from llm.server import Fail, Raw, Reply, Say, Script
@@ -23,12 +20,6 @@ from policies.conftest import behind
 from policies.rerankers import BAD, USELESS, answer, backwards, because, by, by_name, leading, perfect, shown, shuffling
 
 PATIENT = ["HP:0001250", "HP:0001252", "HP:0004322"]
-
-
-@pytest.fixture(scope="module")
-def graph(tiny_graph: Path) -> Iterator[Graph]:
-    with kgdx.open(tiny_graph) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -283,21 +274,6 @@ def test_thoughts_are_asked_for_by_the_instruction_alone(graph: Graph) -> None:
 def test_the_evidence_paths_are_those_of_the_new_order(graph: Graph, retrieved: Diagnosis) -> None:
     found, _ = rerank(graph, by(backwards), explain=1, top=2)
     assert len(found) == 2 and [*found.evidence] == [ids(found)[0]] == [ids(retrieved)[-1]]
-
-
-def test_a_run_is_resumed_from_its_log_without_asking_again(graph: Graph) -> None:
-    policy = RerankPolicy(explain=0, prompt=instruction("cot"), shuffles=1)
-    with behind(by(backwards)) as (model, server):
-        world = graph.world(policy, model=model)
-        whole = run(world, begin(graph.case(PATIENT), policy, fingerprint=graph.fingerprint), policy)
-        asked = len(server.requests)
-        for cut in range(1, len(whole.log)):
-            again = run(world, resume(world, whole.log[:cut]), policy)
-            assert [each.name for each in again.log] == [each.name for each in whole.log]
-            assert graph.diagnosis(again).candidates == graph.diagnosis(whole).candidates
-        done = len(server.requests)
-        run(world, resume(world, whole.log), policy)
-        assert len(server.requests) == done > asked == 2
 
 
 def test_one_candidate_is_not_put_in_order(graph: Graph) -> None:

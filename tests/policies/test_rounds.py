@@ -12,7 +12,7 @@ import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.cli.commands import main
-from kgdx.episode import AskPatient, Author, Kind, World, begin, dump, load, resume, run
+from kgdx.episode import AskPatient, Author, Kind, World, begin, run
 from kgdx.episode.policy import make_policy
 from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.errors import UsageError
@@ -81,14 +81,6 @@ def test_a_consultation_waits_and_goes_on_from_its_log(graph: Graph) -> None:
     while again.question is not None:
         again.answer(False)
     assert again.diagnosis.candidates and names(again.log).count(AskPatient.name) == 2
-
-
-def test_an_episode_cut_anywhere_goes_on_to_the_same_log(graph: Graph) -> None:
-    policy = RoundsPolicy(patient=True, rounds=2)
-    episode = run(world(graph), begin(Case("p", (Finding(SEIZURE),)), policy, fingerprint=graph.fingerprint), policy)
-    for length in range(1, len(episode.log) + 1):
-        here = world(graph)
-        assert run(here, resume(here, load(dump(episode.log[:length]))), policy).log == episode.log
 
 
 def test_settings_stand_behind_the_name() -> None:

@@ -12,7 +12,7 @@ import kgdx
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.cli import main
-from kgdx.episode import Author, Kind, begin, dump, load, resume, run
+from kgdx.episode import Kind, begin, run
 from kgdx.episode.conversation import spans
 from kgdx.episode.tag_protocol import ProtocolRules, read
 from kgdx.policies.tags import Notation, TagsPolicy
@@ -155,18 +155,6 @@ def test_a_model_that_fails_ends_the_rollout_with_what_there_is(graph: Graph) ->
     with behind(lambda body, number: Fail(500)) as (model, _):
         found = graph.diagnose(CASE, policy="tags", model=model)
     assert [each.where for each in found.issues if each.level == "error"] == ["model"]
-
-
-def test_a_rollout_is_resumed_from_its_log_at_any_segment(graph: Graph) -> None:
-    policy = TagsPolicy(top=3)
-    world = graph.world(policy, model=Writer(PARTS))
-    whole = run(world, begin(CASE, policy, fingerprint=graph.fingerprint), policy).log
-    for at in range(1, len(whole), 3):
-        again = run(world, resume(world, load(dump(whole[:at]))), policy).log
-        assert [(each.kind, each.name, each.data, each.words) for each in again] == [
-            (each.kind, each.name, each.data, each.words) for each in whole
-        ]
-    assert {each.author for each in whole} == {Author.LOOP, Author.POLICY, Author.MODEL, Author.GRAPH}
 
 
 def test_the_command_shows_the_whole_rollout(

@@ -83,29 +83,6 @@ def test_after_any_answers_diseases_stand_as_if_scored_from_scratch(
         at = min(at + stride, len(known) - 1)
 
 
-@given(st.lists(ANSWERS, min_size=1, max_size=5))
-def test_cases_that_are_scored_together_stand_as_each_alone(ranker: Ranker, met: list[list[tuple[str, bool]]]) -> None:
-    series, tracker, alone = [told(ranker, each) for each in met], BeliefTracker(ranker), BeliefTracker(ranker)
-    before = [None] * len(series)
-    for at in range(max(map(len, series))):
-        queries = [each[min(at, len(each) - 1)] for each in series]
-        with tracker.together():
-            before = [tracker.of(each, one) for each, one in zip(queries, before, strict=True)]
-        for each, one in zip(queries, before, strict=True):
-            expected = alone.of(each)
-            assert np.array_equal(one.total, expected.total)
-            assert np.array_equal(one.leaders, expected.leaders)
-            assert np.array_equal(one.share, expected.share)
-
-
-def test_cases_that_could_not_be_scored_together_are_not_remembered(ranker: Ranker) -> None:
-    tracker, known = BeliefTracker(ranker), query(ranker, SEIZURE)
-    with pytest.raises(KeyError), tracker.together():
-        tracker.of(known)
-        raise KeyError
-    assert np.array_equal(tracker.of(known).total, ranker.score_anew(known).total)
-
-
 def test_a_case_goes_on_from_a_kept_one_that_lacks_a_few_findings(ranker: Ranker, monkeypatch: MonkeyPatch) -> None:
     tracker, gone_on = BeliefTracker(ranker), []
     anew = ranker.score_anew

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgdx.case.measured_values import Range
 from kgdx.case.patient import Case, Finding, Span, Unread
 from kgdx.case.person import CandidateGene, GeneEvidence
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT
 from kgdx.rank import Ranker
 from kgdx.rank.clauses import clauses, unread, unread_clauses
+from kgdx.rank.judgement import ODDS, traits
 from kgdx.rank.near_findings import NearFindings
+from kgdx.rank.query import Query
 from kgdx.terms.measured.amounts import MEASURED
 from kgdx.terms.phrase_vectors import PhraseVectors
 from small_graph import FEVER, FOCAL, NERVOUS, SEIZURE, SHORT, STATUS, Topics
@@ -101,6 +104,20 @@ def test_one_finding_of_somebody_who_is_well_is_not_ranked(
     assert bool(ranker.rank(Case("p", (Finding(FEVER),), text=text), abstain=True).candidates) is ranked
 
 
+@pytest.mark.parametrize(
+    ("told", "value", "ranked"), [("{}", 54, False), ("{}", 31, True), ("{} years ago, healed", None, False)]
+)
+def test_what_is_over_or_hardly_beyond_its_range_says_nothing_of_somebody_who_is_well(
+    ranker: Ranker, monkeypatch: pytest.MonkeyPatch, told: str, value: float | None, ranked: bool
+) -> None:
+    monkeypatch.setattr("kgdx.rank.judgement.FEW_DISEASES", 0)
+    monkeypatch.setattr("kgdx.rank.judgement.LINE", 0)
+    text = f"Driving licence medical, works shifts, walks daily, bakes bread, reads: {told}. Garden, choir, chess club."
+    begin, range = text.index("{"), None if value is None else Range(60, 100)
+    finding = Finding(FEVER, span=Span(begin, begin + 2), value=value, range=range, since="" if value else "P3Y")
+    assert bool(ranker.rank(Case("p", (finding,), text=text), abstain=True).candidates) is ranked
+
+
 def test_kin_are_similar_by_the_ontology_the_finding_itself_most(ranker: Ranker) -> None:
     near = NearFindings(ranker)
     seizure, fever, unknown = near.by_ontology([SEIZURE, FEVER, "HP:9999999"])
@@ -128,3 +145,9 @@ def test_measured_values_of_no_known_analyte_are_told_and_nothing_else() -> None
         "no finding was read from oddness 9.8 %"
     ]
     assert not list(unread(Case("p", text=text, unread=parts[1:])))
+
+
+def test_the_chance_of_the_first_rises_with_its_share_its_fit_and_its_patients() -> None:
+    told = ((0.1, 0.5, 0), (0.9, 0.5, 0), (0.9, 0.9, 0), (0.9, 0.9, 1))
+    chances = [float(ODDS @ traits(*each[:2], Query(np.arange(3), np.arange(0)), each[2])) for each in told]
+    assert chances == sorted(set(chances))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,7 +17,7 @@ require_module("playwright", "browser-test")
 
 from playwright.sync_api import expect  # noqa: E402
 
-from .conftest import Running, serving  # noqa: E402
+from .conftest import Running, serving, violations, watched  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -36,29 +36,15 @@ def small_server(tiny_graph: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def page(browser_page: Page, small_server: Running) -> Iterator[Page]:
-    """The page, in a browser that lets nothing out and reports every complaint."""
-    complaints: list[str] = []
-    asked: list[str] = []
-    browser_page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    browser_page.on("pageerror", lambda error: complaints.append(str(error)))
-    browser_page.on("request", lambda request: asked.append(request.url))
-    browser_page.goto(f"{small_server.address}/consult")
-    yield browser_page
-    assert [each for each in complaints if not any(one in each for one in EXPECTED)] == []
-    assert [url for url in asked if not url.startswith((small_server.address, "data:", "blob:"))] == []
+    with watched(browser_page, small_server.address, *EXPECTED) as page:
+        page.goto(f"{small_server.address}/consult")
+        yield page
 
 
 def begin(page: Page, words: str = "a child with hypotonia, fever and short stature", button: str = "Begin") -> None:
     page.locator("#text").fill(words)
     page.get_by_role("button", name=button).click()
     expect(page.locator("#talk")).to_be_visible(timeout=60_000)
-
-
-def violations(page: Page) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
-    return [f"{each['id']}: {[node['target'] for node in each['nodes']][:3]}" for each in found]
 
 
 def test_a_consultation_is_led_by_keys_alone(page: Page, screenshots: Path) -> None:

@@ -122,14 +122,6 @@ def test_a_setting_that_cannot_be_is_refused(client: httpx2.Client, wrong: dict[
     assert next(iter(wrong)) in answer.json()["detail"]
 
 
-def test_nothing_known_is_an_open_question(client: httpx2.Client) -> None:
-    talk = post(client, "consult")
-    assert talk["question"]["kind"] == "open"
-    for _ in range(3):
-        talk = answered(client, talk, text="?")
-    assert (talk["question"], talk["diagnosis"]) == (None, None)
-
-
 def test_it_goes_on_at_another_server_and_no_word_is_logged(
     client: httpx2.Client, small_server: Running, tiny_graph: Path
 ) -> None:

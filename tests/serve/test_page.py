@@ -95,7 +95,6 @@ def test_the_page_speaks_chinese_and_fits_a_phone(chromium: Browser, server: Run
     expect(page.locator("#note .mark-absent")).to_have_count(2)
     for row in page.locator("button.row").all():
         row.click()
-    expect(page.locator(".why", has_text="不支持").first).to_be_visible()
     expect(page.locator("body")).not_to_contain_text("other ages")
     page.screenshot(path=screenshots / "bench-phone-why.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -13,7 +13,7 @@ import pytest
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.ingest.check import check
+from kgdx.ingest.check import check_staged
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.sources import read
@@ -126,7 +126,7 @@ def hpo_reader(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> E
     assert wheel.submodule_search_locations is not None
     found = manifest("hp")
     staged, rejects = stage(read(Path(wheel.submodule_search_locations[0]) / "data" / "hp.obo", found), found)
-    checked = check(staged, {"hp": rejects}, load_schema()).tables
+    checked = check_staged(staged, {"hp": rejects}, load_schema()).tables
     with gzip.open(shared_data / "hp-zh.babelon.tsv.gz", "rt", encoding="utf-8") as lines:
         names = {row["subject_id"]: row["translation_value"] for row in csv.DictReader(lines, delimiter="\t")}
     translated: list[GraphTable] = []

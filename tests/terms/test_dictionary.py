@@ -117,8 +117,9 @@ def test_a_damaged_dictionary_is_made_again(snapshot: Snapshot, tmp_path: Path, 
     assert found == Extractor.open(snapshot).extract("The patient had seizures.")
 
 
-@pytest.mark.parametrize("name", ["en-keys.npy", "zh-terms.npy", "spelling-known.npy", "zh.json"])
-@pytest.mark.parametrize("share", [None, 0.0, 0.5])
+@pytest.mark.parametrize(
+    ("name", "share"), [("en-keys.npy", None), ("zh-terms.npy", 0.5), ("spelling-known.npy", 0.0), ("zh.json", 0.5)]
+)
 def test_a_dictionary_that_was_written_damaged_says_what_to_do(
     snapshot: Snapshot, tmp_path: Path, name: str, share: float | None
 ) -> None:

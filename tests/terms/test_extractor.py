@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from kgdx.case.patient import Finding, Status
+from kgdx.terms.everyday import chinese_wordings, lay_wordings
 from kgdx.terms.extractor import Extractor
+from kgdx.terms.normalise import fold_chinese, wordings
 
 
 def found(reader: Extractor, text: str) -> dict[str, Finding]:
@@ -187,10 +189,11 @@ def test_term_is_resolved_without_remark(reader: Extractor, term: str) -> None:
     assert not resolution.issues
 
 
-def test_chinese_term_is_resolved(reader: Extractor) -> None:
-    finding = reader.resolve("癲癇發作").finding
+@pytest.mark.parametrize(("term", "id"), [("癲癇發作", "HP:0001250"), ("severe bilateral hearing loss", "HP:0000365")])
+def test_a_term_is_resolved(reader: Extractor, term: str, id: str) -> None:
+    finding = reader.resolve(term).finding
     assert finding is not None
-    assert finding.id == "HP:0001250"
+    assert finding.id == id
 
 
 def test_replaced_ids_are_resolved_with_notice(reader: Extractor) -> None:
@@ -202,14 +205,9 @@ def test_replaced_ids_are_resolved_with_notice(reader: Extractor) -> None:
     assert "HP:0000252 (Microcephaly) is used" in obsolete.issues[0].remedy
 
 
-def test_obsolete_id_without_replacement_names_what_to_consider(reader: Extractor) -> None:
-    resolution = reader.resolve("HP:0006957")
-    assert resolution.finding is None
-    assert resolution.issues[0].remedy == "consider HP:0000252 (Microcephaly), HP:0000256 (Macrocephaly)"
-
-
-def test_unknown_id_names_its_neighbours(reader: Extractor) -> None:
-    resolution = reader.resolve("HP:0000253")
+@pytest.mark.parametrize("id", ["HP:0006957", "HP:0000253"])
+def test_an_id_that_is_none_names_what_to_consider(reader: Extractor, id: str) -> None:
+    resolution = reader.resolve(id)
     assert resolution.finding is None
     assert "HP:0000252 (Microcephaly), HP:0000256 (Macrocephaly)" in resolution.issues[0].remedy
 
@@ -225,12 +223,6 @@ def test_misspelt_phrase_is_resolved_with_notice(reader: Extractor) -> None:
     assert resolution.finding is not None
     assert (resolution.finding.id, resolution.finding.method) == ("HP:0001156", "fuzzy")
     assert "is read as Brachydactyly" in resolution.issues[0].message
-
-
-def test_adjectives_of_degree_do_not_hide_a_term(reader: Extractor) -> None:
-    finding = reader.resolve("severe bilateral hearing loss").finding
-    assert finding is not None
-    assert finding.id == "HP:0000365"
 
 
 @pytest.mark.parametrize("term", ["renal stones of agenesis", "hearing the loss of a pin", "xyzzy", "", "疼"])
@@ -258,3 +250,60 @@ def test_a_text_is_no_term(reader: Extractor) -> None:
     resolution = reader.resolve("seizure " * 10_000)
     assert resolution.finding is None
     assert "79,999 characters" in resolution.issues[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("发热", "HP:0001945"),
+        ("發熱", "HP:0001945"),
+        ("发 热", "HP:0001945"),
+        ("发烧", "HP:0001945"),
+        ("肝脏肿大", "HP:0002240"),
+        ("肝增大", "HP:0002240"),
+        ("听力下降", "HP:0000365"),
+        ("癲癇發作", "HP:0001250"),
+    ],
+)
+def test_wordings_of_a_name_are_read(reader: Extractor, text: str, expected: str) -> None:
+    (finding,) = reader.extract(f"患者{text}。").findings
+    assert (finding.id, finding.text) == (expected, text)
+
+
+def test_languages_may_be_mixed(reader: Extractor) -> None:
+    findings = reader.extract("患者有seizures，否认发热。No microcephaly.").findings
+    assert [(f.id, f.status) for f in findings] == [
+        ("HP:0001250", Status.PRESENT),
+        ("HP:0001945", Status.ABSENT),
+        ("HP:0000252", Status.ABSENT),
+    ]
+
+
+def test_one_language_can_be_asked_for(reader: Extractor) -> None:
+    text = "发热 and seizures"
+    assert [f.id for f in reader.extract(text, language="zh").findings] == ["HP:0001945"]
+    assert [f.id for f in reader.extract(text, language="en").findings] == ["HP:0001250"]
+
+
+def test_graph_without_chinese_names_says_how_to_load_them(english_reader: Extractor) -> None:
+    extraction = english_reader.extract("肾缺如，发烧")
+    assert [f.id for f in extraction.findings] == ["HP:0001945"]  # everyday words need no translation
+    assert ["kgdx update hp_zh" in issue.remedy for issue in extraction.issues] == [True]
+
+
+def test_folding_keeps_places() -> None:
+    folded = fold_chinese(" ㎏發 Ａ")
+    assert folded.text == "kg发a"
+    assert folded.places == [1, 1, 2, 4]
+
+
+def test_wordings_leave_single_characters_out() -> None:
+    assert wordings("心脏") == set()
+
+
+def test_every_lay_wording_stands_for_a_current_finding(hpo_reader: Extractor) -> None:
+    for phrase, curie in lay_wordings():
+        finding, issues = hpo_reader.terms.current(curie)
+        assert finding is not None, phrase
+        assert not issues, phrase
+        assert chinese_wordings()[phrase].alone or hpo_reader.extract(phrase).findings, phrase

@@ -92,6 +92,10 @@ class Respond(Action):
         evidence = pack(view)
         language = self.language or language_of(view.question)
 
+        def rarity(id: str) -> float:
+            row = graph.graph.ranker.names.terms.get(id, -1) if id.startswith("HP:") else -1
+            return float(graph.graph.ranker.model.basis.ic[row]) if row >= 0 else 4.0
+
         def make() -> CitedText:
             if self.text is None and self.wants:
                 asked = Asked(
@@ -104,6 +108,7 @@ class Respond(Action):
                     self.without,
                     self.absent,
                     frozenset(row["id"] for row in graph.graph.sources()),
+                    rarity,
                 )
                 return focused(evidence, asked, language, self.strict)
             if self.text is None:

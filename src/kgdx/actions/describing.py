@@ -80,8 +80,7 @@ def named(state: State) -> tuple[str, ...]:
 def _description(row: Row, mesh: MeshHeading | None) -> Description:
     names = [row["name"], row["name_zh"], *row["synonyms"]]
     text = " ".join((row["text"] or "").split())
-    if len(text) > _TEXT_CHARS:
-        text = text[: _TEXT_CHARS - 1] + "…"
+    text = text if len(text) <= _TEXT_CHARS else text[: _TEXT_CHARS - 1] + "…"
     return Description(row["id"], tuple(dict.fromkeys(filter(None, names))), text, row["source"] or "", mesh)
 
 
@@ -117,9 +116,7 @@ def _headings(graph: Operations, rows: Sequence[Row]) -> dict[str, MeshHeading]:
 
 def _english(row: Row) -> Iterator[str]:
     """English names of a disease: MeSH has no others."""
-    for name in (row["name"], *row["synonyms"]):
-        if name and name.isascii():
-            yield name
+    yield from (name for name in (row["name"], *row["synonyms"]) if name and name.isascii())
     given = _GIVEN.match(row["text"] or "")
     if given and given[1].strip() in (row["name"], row["name_zh"], *row["synonyms"]):
         yield given[2]

@@ -26,17 +26,14 @@ MOST_IDS = 400
 MOST_FORMS = 30
 """Most forms of a disease that are looked at."""
 NEAR = 3
-"""Names that are suggested for one that means nothing."""
-
-
-def _once(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 """A name in Chinese or English, or the id of a node."""
 
-NameList = Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST), AfterValidator(_once)]
+NameList = Annotated[
+    tuple[Name, ...], Field(min_length=1, max_length=MOST), AfterValidator(lambda names: tuple(dict.fromkeys(names)))
+]
 """Names or ids."""
 
 
@@ -58,12 +55,16 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
 
 def _found(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
     found = understood(graph.graph.names.resolve(name, kinds))
+    if kinds == ("Phenotype",) and not found.ids and name.startswith("HP:"):  # modes of inheritance have no names
+        term = graph.graph.reader.resolve(name).finding
+        return found if term is None else replace(found, ids=(term.id,), names=(term.label,), method="id", reason="")
     if found.ids or kinds != ("Disease",):
         return found
     return named_or_forms(graph, name)
 
 
 _FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
+_AMERICAN = lazy_pattern(r"(?<=[a-z])[ao]e(?=[a-z])", re.IGNORECASE)
 FORMS_SCORE = 0.9
 """Score of the forms of a disease that is named without saying which."""
 
@@ -74,13 +75,8 @@ def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ..
 
     made = []
     for each in known:
-        names = tuple(
-            dict.fromkeys(
-                name
-                for name in (each.given, each.matched, *lay_names(each.given), *each.names)
-                if name.isascii() and name
-            )
-        )
+        named = each.given, _AMERICAN.sub("e", each.given), each.matched, *lay_names(each.given), *each.names
+        names = tuple(dict.fromkeys(name for name in named if name.isascii() and name))
         found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
         forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
         new = {id: name for id, name in forms.items() if id not in each.ids}

@@ -140,12 +140,7 @@ _ACTION = lazy_pattern(r"(?P<names>\w+(?:, \w+)*) of (?P<kind>\w+): (?P<purpose>
 
 @cache
 def classes() -> dict[str, type[OfDiseases | DiseasesBy]]:
-    """Return the actions that headers state, by the names of their classes.
-
-    Example:
-        >>> sorted(classes())[:2], classes()["GetSymptom"](diseases=("百日咳", "pertussis")).limit
-        (['GetCure', 'GetDrug'], 50)
-    """
+    """Return the actions that headers state, by the names of their classes."""
     made = [_class(each) for each in templates().values() if each.action]
     return {each.__name__: each for each in made}
 

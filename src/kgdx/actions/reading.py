@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.entities import TYPED, NameList, named_or_forms
-from kgdx.answer.artifacts import Declared, Mentioned, Ranked, Read, Understood, mentions_of
+from kgdx.actions.entities import MOST_FORMS, TYPED, NameList, named_or_forms
+from kgdx.answer.artifacts import ABSENT, Declared, Mentioned, Ranked, Read, Understood, mentions_of
 from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, Status, read_text
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State
@@ -91,8 +91,10 @@ class Recognise(Action):
     makes: ClassVar[type[Artifact]] = Mentioned
 
     def run(self, graph: Operations, view: State) -> Mentioned:
-        given = {"characters": len(view.question)}
-        return Mentioned(graph.tool("names", given, lambda: tuple(graph.graph.names.mentions(view.question)), len))
+        said = view.question
+        return Mentioned(
+            graph.tool("names", {"characters": len(said)}, lambda: tuple(graph.graph.names.mentions(said)), len)
+        )
 
 
 class Understand(Action):
@@ -114,34 +116,40 @@ class Understand(Action):
         return ("question", Mentioned)
 
     def run(self, graph: Operations, view: State) -> Understood:
-        given = {"names": len(self.names)}
-
         def look_up() -> tuple[Resolved, ...]:
             strict = any(each.kind == "Disease" for each in mentions_of(view))
             every = [each for name in self.names for each in _meant(graph, name, strict, name in view.question)]
-            known = tuple(each for each in every if each.ids)
-            if self.read and all(each.method == "short" for each in known):
-                known = tuple(_read_in(graph, view.question, mentions_of(view))) or known
+            ends = {name.partition(" ")[2] for each in every if each.method == "short" for name in each.names} - {""}
+            bare = [each.given for each in every if not each.ids and " " not in each.given]
+            whole = [named_or_forms(graph, f"{name} {end}") for name in bare for end in ends]  # "Becker and Duchenne"
+            known = tuple(each for each in (*whole, *every) if each.ids)
+            if self.read and (found := tuple(_read_in(graph, view.question, mentions_of(view)))):
+                sure = (each for each in known if each.method != "short" and _surely(each))
+                known = (*found, *(each for each in sure if not any(each.given in one.given for one in found)))
             return known or tuple(every)
 
-        return Understood(graph.tool("names", given, look_up, len))
+        return Understood(graph.tool("names", {"names": len(self.names)}, look_up, len))
 
 
 def _read_in(graph: Operations, question: str, mentions: Sequence[Mention]) -> Iterator[Resolved]:
     """The findings that a reader of patients' words finds beyond what is named: "I can't sweat"."""
     for each in graph.graph.reader.extract(question).findings:
         span = each.span
-        if span is None or each.status is Status.ABSENT:
-            continue
-        crossed = (one for one in mentions if one.start < span.end and span.start < one.end)
-        if all(span.start <= one.start and one.end < span.end for one in crossed):
-            words = question[span.start : span.end]
-            yield Resolved(words, ("Phenotype",), (each.id,), (each.label,), each.method, each.score)
+        crossed = (one for one in mentions if span is not None and one.start < span.end and span.start < one.end)
+        if span is not None and all(
+            span.start <= one.start and one.end - one.start < span.end - span.start for one in crossed
+        ):
+            words, why = question[span.start : span.end], ABSENT if each.status is Status.ABSENT else ""
+            yield Resolved(words, ("Phenotype",), (each.id,), (each.label,), each.method, each.score, reason=why)
 
 
 def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[Resolved]:
     """What a name means: an entry, the numbered forms of a disease, or what runs of its words mean."""
     whole = named_or_forms(graph, name)
+    if whole.method == "short" and name.islower():  # a word of findings, as "tall", is short for no disease
+        found = graph.graph.names.complete(name, ("Phenotype",), MOST_FORMS)
+        if sum(name in each.name.casefold().split() for each in found) > 1:
+            return
     if whole.ids and (not strict or _surely(whole)):
         yield whole
         return
@@ -212,13 +220,8 @@ class Rank(Action):
 
     def run(self, graph: Operations, view: State) -> Ranked:
         case = view.case
-        given = {
-            "observed": list(case.observed),
-            "excluded": list(case.excluded),
-            "top": self.top,
-            "also": list(self.also),
-            "case_bank": self.case_bank,
-        }
+        given = {"observed": list(case.observed), "excluded": list(case.excluded)}
+        given |= self.model_dump(mode="json", include={"top", "also", "case_bank"})
         bank = (
             None if self.case_bank is False else graph.graph.bank if self.case_bank else graph.graph.belief_tracker.bank
         )

@@ -143,15 +143,12 @@ class Match(Action):
 
     def _asked(self, graph: Operations, case: Case) -> tuple[list[str], tuple[Resolved, ...]]:
         """What is asked: ids of findings, or phrases by meaning; and how names were understood."""
+        names = (*(self.findings or ()), *(self.phrases if self.by != "meaning" else ()))
+        resolved = tuple(understood(graph.graph.names.resolve(name, ("Phenotype",))) for name in names)
+        asked = [each.ids[0] for each in resolved if each.ids]
+        asked += self.phrases if self.by == "meaning" else ()
         if self.findings is None and not self.phrases:
-            asked: list[str] = list(case.observed)
-            resolved: tuple[Resolved, ...] = ()
-        else:
-            words = () if self.by == "meaning" else self.phrases
-            names = (*(self.findings or ()), *words)
-            resolved = tuple(understood(graph.graph.names.resolve(name, ("Phenotype",))) for name in names)
-            asked = [each.ids[0] for each in resolved if each.ids]
-            asked += [each for each in self.phrases if self.by == "meaning"]
+            asked = list(case.observed)
         if not asked:
             known = "nothing that was given is a finding of the graph" if resolved else "the case has no finding"
             raise CaseError(f"there is nothing to match patients with: {known}", hint="give names or ids of findings")

@@ -59,12 +59,7 @@ class SentencePatterns:
         return forms if len(forms) > 1 else forms[0]
 
     def of_kind(self, name: str, kind: str) -> str:
-        """Return the pattern of one kind; the kind itself where it has none.
-
-        Example:
-            >>> patterns_in("en").of_kind("kinds", "avoided"), patterns_in("en").of_kind("kinds", "?")
-            ('foods to avoid', '?')
-        """
+        """Return the pattern of one kind; the kind itself where it has none."""
         return self._forms.get(f"{name}.{kind}", [kind])[0]
 
     def list(self, names: Sequence[str], most: int) -> str:
@@ -142,12 +137,7 @@ def wanted(want: str, language: str) -> str:
 
 
 def bringing(want: str, loaded: Container[str]) -> list[str]:
-    """Return the sources that would bring something that is wanted and are not loaded.
-
-    Example:
-        >>> bringing("drug", {"primekg"})
-        ['chinese_kg']
-    """
+    """Return the sources that would bring something that is wanted and are not loaded."""
     return [each for each in _wanted()[want][2].split() if each not in loaded]
 
 
@@ -158,12 +148,7 @@ def _wanted() -> Mapping[str, list[str]]:
 
 @cache
 def note_of(term: str, language: str) -> str:
-    """Return the years of an age of onset, or the rule of a mode of inheritance for relatives; empty for other terms.
-
-    Example:
-        >>> note_of("HP:0011463", "en")
-        '1 to 5 years'
-    """
+    """The years of an age of onset, or the rule of a mode of inheritance for relatives; empty for other terms."""
     rows = read_table(Path(__file__).with_name("term_notes.tsv"))
     return next((row[2 if language == "zh" else 1] for row in rows if row[0] == term), "")
 
@@ -175,34 +160,19 @@ def weights(language: str) -> Mapping[str, str]:
 
 
 def in_english(name: str) -> str | None:
-    """What a Chinese name of a department, a treatment, a test or a preparation is in English, where it is known.
-
-    Example:
-        >>> in_english("内分泌科"), in_english("盐酸二甲双胍片")
-        ('endocrinology', 'metformin')
-    """
+    """What a Chinese name of a department, a treatment, a test or a preparation is in English, where it is known."""
     terms = _terms()
     within = max((term for term in terms if len(term) >= _SUBSTANCE and term in name), key=len, default="")
     return terms.get(name) or terms.get(within)
 
 
 def chinese_of(name: str) -> tuple[str, ...]:
-    """Return the Chinese names of a department, a treatment, a test or a substance that is given in English.
-
-    Example:
-        >>> chinese_of("Metformin")
-        ('二甲双胍',)
-    """
+    """Return the Chinese names of a department, a treatment, a test or a substance that is given in English."""
     return tuple(term for term, english in _terms().items() if english.casefold() == name.casefold())
 
 
 def in_chinese(id: str, name: str) -> str | None:
-    """What a finding, a question of DDXPlus, a department, a treatment or a test is in Chinese, where it is known.
-
-    Example:
-        >>> in_chinese("HP:0001945", "Fever"), in_chinese("", "Autosomal dominant inheritance")
-        ('发烧', '常染色体显性遗传')
-    """
+    """What a finding, a question of DDXPlus, a department, a treatment or a test is in Chinese, where it is known."""
     asked = evidence_words().get(id.removeprefix(PREFIX)) if id.startswith(PREFIX) else None
     return _spoken().get(id) or (asked.name_zh if asked else None) or _named().get(name.casefold())
 

@@ -49,6 +49,10 @@ class Mentioned(Artifact):
     mentions: tuple[Mention, ...] = ()
 
 
+ABSENT = "absent"
+"""Reason of a finding that the question says is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Understood(Artifact):
     """How names were understood that no part of the question is in full."""

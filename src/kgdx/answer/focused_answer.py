@@ -25,7 +25,7 @@ from kgdx.answer.answer_phrases import (
 )
 from kgdx.answer.evidence_pack import EvidencePack, clean, language_of
 from kgdx.answer.stated_things import Thing, aspect_in, marks_of, merged, often, same_name, stem, weight_of
-from kgdx.answer.wants import PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
+from kgdx.answer.wants import OUTSIDE, PASSAGES, STATED, TREATMENTS, UNTOLD, Asked, Want
 from kgdx.case.ddxplus_release import is_detail
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
@@ -47,6 +47,17 @@ _OF_FORMS = frozenset({Want.GENE, Want.INHERITANCE, Want.RECURRENCE, Want.ONSET}
 _MANY = frozenset({"HP:0010982", "HP:0001426", "HP:0010983", "HP:0010984"})
 """Modes of inheritance of several genes or causes, which make no "yes"."""
 _LAST = frozenset({"ddxplus"})
+_MODES = {
+    "autosomal": lazy_pattern(r"\bautosomal\b|常染色体", re.IGNORECASE),
+    "dominant": lazy_pattern(r"\bdominant|显性", re.IGNORECASE),
+    "recessive": lazy_pattern(r"\brecessive|隐性", re.IGNORECASE),
+    "x-linked": lazy_pattern(r"\b(?:x|sex)[-\s]linked|X\W?连锁|伴性|伴X", re.IGNORECASE),
+    "mitochondrial": lazy_pattern(r"\bmitochondrial|\bmaternal|线粒体|母系", re.IGNORECASE),
+}
+"""What names of modes of inheritance hold → how questions say it."""
+_OF_PARENTS = lazy_pattern(
+    r"\b(?:one|both|either)\s+parents?\b|\bskip|\b(?:son|daughter)s?\b|父母|[一双]方|隔代|儿子|女儿", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,9 @@ class _Writer:
         about = self.words.about.format(names=named) if named else ""
         if Want.SAFETY in wants:
             yield self.words.safety.format(about=about), ()
+            return
+        if outside := OUTSIDE.intersection(wants):
+            yield from ((self.words.of_kind("outside", each), ()) for each in outside)
             return
         if Want.URGENCY in wants:
             yield self.words.urgency, ()
@@ -182,6 +196,8 @@ class _Writer:
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
         if want is Want.TEST and not stated and Want.SYMPTOM not in self.asked.wants:
             stated = [each for each in items if aspect_in(each) == "HAS_PHENOTYPE"]  # of the laboratory alone
+            genes = list(self._of(Want.GENE, subject, room))
+            yield from ((self._lacking(want, subject.label), ()), *genes, *[(self.words.gene_test, ())] * bool(genes))
         stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
         passages = [
             each for each in items if each.kind == "description" and each.details.get("about") == PASSAGES.get(want, "")
@@ -232,8 +248,7 @@ class _Writer:
         things = self._things(stated)
         aspect = STATED[want][0] if want is not Want.CURE else aspect_in(stated[0])
         aspect = aspect if any(aspect_in(each) == aspect for each in stated) else aspect_in(stated[0])
-        plain = not self.asked.unused and not any(node.id in _MANY for each in stated for node in each.objects)
-        begin = self.words.yes if self.asked.whether and want is Want.INHERITANCE and plain else ""
+        begin = self._agreeing(stated) if self.asked.whether and want is Want.INHERITANCE else ""
         begin = self.words.count.format(n=len(things)) if _COUNT.search(self.pack.question) else begin
         aspect = "LABORATORY" if want is Want.TEST and aspect == "HAS_PHENOTYPE" else aspect
         what = self.words.statement(aspect, several=len(things) > 1)
@@ -245,6 +260,17 @@ class _Writer:
         modes = dict.fromkeys(node.id for each in stated for node in each.objects)
         if want is Want.RECURRENCE:
             yield from ((rule, ()) for id in modes if (rule := note_of(id, self.words.language)))
+
+    def _agreeing(self, stated: Sequence[EvidenceItem]) -> str:
+        """How an answer begins to a question whether a disease is inherited, or in a certain mode."""
+        modes = {node.id: node.name.casefold() for each in stated for node in each.objects}
+        if self.asked.unused or _MANY & modes.keys() or _OF_PARENTS.search(self.pack.question):
+            return ""
+        question = self.pack.question.replace(self.asked.subjects[0], "")
+        asked = [mode for mode, words in _MODES.items() if words.search(question)]
+        if not asked or any(all(mode in name for mode in asked) for name in modes.values()):
+            return str(self.words.yes)
+        return str(self.words.other_mode)
 
     def _items(self, listed: Sequence[EvidenceItem], subject: _Subject, want: Want) -> Iterator[_Said]:
         groups: dict[str, list[Thing]] = {}
@@ -265,9 +291,8 @@ class _Writer:
                 return
             left -= len(each.text)
             foreign = each.language != self.words.language
-            text = clean(each.text, 400).rstrip(" .。")
-            source = ", ".join(each.sources)
-            yield self.words.quoted[foreign].format(text=text, source=source, mark=f"[{each.id}]"), (each.id,)
+            named = {"text": clean(each.text, 400).rstrip(" .。"), "source": ", ".join(each.sources)}
+            yield self.words.quoted[foreign].format(**named, mark=f"[{each.id}]"), (each.id,)
 
     def _weighed(self, stated: Sequence[EvidenceItem]) -> _Said:
         sources = list(dict.fromkeys(source for each in stated for source in each.sources))
@@ -327,9 +352,10 @@ class _Writer:
             yield (self.words.same.format(names=names) if same else self.words.single.format(subject=names)), ()
             return
         found = []
+        compared = Want.GENE if shared_alone and Want.GENE in self.asked.wants else Want.SYMPTOM
         for subject in subjects:
             items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
-            stated = [each for each in items if each.kind == "relation" and aspect_in(each) in STATED[Want.SYMPTOM]]
+            stated = [each for each in items if each.kind == "relation" and aspect_in(each) in STATED[compared]]
             stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
             found.append({each.shown.split(" (")[0].casefold(): each for each in self._things(stated)})
         names = self.words.list([each.label for each in subjects], 4)
@@ -368,6 +394,12 @@ class _Writer:
             yield self.words.inferred(how, text, len(things), 6), cites
         if not groups:
             yield from self._unknown()
+        kinds = {
+            ("Symptom",) if item.action == "infer_by_symptom" else ("Phenotype",) for _, one in best for item in one
+        }
+        lost = [each.given for each in self.pack.resolved if {each.kinds} == kinds and not each.ids]
+        if groups and lost:
+            yield self.words.unused.format(words=clean(" ".join(lost))), ()
 
     def _unknown(self) -> Iterator[_Said]:
         unknown = [each for each in self.pack.resolved if not each.ids]
@@ -405,9 +437,9 @@ class _Writer:
             bare = ", ".join(self._in_language(node.id, node.name or node.id, original=False) for node in each.objects)
             years = note_of(each.objects[0].id, self.words.language) if aspect_in(each) == "ONSET" else ""
             said = (f" ({years})" if years else "") + often(each)
-            things.append(
-                Thing(clean(name) + said, clean(bare) + said, [each.id], set(each.sources), weight_of(each), native)
-            )
+            shown, short = (clean(one) + said for one in (name, bare))
+            rare = self.asked.rarity(each.objects[0].id)
+            things.append(Thing(shown, short, [each.id], set(each.sources), weight_of(each), native, rare))
         unique = merged(things)
         return sorted(unique, key=lambda each: (each.sources <= _LAST, not each.native, -each.worth))
 
@@ -426,13 +458,12 @@ class _Writer:
         cites = tuple(dict.fromkeys(id for each in shown for id in each.cites))
         space = "" if self.words.language == "zh" else " "
         if len(shown) <= _MARKS_ALONE:
-            names = [each.shown + space + "".join(f"[{id}]" for id in each.cites) for each in shown]
+            names = [each.shown + space + marks_of(each.cites) for each in shown]
             return self._counted(names, len(things)), cites
         return self._counted([each.shown for each in shown], len(things)) + space + marks_of(cites), cites
 
     def _counted(self, names: list[str], count: int) -> str:
-        rest = [""] * (count - len(names))
-        return self.words.list([*names, *rest], len(names))
+        return self.words.list([*names, *[""] * (count - len(names))], len(names))
 
     def _aside(self, want: Want) -> bool:
         overview = {Want.DESCRIPTION, Want.SYMPTOM} <= set(self.asked.wants)

@@ -29,14 +29,15 @@ class Thing:
     sources: set[str]
     weight: float
     native: bool
+    rarity: float = 1.0
 
     @property
     def worth(self) -> float:
-        """Where it stands in a list: how often it is, and more for each further entry that has it."""
-        return (self.weight or _USUAL) + _STATED_AGAIN * min(len(self.cites) - 1, _MOST_AGAIN)
+        """Where it stands in a list: how often it is, how many more entries have it, and how rare it is elsewhere."""
+        return float(((self.weight or _USUAL) + _REPEATED * min(len(self.cites) - 1, _MOST_AGAIN)) * self.rarity**0.5)
 
 
-_USUAL, _STATED_AGAIN, _MOST_AGAIN = 0.3, 0.25, 2
+_USUAL, _REPEATED, _MOST_AGAIN = 0.3, 0.25, 2
 """Share of a finding whose frequency no source states, what each further entry that states it adds, and how often."""
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
+
+from kgdx.terms.normalise import read_table
 
 
 class Want(StrEnum):
@@ -40,6 +43,12 @@ class Want(StrEnum):
     URGENCY = "urgency"
     """Whether somebody has to be seen at once."""
     DOSE = "dose"
+    PLACE = "place"
+    """Hospitals, doctors, appointments, shops, groups of patients."""
+    VERDICT = "verdict"
+    """Whether somebody is ill, and what a report of theirs means."""
+    ELSEWHERE = "elsewhere"
+    """Other people, the weather, news: nothing of medicine."""
     COST = "cost"
     SIDE_EFFECT = "side_effect"
     USE = "use"
@@ -58,21 +67,18 @@ UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)
 
 STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
     {
-        Want.SYMPTOM: ("HAS_SYMPTOM", "HAS_PHENOTYPE"),
+        **dict.fromkeys((Want.SYMPTOM, Want.DESCRIPTION), ("HAS_SYMPTOM", "HAS_PHENOTYPE")),
         Want.TEST: ("RECOMMEND_TEST",),
         Want.DRUG: ("RECOMMEND_DRUG", "INDICATION", "OFF_LABEL_USE"),
         Want.CONTRAINDICATION: ("CONTRAINDICATION",),
         Want.CURE: ("RECOMMEND_CURE", "RECOMMEND_DRUG", "INDICATION"),
-        Want.COMORBIDITY: ("HAS_COMORBIDITY",),
-        Want.TOGETHER: ("HAS_COMORBIDITY",),
+        **dict.fromkeys((Want.COMORBIDITY, Want.TOGETHER), ("HAS_COMORBIDITY",)),
         Want.GENE: ("ASSOCIATED_GENE", "DISEASE_PROTEIN"),
         Want.CAUSE: ("ASSOCIATED_GENE",),
-        Want.INHERITANCE: ("INHERITANCE",),
-        Want.RECURRENCE: ("INHERITANCE",),
+        **dict.fromkeys((Want.INHERITANCE, Want.RECURRENCE), ("INHERITANCE",)),
         Want.ONSET: ("ONSET",),
         Want.RISK: ("RISK_FACTOR",),
         Want.COURSE: ("COURSE",),
-        Want.DESCRIPTION: ("HAS_SYMPTOM", "HAS_PHENOTYPE"),
     }
 )
 """Want → the relations, or aspects of an annotation (:func:`aspect_of`), that answer it."""
@@ -81,25 +87,7 @@ TREATMENTS = frozenset({Want.DRUG, Want.CURE})
 """Wants whose answer carries the weight of its sources, and a caution."""
 
 TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "definition": ("definition", "picture"),
-        "cause": ("cause",),
-        "inheritance": ("inheritance",),
-        "onset": ("onset",),
-        "prevalence": ("prevalence",),
-        "risk": ("risk",),
-        "prevention": ("prevention",),
-        "transmission": ("transmission",),
-        "course": ("prognosis", "duration"),
-        "treatment": ("treatment",),
-        "symptoms": ("symptoms",),
-        "complications": ("complications",),
-        "tests": (),
-        "department": ("department",),
-        "diet": ("diet", "avoided"),
-        "cost": ("cost",),
-        **{about: () for about in ("dose", "side_effect", "trial", "code", "history")},
-    }
+    {about: tuple(kinds.split()) for about, kinds in read_table(Path(__file__).with_name("texts.tsv"))}
 )
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
 
@@ -116,9 +104,7 @@ PASSAGES: Mapping[Want, str] = MappingProxyType(
         **{want: want.value for want in _OF_THEIR_OWN},
         **dict.fromkeys((Want.DESCRIPTION, Want.DIFFERENCE, Want.SHARED), "definition"),
         **dict.fromkeys((Want.CURE, Want.DRUG), "treatment"),
-        Want.TEST: "tests",
-        Want.SYMPTOM: "symptoms",
-        Want.COMORBIDITY: "complications",
+        **{Want.TEST: "tests", Want.SYMPTOM: "symptoms", Want.COMORBIDITY: "complications"},
     }
 )
 
@@ -140,7 +126,10 @@ def aspect_of(relation: str, aspect: str, name: str) -> str:
 OF_DRUGS = frozenset({Want.SAFETY, Want.DOSE, Want.SIDE_EFFECT, Want.USE})
 """What is asked of drugs, which the answer names, whether the graph knows them or not."""
 
-UNTOLD = frozenset({Want.SAFETY, Want.URGENCY})
+OUTSIDE = frozenset({Want.PLACE, Want.VERDICT, Want.ELSEWHERE})
+"""What is no matter of diseases in general, told by likeness (``question_kinds.tsv``): the answer says who can tell."""
+
+UNTOLD = frozenset({Want.SAFETY, Want.URGENCY, *OUTSIDE})
 """What nobody may be told from a graph: the answer says so, and whom to ask."""
 
 
@@ -164,3 +153,5 @@ class Asked:
     absent: bool = False
     loaded: frozenset[str] = frozenset()
     """Sources of the graph."""
+    rarity: Callable[[str], float] = field(default=lambda id: 4.0, compare=False)
+    """The information content of a finding: of two that are as frequent the rarer one stands first."""

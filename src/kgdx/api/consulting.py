@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -362,7 +362,7 @@ class Consultation:
             return self.finish()
         if meant.meaning == "skip":
             return self.skip()
-        names = [each.name for each in self._options(asked)]
+        names = [] if self.question is None else [each.name for each in self.question.options]
         return self._take(_reply_to(self._graph, asked, said, names))
 
     def reply(self, status: str | None, named: Sequence[str] = (), text: str = "") -> Reply | str:
@@ -440,7 +440,7 @@ class Consultation:
         if asked.which:
             return say("why_which", language)
         told = say("why", language, gain=asked.gain or 0.0)
-        moved = self._graph.ranker.proposer.why(self._episode.state.case, asked.term)
+        moved = self._graph.ranker.proposer.why(cast(Case, self._episode.state.known("evidence")), asked.term)
         if not moved:
             return told
         for key, share in (("yes_moves", "yes"), ("no_moves", "no")):

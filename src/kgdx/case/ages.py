@@ -120,8 +120,11 @@ _OWN = lazy_pattern(
     re.IGNORECASE,
 )
 """The writer's own body."""
-_HISTORY_ZH = lazy_pattern(
+_HISTORY = lazy_pattern(
     "[^，。,]{0,3}(?:有|得过?|患有?|确诊)(?![^。]*(?:最近|今天|昨[天晚]|现在|突然|这几天|近来|刚才|岁|吗|怎么|什么|[？?]))"
+    r"|\s+(?:died|passed away|had\s+(?:[\w-]+\s+){0,3}?(?:cancer|disease|diabetes|stroke|leuk\w+|lymphoma|dementia))\b"
+    r"(?![^.!]*\b(?:today|yesterday|now|this|last (?:night|week)|ago|since)\b)[^.!?]*[.!]?\s*$",
+    re.IGNORECASE,
 )
 """What a relative has or had, of whom nothing new and no question is told."""
 _SELF_ZH = lazy_pattern("我(?:也|自己|本人|现在|最近|有|今年)|[，。；,]我(?:头|腰|腿|胸|手|肚|没|一直|经常|总|老是|还)")
@@ -223,12 +226,7 @@ def sex_of(word: str) -> str:
 
 
 def has_han(text: str) -> bool:
-    """Return whether a text holds Chinese characters.
-
-    Example:
-        >>> has_han("女,52岁"), has_han("52F")
-        (True, False)
-    """
+    """Return whether a text holds Chinese characters."""
     return not text.isascii() and _HAN.search(text) is not None
 
 
@@ -240,7 +238,7 @@ def subject(text: str) -> re.Match[str] | None:
     found = _ABOUT.match(text)
     if not found or any(own.search(text) for own in (_SELF, _SELF_ZH, _OWN)):
         return None
-    return None if found["zh"] and _HISTORY_ZH.match(text, found.end()) else found
+    return None if _HISTORY.match(text, found.end()) else found
 
 
 def about_relative(text: str) -> Iterator[PersonStatement]:

@@ -6,12 +6,10 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import Encoder, Mapping, Model, OnStore, Presentation, Store, flag, option
+from kgdx.cli.options import Encoder, Mapping, Model, OnStore, Presentation, Store, argument, flag, option
 from kgdx.cli.output import announce
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ class AnswerOptions:
         None, "A=WORDS", "An option to choose from; once for each.", "--option", show_default=False
     )
     pubmed: bool | None = option(None, "", "Search PubMed for publications.", show_default=False)
-    language: str | None = option(None, "CODE", "Language of the answer, en or zh; that of the question.")
+    language: Literal["en", "zh"] | None = option(None, "CODE", "Language of the answer, en or zh; the question's.")
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Opened:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION|-", help="In English or Chinese; - reads it.")],
+    question: str = argument(..., "QUESTION|-", "In English or Chinese; - reads it."),
     *,
     case: str | None = option(None, "TEXT|FILE|-", "The patient that it is about."),
     answering: AnswerOptions,
@@ -73,7 +71,6 @@ def ask(
     # words of the command line are what the locale took their bytes for
     asked = sys.stdin.buffer.read(LONGEST) if question == "-" else os.fsencode(question)
     patient = inputs.one(case)
-    language = _language(answering.language)
     choices = _choices(answering.choices or ())
     announce(place.store, model.llm, answering.policy)
     with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
@@ -85,7 +82,7 @@ def ask(
             options=choices,
             strict=not answering.unstrict,
             pubmed=answering.pubmed,
-            language=language,
+            language=answering.language,
             rounds=model.rounds,
             limits=model.limits(),
             watch=_told if sys.stderr.isatty() and not shown.as_json else None,
@@ -123,12 +120,3 @@ def _choices(given: Iterable[str]) -> dict[str, str]:
             raise UsageError(f"the option {letter[:20]} is given twice", hint="give each letter once")
         options[letter] = words.strip()
     return options
-
-
-def _language(given: str | None) -> Literal["en", "zh"] | None:
-    from kgdx.errors import UsageError
-
-    match given:
-        case None | "en" | "zh":
-            return given
-    raise UsageError(f"the language is {given[:20]!r}", hint="en or zh")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Rerank, Sharing, reranked
-from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Policy, Store, Top, option
+from kgdx.cli.options import OUT, BudgetOptions, CaseBank, Encoder, Policy, Store, Top, argument, option
 from kgdx.cli.output import announce, finished
 from kgdx.files.private import private_file
 
@@ -39,15 +39,14 @@ class Many:
 
 
 def batch(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases: JSON lines, phenopackets, a folder, or -.")
-    ],
+    cases: str = argument(..., "FILE|FOLDER|-", "Cases: JSON lines, phenopackets, a folder, or -."),
+    *,
     many: Many,
     rerank: Rerank,
     budget: BudgetOptions,
     sharing: Sharing,
     encoder: Encoder = False,
-    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", *OUT),
     store: Store = None,
 ) -> None:
     """Diagnose many cases, a JSON line for each.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -78,7 +77,7 @@ def shell_url(
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write.")],
+    folder: Path = argument(..., "FOLDER", "The folder to write."),
     force: bool = flag("Replace an export that is there."),
     as_json: Json = False,
     store: Store = None,

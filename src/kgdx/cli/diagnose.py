@@ -7,13 +7,14 @@ import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Rerank
 from kgdx.cli.options import (
+    OUT,
     BudgetOptions,
     CaseArgument,
     CaseBank,
@@ -27,6 +28,7 @@ from kgdx.cli.options import (
     Top,
     add,
     add_typer,
+    argument,
     flag,
     option,
 )
@@ -149,8 +151,8 @@ def diagnose(
 
 
 def explain(
-    case: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="The patient, as for diagnose.")],
-    disease: Annotated[str, typer.Argument(metavar="DISEASE", help="A disease of the graph: its id or name.")],
+    case: str = argument(..., "TEXT|FILE|-", "The patient, as for diagnose."),
+    disease: str = argument(..., "DISEASE", "A disease of the graph: its id or name."),
     *,
     terms: TermOptions,
     person: PersonOptions,
@@ -184,7 +186,7 @@ def explain(
 
 
 def extract(
-    text: Annotated[str, typer.Argument(metavar="TEXT|FILE|-", help="Free text, or a file of it.")],
+    text: str = argument(..., "TEXT|FILE|-", "Free text, or a file of it."),
     language: str | None = option(None, "CODE", "en or zh; found out when not given."),
     encoder: Encoder = False,
     as_json: Json = False,
@@ -216,7 +218,7 @@ def extract(
 
 
 def replay(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of a saved run, such as run:0123456789abcdef.")],
+    run: str = argument(..., "RUN", "Id of a saved run, such as run:0123456789abcdef."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -247,7 +249,7 @@ def synthesize(
     noise: float = option(0.2, "SHARE", "Unrelated terms, for each that is observed.", min=0.0, max=1.0),
     omission: float = option(0.2, "SHARE", "Of the terms that are left out.", min=0.0, max=1.0),
     exclusion: float = option(0.1, "SHARE", "Of the absent terms that are stated.", min=0.0, max=1.0),
-    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", *OUT),
     store: Store = None,
 ) -> None:
     """Make up patients from the annotations of diseases.

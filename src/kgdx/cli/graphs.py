@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -72,12 +71,9 @@ def chosen(
 
 
 def update(
-    source: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE…", help="Names of sources, or NAME=PATH-OR-URL; a name alone is read from where it was."
-        ),
-    ],
+    source: list[str] = argument(
+        ..., "SOURCE…", "Names of sources, or NAME=PATH-OR-URL; a name alone is read from where it was."
+    ),
     force: bool = flag("Also where a source has lost half of what it had before."),
     as_json: Json = False,
     store: Store = None,
@@ -96,7 +92,7 @@ def update(
 
 
 def remove(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source, as `kgdx status` shows it.")],
+    source: str = argument(..., "SOURCE", "Name of the source, as `kgdx status` shows it."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:
@@ -183,7 +179,7 @@ def verify(as_json: Json = False, store: Store = None) -> None:
 
 
 def search(
-    text: Annotated[str, typer.Argument(metavar="NAME", help="A name, the beginning of one, or an id.")],
+    text: str = argument(..., "NAME", "A name, the beginning of one, or an id."),
     kind: list[str] | None = option(None, "CLASS", "Disease, Phenotype, Drug …; can be repeated."),
     limit: int = option(10, "N", "Most entries.", min=1, max=1000),
     as_json: Json = False,
@@ -204,8 +200,8 @@ def search(
 
 
 def export(
-    format: Annotated[str, typer.Argument(metavar="nquads|kgx|graphml|parquet", help="What to write.")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file, or (kgx, parquet) the folder, to write.")],
+    format: str = argument(..., "nquads|kgx|graphml|parquet", "What to write."),
+    path: Path = argument(..., "PATH", "The file, or (kgx, parquet) the folder, to write."),
     as_json: Json = False,
     store: Store = None,
 ) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, listed, require_budget, through
-from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, option
+from kgdx.cli.options import OUT, BudgetOptions, Force, Html, Json, Store, argument, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,8 +125,8 @@ def _known(given: str) -> int | None:
 
 
 def split(
-    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases, in any form; or .gz.")],
-    to: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="File to write.")],
+    cases: str = argument(..., "FILE|FOLDER|-", "Cases, in any form; or .gz."),
+    to: Path = option(..., "FILE", "File to write.", *OUT),
     held_out: float = option(0.3, "SHARE", "Of the cases, to measure on."),
     seed: int = option(0, "N", "Of the choice.", min=0),
     as_json: Json = False,

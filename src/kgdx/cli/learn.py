@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kgdx.cli import inputs, options, output
-from kgdx.cli.options import BudgetOptions, Json, Learned, Store, add_typer, argument, flag, option
+from kgdx.cli.options import OUT, BudgetOptions, Json, Learned, Store, add_typer, argument, flag, option
 from kgdx.cli.output import announce
 from kgdx.errors import UsageError
 from kgdx.files.private import private_file
 
 
 def register(app: typer.Typer) -> None:
-    group = add_typer(app, "learn", "Train on the graph; needs kgdx[learn].", embeddings, prompt, map=embedding_map)
+    group = add_typer(app, "learn", "Train on the graph.", prompt, map=embedding_map)
     group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
-    options.add_commands(group, "learn", ("pairs", "transcripts"))
+    options.add_commands(group, "learn", ("embeddings", "pairs", "transcripts"))
     options.add_commands(add_typer(app, "train", "Train language models."), "train", ("grpo", "dpo"))
     options.add(app, predict, nearest)
 
@@ -29,77 +29,8 @@ def policy() -> None:
     raise UsageError("kgdx trains no policy of its own any more", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class What:
-    """What of the graph is learned on."""
-
-    relations: str | None = option(None, "NAMES", "Relations; several with commas. GPT-RagAD's by default.")
-    sources: str = option("", "NAMES", "Only what these sources state; several with commas.")
-    languages: str = option("en", "en,zh", "Languages of the names.")
-    tau: float = option(0.8, "COSINE", "Symptoms at least as near as this are similar.")
-    gamma: float = option(0.2, "SHARE", "Diseases that share at least so much (Jaccard) are similar.")
-    cooccurrence: int = option(0, "N", "Symptoms of N diseases in common are similar, too; 0: not.", min=0)
-    comorbidity: bool = flag("Diseases stated together are similar, too.")
-
-
-@dataclass(frozen=True, slots=True)
-class How:
-    """How it is trained."""
-
-    encoder: str = option("vgae", "NAME", "The network: vgae, rgcn.")
-    vectors: str = option("minilm", "NAME", "What encodes names: minilm, or sentence-transformers:MODEL.")
-    epochs: int = option(200, "N", "Epochs at most.")
-    rate: float = option(0.01, "RATE", "Step size of Adam.")
-    held_out: float = option(0.1, "SHARE", "Of the links, held out to stop and measure.")
-    patience: int = option(100, "N", "Stop after N epochs that bring nothing; 0: never.")
-    device: str = option("auto", "NAME", "cpu, cuda, or auto.")
-    seed: int = option(0, "N", "Of all random choices.", min=0)
-
-
-def embeddings(
-    what: What,
-    how: How,
-    name: str = option("vgae", "NAME", "What the embeddings are called."),
-    as_json: Json = False,
-    store: Store = None,
-) -> None:
-    """Learn vectors of diseases and other nodes from links.
-
-    Interrupted, it goes on where it stopped when run again. Example: kgdx learn embeddings --sources
-    encyclopedia,encyclopedia_symptoms
-    """
-    from kgdx.config import Settings
-    from kgdx.learn.embed import learn_embeddings
-    from kgdx.learn.hetero_graph import PAPER, GraphChoice
-    from kgdx.learn.link_training import Training
-    from kgdx.render.terminal.graph_text import learned
-    from kgdx.terms.encoder import CachedEncoder, encoder
-
-    settings = Settings.load(store)
-    relations = _listed(what.relations) if what.relations is not None else PAPER
-    chosen = {**asdict(what), "sources": _listed(what.sources), "languages": _listed(what.languages)}
-    choice = GraphChoice(**{**chosen, "relations": relations})
-    trained = asdict(how)
-    trained.pop("vectors")
-    training = Training(**trained)
-    cached = CachedEncoder(encoder(how.vectors), settings.cache / "vectors", output.remark)
-    with inputs.graph(store) as graph:
-        made = learn_embeddings(graph.snapshot, settings.graph_folder, name, cached, choice, training, _tell)
-    output.present(made.card, as_json, learned)
-
-
-def _tell(done: int, most: int, loss: float, auc: float | None) -> None:
-    from kgdx.render.terminal.graph_text import progress_line
-
-    output.remark(progress_line(done, most, loss, auc))
-
-
-def _listed(given: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in given.split(",") if each.strip())
-
-
 def embedding_map(
-    out: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Page to write.")],
+    out: Path = option(..., "FILE", "Page to write.", *OUT),
     kind: str = option("disease", "KIND", "Which nodes: disease, symptom, phenotype …"),
     by: str = option("links", "links|source", "What makes the groups."),
     phrases: str = option("", "WORDS", "A patient's symptoms with ; between them, to be shown in it."),
@@ -125,11 +56,10 @@ def embedding_map(
 
 
 def prompt(
-    cases: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|-", help="Development patients that state their diagnosis.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "--output", "-o", metavar="FILE", help="Where the chosen one is kept.")],
-    llm: Annotated[str, typer.Option("--llm", metavar="MODEL", help="The model that writes them and re-ranks.")],
+    cases: str = argument(..., "FILE|FOLDER|-", "Development patients that state their diagnosis."),
+    out: Path = option(..., "FILE", "Where the chosen one is kept.", *OUT),
+    llm: str = option(..., "MODEL", "The model that writes them and re-ranks.", "--llm"),
+    *,
     budget: BudgetOptions,
     variants: int = option(4, "N", "How many it writes.", min=0, max=20),
     top: int = option(50, "K", "How many candidates are ordered.", min=2, max=500),
@@ -222,7 +152,7 @@ def predict(
 
 
 def nearest(
-    node: Annotated[str, typer.Argument(metavar="NODE", help="As for `kgdx predict`.")],
+    node: str = argument(..., "NODE", "As for `kgdx predict`."),
     top: Rows = 10,
     embeddings: Learned = None,
     as_json: Json = False,

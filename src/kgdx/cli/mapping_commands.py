@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import Json, Store, add_typer, flag, option
+from kgdx.cli.options import OUT, Json, Store, add_typer, argument, flag, option
 
 if TYPE_CHECKING:
     from kgdx.terms.names.sssom import MappingStatement
 
-TO = ("--out", "--output", "-o")
 KEEP = "Only keep the decisions; the next build or update takes them in."
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The table with decisions.")]
 
@@ -25,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    out: Path | None = option(None, "FILE", "Where to write it; standard output by default.", *TO),
+    out: Path | None = option(None, "FILE", "Where to write it; standard output by default.", *OUT),
     status: list[str] | None = option(None, "STATUS", "Only rows of this status, such as ambiguous; repeatable."),
     store: Store = None,
 ) -> None:
@@ -64,7 +63,7 @@ def apply(file: File, no_update: bool = flag(KEEP), store: Store = None) -> None
 
 
 def export(
-    out: Path | None = option(None, "FILE", "Where to write it; standard output by default.", *TO),
+    out: Path | None = option(None, "FILE", "Where to write it; standard output by default.", *OUT),
     sssom: bool = option(True, "", "All mappings, or people's decisions only.", "--sssom/--decisions"),
     store: Store = None,
 ) -> None:
@@ -107,7 +106,7 @@ def import_(file: File, no_update: bool = flag(KEEP), store: Store = None) -> No
 
 
 def mesh(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, in English.")],
+    name: str = argument(..., "NAME", "A name, in English."),
     branch: list[str] | None = option(None, "TREE", "Only in this branch of the tree, such as C; repeatable."),
     as_json: Json = False,
     store: Store = None,

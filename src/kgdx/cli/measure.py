@@ -13,7 +13,20 @@ from kgdx.cli import inputs, output
 from kgdx.cli.measure_inquiry import consult, inquiry
 from kgdx.cli.measure_retrieval import retrieve
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Seed, Sharing, asked_model, held_out_of, require_budget, through
-from kgdx.cli.options import BudgetOptions, CaseBank, Encoder, Force, Html, Json, Store, add_typer, flag, option
+from kgdx.cli.options import (
+    OUT,
+    BudgetOptions,
+    CaseBank,
+    Encoder,
+    Force,
+    Html,
+    Json,
+    Store,
+    add_typer,
+    argument,
+    flag,
+    option,
+)
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -39,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 def text(
-    documents: Annotated[str, typer.Argument(metavar="FILE|-", help='JSON lines {"id", "text", "mentions"}; or .gz.')],
+    documents: str = argument(..., "FILE|-", 'JSON lines {"id", "text", "mentions"}; or .gz.'),
     encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
@@ -113,10 +126,10 @@ def questions(
     diseases: int = option(100, "N", "Diseases asked about for each action; 0 for all.", min=0),
     with_options: bool = flag("Make option questions, N of each kind, from all relations.", "--options"),
     cases: str | None = option(None, "FILE", "With --options: ask for the diagnosis of these cases instead."),
-    language: str | None = option(None, "zh|en", "Only questions in this language."),
-    split: str | None = option(None, "NAME", OF_SPLIT),
+    language: Literal["zh", "en"] | None = option(None, "zh|en", "Only questions in this language."),
+    split: Literal["tuned", "held_out"] | None = option(None, "NAME", OF_SPLIT),
     seed: Seed = 0,
-    to: Path | None = option(None, "FILE", "File to write; standard output by default.", "--out", "--output", "-o"),
+    to: Path | None = option(None, "FILE", "File to write; standard output by default.", *OUT),
     store: Store = None,
 ) -> None:
     """Make a question set from the graph's relations.
@@ -129,8 +142,6 @@ def questions(
 
     languages = tuple(each for each in LANGUAGES if language in (None, each))
     splits = tuple(each for each in SPLITS if split in (None, each))
-    if not languages or not splits:
-        raise UsageError("no such language or split", hint=f"of {', '.join(LANGUAGES)} and {', '.join(SPLITS)}")
     if cases is not None and not with_options:
         raise UsageError("--cases goes with --options", hint="add it")
     with inputs.graph(store) as graph:
@@ -216,9 +227,8 @@ def recall(
 
 def answers(
     file: Questions,
-    out: Annotated[
-        Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished work is kept.")
-    ],
+    out: Path = option(..., "FOLDER", "Where finished work is kept.", *OUT),
+    *,
     way: PlanOptions,
     judging: JudgeOptions,
     spending: BudgetOptions,
@@ -317,10 +327,8 @@ class QuestionOptions:
 
 
 def option_questions(
-    questions: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="MedQA, MedMCQA, MMLU, GPQA, Medbullets, MedXpertQA, or our own; or .gz."),
-    ],
+    questions: Path = argument(..., "FILE", "MedQA, MedMCQA, MMLU, GPQA, Medbullets, MedXpertQA, or our own; or .gz."),
+    *,
     answering: ModelOptions,
     asking: QuestionOptions,
     budget: BudgetOptions,

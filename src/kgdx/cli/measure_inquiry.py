@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, asked_model, held_out_of, listed, through
-from kgdx.cli.options import Force, Html, Json, Store, option
+from kgdx.cli.options import Force, Html, Json, Store, argument, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +146,8 @@ class RunOptions:
 
 
 def consult(
-    cases: Annotated[str, typer.Argument(metavar="FILE|FOLDER|-", help="OSCE cases in AgentClinic's form; or .gz.")],
+    cases: str = argument(..., "FILE|FOLDER|-", "OSCE cases in AgentClinic's form; or .gz."),
+    *,
     players: PlayerOptions,
     run: RunOptions,
     as_json: Json = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgdx.cli import inputs, output
 from kgdx.cli.option_groups import Cases, OnSplit, Out, Sharing, held_out_of, listed, require_budget, through
-from kgdx.cli.options import BudgetOptions, Json, Store, option
+from kgdx.cli.options import BudgetOptions, Json, Store, flag, option
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgdx.evaluate.retrieval_accuracy import Arm, RetrievedCases
 
 ALL = "all"
+KEEP = (2, 500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class ArmOptions:
     """What is compared."""
 
     methods: str = option(ALL, "NAMES", "Ways to retrieve, several with commas; the first is the baseline.")
-    without: str = option("", "SCORERS", "Also each method without one of these of its scorers.")
+    without: str = option("", "SCORERS", "Also each method without these of its scorers, one by one, or a+b.")
     candidates: str | None = option(None, "SOURCE", "Compare only the diseases that this source describes.")
     at: str = option("1,10,20,50", "K,…", "Ranks at which is measured.")
     keep: str = option("100", "K,…", "Candidates that are retrieved, and re-ordered; each K is an arm.")
@@ -40,6 +41,7 @@ class RerankArmOptions:
     rerank: str = option("", "MODELS", "Models that re-order what the first method retrieved.")
     prompt: str = option("vanilla", "NAMES|FILES", "How: vanilla, cot, or files of `learn prompt`; each is an arm.")
     rerank_weight: float = option(1.0, "SHARE", "Of its order beside the score; 1: the order alone.", min=0, max=1)
+    alone: bool = flag("Also what each model names without the graph.")
     shuffle: int = option(0, "N", "Ask N times more, in random orders; measures agreement.", min=0, max=20)
 
 
@@ -83,7 +85,7 @@ def retrieve(
         chosen, not_run = _arms(arms, graph)
         chosen += _reordered(chosen[0], arms, layer_two, budget, graph)
         measured = _measured(graph, arms, chosen)
-        at = accuracy.checked_at(arms.at, measured.size)
+        at = accuracy.whole_numbers(arms.at, "--at", 1, measured.size)
         _announce(chosen, given)
         about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
         names = [arm.name for arm in chosen]
@@ -129,7 +131,7 @@ def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
 
 def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
     from kgdx.errors import UsageError
-    from kgdx.evaluate.retrieval_accuracy import Arm
+    from kgdx.evaluate.retrieval_accuracy import Arm, whole_numbers
     from kgdx.evaluate.runner import able
     from kgdx.rank.retrieval import FUSED, METHODS
 
@@ -140,12 +142,13 @@ def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
     kinds = {name: METHODS.get(name) for name in dict.fromkeys(names)}
     opened, not_run = able(kinds, lambda name: kinds[name].open(graph.snapshot, graph.ranker.model))
     arms: list[Arm] = []
-    left_out, most = listed(wanted.without), max(_numbers(wanted.keep))
+    left_out, most = listed(wanted.without), max(whole_numbers(wanted.keep, "--keep", *KEEP))
     for method in opened:
         arms.append(Arm(method.name, method, kept=most))
         for scorer in left_out:
-            weights = {each: part.weight for each, part in method.weights().scorers.items() if each != scorer}
-            if scorer in method.ranker.scorers and weights:
+            some = {*scorer.split("+")}
+            weights = {each: part.weight for each, part in method.weights().scorers.items() if each not in some}
+            if some <= {*method.ranker.scorers} and weights:
                 less = type(method).open(graph.snapshot, graph.ranker.model, weights)
                 arms.append(Arm(f"{method.name} without {scorer}", less, kept=most))
     if unused := [each for each in left_out if not any(arm.name.endswith(f" without {each}") for arm in arms)]:
@@ -162,15 +165,17 @@ def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Bu
         return []
     from kgdx.api.questions import connected
     from kgdx.episode.policy import make_policy
-    from kgdx.evaluate.retrieval_accuracy import Arm, ModelOrder
+    from kgdx.evaluate.retrieval_accuracy import Arm, ModelAlone, ModelOrder, whole_numbers
     from kgdx.policies.rerank import RerankPolicy
 
     require_budget(budget, graph.settings)
     found = []
     for name in models:
         model, prices = connected(graph.settings, name, budget.limits())
+        if how.alone:
+            found.append(Arm(f"{name} alone", first.method, ModelAlone(graph, model)))
         for prompt in listed(how.prompt):
-            for kept in _numbers(wanted.keep):
+            for kept in whole_numbers(wanted.keep, "--keep", *KEEP):
                 said = {"candidates": kept, "prompt": prompt, "weight": how.rerank_weight, "shuffles": how.shuffle}
                 policy = make_policy("rerank", said, explain=0)
                 assert isinstance(policy, RerankPolicy)
@@ -188,12 +193,3 @@ def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
     for arm in arms:
         if isinstance(arm.reorder, ModelOrder):
             output.remark(f"{arm.name}: {arm.reorder.estimate(known, len(known))}")
-
-
-def _numbers(given: str) -> list[int]:
-    from kgdx.errors import UsageError
-
-    parts = listed(given)
-    if not parts or not all(each.isascii() and each.isdigit() and 2 <= int(each) <= 500 for each in parts):
-        raise UsageError(f"--keep {given[:40]!r} is no list of numbers from 2 to 500", hint="as in --keep 50,80,100")
-    return sorted({int(each) for each in parts})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from kgdx.cli import inputs
-from kgdx.cli.options import BudgetOptions, option
+from kgdx.cli.options import OUT, BudgetOptions, option
 from kgdx.cli.output import remark
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ OnSplit = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Keep finished work here; goes on when run again."),
+    typer.Option(*OUT, metavar="FOLDER", help="Keep finished work here; goes on when run again."),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")]
 Sample = Annotated[

@@ -67,6 +67,8 @@ Learned = Annotated[
     str | None,
     typer.Option("--embeddings", metavar="NAME", help="Which embeddings of the graph; vgae, or the only ones."),
 ]
+OUT = ("--out", "--output", "-o")
+"""What the option is called that names what is written."""
 CaseArgument = Annotated[
     str | None,
     typer.Argument(

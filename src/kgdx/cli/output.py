@@ -9,11 +9,9 @@ from collections.abc import Mapping as AbcMapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-import typer
-
-from kgdx.cli.options import Force, Presentation, option
+from kgdx.cli.options import OUT, Force, Presentation, argument, option
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -212,8 +210,8 @@ def write_record(path: Path | None, consultation: Consultation, *, force: bool) 
 
 
 def report(
-    result: Annotated[str, typer.Argument(metavar="FILE.json|-", help="What --json printed; - for standard input.")],
-    to: Path | None = option(None, "FILE", "Page to write; beside the result by default.", "--out", "--output", "-o"),
+    result: str = argument(..., "FILE.json|-", "What --json printed; - for standard input."),
+    to: Path | None = option(None, "FILE", "Page to write; beside the result by default.", *OUT),
     force: Force = False,
 ) -> None:
     """Make a page of a result that was kept as JSON.

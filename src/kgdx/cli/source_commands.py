@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgdx.cli import output
-from kgdx.cli.options import Json, Store, add, argument, flag, grouped, option
+from kgdx.cli.options import OUT, Json, Store, add, argument, flag, grouped, option
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -52,11 +52,9 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
 
 
 def new(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="What the source is to be called: small letters, digits, _.")
-    ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines or Parquet; compressed or not.")],
-    to: Path | None = option(None, "FILE", "File to write; NAME.yaml by default.", "--out", "--output", "-o"),
+    name: str = argument(..., "NAME", "What the source is to be called: small letters, digits, _."),
+    file: Path = argument(..., "FILE", "CSV, TSV, JSON lines or Parquet; compressed or not."),
+    to: Path | None = option(None, "FILE", "File to write; NAME.yaml by default.", *OUT),
 ) -> None:
     """Write a first manifest for a file of yours.
 
@@ -79,7 +77,7 @@ def new(
 
 
 def check(
-    manifest: Annotated[str, typer.Argument(metavar="MANIFEST", help="A manifest's file, or the name of a source.")],
+    manifest: str = argument(..., "MANIFEST", "A manifest's file, or the name of a source."),
     file: Path | None = argument(None, "FILE", "The source's file; by default the manifest's own."),
     rows: int = option(3, "N", "How many rows of each table to show.", min=0, max=100),
     as_json: Json = False,
@@ -112,7 +110,7 @@ def check(
 
 
 def accept(
-    name: Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source, or its manifest's file.")],
+    name: str = argument(..., "SOURCE", "Name of the source, or its manifest's file."),
 ) -> None:
     accept_licence(name)
 
@@ -154,7 +152,7 @@ def show(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write: .csv, .jsonl or .parquet.")],
+    file: Path = argument(..., "FILE", "File to write: .csv, .jsonl or .parquet."),
     source: str | None = option(None, "NAME", "Of this source only."),
     store: Store = None,
 ) -> None:
@@ -202,12 +200,8 @@ def _table(store: str | None, source: str | None) -> DataFrame:
 
 
 def extract_relations(
-    file: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Questions and answers, JSON lines; or compressed.")
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "--output", "-o", metavar="FOLDER", help="Where finished pages are kept.")
-    ],
+    file: list[Path] = argument(..., "FILE…", "Questions and answers, JSON lines; or compressed."),
+    out: Path = option(..., "FOLDER", "Where finished pages are kept.", *OUT),
     llm: str | None = option(None, "MODEL", "Ask this model at KGDX_LLM_BASE_URL; else by rules."),
     vocabulary: Path | None = option(None, "FILE", "Names that the rules may trust: a medical.json."),
     only: str | None = option(None, "A:B", "Only pages A to B-1, counted from 0.", "--pages"),

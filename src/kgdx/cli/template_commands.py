@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from kgdx.cli import inputs, output
 from kgdx.cli.options import Json, Store, argument
@@ -17,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    template: Annotated[
-        str, typer.Argument(metavar="TEMPLATE", help="Name of a read template; `kgdx templates` lists them.")
-    ],
+    template: str = argument(..., "TEMPLATE", "Name of a read template; `kgdx templates` lists them."),
     parameters: list[str] | None = argument(None, "NAME=VALUE…", "Its parameters; lists as a,b,c or as JSON."),
     as_json: Json = False,
     store: Store = None,

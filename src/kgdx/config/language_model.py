@@ -60,7 +60,7 @@ class LlmAccess:
     seed: int = 0
     device: str = "auto"
     context: int | None = None
-    max_output: int = 2_048
+    max_output: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 

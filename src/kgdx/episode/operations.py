@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kgdx.case import Ancestry, FindingReader
 from kgdx.episode.segment import Operation
 from kgdx.errors import KgdxError, UsageError
-from kgdx.graph.protocol import digest
+from kgdx.graph.protocol import Row, digest
 
 if TYPE_CHECKING:
     from kgdx.literature import Literature
     from kgdx.terms.names.mesh_index import Headings
 
-Row = dict[str, Any]
 Result = TypeVar("Result")
 
 
@@ -86,7 +85,6 @@ class Operations:
 
     @property
     def graph(self) -> GraphLike:
-        """The graph itself."""
         if self._graph is None:
             raise UsageError("there is no graph", hint="give the world one")
         return self._graph
@@ -109,7 +107,6 @@ class Operations:
     def tool(
         self, name: str, given: Mapping[str, Any], call: Callable[[], Result], count: Callable[[Result], int]
     ) -> Result:
-        """Call a tool of the graph and record it."""
         started = time.perf_counter()
         result = call()
         spent = (time.perf_counter() - started) * 1000

@@ -7,6 +7,7 @@ judgement of each. A piece that fails is counted, and tried again by the next ru
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,8 @@ HOPELESS = (ConfigError, MissingExtraError, StoreError)
 
 GROUPS = ("action", "language", "split")
 
+ALIKE = 0.9
+"""Share of equal scores from which a judge is said to tell few answers apart."""
 TEMPLATE = "template"
 """Author of an answer that no model wrote."""
 
@@ -171,9 +174,12 @@ class PairedEvaluation:
         warnings = []
         if self.judge is not None and self.judge.name == self.model.name:
             warnings.append("the judge is the model that answers: models prefer their own words")
-        unreferenced = sum(not row["reference"] for row in rows)
-        if unreferenced:
+        if unreferenced := sum(not row["reference"] for row in rows):
             warnings.append(f"{unreferenced:,} of {len(rows):,} questions have no reference: the judge goes by itself")
+        scores = Counter(score for row in rows for score in row["scores"].values() if score is not None)
+        for score, equal in scores.most_common(1):
+            if equal >= ALIKE * (count := scores.total()) and count > len(ARMS):
+                warnings.append(f"the judge gave {score:g} to {equal:,} of {count:,} answers: it tells few apart")
         return warnings
 
 

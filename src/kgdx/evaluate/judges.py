@@ -141,12 +141,7 @@ def same_by_graph(named: NamedDisease, diagnosis: str, label: Label, ranker: Ran
 
 
 def _folded(name: str) -> str:
-    words = _OTHER.sub(" ", name.casefold().replace("’s", "").replace("'s", "")).split()
-    return " ".join(words)
-
-
-METRIC = "answer_quality"
-SCALE = (0.0, 1.0)
+    return " ".join(_OTHER.sub(" ", name.casefold().replace("’s", "").replace("'s", "")).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,7 @@ class RagasJudge:
             timeout=access.timeout,
             max_retries=max(0, access.attempts - 1),
         )
-        metric = NumericMetric(name=METRIC, prompt=rubric(), allowed_values=SCALE)
+        metric = NumericMetric(name="answer_quality", prompt=rubric(), allowed_values=(0.0, 1.0))
         return cls(access, metric, llm_factory(access.model, client=client), ragas.__version__)
 
     @property
@@ -192,8 +187,7 @@ class RagasJudge:
             found = self.metric.score(llm=self.model, answer=blinded(answer), **asked)
         except Exception as error:  # RAGAS and what it is built on raise errors of many families
             raise _error(self.name, error) from error
-        wrong = self.metric.validate_result_value(found.value)
-        if wrong is not None:
+        if self.metric.validate_result_value(found.value) is not None:
             raise LlmError(
                 f"the judge {self.name} gives no score from 0 to 1", hint="try another model", kind="malformed"
             )

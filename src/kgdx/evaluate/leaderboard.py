@@ -52,6 +52,8 @@ class PatientResult:
     cost: float = 0.0
     questions: int = 0
     """Of the actions, those that asked the patient for a finding."""
+    also: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """What else was measured, by name; the table's JSON has the means over the patients that have it."""
 
 
 @dataclass(frozen=True)
@@ -256,8 +258,7 @@ class CaseBankContender(Contender):
 
     def meet(self, id: str) -> PatientResult:
         """Rank, raised by the patients that match."""
-        told = self.board.told(id)
-        scored = self.board.graph.ranker.score(told)
+        scored = self.board.graph.ranker.score(self.board.told(id))
         total = self._bank.match(scored, leaving_out(self.board.ward.cases[id])).raised(scored.total)
         return PatientResult(mean_rank(total, self.board.right(id)), 2)
 
@@ -286,8 +287,7 @@ class RetrievalContender(RegistryContender):
             query = self.method.query(self.board.told(id))
         except CaseError:
             query = self.method.query(self.board.worded(id))
-        scores: Floats = self.method.scores(query)
-        return scores
+        return self.method.scores(query)
 
 
 class RerankContender(RetrievalContender):
@@ -429,7 +429,7 @@ class Leaderboard:
         """Return what a contender makes of a patient."""
         begin = time.perf_counter()
         made = self._by_name[name].meet(id)
-        spent = {"actions": made.actions, "cost": made.cost, "questions": made.questions}
+        spent = {"actions": made.actions, "cost": made.cost, "questions": made.questions, "also": dict(made.also)}
         return {"rank": as_json(made.rank), "ms": 1000 * (time.perf_counter() - begin), **spent}
 
     def report(self, records: Sequence[Record], not_run: dict[str, str]) -> dict[str, Any]:
@@ -445,20 +445,17 @@ class Leaderboard:
             patients have a disease that the graph does not describe. ``graph``, ``split`` and ``known``: on what.
         """
         found = by_arm(records, self.methods)
-        not_run = {**self.entrants.not_run, **not_run}
-        for name, some in list(found.items()):
-            if all("error" in one for one in some):  # it reads nothing of what these patients tell
-                not_run[name] = some[0]["error"]
-                del found[name]
+        lost = {name: some[0]["error"] for name, some in found.items() if all("error" in one for one in some)}
+        not_run = {**self.entrants.not_run, **not_run, **lost}  # who is lost reads nothing of what these patients tell
+        found = {name: some for name, some in found.items() if name not in lost}
         if not found:
             name, why = next(iter(not_run.items()))
             raise UsageError(f"nobody can run: {name} ({why})")
-        every = list(range(len(self.ids)))
         unseen = [place for place, id in enumerate(self.ids) if self.seen(id) is False]
         base = next(iter(found.values()))
         methods = {}
         for name, some in found.items():
-            methods[name] = self._figures(some, base, every)
+            methods[name] = self._figures(some, base, range(len(self.ids)))
             methods[name]["unseen"] = self._figures(some, base, unseen) if unseen else None
             asked = methods[name]["questions"]
             methods[name]["budget"] = next((most for most in BUDGETS if asked <= most), None)
@@ -489,6 +486,7 @@ class Leaderboard:
         clusters = [case.publications[0] if case.publications else case.id for case in cases]
         each, before = (hits(ranks_of(those), AT) for those in (some, others))
         weight, diseases = once_each([str(self.board.right(case.id)) for case in cases])
+        also = [(name, value) for one in some for name, value in one.get("also", {}).items()]
         return {
             "n": len(some),
             **means(MEASURES, each, clusters),
@@ -498,6 +496,7 @@ class Leaderboard:
             "ms": milliseconds([one["ms"] for one in some if "error" not in one])["ms_median"],
             "cost": sum(one.get("cost", 0.0) for one in some),
             "failed": sum("error" in one for one in some),
+            "also": {name: float(np.mean([value for each, value in also if each == name])) for name, _ in also},
             "against": means(MEASURES, each - before, clusters),
         }
 

@@ -6,18 +6,16 @@ what a case's label means counts as right, of which the best rank counts.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from kgdx.api.reranking import Estimate, Reranker
+from kgdx.answer.artifacts import DiseasesNamed
+from kgdx.api.reranking import Estimate, PatientsAsked, Reranker
 from kgdx.case.case_files import Failure
 from kgdx.case.patient import Case
 from kgdx.errors import CaseError, UsageError
@@ -27,6 +25,7 @@ from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.runner import Record, by_arm, failures, labelled, shares
 from kgdx.graph.snapshot import TABLES
 from kgdx.llm.chat import ChatModel, Prices, Usage
+from kgdx.policies.thought import ThoughtPolicy
 from kgdx.rank.fusion import leading
 
 if TYPE_CHECKING:
@@ -72,20 +71,27 @@ class ModelOrder:
         return replace(found, cost=used.cost(self.used.prices))
 
 
+class ModelAlone(PatientsAsked):
+    """Has a model name a patient's diseases from what it knows, without the graph; what it does not name is a miss."""
+
+    def __init__(self, graph: Graph, model: ChatModel) -> None:
+        self.used = ModelUsage(model)
+        super().__init__(graph, self.used, ThoughtPolicy(query="none"), concurrency=1)
+
+    def __call__(self, pool: CandidatePool) -> Reordered:
+        (episode,) = self._run([self._start(pool.case)], self.chooser)
+        self.used.check()
+        made = episode.state.get(DiseasesNamed)
+        return Reordered(tuple(map(self.graph.ranker.number_of, made.declared if made else ())), alone=True)
+
+
 KEPT = 100
 """Candidates that are retrieved, and re-ordered where a model does (the paper's best K)."""
 AT = (1, 10, 20, 50)
 AVERAGED = ("agreement", "bias")
 """What is told of an order and is no count."""
 Stage = Literal["right", "behind", "lost in re-ranking", "missed in retrieval", "not in the graph", "failed"]
-STAGES: tuple[Stage, ...] = (
-    "right",
-    "behind",
-    "lost in re-ranking",
-    "missed in retrieval",
-    "not in the graph",
-    "failed",
-)
+STAGES: tuple[Stage, ...] = get_args(Stage)
 """The right disease is first; is among those retrieved, but not first; was retrieved further up than it is re-ordered
 to; is not among those retrieved; is no candidate; or the case could not be ranked."""
 MEASURES: Mapping[str, Callable[[Any, Sequence[int]], Floats]] = {"hit": hits, "ndcg": gains}
@@ -110,6 +116,8 @@ class Reordered:
     candidates: tuple[int, ...]
     told: Mapping[str, float | None] = field(default_factory=dict)
     """What became of the order that was asked for: counts, and shares or ``None``."""
+    alone: bool = False
+    """Whether nothing but what is named was retrieved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +189,18 @@ class RetrievedCases:
         retrieved = rank = mean_rank(scores, label.right)
         if arm.reorder is not None:
             placed = {each: place for place, each in enumerate(order.candidates, 1)}
-            rank = float(min((placed[each] for each in label.right if each in placed), default=retrieved))
-        first = self.ranker.names.candidate(order.candidates[0])
+            missed = np.inf if order.alone else retrieved
+            rank = float(min((placed[each] for each in label.right if each in placed), default=missed))
+            retrieved = rank if order.alone else retrieved
+        first = self.ranker.names.candidate(order.candidates[0]) if order.candidates else None
         return {
             **about,
             "retrieved": as_json(retrieved),
             "rank": as_json(rank),
-            "first": first.id,
-            "first_name": first.name,
+            "first": first.id if first else "",
+            "first_name": first.name if first else "",
             "stage": "right" if rank <= 1 else _stage(arm, label, retrieved, rank),
-            "kin": self._kinship.of(order.candidates[0], label),
+            "kin": self._kinship.of(order.candidates[0], label) if first else "none",
             "ms": patient.ms + ms,
             "told": dict(order.told),
         }
@@ -252,16 +262,13 @@ def of_source(snapshot: Snapshot, ranker: Ranker, source: str) -> Floats:
     return among
 
 
-def checked_at(at: str, size: int) -> tuple[int, ...]:
-    """Return the ranks at which is measured, ascending, of whole numbers with commas up to the number of candidates."""
-    parts = [each.strip() for each in at.split(",") if each.strip()]
-    if not parts or not all(each.isascii() and each.isdigit() for each in parts):
-        raise UsageError(f"--at {at[:40]!r} is no list of whole numbers", hint="as in --at 1,10,20,50")
-    wanted = sorted({int(each) for each in parts})
-    for each in (wanted[0], wanted[-1]):
-        if not 1 <= each <= size:
-            raise UsageError(f"--at {each:,} is out of range", hint=f"give 1 to {size:,}, the number of candidates")
-    return tuple(wanted)
+def whole_numbers(given: str, name: str, least: int, most: int) -> tuple[int, ...]:
+    """Return what an option lists, whole numbers with commas within bounds, ascending."""
+    parts = [each.strip() for each in given.split(",") if each.strip()]
+    if not parts or not all(each.isascii() and each.isdigit() and least <= int(each) <= most for each in parts):
+        what = f"{name} {given[:40]!r} is no list of whole numbers from {least} to {most:,}"
+        raise UsageError(what, hint=f"as in {name} 10,50")
+    return tuple(sorted({int(each) for each in parts}))
 
 
 def retrieval_figures(
@@ -282,10 +289,8 @@ def retrieval_figures(
     first, unlabelled = labelled(next(iter(every.values()), []), "label")
     found = {name: [each for each in told if "label" in each] for name, told in every.items()}
     silent = {name: told[0]["error"] for name, told in found.items() if all(each.get("error") for each in told)}
-    if len(silent) < len(found):
-        found = {name: told for name, told in found.items() if name not in silent}
-    else:
-        silent = {}
+    silent = silent if len(silent) < len(found) else {}
+    found = {name: told for name, told in found.items() if name not in silent}
     in_graph = {name: [each for each in told if each["known"]] for name, told in found.items()}
     inside = {name: told for name, told in in_graph.items() if told}
     labels = {each["label"]: each for each in first if each["stated"]}
@@ -307,11 +312,9 @@ def retrieval_figures(
 
 def by_label(told: Sequence[Record], at: Sequence[int]) -> dict[str, dict[str, Any]]:
     """Return of each label, as it is stated, its cases, hits, and what ranks first most often where it does not."""
-    groups: dict[str, list[Record]] = {}
-    for each in told:
-        groups.setdefault(each["stated"], []).append(each)
     found = {}
-    for label, some in sorted(groups.items()):
+    for label in sorted({each["stated"] for each in told}):
+        some = [each for each in told if each["stated"] == label]
         others = [each["first_name"] for each in some if each.get("first") and each["stage"] != "right"]
         hit = hits(ranks_of(some), at).mean(axis=0)
         instead = max(dict.fromkeys(others), key=others.count, default="")
@@ -386,14 +389,11 @@ def _paired(found: Mapping[str, Sequence[Record]], at: Sequence[int]) -> dict[st
 
 def patient_lines(records: Iterable[Record], suffix: str) -> str:
     """Return a line for each patient and arm, as a table (``.csv``, ``.tsv``) or as JSON lines (``.jsonl``)."""
+    import polars as pl
+
     empty = dict.fromkeys(COLUMNS, "") | {"retrieved": None, "rank": None, "kin": "none"}
     rows = [{key: row.get(key, empty[key]) for key in COLUMNS} for row in records if "label" in row]
+    table = pl.DataFrame(rows, schema=list(COLUMNS), infer_schema_length=None, strict=False)
     if suffix == ".jsonl":
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if suffix not in SEPARATORS:
-        raise UsageError(f"{suffix!r} says no form of a table", hint="end the file in .csv, .tsv or .jsonl")
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, delimiter=SEPARATORS[suffix], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
+        return table.write_ndjson()
+    return table.write_csv(separator=SEPARATORS[suffix])

@@ -46,7 +46,8 @@ class CheckedTables:
     counts: dict[str, RecordCounts]
 
 
-def check(staged: Sequence[StagedTable], refused: dict[str, pl.DataFrame], schema: Schema) -> CheckedTables:
+def check_staged(staged: Sequence[StagedTable], refused: dict[str, pl.DataFrame], schema: Schema) -> CheckedTables:
+    """Check the tables of a few sources in memory; a build checks what it has parsed to files (``check_parsed``)."""
     tally = RecordTally()
     for source, rejects in refused.items():
         tally.refused(source, rejects)

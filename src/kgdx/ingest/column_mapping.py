@@ -207,7 +207,7 @@ def _expression(value: Value, frame: pl.DataFrame, source: str) -> pl.Expr:
     if value.mint is not None:
         named = partial(mint, source, value.mint)
         made = _for_all(made, several, lambda text: text.map_batches(named, return_dtype=pl.String))
-    return made
+    return made if value.otherwise is None else pl.coalesce(made, pl.concat_str(list(_pieces(value.otherwise))))
 
 
 def _changed(value: Value, frame: pl.DataFrame) -> pl.Expr:

@@ -56,6 +56,7 @@ class Value(_Model):
         prefix: Put this in front.
         values: Translate; a value that is not listed is quarantined.
         mint: Node class of which an id is made from these words, for what the source knows by its name only.
+        otherwise: Template of what stands where all this gives nothing.
     """
 
     column: str | None = None
@@ -68,6 +69,7 @@ class Value(_Model):
     prefix: str | None = None
     values: dict[str, str] | None = None
     mint: str | None = None
+    otherwise: str | None = None
 
     @model_validator(mode="after")
     def _one_origin(self) -> Value:
@@ -86,10 +88,9 @@ class Value(_Model):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        if self.column is not None:
-            return (self.column,)
-        parts = string.Formatter().parse(self.template or "")
-        return tuple(name for _, name, _, _ in parts if name)
+        parts = string.Formatter().parse((self.template or "") + (self.otherwise or ""))
+        named = tuple(name for _, name, _, _ in parts if name)
+        return named if self.column is None else (self.column, *named)
 
 
 Expression = Annotated[Value, BeforeValidator(_shorthand)]

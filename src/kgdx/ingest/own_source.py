@@ -21,7 +21,7 @@ from jinja2 import Environment, StrictUndefined
 from kgdx.errors import SourceError, StoreError
 from kgdx.graph.protocol import GraphTable
 from kgdx.graph.tables import title
-from kgdx.ingest.check import check
+from kgdx.ingest.check import check_staged
 from kgdx.ingest.column_mapping import StagedTable, stage
 from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest, NodeMap, RelationMap, Value, did_you_mean, line_of
@@ -98,7 +98,7 @@ def attempt(
     others = _in_graph(folder, manifest.name)
     against = folder.path if others else None
     staged = [*others, *tables] if others else [*tables, *_assumed(tables, schema)]
-    checked = check(staged, {manifest.name: rejects}, schema)
+    checked = check_staged(staged, {manifest.name: rejects}, schema)
     mine = checked.quarantine.filter(pl.col("source") == manifest.name)
     samples = []
     for table in checked.tables:

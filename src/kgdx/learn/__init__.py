@@ -1,4 +1,4 @@
-"""Training on the graph: embeddings, policies and language models. Only this room imports torch."""
+"""The graph for training: environments, recorded patients, typed nodes and links; and work shared out to processes."""
 
 from __future__ import annotations
 

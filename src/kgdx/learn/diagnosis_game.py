@@ -171,8 +171,7 @@ class DiagnosisGame:
 
     def play(self, choose: Chooser, patients: Sequence[RecordedPatient]) -> Played:
         """Play an episode of each patient, all in step; one may be met several times."""
-        with self.tracker.together():
-            states = [self.begin(each) for each in patients]
+        states = [self.begin(each) for each in patients]
         ranks, steps = (np.zeros(len(patients), np.int64) for _ in range(2))
         rewards = np.zeros(len(patients))
         going = list(range(len(patients)))
@@ -180,10 +179,9 @@ class DiagnosisGame:
             offered = self.listing([states[number] for number in going])
             places = choose(offered.features, offered.listed).tolist()
             steps[going] += 1
-            with self.tracker.together():
-                for row, (number, place) in enumerate(zip(going, places, strict=True)):
-                    if place:
-                        rewards[number] += self.do(states[number], offered.choice(row, place), patients[number])
+            for row, (number, place) in enumerate(zip(going, places, strict=True)):
+                if place:
+                    rewards[number] += self.do(states[number], offered.choice(row, place), patients[number])
             for number in (number for number, place in zip(going, places, strict=True) if not place):
                 ranks[number] = self.place(states[number], patients[number])
                 rewards[number] += outcome(int(ranks[number]))

@@ -7,6 +7,7 @@ of the snapshot between nodes that have names takes part, and the two derived on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
-from kgdx.errors import AbsentError, StoreError, UsageError
+from kgdx.errors import AbsentError, MissingExtraError, StoreError, UsageError
 from kgdx.graph.snapshot import ENDS, Snapshot
 from kgdx.terms.normalise import has_chinese
 
@@ -169,10 +170,8 @@ def hetero_data(graph: HeteroGraph) -> HeteroData:
         >>> data["disease", "has_symptom", "symptom"].edge_index.tolist()
         [[0, 0], [0, 1]]
     """
-    from kgdx.learn.tensors import geometric, torch_of
-
-    torch = torch_of("PyTorch Geometric's HeteroData")
     geometric("PyTorch Geometric's HeteroData")
+    import torch
     from torch_geometric.data import HeteroData
 
     data = HeteroData()
@@ -184,6 +183,19 @@ def hetero_data(graph: HeteroGraph) -> HeteroData:
         head, tail = ends_of(name)
         data[head, name, tail].edge_index = torch.from_numpy(edges.astype(np.int64))
     return data
+
+
+def geometric(feature: str) -> None:
+    """Import torch and PyTorch Geometric, without the latter's warning that ``torch.jit.script`` is deprecated."""
+    with warnings.catch_warnings():
+        for kind in (FutureWarning, DeprecationWarning):
+            warnings.filterwarnings("ignore", message=r".*torch\.jit", category=kind)
+        try:
+            import torch  # noqa: F401
+            import torch_geometric.data
+            import torch_geometric.nn  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError(feature, "learn") from error
 
 
 def _absent(has: Ints) -> int:

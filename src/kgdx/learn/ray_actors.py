@@ -89,7 +89,7 @@ class Actors:
         self._closing.callback(self._ray.shutdown)
         try:
             self._ray.init(address=address, **how)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # what does not start in time is a bare one
             why = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
             raise ConfigError(f"Ray at {address} cannot be joined ({why})", hint=HINT) from error
 

@@ -71,6 +71,10 @@ class Request:
     prefix_chars: int = 0
     reasoning: ReasoningChoice = "separate"
 
+    def longest(self, most: int | None) -> int:
+        """Return how many tokens the answer may have: as many as it asks for, and never more than are set."""
+        return min(filter(None, (self.max_tokens, most)), default=2_048)
+
     def __post_init__(self) -> None:
         if self.n < 1:
             raise ValueError(f"n is {self.n}: ask for one sample or more")

@@ -17,7 +17,7 @@ from kgdx.llm.chat import ChatModel, Completion, Layer, OnText, Request
 from kgdx.llm.pii import covered, merged
 from kgdx.llm.pii.identifiers import numbers, places
 from kgdx.llm.pii.persons_en import english_names
-from kgdx.llm.pii.persons_zh import chinese_names
+from kgdx.llm.pii.persons_zh import chinese_entities, chinese_names
 
 PLACEHOLDERS = ("[NAME]", "[MAN]", "[WOMAN]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
 """What stands for what was taken out; a title that tells the sex goes with the name, and the sex stays."""
@@ -53,7 +53,7 @@ def identifying(text: str) -> list[tuple[int, int, str]]:
         for start, end in (*english_names(read), *chinese_names(read))
     ]
     held = covered(text, _PLACEHOLDER)
-    found = merged([*numbers(read), *places(read), *names])
+    found = merged([*numbers(read), *places(read), *chinese_entities(read), *names])
     return [(start, end, kind) for start, end, kind in found if 1 not in held[start:end]]
 
 

@@ -387,7 +387,7 @@ class Endpoint(ChatModel):
                 if mode == "json_object_schema":
                     body["response_format"]["schema"] = request.schema
         body["messages"] = [{"role": each.role, "content": each.content} for each in messages]
-        body["max_tokens"] = self._length(messages, request.max_tokens or self.access.max_output)
+        body["max_tokens"] = self._length(messages, request.longest(self.access.max_output))
         for name in {*self._unknown, *left_out}:
             value = body.pop(name, None)
             if name == "max_tokens" and value is not None:

@@ -239,8 +239,7 @@ class InProcessModel(ChatModel):
         if context is None or context > _LONGEST_CONTEXT:
             return wanted
         if given >= context:
-            hint = "ask for less at once, or take a model with a longer context"
-            raise self._error(f"reads {context:,} tokens, and this is {given:,}", "context", hint)
+            raise self._error(f"reads {context:,} tokens, and this is {given:,}", "context", "ask for less at once")
         return min(wanted, context - given)
 
     def _error(self, what: str, kind: LlmFault, hint: str, partial: str = "") -> LlmError:
@@ -282,15 +281,14 @@ class LocalModel(InProcessModel):
             why = " ".join(str(error).split())[:300] or type(error).__name__
             raise self._error(f"cannot be loaded ({why})", "missing", hint) from error
         if getattr(tokenizer, "chat_template", None) is None:
-            hint = "take one that was trained for conversations"
-            raise self._error("has no chat template", "rejected", hint)
+            raise self._error("has no chat template", "rejected", "take one that was trained for conversations")
         return _Loaded(tokenizer, model, getattr(model.config, "max_position_embeddings", None))
 
     def _generate(
         self, loaded: _Loaded, request: Request, hear: OnText | None, cancelled: Callable[[], bool]
     ) -> Completion:
         given = prompt_ids(loaded.tokenizer, request)
-        length = self._length(loaded.context, len(given), request.max_tokens or self.access.max_output)
+        length = self._length(loaded.context, len(given), request.longest(self.access.max_output))
         seed = seed_of(self.access.seed, request.number) if request.seed is None else request.seed
         writing = Writing(loaded.tokenizer, request, given, length, seed, hear)
         until = time.monotonic() + self.access.timeout
@@ -473,7 +471,7 @@ class GgufModel(InProcessModel):
                 temperature=request.temperature,
                 seed=seed % 2**31,
                 stop=list(request.stop),
-                max_tokens=self._length(window, min(given, window - 1), request.max_tokens or self.access.max_output),
+                max_tokens=self._length(window, min(given, window - 1), request.longest(self.access.max_output)),
                 **chosen,
             ):
                 choice = chunk["choices"][0]

@@ -77,9 +77,7 @@ class Response:
             return None
         if not all(isinstance(each, int | float) and -1e9 < each < 1e9 for each in self.logprobs):
             return None
-        if self.written and self.logprobs and len(self.written) != len(self.logprobs):
-            return None
-        if not (self.written or self.logprobs):
+        if len({len(each) for each in (self.written, self.logprobs) if each}) != 1:
             return None
         return Tokens(tuple(self.given), tuple(self.written), tuple(map(float, self.logprobs)))
 

@@ -179,12 +179,7 @@ class WrittenRecord(_Form):
 
 
 class WrittenDifferential(BaseModel):
-    """A differential as a model writes it: an object with a list of diseases, or a bare list.
-
-    Example:
-        >>> parse('["1. Gout", "gout", {"name": "Pseudogout"}]', WrittenDifferential)[0].diseases
-        ('Gout', 'Pseudogout')
-    """
+    """A differential as a model writes it: an object with a list of diseases, or a bare list."""
 
     openings: ClassVar[str] = "{["
 
@@ -214,12 +209,6 @@ class WrittenTurn(_Form):
     """One turn of a doctor as a model writes it: JSON, the marks of AgentClinic, or a question in prose.
 
     A diagnosis is stated where it stands alone; beside a question it is the likeliest disease so far.
-
-    Example:
-        >>> parse('{"question": "Any fever?", "diagnosis": null}', WrittenTurn)[0].doing
-        'question'
-        >>> parse("DIAGNOSIS READY: Gout", WrittenTurn)[0].said
-        'Gout'
     """
 
     thought: Text = ""

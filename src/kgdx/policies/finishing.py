@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from kgdx.actions.answering import Cite, Respond
 from kgdx.actions.describing import Describe
@@ -157,6 +157,11 @@ NAMED = 3
 
 DESCRIBED = 20
 """Most entries of diseases that one episode describes; one disease has an entry in several sources."""
+
+
+def parted(given: Any) -> Any:
+    """Return the words of a setting that is a text, as ``a+b``."""
+    return tuple(filter(None, given.split("+"))) if isinstance(given, str) else given
 
 
 def declaring(

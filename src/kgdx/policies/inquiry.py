@@ -167,8 +167,8 @@ class InquiryPolicy(Policy):
 def _open(state: State, proposed: Questions, passed: set[str]) -> Iterator[Question]:
     answers = {finding.id: finding.status for finding in state.case.findings}
     denied = {id for id, status in answers.items() if status in (Status.ABSENT, Status.UNKNOWN)}
-    below = {id for each in proposed.questions if each.id in denied for id in each.below}
-    yield from (each for each in proposed.questions if each.id not in {*answers, *passed, *below})
+    settled = {*answers, *passed, *(id for each in proposed.questions if each.id in denied for id in each.below)}
+    yield from (each for each in proposed.questions if each.id not in settled)
 
 
 def _little(state: State, left: Sequence[Question]) -> bool:

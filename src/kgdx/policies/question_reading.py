@@ -3,51 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import log
 from pathlib import Path
-from types import MappingProxyType
 
 from kgdx.answer.answer_phrases import chinese_of
-from kgdx.answer.artifacts import Understood, mentions_of
-from kgdx.answer.wants import IN_WORDS, UNSAID, Want
+from kgdx.answer.artifacts import ABSENT, Understood, mentions_of
+from kgdx.answer.wants import IN_WORDS, OUTSIDE, Want
 from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
+from kgdx.results.cited import Resolved
 from kgdx.terms.names.name_decision import Mention
 from kgdx.terms.normalise import has_chinese, read_table
+from kgdx.terms.word_index import words_of
 
 GAP = "〇"
 
-_ALWAYS = (Want.DESCRIPTION, Want.DISEASE, Want.TOGETHER, Want.CAUSE)
-_OF_KIN = (Want.GENE, Want.RISK, Want.COMORBIDITY)
-_INSTEAD: Mapping[Want, tuple[Want, ...]] = MappingProxyType(
-    {
-        Want.SHARED: (*(want for want in Want if want is not Want.SHARED),),
-        Want.DIFFERENCE: (*_ALWAYS, Want.SYMPTOM, Want.COMORBIDITY, Want.RISK),
-        Want.RECURRENCE: (*_ALWAYS, *_OF_KIN, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE),
-        Want.GENE: (Want.TEST, Want.CAUSE),
-        Want.USE: (Want.DESCRIPTION, Want.DRUG, Want.CURE, Want.CAUSE, Want.DEPARTMENT),
-        **{
-            want: tuple(other for other in Want if other not in (want, Want.URGENCY, *UNSAID))
-            for want in (Want.COST, *UNSAID)
-        },
-        Want.SAFETY: tuple(other for other in Want if other not in (Want.SAFETY, Want.URGENCY)),
-        Want.URGENCY: (Want.DEPARTMENT, Want.CURE, Want.TEST, Want.SAFETY, Want.DRUG),
-        Want.DEPARTMENT: (*_ALWAYS, Want.CURE, Want.TEST, Want.SYMPTOM),
-        Want.INHERITANCE: (*_ALWAYS, *_OF_KIN),
-        Want.ONSET: (*_ALWAYS, Want.SYMPTOM, Want.TEST, Want.RISK, Want.COURSE, Want.COMORBIDITY),
-        Want.TRANSMISSION: (*_ALWAYS, Want.COMORBIDITY),
-        Want.PREVENTION: (*_ALWAYS, Want.CONTRAINDICATION, Want.CURE, Want.COMORBIDITY),
-        Want.DIET: (*_ALWAYS, Want.DRUG, Want.CONTRAINDICATION, Want.CURE),
-        Want.PREVALENCE: (*_ALWAYS, Want.COMORBIDITY),
-        Want.RISK: (*_ALWAYS, Want.COMORBIDITY),
-        Want.COURSE: (*_ALWAYS, Want.CURE, Want.COMORBIDITY),
-    }
-)
-"""What a question wants → what its words would want otherwise: "who treats 〇" is about doctors, not treatments."""
+_VAGUE = frozenset({Want.DISEASE, Want.DESCRIPTION, Want.RISK, Want.COURSE})
+_NOBODY = frozenset({*OUTSIDE, Want.URGENCY, Want.SAFETY, Want.DOSE})
+
+_OF_GENES = frozenset({Want.GENE, Want.COMORBIDITY, Want.CAUSE, Want.TOGETHER})
 
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
+
+
+@cache
+def instead() -> Mapping[Want, tuple[Want, ...]]:
+    """What a question wants → what its words would want otherwise, in the order in which it is taken out."""
+    table = read_table(Path(__file__).with_name("question_instead.tsv"))
+    return {Want(want): tuple(map(Want, others.split())) for want, others in table}
 
 
 @cache
@@ -65,12 +52,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def says(name: str, text: str) -> re.Match[str] | None:
-    """Find the words of a name, of those in ``question_words.tsv``.
-
-    Example:
-        >>> says("every", "Which diseases have both cough and fever?")[0]
-        'both'
-    """
+    """Find the words of a name, of those in ``question_words.tsv``."""
     return _pattern(name).search(text)
 
 
@@ -92,8 +74,10 @@ def wants(rest: str) -> tuple[Want, ...]:
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
     if Want.GENE in found and not names_diseases(rest):
         found.pop(Want.DISEASE, None)
-    for want in (want for want in _INSTEAD if want in found):  # what another one took out takes nothing out
-        for other in _INSTEAD[want]:
+    if Want.SHARED in found and Want.GENE in found:
+        return Want.SHARED, Want.GENE
+    for want in (want for want in instead() if want in found):  # what another one took out takes nothing out
+        for other in instead()[want]:
             if other not in _ASKED_BESIDE or not says("beside", rest):
                 found.pop(other, None)
     if len(found) > 1:
@@ -102,18 +86,10 @@ def wants(rest: str) -> tuple[Want, ...]:
         found.pop(Want.DRUG, None)
     if not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:
         found.pop(Want.TOGETHER, None)  # "Which genes are associated with 〇?" says what else is meant
-    if (Want.DISEASE in found or not found) and (onward := _onward(rest)):
+    if (Want.DISEASE in found or not found) and not says("from", rest) and (onward := says("onward", rest)):
         found.pop(Want.DISEASE, None)
         found.setdefault(Want.COMORBIDITY, onward.start())
     return tuple(sorted(found, key=lambda want: (found[want], want)))
-
-
-def _onward(rest: str) -> re.Match[str] | None:
-    return None if says("from", rest) else says("onward", rest)
-
-
-def emergency(question: str) -> bool:
-    return says("emergency", question) is not None
 
 
 def refused(question: str) -> tuple[Want, ...]:
@@ -122,23 +98,62 @@ def refused(question: str) -> tuple[Want, ...]:
     return () if Want.URGENCY in found else tuple({Want.SAFETY, Want.DOSE}.intersection(found))
 
 
-def asks_whether(rest: str) -> bool:
-    """Tell whether a question can be answered with yes or no.
+@cache
+def _odds(held: bool) -> Mapping[str, Mapping[str, float]]:
+    """Want → word → the logarithm of how much likelier its wordings have it than others (naive Bayes)."""
+    table = read_table(Path(__file__).with_name("question_kinds.tsv"))
+    rows = [
+        (want if held or want in _NOBODY else "", _stems(said)) for want, said in table if not held & (want in _NOBODY)
+    ]
+    every = Counter(word for _, words in rows for word in words)
+    there = Counter((want, word) for want, words in rows for word in words)
+    odds: dict[str, dict[str, float]] = {}
+    for want, of in Counter(want for want, _ in rows).items():
+        share = {
+            word: ((there[want, word] + 0.2) / (of + 0.4), count - there[want, word]) for word, count in every.items()
+        }
+        odds[want] = {
+            word: log(mine * (len(rows) - of + 0.4) / (others + 0.2)) for word, (mine, others) in share.items()
+        }
+    return odds
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in words_of(text) if len(word) > 1}
+
+
+def likeness(question: str, *, held: bool = False) -> tuple[str, float]:
+    """Return what the wordings want that a question is most like, and the log odds of it.
+
+    It is told among what nobody tells from a graph; with ``held``, among what a graph holds.
 
     Example:
-        >>> asks_whether("Does 〇 cause 〇?"), asks_whether("〇会遗传吗？"), asks_whether("What does 〇 cause?")
-        (True, True, False)
+        >>> likeness("Which clinic near York is best?")[0], likeness("What raises the risk?", held=True)[0]
+        ('place', 'risk')
     """
+    said = _stems(question)
+    odds = {want: sum(words[word] for word in said & words.keys()) for want, words in _odds(held).items()}
+    best = max(odds, key=odds.__getitem__)
+    return best, odds[best]
+
+
+def _unpatterned(question: str, rest: str, names: int) -> tuple[Want, ...]:
+    """What a question wants by the wordings that it is like: what no graph tells, or what no pattern says."""
+    (kind, odds), asked = likeness(question), set(wants(rest))
+    unread = not names or not asked - _VAGUE
+    if kind and odds > (_LIKELY if unread and kind in OUTSIDE else _SURE) * (1 if names or asked - _VAGUE else 0.5):
+        return (Want(kind),)
+    kind, odds = (Want.DISEASE, _SURE) if names > 2 else likeness(rest, held=True)
+    known = asked or odds < (_SURE - 4 if asks_whether(rest) else _LIKELY - 1) or (1 < names < 3 and asks_whether(rest))
+    return () if known else (Want(kind),)
+
+
+def asks_whether(rest: str) -> bool:
     return says("whether", rest) is not None and says("either", rest) is None
 
 
 def names_diseases(rest: str) -> bool:
-    """Tell whether a question asks for diseases in so many words, and not for a cause of any kind.
-
-    Example:
-        >>> names_diseases("Which diseases cause 〇?"), names_diseases("What causes 〇?")
-        (True, False)
-    """
+    """Tell whether a question asks for diseases in so many words, and not for a cause of any kind."""
     return says("diseases_named", rest) is not None
 
 
@@ -151,65 +166,42 @@ def negated(question: str, span: Mention) -> bool:
 
 
 def runs(rest: str) -> list[str]:
-    """Return the words of a question that are not accounted for, those together that stand together.
-
-    Example:
-        >>> runs("what would I notice if I had Cushing's?"), runs("Can Fabry patients sweat normally?")
-        (["Cushing's"], ['Fabry', 'sweat'])
-    """
+    """Return the words of a question that are not accounted for, those together that stand together."""
     for name in (*Want, "filler"):
         rest = _pattern(name).sub("|", rest)
     parts = re.split(r"[^\w\s'’-]+|\s-+\s", rest.replace(GAP, "|"))
-    kept = ([word for word in part.split() if _is_telling(word)] for part in parts)
+    kept = (
+        [word for word in part.split() if word.strip("'-")[1:] or word.isdigit() or not word.isascii()]
+        for part in parts
+    )
     return [" ".join(words) for words in kept if words]
 
 
-def _is_telling(word: str) -> bool:
-    return len(word.strip("'-")) > 1 or word.isdigit() or not word.isascii()
-
-
 def remainder(rest: str) -> str:
-    """Return what is left of a question when all words that are not part of a name are taken out."""
     return " ".join(runs(rest))
 
 
 MOST_COMPARED = 4
-
+_LIKELY, _SURE = 5.0, 12.0
+"""Log odds above which a question that is not read otherwise is of a kind, and above which any is."""
 MOST_WORDS = 4
-
 _MOST_TRIED = 12
-
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
-
-_OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION} - {Want.CAUSE, Want.DESCRIPTION, Want.RISK, Want.INHERITANCE}
-
-_WRONG = frozenset(
-    {"the", "problem", "problems", "finding", "findings", "signs", "disease", "defect", "defects", "trouble"}
-    | {"normal", "normally", "properly", "well"}
-)
-
+_OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION, Want.RECURRENCE} - {
+    Want.CAUSE,
+    Want.DESCRIPTION,
+    Want.RISK,
+    Want.INHERITANCE,
+}
 FINDINGS = ("Symptom", "Phenotype")
-
 LONGEST_NAME = 80
-
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
-
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
-_VERB = lazy_pattern(r"leads?\s+to\b", re.IGNORECASE)  # no metal
-_TYPE_BEHIND = re.compile(
-    r",?\s+(?:sub)?type\s+(?:\d+[A-Za-z]?|[IVX]+[A-Z]?|[A-Z])\b|(?:\d+|[IVX]+|[一二三四五六七八九十]+)型"
-)
+_VERB = lazy_pattern(r"leads?\s+to\b|(?:(?<=\bwhat )|(?<=\bwhich ))fits?\b", re.IGNORECASE)  # no metal, no seizure
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
+_EPONYM = re.compile(r"(?<=[a-z]\s)(?:[A-Z][\w'’-]+\s){1,3}(?:syndrome|disease)\b")
 _HEAD = re.compile(r"\s?综合[征症]")
-_FURTHER = re.compile(
-    r"\s*(?:and|or|vs\.?|versus|from|[和与及、,/])\s*(?:type\s+)?(\d+[A-Za-z]?|[IVX]+|[A-Z])型?(?![\w'’])"
-)
-
 _TYPED = re.compile(r"type\s+(\d+|[IVX]+)\b|(\d+|[IVX]+)型", re.IGNORECASE)
-_EARLIER = re.compile(
-    r"\btype\s+(\d+|[IVX]+)\s+(?:and|or|vs\.?|versus|from)\s+$|(\d+|[IVX]+)型?[和与及跟、]$", re.IGNORECASE
-)
-
 _WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
 
 
@@ -223,6 +215,8 @@ class QuestionReading:
     wanted: tuple[Want, ...]
     unnamed: str
     denied: tuple[Mention, ...] = ()
+    conditions: tuple[str, ...] = ()
+    """Ids of modes of inheritance and ages of onset that the diseases asked for have to have."""
 
     @property
     def diseases(self) -> tuple[str, ...]:
@@ -242,7 +236,6 @@ class QuestionReading:
 
     @property
     def chooses(self) -> bool:
-        """Whether it gives several findings, or several diseases for one, to choose among."""
         alone = [text for text in self.findings if text not in self.diseases]
         among = len(alone) + len(runs(self.options)) > 1
         among |= len(self.diseases) > 1 and bool(alone or name_in(self.rest))
@@ -259,6 +252,17 @@ class QuestionReading:
     @property
     def absent(self) -> bool:
         return self.chooses and says("except", self.rest) is not None
+
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """Words that narrow what is asked by what the graph tells nothing of."""
+        said = (found[0] for found in _pattern("unheeded").finditer(self.rest))
+        return tuple(each for each in said if Want.CAUSE not in self.wanted or not says("reason", each))
+
+    @property
+    def unread(self) -> str:
+        """What keeps a question from being answered where it wants nothing that is known."""
+        return name_in(self.rest) or (" ".join(self.unheeded) if asks_whether(self.rest) else "")
 
     @property
     def every(self) -> bool:
@@ -297,31 +301,49 @@ def read_question(state: State) -> QuestionReading:
     question = state.question
     mentions = _recognised(state)
     typed = list(_typed(question, mentions))
-    mentions = _outside(mentions, typed)
-    found = _understood(state, mentions)
-    mentions = [*_outside(mentions, found), *found]
+    mentions = _apart(mentions, typed)
+    found, absent = _understood(state, mentions), {each.ids[0] for each in _resolved(state) if each.reason == ABSENT}
+    mentions = [*_apart(mentions, found), *found]
     unknown = [each for each in typed if each.start not in {one.start for one in found}][:1]
     if unknown and any(each.kind == "Disease" and each.start < unknown[0].start for each in mentions):
         unknown = []  # what is asked of is named before it
     rest = masked(question, [*mentions, *unknown])
     mentions = [] if unknown else mentions  # nothing can be said of it
-    wanted = (Want.URGENCY, Want.DISEASE) if emergency(question) else refused(question) or wants(rest)
-    named = tuple(mention for mention in mentions if not negated(question, mention))
+    alike = _unpatterned(question, rest, len(texts_of(mentions)))
+    told = alike if alike == (Want.URGENCY,) else refused(question) or alike or wants(rest)
+    wanted = (Want.URGENCY, Want.DISEASE) if says("emergency", question) else told
+    conditions = _conditions(rest, mentions)
+    genes = {each.kind for each in mentions} == {"Gene"} and not _NOBODY & set(wanted)
+    if conditions or (genes and set(wants(rest)) <= _OF_GENES):
+        wanted = (Want.DISEASE,)
+        for name in conditions:
+            rest = _pattern(name).sub(" ", rest)
+    findings = {each.text for each in mentions if each.kind in FINDINGS}
+    other = any(each.kind == "Disease" and each.text not in findings for each in mentions)
+    if findings and other and says("reason", rest) and not names_diseases(rest):
+        wanted = ()  # whether it is recorded can be told, why not
+    named = tuple(each for each in mentions if not negated(question, each) and each.text not in absent)
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
     unnamed = unknown[0].text if unknown else _unnamed(named, rest, wanted)
-    return QuestionReading(question, named, rest, wanted, unnamed, denied)
+    return QuestionReading(question, named, rest, wanted, unnamed, denied, conditions)
+
+
+def _conditions(rest: str, named: Sequence[Mention]) -> tuple[str, ...]:
+    if not names_diseases(rest) or asks_whether(rest) or not any(each.kind in FINDINGS for each in named):
+        return ()
+    return tuple(name for name in _words() if name.startswith("HP:") and says(name, rest))
 
 
 def _typed(question: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
     """What is named with a type behind it that the name does not have: no entry may be of that type."""
     for each in mentions:
         kinds = ("Disease",) if has_chinese(each.text) else ("Disease", *FINDINGS)
-        if each.kind in kinds and (behind := _TYPE_BEHIND.match(question, each.end)):
+        if each.kind in kinds and (behind := _pattern("type_behind").match(question, each.end)):
             yield replace(each, end=behind.end(), text=question[each.start : behind.end()])
 
 
-def _outside(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Mention]:
+def _apart(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Mention]:
     return [each for each in mentions if not any(one.start <= each.start and each.end < one.end for one in found)]
 
 
@@ -340,11 +362,13 @@ def _recognised(state: State) -> list[Mention]:
 
 
 def by_findings(state: State) -> bool:
-    """Tell whether nothing but diseases is asked for, by findings alone."""
+    """Tell whether a question describes somebody, so that its findings are read as a patient's are."""
     mentions = _recognised(state)
-    findings = texts_of(each for each in mentions if each.kind in FINDINGS)
+    findings, rest = texts_of(each for each in mentions if each.kind in FINDINGS), masked(state.question, mentions)
     other = any(each.kind == "Disease" and each.text not in findings for each in mentions)
-    return not other and wants(masked(state.question, mentions)) == (Want.DISEASE,)
+    asked = wants(rest) or _unpatterned(state.question, rest, len(texts_of(mentions)))
+    several = len(texts_of(mentions)) > 2 and bool(findings)
+    return (not other or several) and set(asked) in ({Want.DISEASE}, {Want.DISEASE, Want.CAUSE}, set())
 
 
 def names_to_try(state: State) -> tuple[str, ...]:
@@ -355,7 +379,7 @@ def names_to_try(state: State) -> tuple[str, ...]:
     """
     mentions = _recognised(state)
     typed = list(_typed(state.question, mentions))
-    mentions = _outside(mentions, typed)
+    mentions = _apart(mentions, typed)
     rest = masked(state.question, [*mentions, *typed])
     found = [
         each for each in runs(_LATIN.sub(r"\1 syndrome", rest)) if 1 < len(each) <= LONGEST_NAME and not each.isdigit()
@@ -367,13 +391,15 @@ def names_to_try(state: State) -> tuple[str, ...]:
     diseases = {each.text for each in mentions if each.kind == "Disease"}
     asked = set(wants(rest))
     kinds = FINDINGS if Want.DISEASE in asked else (*FINDINGS, "Gene")  # "which diseases … TRPS1" means the gene
-    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases | {each.ids[0]}]
+    apart = (each for each in mentions if not says("asked_kind", state.question[: each.start]))  # "which tumours"
+    findings = [each.text for each in apart if each.kind in kinds and each.text not in diseases | {each.ids[0]}]
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
     of_type = [each.text for each in typed]
     wide = wider(state.question, mentions)
-    tried = (*of_type, *wide, *joined, *listed, *found, *(findings if of_disease else ()))
+    eponyms = _EPONYM.findall(rest)
+    tried = (*of_type, *eponyms, *wide, *joined, *listed, *found, *(findings if of_disease else ()))
     return tuple(dict.fromkeys(tried))[:_MOST_TRIED]
 
 
@@ -399,8 +425,8 @@ def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) ->
 
 
 def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
-    known, question, made = state.get(Understood), state.question, list[Mention]()
-    for each in sorted(() if known is None else known.resolved, key=lambda one: -len(one.given)):
+    question, made = state.question, list[Mention]()
+    for each in sorted(_resolved(state), key=lambda one: -len(one.given)):
         said = each.given
         while said and said not in question:
             said = said.rpartition(" ")[0]
@@ -413,6 +439,7 @@ def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
         if (
             each.ids
             and said
+            and not _VERB.match(question, start)
             and all(start <= one.start and one.end <= end and one.end - one.start < end - start for one in within)
         ):
             kind = "Disease" if "Disease" in each.kinds else each.kinds[0]
@@ -421,13 +448,18 @@ def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
     return made
 
 
+def _resolved(state: State) -> tuple[Resolved, ...]:
+    known = state.get(Understood)
+    return () if known is None else known.resolved
+
+
 def _numbered(question: str, named: Sequence[Mention]) -> Iterator[Mention]:
     for each in named:
-        number, further = _NUMBER.search(each.text), _FURTHER.match(question, each.end)
+        number, further = _NUMBER.search(each.text), _pattern("further").match(question, each.end)
         if each.kind == "Disease" and number and further:
             text = each.text[: number.start()] + further[1]
             yield replace(each, start=further.start(1), end=further.end(1), text=text)
-        typed, earlier = _TYPED.match(each.text), _EARLIER.search(question[: each.start])
+        typed, earlier = _TYPED.match(each.text), _pattern("earlier").search(question[: each.start])
         if each.kind == "Disease" and typed and earlier:
             text = each.text.replace(typed[1] or typed[2], earlier[1] or earlier[2], 1)
             yield replace(each, start=earlier.start(), end=earlier.end(), text=text)
@@ -462,7 +494,7 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
         return ()
     if says("working", read.rest) and part_asked(read):
         return ()  # yes or no would be the wrong way round
-    if not (often or read.chooses or asks_whether(read.rest)):
+    if not (often or read.chooses or asks_whether(read.rest) or says("reason", read.rest)):
         return ()
     left, of = name_in(read.rest), confirmed_of(read, about)
     left = left.replace(" ", "") if has_chinese(left) else left
@@ -492,7 +524,7 @@ def name_in(rest: str) -> str:
 
 
 def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
-    telling = {mention.start for mention in mentions if remainder(mention.text)}
+    telling = {each.start for each in mentions if remainder(each.text) or (each.start and each.text[0].isupper())}
     for listed in _lists(question, mentions):
         if telling.intersection(mention.start for mention in listed):
             telling.update(mention.start for mention in listed)
@@ -523,7 +555,7 @@ def _body() -> Mapping[str, str]:
 def part_of(text: str) -> str:
     """The phenotype that stands for what is wrong with a part of the body; empty where none is named."""
     said = text.casefold().removeprefix("正常")
-    words = [said] if has_chinese(said) else [word for word in said.split() if word not in _WRONG]
+    words = [said] if has_chinese(said) else [word for word in said.split() if not says("of_part", word)]
     return _body().get(words[0], "") if len(words) == 1 else ""
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,10 +16,9 @@ from kgdx.actions.entities import MOST
 from kgdx.actions.reading import Recognise, Understand
 from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Retrieved, ranking_of
-from kgdx.answer.wants import IN_WORDS, OF_DRUGS, PASSAGES, UNTOLD, Want
+from kgdx.answer.wants import IN_WORDS, OF_DRUGS, OUTSIDE, PASSAGES, UNTOLD, Want
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
-from kgdx.lazy import lazy_pattern
 from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.question_reading import (
     FINDINGS,
@@ -35,6 +38,7 @@ from kgdx.policies.question_reading import (
     subjects_of,
     texts_of,
 )
+from kgdx.terms.normalise import read_table
 
 if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
@@ -43,61 +47,32 @@ FOCUS = 3
 
 Given = tuple[str, Mapping[str, Any]]
 
-_ABNORMAL: Given = ("get_phenotype", {"aspect": "P", "limit": 200, "forms": True})
-_COURSE: Given = ("get_phenotype", {"aspect": "C", "limit": 200, "forms": True})
-_SHOWN: tuple[Given, ...] = (("get_symptom", {}), _ABNORMAL)
-_MEASURED = ["HP:0032180", "HP:0003110", "HP:0012379", "HP:0010876", "HP:0003111", "HP:0030057"]
-_LABORATORY: Given = ("get_phenotype", {"aspect": "P", "only": _MEASURED, "forms": True})
-_MODE: Given = ("get_phenotype", {"aspect": "I", "limit": 200, "forms": True})
-
-GIVEN: Mapping[Want, tuple[Given, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys((Want.SYMPTOM, Want.SHARED, Want.DESCRIPTION), _SHOWN),
-        Want.DIFFERENCE: (*_SHOWN, ("get_gene", {"forms": True}), _MODE, _COURSE),
-        **dict.fromkeys((Want.COMORBIDITY, Want.TOGETHER), (("get_comorbidity", {}),)),
-        **dict.fromkeys((Want.INHERITANCE, Want.RECURRENCE), (_MODE,)),
-        **dict.fromkeys((Want.ONSET, Want.COURSE), (_COURSE,)),
-        Want.TEST: (("get_test", {}), _LABORATORY),
-        Want.DRUG: (("get_drug", {}), ("get_medicine", {})),
-        Want.CONTRAINDICATION: (("get_medicine", {}),),
-        Want.CURE: (("get_cure", {}), ("get_drug", {})),
-        Want.GENE: (("get_gene", {"forms": True}),),
-        Want.CAUSE: (("get_gene", {}),),
-        Want.RISK: (("get_symptom", {}),),
-    }
-)
-
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 
-INFERRED: Mapping[str, tuple[str, str, Want | None]] = MappingProxyType(
+_MEANT = {
+    **dict.fromkeys(FINDINGS, Want.SYMPTOM),
+    **{"Test": Want.TEST, "Drug": Want.DRUG, "Cure": Want.CURE, "Gene": Want.GENE, "Disease": Want.COMORBIDITY},
+}
+
+INFERRED: Mapping[str, tuple[str, str, Want]] = MappingProxyType(
     {
-        "Symptom": ("infer_by_symptom", "symptoms", Want.SYMPTOM),
-        "Phenotype": ("infer_by_phenotype", "phenotypes", Want.SYMPTOM),
-        "Test": ("infer_by_test", "tests", Want.TEST),
-        "Drug": ("infer_by_drug", "drugs", Want.DRUG),
-        "Cure": ("infer_by_cure", "cures", Want.CURE),
-        "Gene": ("infer_by_gene", "genes", Want.GENE),
-        "Disease": ("infer_by_comorbidity", "diseases", Want.COMORBIDITY),
+        kind: (f"infer_by_{want if kind == 'Disease' else kind.lower()}", f"{kind.lower()}s", want)
+        for kind, want in _MEANT.items()
     }
 )
 """Class of what a question names → the action that infers diseases from it, its field, and the words that mean it."""
 
-CONFIRMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Symptom": ("get_symptom",),
-        "Phenotype": ("get_phenotype",),
-        "Test": ("get_test",),
-        "Drug": ("get_drug", "get_medicine"),
-        "Cure": ("get_cure",),
-        "Gene": ("get_gene",),
-        "Disease": ("get_comorbidity",),
-    }
-)
-
 _SALTS = ("", "盐酸", "硫酸")
 _FORMS = ("", "片", "胶囊", "肠溶片", "注射液", "颗粒")
 
-_BETWEEN = lazy_pattern(r"\s{2,}|[、，,;；/]")
+
+@cache
+def lookups() -> Mapping[Want, tuple[Given, ...]]:
+    """What a question wants → the actions that look it up of diseases, with their fields."""
+    found = defaultdict[Want, tuple[Given, ...]](tuple)
+    for want, action, fields in read_table(Path(__file__).with_name("question_lookups.tsv")):
+        found[Want(want)] += ((action, json.loads(fields)),)
+    return found
 
 
 class RulesPolicy(EndingPolicy):
@@ -133,7 +108,7 @@ class RulesPolicy(EndingPolicy):
     def _wanted(self, state: State) -> Iterator[Action]:
         yield from self.ranked(state)
         read, names = read_question(state), names_to_try(state)
-        if {Want.SAFETY, Want.DOSE} & set(read.wanted):
+        if {Want.SAFETY, Want.DOSE, *OUTSIDE} & set(read.wanted) or read.wanted == (Want.URGENCY,):
             return
         if read.of_finding:
             yield _action("get_definition", phenotype=read.findings[0])
@@ -154,14 +129,15 @@ class RulesPolicy(EndingPolicy):
             classes = _classes(read.named, read.wanted, causes=causes)
             if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):  # "malformations in the lung"
                 classes = {"Phenotype": (*classes.get("Phenotype", ()), *parts)}
-            yield from _inferring(
-                classes, likeliest=True, without=texts_of(read.denied), every=read.every or len(parts) == 1
-            )
+            if read.conditions:
+                classes = {"Phenotype": (*texts_of(read.named), *read.conditions)}
+            every = read.every or len(parts) == 1 or bool(read.conditions)
+            yield from _inferring(classes, likeliest=True, without=texts_of(read.denied), every=every)
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
             yield _action("get_phenotype", diseases=list(about), only=[part], forms=True)
-        elif read.diseases and not read.asked and (left := name_in(read.rest)):
+        elif read.diseases and not read.asked and (left := read.unread):
             yield _action("get_passage", diseases=list(about), about="symptoms", naming=left.split()[:MOST])
         elif about:
             if Want.DESCRIPTION in read.asked and about[0] in read.findings:
@@ -174,12 +150,6 @@ class RulesPolicy(EndingPolicy):
         elif drugs := chinese_of(name_in(read.rest)):
             made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
             yield _action("infer_by_drug", drugs=made[:MOST])
-        elif Want.DISEASE in read.wanted and (left := name_in(read.rest)):
-            if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):
-                yield from _inferring({"Phenotype": parts}, likeliest=True)
-                return
-            parts = tuple(filter(None, map(str.strip, _BETWEEN.split(left))))
-            yield from _inferring(dict.fromkeys(FINDINGS, parts), likeliest=True)
 
 
 def _further(read: QuestionReading) -> list[Want]:
@@ -190,7 +160,8 @@ def _confirming(
     read: QuestionReading, subjects: Sequence[str], others: Sequence[str], state: State
 ) -> Iterator[Action]:
     named = texts_of(read.named)
-    for kind, names in CONFIRMED.items():
+    for kind, (inferred, *_) in INFERRED.items():
+        names = [inferred.replace("infer_by", "get")] + ["get_medicine"] * (kind == "Drug")
         texts = texts_of(each for each in read.named if each.kind == kind and each.text in others)
         findings = {each.text for each in read.named if each.kind != "Disease"}
         sought = findings if kind in FINDINGS else named
@@ -205,6 +176,8 @@ def _confirming(
 
 def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
     about = subjects_of(read)
+    if OUTSIDE & set(read.wanted) or read.wanted == (Want.URGENCY,):
+        return {"wants": read.wanted, "subjects": ()}
     if OF_DRUGS & set(read.wanted):
         names = (each for each in (*runs(read.rest), *texts_of(read.named)) if len(each) > 1)
         return {"wants": read.wanted, "subjects": about, "unused": ", ".join(dict.fromkeys(names))}
@@ -221,7 +194,7 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
             "others": others,
             "whether": whether,
             "absent": read.absent,
-            "unused": name_in(read.rest.partition(":")[0]) if read.chooses else "",
+            "unused": name_in(read.rest.partition(":")[0]) if read.chooses else " ".join(read.unheeded),
         }
     if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
         return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
@@ -231,15 +204,20 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
         further = tuple(want for want in _further(read) if not _meant(want, read.named))
         untold = tuple(want for want in further if want in UNTOLD)
         about = _focus(state) if len(further) > len(untold) else ()
-        asked = {"wants": (Want.DISEASE, *further), "subjects": about, "without": texts_of(read.denied)}
-        left = " ".join(each for each in runs(read.rest) if not part_of(each))
+        asked = {
+            "wants": (Want.DISEASE, *further),
+            "subjects": about,
+            "without": tuple(read.question[each.start : each.end] for each in read.denied),
+        }
+        left = " ".join((*(each for each in runs(read.rest) if not part_of(each)), *read.unheeded))
         return asked | {"unused": left if read.named else ""}
     subjects = about or (read.unnamed,)
     if read.diseases and part_asked(read):
         return {"wants": (Want.SYMPTOM,), "subjects": subjects}
-    if read.diseases and not read.asked and (left := name_in(read.rest)):
+    if read.diseases and not read.asked and (left := read.unread):
         return {"wants": OVERVIEW_WANTS, "subjects": subjects, "unread": left}
     unused = counted[0].strip() if counted else "" if read.unnamed else name_in(read.rest)
+    unused = " ".join(filter(None, (unused, *read.unheeded)))
     return {"wants": read.asked or OVERVIEW_WANTS, "subjects": subjects, "whether": whether, "unused": unused}
 
 
@@ -247,6 +225,7 @@ def _classes(named: Sequence[Mention], wanted: Sequence[Want], *, causes: bool =
     meant = {kind for kind, (_, _, want) in INFERRED.items() if want in wanted}
     kinds = {text: {each.kind for each in named if each.text == text} & INFERRED.keys() for text in texts_of(named)}
     shared = set.intersection(*kinds.values()) if kinds else set()
+    causes = causes and all("Disease" in mine for mine in kinds.values())
     if len(kinds) > 1 and not causes and not meant and any(mine & set(FINDINGS) for mine in kinds.values()):
         present = [kind for kind in FINDINGS if any(kind in mine for mine in kinds.values())]
         return {kind: tuple(kinds) for kind in present}  # a disease that has several things has them as its findings
@@ -283,7 +262,7 @@ def getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> 
     if not diseases:
         return
     names = list(diseases[:MOST])
-    given = [(want, each) for want in wanted for each in GIVEN.get(want, ())]
+    given = [(want, each) for want in wanted for each in lookups().get(want, ())]
     seen: list[Given] = []
     for _, (name, fields) in given:
         if (name, fields) not in seen:
@@ -292,7 +271,7 @@ def getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> 
     found = {each.action for each in state.all(Retrieved) if each.rows}
     tried = {each.action for each in state.all(Retrieved)}
     for want in dict.fromkeys(wanted):
-        stated = {name for name, _ in GIVEN.get(want, ())}
+        stated = {name for name, _ in lookups().get(want, ())}
         if want in IN_WORDS or (want in PASSAGES and stated <= tried and not stated & found):
             yield _action("get_passage", diseases=names, about=PASSAGES[want])
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
@@ -27,7 +27,7 @@ from kgdx.episode.tag_protocol import ANSWERS, CLOSING, PAPER, RESPONSE, Block, 
 from kgdx.episode.wish import Action, AskModel, Remark, Wish
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.doctor_reading import aligned
-from kgdx.policies.finishing import declaring
+from kgdx.policies.finishing import declaring, parted
 
 NOTHING = "no reference"
 """Said where nothing was found, as in the paper."""
@@ -277,6 +277,8 @@ class TagsPolicy(Policy):
     """0 for the likeliest text."""
     tokens: bool = False
     """Whether token ids and log-probabilities are kept, where the model gives them."""
+    without: Annotated[tuple[Literal["lookups", "matches", "searches"], ...], BeforeValidator(parted)] = ()
+    """Acts that are not offered, in a text parted by ``+``: a corpus less, as the paper's ablations have it."""
     top: int = 10
     """How many candidates are ranked by the graph beside the model's; 0 for none."""
     explain: int = 3
@@ -284,9 +286,9 @@ class TagsPolicy(Policy):
 
     def suited(self, graph: GraphLike) -> Policy:
         """Offer no search where nothing is indexed that says more than what findings are called."""
-        if not self.rules.searches or graph.texts.useful:
-            return self
-        return self.model_copy(update={"rules": replace(self.rules, searches=0)})
+        left_out = self.without if "searches" in self.without or graph.texts.useful else (*self.without, "searches")
+        none: dict[str, Any] = dict.fromkeys(left_out, 0)
+        return self.model_copy(update={"rules": replace(self.rules, **none)})
 
     def choose(self, state: State) -> Wish | None:
         """Return the next wish: ask, read, do the act, show what it found; or come to the end."""
@@ -315,12 +317,9 @@ class TagsPolicy(Policy):
     def _undeclared(self, state: State) -> Wish | None:
         if not self.top or not state.case.observed:
             return None
-        broken = [
-            f"{each.round} ({', '.join(code for code, _ in each.broken)})"
-            for each in state.all(TagsRead)
-            if each.broken
-        ]
-        turns = f"; it broke the protocol in turn {', '.join(broken)}" if broken else ""
+        broken = [each for each in state.all(TagsRead) if each.broken]
+        where = ", ".join(f"{each.round} ({', '.join(code for code, _ in each.broken)})" for each in broken)
+        turns = f"; it broke the protocol in turn {where}" if broken else ""
         told = f"the model declared no disease of the graph{turns}; the graph's own ranking stands"
         remark = Remark(code=UNDECLARED, text=told)
         explain = Explain(top=min(self.explain, self.top)) if self.explain else None

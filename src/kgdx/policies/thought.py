@@ -30,7 +30,7 @@ from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action
 from kgdx.llm.chat import Message, prompt
 from kgdx.policies.candidate_evidence import patient
-from kgdx.policies.finishing import MAX_NAME, WritingPolicy, asked_in, declaring, lost, name_of
+from kgdx.policies.finishing import MAX_NAME, WritingPolicy, asked_in, declaring, lost, name_of, parted
 from kgdx.policies.question_reading import wants
 from kgdx.policies.question_rules import getting
 from kgdx.policies.thought_reading import (
@@ -64,10 +64,6 @@ _FEW = 2
 _INFERRED = 5
 
 
-def _tags(given: Any) -> Any:
-    return tuple(filter(None, given.split("+"))) if isinstance(given, str) else given
-
-
 class ThoughtPolicy(WritingPolicy):
     """Let a model think of what it needs to know, search documents and the graph by that, and answer from both."""
 
@@ -78,7 +74,7 @@ class ThoughtPolicy(WritingPolicy):
     """What is searched for; with ``none`` nothing is, and the model answers from what it knows."""
     documents: Annotated[int, Field(ge=0, le=100)] = 32
     """Passages of documents that are searched for; 0 for facts of the graph alone."""
-    sources: Annotated[tuple[str, ...], BeforeValidator(_tags)] = ()
+    sources: Annotated[tuple[str, ...], BeforeValidator(parted)] = ()
     """Tags of the sources to search, in a text parted by ``+``; all without any."""
     budget: Annotated[int, Field(ge=16)] = 8_000
     """Tokens of the prompt that passages may take."""

@@ -6,8 +6,7 @@ The scores are the ranker's; what rests on them is computed once for equal findi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,15 +65,14 @@ class Telling(NamedTuple):
 class Belief:
     """Which diseases are how likely for some findings: all scores, and the leaders, best first, with their shares.
 
-    The ``key`` is what the scores depend on, ``degrees`` the temperature at which they become shares, 1 in sum.
+    The ``key`` is what the scores depend on; the shares are 1 in sum.
     """
 
     key: Key
     query: Query
-    degrees: float
-    total: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
-    leaders: Ints = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
-    share: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
+    total: Floats = field(repr=False)
+    leaders: Ints = field(repr=False)
+    share: Floats = field(repr=False)
 
     @cached_property
     def shape(self) -> tuple[float, ...]:
@@ -85,12 +83,6 @@ class Belief:
         first = (float(self.share[0]), float(self.share[1:2].sum()), float(self.share[2:LOOKED].sum()))
         return (*first, bits, score[0] / 10, (score[0] - score[min(1, len(score) - 1)]) / 3, (score[0] - score[-1]) / 3)
 
-    def take(self, total: Floats) -> None:
-        leaders = leading(total, LEADERS)
-        share = shares(total[leaders].astype(np.float64), self.degrees)
-        for name, value in (("total", total), ("leaders", leaders), ("share", share)):
-            object.__setattr__(self, name, value)
-
 
 class BeliefTracker:
     """Says which diseases are how likely, for cases of one graph."""
@@ -100,7 +92,6 @@ class BeliefTracker:
         self.scored_anew = 0
         """How many cases were scored, and not known already."""
         self._kept = kept
-        self._waiting: list[tuple[Belief, Scored | None]] | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -122,12 +113,10 @@ class BeliefTracker:
         self.scored_anew += 1
         known = None if before is None else self._scored.peek(before.key)
         known = known or self._shorter(key, query)
-        belief = Belief(key, query, self.ranker.degrees(query))
-        if self._waiting is not None:
-            self._waiting.append((belief, known))
-        else:
-            belief.take(self._scored.get(key, lambda: self.ranker.score_anew(query, known)).total)
-        return belief
+        total = self._scored.get(key, lambda: self.ranker.score_anew(query, known)).total
+        leaders = leading(total, LEADERS)
+        share = shares(total[leaders].astype(np.float64), self.ranker.degrees(query))
+        return Belief(key, query, total, leaders, share)
 
     def _shorter(self, key: Key, query: Query) -> Scored | None:
         present, absent = len(query.observed), len(query.excluded)
@@ -138,27 +127,6 @@ class BeliefTracker:
                 if known is not None:
                     return known
         return None
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Score the cases that are asked for within the block at once, when it ends.
-
-        Until then nothing else may be asked of these. The scores are those of one after the other.
-        """
-        waiting: list[tuple[Belief, Scored | None]] = []
-        self._waiting = waiting
-        try:
-            yield
-            self._waiting = None
-            for belief, known in waiting:
-                scored = self.ranker.score_anew(belief.query, known)
-                self._scored.keep(belief.key, scored)
-                belief.take(scored.total)
-        except BaseException:
-            self.forget()  # what still waits is never scored
-            raise
-        finally:
-            self._waiting = None
 
     def concluded(self, belief: Belief, leave_out: frozenset[str] = frozenset()) -> Floats:
         """Return the scores by which a diagnosis is made: those of the case bank where there is one."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -68,14 +68,14 @@ class Matched:
     def raised(self, total: Floats) -> Floats:
         """Return the candidates' scores together with their patients'; none is lowered."""
         bank, weights = self.bank, self.bank.weights
-        own = total[bank.diseases].astype(np.float64) + weights.update * self.update
-        nearest = list(bank.nearest(self.value.astype(np.float64)))
+        there, nearest = bank.nearest(self.value.astype(np.float64))
+        own = total[bank.diseases[there]].astype(np.float64) + weights.update * self.update[there]
         most = np.maximum(own, nearest[0])
-        share, crowd = np.exp((own - most) / weights.pooling), (1.0 + self.count) ** -weights.crowding
+        share, crowd = np.exp((own - most) / weights.pooling), (1.0 + self.count[there]) ** -weights.crowding
         for value in nearest:
             share += np.exp((value - most) / weights.pooling) * crowd
-        there, raised = np.isfinite(nearest[0]), total.copy()
-        raised[bank.diseases[there]] = (most + weights.pooling * np.log(share))[there]
+        raised = total.copy()
+        raised[bank.diseases[there]] = most + weights.pooling * np.log(share)
         return raised
 
     def told(self, nearest: Sequence[Ints], gains: Sequence[float]) -> list[Raised]:
@@ -124,8 +124,7 @@ class CaseBank:
         self.diseases, self.place = np.unique(self.candidate, return_inverse=True)
         on = {name: scorer.on(self._columns) for name, scorer in ranker.scorers.items()}
         self._by_candidate = np.argsort(self.candidate, kind="stable")
-        self._placed = self.place[self._by_candidate]
-        self._begin = np.flatnonzero(np.diff(self._placed, prepend=-1))
+        self._ordered, self._placed = self.candidate[self._by_candidate], self.place[self._by_candidate]
         self._many = np.bincount(self.place)
         self._told = lru_cache(ROWS)(self._told_of)
         self._scorers = {name: scorer for name, scorer in on.items() if scorer is not None}
@@ -160,15 +159,18 @@ class CaseBank:
     def has(self, candidate: int, leave_out: frozenset[str]) -> bool:
         return bool((self.used(leave_out) & (self.candidate == candidate)).any())
 
-    def nearest(self, value: Floats) -> Iterator[Floats]:
-        """Yield the greatest value among the patients of each disease, the next one, and so on, −∞ for none."""
+    def nearest(self, value: Floats) -> tuple[Ints, list[Floats]]:
+        """Return the diseases with patients of finite value, and of each the greatest, the next one, −∞ for none."""
         value = value[self._by_candidate]
-        for _ in range(ALIKE):
-            greatest = np.maximum.reduceat(value, self._begin)
-            yield greatest
-            found = np.flatnonzero(value == np.repeat(greatest, self._many))
-            of = self._placed[found]
-            value[found[of != np.concatenate([[-1], of[:-1]])]] = -np.inf
+        finite = np.flatnonzero(np.isfinite(value))
+        value, placed, nearest = value[finite], self._placed[finite], list[Floats]()
+        begin = np.flatnonzero(np.diff(placed, prepend=-1))
+        many = np.diff(begin, append=len(placed))
+        for _ in range(ALIKE if len(begin) else 0):
+            nearest.append(np.maximum.reduceat(value, begin))
+            found = np.flatnonzero(value == np.repeat(nearest[-1], many))
+            value[found[np.diff(placed[found], prepend=-1) != 0]] = -np.inf
+        return placed[begin], nearest or [np.zeros(0)]
 
     def match(self, scored: Scored, leave_out: frozenset[str] = frozenset()) -> Matched:
         query, used = scored.query, self.used(leave_out)
@@ -202,7 +204,7 @@ class CaseBank:
         return Matched(self, query, np.where(used & sharing, value, -np.inf), count, update, coverage)
 
     def of(self, candidate: int) -> Ints:
-        begin, end = np.searchsorted(self.candidate, [candidate, candidate + 1], sorter=self._by_candidate)
+        begin, end = self._ordered.searchsorted((candidate, candidate + 1))
         return self._by_candidate[begin:end]
 
     def _told_of(self, term: int) -> tuple[Any, ...]:

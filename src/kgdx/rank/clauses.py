@@ -1,21 +1,22 @@
 """What a case says in words: the symptoms that were given as phrases, or the clauses of its text.
 
-Clauses about being well, plans, who the patient is and how they live (``no_complaint.tsv``) are compared with nothing.
+Clauses about being well, plans, who the patient is and how they live (``telling_words.tsv``) are compared with nothing.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from kgdx.case.patient import CORRECTED, Case, Issue, Status
+from kgdx.case.patient import CORRECTED, Case, Issue, Span, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.rank.wording import units
-from kgdx.terms.context import statuses
+from kgdx.terms.context import sentences, statuses
 from kgdx.terms.measured.amounts import MEASURED
 from kgdx.terms.normalise import CJK, has_chinese
 from kgdx.terms.tokens import NEGATORS, SOFT, words
@@ -70,13 +71,14 @@ def clauses(text: str) -> Iterator[str]:
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
         clause = text[start : min(end, start + LONGEST)]
-        if status is Status.PRESENT and not _told_by(*NO_COMPLAINT).search(clause):
+        if status is Status.PRESENT and not told_by(*NO_COMPLAINT).search(clause):
             yield clause
 
 
 @cache
-def _told_by(*kinds: str) -> re.Pattern[str]:
-    rows = files("kgdx.rank").joinpath("no_complaint.tsv").read_text(encoding="utf-8").splitlines()[1:]
+def told_by(*kinds: str) -> re.Pattern[str]:
+    """Return what finds the words of some kinds, in either language."""
+    rows = files("kgdx.rank").joinpath("telling_words.tsv").read_text(encoding="utf-8").splitlines()[1:]
     return re.compile(
         "|".join(what for kind, _, what in (row.partition("\t") for row in rows) if kind.removesuffix("_zh") in kinds),
         re.I,
@@ -85,18 +87,30 @@ def _told_by(*kinds: str) -> re.Pattern[str]:
 
 def complains(clause: str) -> bool:
     """Return whether a clause has a word of complaint."""
-    return bool(_told_by("complaint").search(clause))
+    return bool(told_by("complaint").search(clause))
 
 
 def mild(text: str) -> bool:
     """Return whether a text says that it is little, or all."""
-    return bool(_told_by("mild").search(text))
+    return bool(told_by("mild").search(text))
 
 
 def well(text: str) -> int:
-    """Return how many of two signs a text gives of a visit without an illness: its purpose, and that all is well."""
-    kinds = () if _told_by("presents").search(text) else ("purpose", "well")
-    return sum(bool(_told_by(kind).search(text)) for kind in kinds)
+    """Return how many signs of two a text gives of a visit without an illness: its purpose, and that all is well."""
+    kinds = () if told_by("presents").search(text) else ("purpose", "well")
+    return sum(bool(told_by(kind).search(text)) for kind in kinds)
+
+
+def over(text: str, span: Span) -> bool:
+    """Return whether a text says of what stands at a span, there or in the next sentence, that it is no illness now.
+
+    Example:
+        >>> over("Her bow legs are physiological.", Span(4, 12)), over("He has bow legs.", Span(7, 15))
+        (True, False)
+    """
+    starts = [*sentences(text), len(text)]
+    at = bisect_right(starts, span.start)
+    return bool(told_by("over").search(text, starts[at - 1], starts[min(at + 1, len(starts) - 1)]))
 
 
 def unread_clauses(case: Case) -> Iterator[str]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Case
-from kgdx.lazy import lazy_pattern
+from kgdx.rank.clauses import told_by
 from kgdx.rank.phrases import articles, heeded, names_of
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
@@ -50,26 +50,7 @@ TOLD = 3.9
 """Log-odds that one unit of the prior by mentions stands for."""
 PER_NAT = 0.15
 """Of the weight of a unit, what each of the log-odds counts."""
-_SAID = (
-    lazy_pattern(
-        r"(?i)(?P<referral>\b(?:genetics?|metabolic|dysmorphology|movement disorder)\b(?: clinic| referral| team)?"
-        r"|\bjoint clinic\b|遗传门诊|遗传科|罕见病|代谢专科|\b(?:first|second) cousins\b"
-        r"|\bconsanguine?\w*|\bcousin marriage\b|\bmaternal uncles?\b|近亲|表亲|表兄妹|舅舅)"
-        r"|(?P<emergency>\b(?:triage|ambulance|paramedics?|resus|emergency (?:room|department)|collapsed"
-        r"|brought in|A&E)\b|急诊|急救)"
-    ),
-    lazy_pattern(
-        r"(?i)(?P<referral>\b(?:(?:ever )?since|from) (?:(?:his|her|my|their|early|late|primary|about) )*"
-        r"(?:birth|babyhood|infancy|childhood|boyhood|girlhood|school|teens|adolescence)\b|\blifelong\b"
-        r"|\b(?:since|from) (?:the )?age (?:of )?(?:1?\d\b|two|three|four|five|six|seven|eight|nine|ten"
-        r"|eleven|twelve|\w+teen\b)"
-        r"|自幼|从小|自出生|出生后|生后|自儿时|[从自](?:十几|[0-9一二三四五六七八九十]{1,2})岁起?)"
-    ),
-    lazy_pattern(
-        r"(?i)(?P<emergency>\b(?:sudden(?:ly)?|abrupt(?:ly)?)\b|\b\d+ ?(?:min(?:ute)?s?|hours?|hrs?|h)\b(?! (?:a|per) )"
-        r"|突发|突然|[0-9一二三四五六七八九十]+个?(?:小时|分钟))"
-    ),
-)
+_SAID = "setting", "childhood", "sudden"
 """What a text says of where the patient is seen: by name or by kin, by an illness since childhood, by a sudden one."""
 ACUTE = frozenset(
     f"HP:{number:07}" for number in (2615, 12418, 4372, 31273, 1259, 1695, 31258, 100749, 2248, 2249, 25258, 32546)
@@ -196,7 +177,7 @@ def setting(case: Case | None) -> tuple[str, str]:
         return case.setting, "as stated"
     if case is not None and (case.gene_evidence or case.family.inheritance):
         return "referral", "since candidate genes or a mode of inheritance are given"
-    if case is not None and (found := next(filter(None, (each.search(case.text) for each in _SAID)), None)):
+    if case is not None and (found := next(filter(None, (told_by(each).search(case.text) for each in _SAID)), None)):
         return str(found.lastgroup), f"since the text says “{found.group().strip().lower()}”"
     if case is not None and not ACUTE.isdisjoint(case.observed):
         return "emergency", "since a finding is one of emergencies"
@@ -205,7 +186,7 @@ def setting(case: Case | None) -> tuple[str, str]:
 
 def since_childhood(text: str) -> bool:
     """Return whether a text tells of an illness since childhood."""
-    return bool(_SAID[1].search(text))
+    return bool(told_by("childhood").search(text))
 
 
 class Mentions(Scorer):

@@ -133,7 +133,7 @@ def complaints_of(case: Case, above: Callable[[str], Iterable[str]], said: Itera
 def said_complaints(text: str) -> tuple[str, ...]:
     """Return the names of the complaints that a text says in words, in its order."""
     plain = text.casefold()
-    begins = ((_said(each.words).search(plain), each.name) for each in complaints() if each.words)
+    begins = ((_said(each.words).search(plain), each.name) for each in complaints() if plain and each.words)
     return tuple(name for _, name in sorted((found.start(), name) for found, name in begins if found))
 
 

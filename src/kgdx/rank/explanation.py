@@ -80,13 +80,17 @@ class Explanation:
         against = (self._model.columns.contrary.columns(term) for term in self._query.observed.tolist())
         return np.array([among(self._best, each) for each in against]).reshape(-1, len(self._best))
 
-    @cached_property
-    def _words(self) -> list[tuple[str, Sequence[Sequence[Told]], Sequence[str]]]:
+    def _words(self, scorers: Mapping[str, Scorer]) -> list[tuple[str, Sequence[Sequence[Told]], Sequence[str]]]:
         query, best = self._query, self._best
-        return [(name, each.told(query, best), each.says(query, best)) for name, each in self._scorers.items()]
+        return [(name, each.told(query, best), each.says(query, best)) for name, each in scorers.items()]
+
+    @cached_property
+    def _worded(self) -> list[tuple[str, Sequence[Sequence[Told]], Sequence[str]]]:
+        words = self._words({name: each for name, each in self._scorers.items() if each.rest != "prior"})
+        return [each for each in words if any(each[1]) or any(each[2])]
 
     def brief(self, place: int, least: float) -> list[Contribution]:
-        """Return what adds at least so much to a candidate's score, without how findings and annotations meet."""
+        """Return what adds at least so much to a candidate's score, without its prior and how findings are met."""
         findings = zip(self._query.observed.tolist(), self._sums[place], strict=False)
         found = [Contribution("", score, self._names.term(term)) for term, score in findings if score >= least]
         return [*found, *(each for each in self._rest(place, worded=True) if each.score >= least)]
@@ -99,7 +103,7 @@ class Explanation:
 
     def _rest(self, place: int, *, worded: bool = False) -> list[Contribution]:
         found: dict[tuple[str, str, str], Contribution] = {}
-        for name, told, says in self._words:
+        for name, told, says in self._worded if worded else self._words(self._scorers):
             why = says[place]
             if worded and not why and not told[place]:
                 continue

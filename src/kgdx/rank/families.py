@@ -7,7 +7,7 @@ row of a list, with the finding that separates them. Families change no score.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,8 +22,6 @@ from kgdx.resources import resource
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-MOST_SERIES = 60
-"""A larger name series is split by mode of inheritance."""
 MOST_GROUP = 20
 """An Orphanet group over more candidates is a class of diseases, not a family."""
 MOST_JOINED = 40
@@ -32,6 +30,7 @@ SHARED_WORDS = 0.5
 """Least share of the words of the shorter name that two diseases with a common gene have in common."""
 
 _TOKEN = lazy_pattern(r"[a-z]+|\d+[a-z]*\d*")
+_TAIL = lazy_pattern(r"(?<=\w )(\d+[a-z]*\d*|[ivx]+[a-h]?), .*")
 _DESIGNATOR = lazy_pattern(r"\d+[a-z]*\d*|[ivx]+[a-h]?|[a-z]")
 
 
@@ -48,29 +47,26 @@ class Families:
     def standing(self, candidate: int) -> int:
         return int(self.members.columns(int(self.of[candidate]))[0])
 
-    @property
-    def sizes(self) -> Ints:
-        return np.diff(self.members.start)
+    def alone(self, candidate: int) -> bool:
+        return len(self.members.columns(int(self.of[candidate]))) == 1
 
 
 class Stem(NamedTuple):
-    """A name without what numbers it within its series; its words, and those of inheritance in it, are sorted."""
+    """The sorted words of a name without what numbers it within its series."""
 
     words: tuple[str, ...]
     numbered: bool
-    inheritance: tuple[str, ...]
 
 
 def stem(name: str) -> Stem:
-    """Return the stem of a disease's name."""
-    words = _words()
-    tokens = _TOKEN.findall(name.lower().replace("'s ", " "))
+    """Return the stem of a disease's name; what follows its number after a comma describes one form."""
+    words, name = _words(), name.lower().replace("'s ", " ")
+    tokens = _TOKEN.findall(name)
     if not words["places"].isdisjoint(tokens):
-        return Stem(tuple(sorted(tokens)), numbered=False, inheritance=())
+        return Stem(tuple(sorted(tokens)), numbered=False)
+    tokens = _TOKEN.findall(_TAIL.sub(r"\1", name))
     numbers = {token for token in tokens if _DESIGNATOR.fullmatch(token)}
-    inheritance = words["inheritance"].intersection(tokens)
-    left = {token for token in tokens if token not in numbers and token not in words["labels"]} - inheritance
-    return Stem(tuple(sorted(left)), bool(numbers), tuple(sorted(inheritance)))
+    return Stem(tuple(sorted(set(tokens) - numbers - words["labels"] - words["inheritance"])), bool(numbers))
 
 
 def families(snapshot: Snapshot, candidates: Candidates, names: Sequence[str], broader: tuple[Ints, Ints]) -> Families:
@@ -124,17 +120,13 @@ class _Joined:
 
 
 def _series(stems: Sequence[Stem]) -> Iterator[list[int]]:
-    named = [at for at, each in enumerate(stems) if each.words]
-    for members in _grouped(named, lambda at: stems[at].words):
-        parts = [members] if len(members) <= MOST_SERIES else _grouped(members, lambda at: stems[at].inheritance)
-        yield from (part for part in parts if len(part) > 1 and any(stems[at].numbered for at in part))
-
-
-def _grouped(members: Iterable[int], key: Callable[[int], tuple[str, ...]]) -> list[list[int]]:
     found: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for member in members:
-        found[key(member)].append(member)
-    return list(found.values())
+    for at, each in enumerate(stems):
+        if each.words:
+            found[each.words].append(at)
+    for members in found.values():
+        if len(members) > 1 and any(stems[at].numbered for at in members):
+            yield members
 
 
 def _by_gene(snapshot: Snapshot, candidates: Candidates, stems: Sequence[Stem]) -> Iterator[tuple[int, int]]:

@@ -81,12 +81,7 @@ class Mix(_Part):
 
 
 class Weights(_Part):
-    """What each scorer weighs; the scorers that have a weight are those that are used.
-
-    Example:
-        >>> Weights.read().of("likelihood")
-        1.0
-    """
+    """What each scorer weighs; the scorers that have a weight are those that are used."""
 
     version: Annotated[Literal["kgdx.weights/1"], Field(alias="schema")] = "kgdx.weights/1"
     scorers: Annotated[dict[str, Weight], Field(min_length=1)]
@@ -152,12 +147,6 @@ class ScorerScale:
     weight: float
 
     def part(self, value: Floats) -> Floats:
-        """Return the parts of the fused score.
-
-        Example:
-            >>> ScorerScale(mean=1.0, deviation=2.0, weight=0.5).part(np.array([3.0, -99.0])).tolist()
-            [0.5, -4.0]
-        """
         if self.mean == 0 and self.deviation == 1:
             part: Floats = np.maximum(value, FLOOR)
         else:
@@ -178,11 +167,12 @@ def scale(scorer: Scorer, values: Floats, weight: float, size: int, field: Among
             raise _unfinite(scorer)
         return ScorerScale(0.0, 1.0, weight)
     compared = values if field is None else values.take(field.numbers[0])
-    mean = float(compared.mean()) if len(compared) else 0.0
+    count = np.float32(max(len(compared), 1))
+    mean = float(np.add.reduce(compared) / count)
     if not isfinite(mean):
         raise _unfinite(scorer)
     compared = compared - np.float32(mean)
-    deviation = sqrt(float(np.square(compared, out=compared).mean())) if len(compared) else 0.0
+    deviation = sqrt(float(np.add.reduce(np.square(compared, out=compared)) / count))
     return ScorerScale(mean, deviation if deviation > 1e-9 else 1.0, weight)
 
 
@@ -217,8 +207,11 @@ class Scored:
     combined: Mapping[str, Floats]
 
     def parts(self, numbers: Ints) -> list[dict[str, float]]:
-        by_scorer = {name: self.scales[name].part(value[numbers]).tolist() for name, value in self.values.items()}
-        return [{name: part[place] for name, part in by_scorer.items()} for place in range(len(numbers))]
+        scales = [(each.mean, each.deviation, each.weight) for each in map(self.scales.__getitem__, self.values)]
+        mean, deviation, weight = np.array(scales, np.float32).T[..., None]
+        standard = (np.array([value[numbers] for value in self.values.values()]) - mean) / deviation
+        parts = np.maximum(standard, np.float32(FLOOR)) * weight
+        return [dict(zip(self.values, part, strict=True)) for part in parts.T.tolist()]
 
 
 # From scores to shares among the annotated diseases, and what a question about a finding is expected to tell of them.
@@ -267,6 +260,12 @@ def believed(total: Floats, temperature: float, plausible: int, most: float) -> 
     return share
 
 
+def first_share(total: Floats, temperature: float, plausible: int) -> float:
+    """Return the share of the first among the plausible ones, as of :func:`believed`."""
+    first = np.sort(leading(total, plausible))
+    return 1 / float(np.exp((total[first].astype(np.float64) - float(total.max())) / temperature).sum())
+
+
 def leading(total: Floats, count: int) -> Ints:
     """Return the best candidates, best first; equal scores are in the order of the candidates."""
     near = _above(total, count)
@@ -292,12 +291,7 @@ def _above(total: Floats, count: int) -> Ints:
 
 
 def entropy(share: Floats) -> Floats:
-    """Return the entropy of a yes or no with a probability of yes, in bits.
-
-    Example:
-        >>> entropy(np.array([0.0, 0.5, 1.0])).tolist()
-        [0.0, 1.0, 0.0]
-    """
+    """Return the entropy of a yes or no with a probability of yes, in bits."""
     bits = np.zeros_like(share)
     uncertain = np.flatnonzero((share > 0) & (share < 1))
     yes = share[uncertain]
@@ -307,8 +301,6 @@ def entropy(share: Floats) -> Floats:
 
 PARTS = 64
 """Parts of scores that are kept, of what does not depend on the findings: 80 kB each."""
-
-
 ANSWERED = 2.0
 """Findings that answers to questions brought beside which the first words count half. Set by hand."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from kgdx.arrays.sparse import Floats, Ints, mapped
 from kgdx.case.patient import Case, Status
 from kgdx.case.person import years_of
 from kgdx.errors import StoreError
-from kgdx.lazy import lazy_pattern
+from kgdx.rank.clauses import told_by
 from kgdx.rank.commonness import since_childhood
 from kgdx.rank.inheritance import Sex
 from kgdx.terms.qualifiers import days_of
@@ -39,30 +39,8 @@ NEWBORNS = (
 FEVERS = r"(?i)h(a?e)morrhagic fever|\bdengue\b|\bebola\b|\bmarburg (?:virus )?disease|\blassa\b"
 INFANTS = r"(?i)\b(?:neonatal|infantile)\b|\bcongenital syphilis|\bof prematurity\b"
 PATTERNS = (PREGNANCY, WOMEN, MEN, NEWBORNS, FEVERS, INFANTS)
-EXPOSED = lazy_pattern(
-    r"(?i)\b(?:travel|trip|return(?:ed|ing) from|back from|visit|tropic|endemic|outbreak|mosquito|tick|rodent|safari"
-    r"|africa|asia|america|thailand|india|congo|nigeria|brazil)\w*|旅|出差|出国|归国|疫区|流行区|蚊|蜱|鼠|非洲|东南亚|打工回"
-)
 FEVER, LONG = "HP:0001945", 30.0
 """Without an exposure that the text tells, who has no fever or is ill for longer has no viral haemorrhagic fever."""
-TELLS_MALE = lazy_pattern(
-    r"(?i)\b(?:scrot(?:um|al)|testi[sc]\w*|penis|penile|prostate|foreskin|erections?"
-    r"|(?:left|right|my|his) balls?)\b(?! of)|阴囊|睾丸|阴茎|前列腺|包皮|蛋蛋|龟头|精索"
-)
-TELLS_FEMALE = lazy_pattern(
-    r"(?i)\b(?:LMP|G\dP\d|pregnan\w+|antenatal|vagina\w*|uter(?:us|ine)|ovar(?:y|ies|ian)|menopaus\w+|menstrua\w+"
-    r"|breast-?feeding|gestation|primigravida|post-?partum|adnexal?|cervix)\b"
-    r"|末次月经|月经|怀孕|孕\d+周|妊娠|产后|阴道|子宫|卵巢|白带|绝经|哺乳期|停经|痛经|宫颈|附件区|胎动|分娩"
-)
-"""Words by which a text that states no sex tells it, where it does not tell both."""
-TELLS_INFANCY = lazy_pattern(
-    r"(?i)\b(?:infan\w+|bab(?:y|ies)|born|newborn|neonat\w*|birth|first year"
-    r"|(?:at|from|since|by|aged?|age of) (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-    r" (?:days?|weeks?|months?)\b(?! ago))\b"
-    r"|\b\w+[- ](?:day|week|month)s?[- ]old\b|婴|新生|出生|生后|满月|半岁|宝宝"
-    r"|(?<![\d十])[1-9一二三四五六七八九十]个?月(?:龄|大|时)"
-)
-"""Words of a text that tells of an illness in the first year."""
 STATED = ("female", "male")
 """What the table of common conditions says of conditions that only one sex has."""
 FERTILE = 10.0, 60.0
@@ -81,7 +59,8 @@ class Gates:
     """What rules diseases out, by candidate."""
 
     def __init__(self, snapshot: Snapshot, model: RankModel, scorers: Mapping[str, Scorer]) -> None:
-        self._snapshot, self._model, self._masks = snapshot, model, dict[str, Ints]()
+        self._snapshot, self._model = snapshot, model
+        self._found = cache(self._find)
         sex = scorers.get("sex")
         self._sex = sex if isinstance(sex, Sex) else None
 
@@ -95,19 +74,19 @@ class Gates:
             found["of women or pregnancy"] = self._found(WOMEN, "female") | self._of_sex(1)
         elif sex == "FEMALE":
             found["of men"] = self._found(MEN, "male") | self._of_sex(0)
-        elif text and not (TELLS_MALE.search(text) or TELLS_FEMALE.search(text)):
+        elif text and not told_by("male", "female").search(text):
             found[UNTOLD[0]] = self._found(WOMEN, MEN, *STATED)
         if age is not None and sex != "MALE" and not FERTILE[0] <= age <= FERTILE[1]:
             found["of pregnancy"] = self._found(PREGNANCY)
-        early = bool(TELLS_INFANCY.search(text))
+        early = bool(told_by("infancy").search(text))
         if (age is not None and age >= NO_NEWBORN) or (age is None and text and not early):
             found["of newborns"] = self._newborns
         if text and not early and (age is None or age >= NO_INFANT):
             found["that begin in infancy"] = self._found(INFANTS)
         if age is not None:
-            young, old = self._ages
-            found["of other ages"] = (age < EARLIER * young) | (age > np.maximum(old + AT_LEAST, LATER * old))
-        if text and not EXPOSED.search(text):
+            youngest, oldest = self._ages
+            found["of other ages"] = (age < youngest) | (age > oldest)
+        if text and not told_by("abroad").search(text):
             found[UNTOLD[1] if _feverish(case) else "caught abroad or from animals"] = self._found(FEVERS)
         return {what: mask for what, mask in sorted(found.items(), key=lambda item: item[0] in UNTOLD) if mask.any()}
 
@@ -119,7 +98,7 @@ class Gates:
             stated = self._snapshot.column("disease", column)
             use = (of >= 0) & ~np.isnan(stated)
             ages[of[use]] = stated[use]
-        return young, old
+        return EARLIER * young, np.maximum(old + AT_LEAST, LATER * old)
 
     def _of_sex(self, sex: int) -> Ints:
         if self._sex is None:
@@ -127,12 +106,9 @@ class Gates:
         mask: Ints = np.asarray(self._sex.arrays["one"][:, sex])
         return mask
 
-    def _found(self, *marks: str) -> Ints:
-        key = "|".join(marks)
-        if key not in self._masks:
-            rows = diseases_found(self._snapshot)[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
-            self._masks[key] = self._candidates(np.flatnonzero(rows))
-        return self._masks[key]
+    def _find(self, *marks: str) -> Ints:
+        rows = diseases_found(self._snapshot)[[(*PATTERNS, *STATED).index(each) for each in marks]].any(axis=0)
+        return self._candidates(np.flatnonzero(rows))
 
     def _candidates(self, rows: Ints) -> Ints:
         mask = np.zeros(self._model.columns.size, bool)
@@ -152,7 +128,7 @@ def sex_told(case: Case) -> str:
     """Return a patient's sex as stated, else as organs, periods or a pregnancy that the text speaks of tell it."""
     if case.sex != "UNKNOWN" or not case.text:
         return case.sex
-    told = [sex for sex, words in (("MALE", TELLS_MALE), ("FEMALE", TELLS_FEMALE)) if words.search(case.text)]
+    told = [sex for sex in ("MALE", "FEMALE") if told_by(sex.lower()).search(case.text)]
     return told[0] if len(told) == 1 else case.sex
 
 

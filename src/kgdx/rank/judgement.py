@@ -15,7 +15,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case, Finding, Issue, Status
-from kgdx.rank.clauses import complains, mild, unread_clauses, well
+from kgdx.rank.clauses import complains, mild, over, unread_clauses, well
 from kgdx.rank.feature_matrices import among
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
@@ -41,10 +41,20 @@ ALARMING = 0.3
 """Share of dangerous ones among the diseases with a finding, from which it is ranked whoever tells of it."""
 WEEKS = 14.0
 """Days from which a finding has been there for some time."""
+DENIED = 2
+"""Findings that a text says are absent, from which that is a sign of being well beside another one."""
+EXPLAINED = 2
+"""Findings beyond those that two signs of being well outweigh, that may be over or explained."""
+HARDLY = 0.3
+"""Part of the width of its range by which a value may be beyond it and say nothing of a person who is well."""
 LINE = 16
 """Words of a text, from which more than its one finding is told."""
-FAIR, GOOD = 0.15, 0.45
-"""Shares of the first candidate from which its chance is called fair, and good."""
+FAIR, GOOD = 0.2, 0.75
+"""Chances that the first is right from which they are called fair, and good."""
+ODDS = np.array([-2.5, 0.9, -0.47, 2.4, 0.44, 0.85])
+"""What each of :func:`traits` adds to the log-odds of the first: `python -m benchmarks.calibration --bank --fit`."""
+RAISED = 0.5
+"""What patients of the case bank add to a score from which they speak for the first."""
 NOTHING = "No finding is present in what is told, so no disease is ranked."
 ALONE = "Too little to go on: {complaint} alone. No disease is ranked."
 LITTLE = "Too little to go on: {finding} alone is seen in {diseases} of the diseases. No disease is ranked."
@@ -116,9 +126,10 @@ class Reliability:
         """Return why a patient's words are not ranked; ``None`` where they are, and for what is given as terms alone.
 
         A finding, a complaint in other words and a symptom of the graph count alike; what is only history or a risk
-        does not. One alone is ranked where it is specific, and where more than a line tells of it, but not in the text
-        of a person who comes for no illness or is said to be well, unless it is severe, has been there for some time or
-        is specific and its diseases are dangerous, as with a lump in the breast.
+        does not. One alone is ranked where it is specific, and where more than a line tells of it. In the text of a
+        person who comes for no illness or is said to be well, each of these signs outweighs one finding; where both
+        are given, so does much that is denied, and what is over, explained or hardly beyond its range counts nothing:
+        unless a finding is severe, lasting, or specific and its diseases are dangerous, as a lump in the breast.
         """
         model, names = self._model, self._names
         if not (case.text or case.phrases) or model.columns.size < FEW_DISEASES:
@@ -127,19 +138,26 @@ class Reliability:
         above = {each for term in observed for each in up.columns(term).tolist() if each != term}
         terms = [term for term in observed if term not in above]
         given = {names.symptom_id(row) for row in query.symptoms}
-        symptoms = [each.label for each in case.findings if each.id in given and not _antecedent(each.id)]
+        symptoms = [each for each in case.findings if each.id in given and not _antecedent(each.id)]
         complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
         line = len(units(case.text)) <= LINE
         slight = mild(case.text) and not (len(terms) > 1 and any(map(self._alarms, terms)))
-        calm = 0 if any(map(_lasting, case.findings)) else well(case.text)
-        little = len(terms) + len(symptoms) + len(complaints) <= calm or (slight and line)
+        current = {each.id for each in case.findings if _current(each, case.text)}
+        counted = [term for term in terms if names.term(term) in current]
+        signs = 0 if any(_lasting(each) for each in case.findings if each.id in current) else well(case.text)
+        told = len(terms) + len(symptoms) + len(complaints)
+        little = told <= signs or (slight and line)
+        if signs > 1:
+            calm = signs + (sum(each.status is Status.ABSENT for each in case.findings) >= DENIED)
+            burden = told - len(terms) + len(counted) - sum(each.id not in current for each in symptoms)
+            little |= burden <= calm and told <= calm + EXPLAINED
         if case.gene_evidence is not None or (not little and (symptoms or len(terms) + len(complaints) > 1)):
             return None
-        complaints += symptoms
+        complaints += [each.label for each in symptoms]
         if not terms and not complaints:
             return Judgement("nothing", NOTHING, _missing(case))
         specific = bool(terms) and float(model.basis.ic[terms[0]]) >= SPECIFIC_ALONE
-        if specific and not slight and self._alarms(terms[0]):
+        if specific and counted and not slight and self._alarms(terms[0]):
             return None
         at_length = not line or (not terms and not case.text)
         if not little and not slight and (at_length or (specific and self._everyday[terms[0]] <= EVERYDAY)):
@@ -255,13 +273,12 @@ class Reliability:
         What settles a dangerous disease is said where those that must not be missed are named.
         """
         snapshot = self._names.snapshot
-        settled, severity = snapshot.values("disease", "settled_by"), snapshot.column("disease", "severity")
-        rows = self._model.candidates.members.columns(number).tolist()
-        by_table = [row for row in rows if settled[row]]
-        said = [settled[row] for row in by_table if not severity[row] <= SEVERE]
+        settled, severity = (snapshot.values("disease", column) for column in ("settled_by", "severity"))
+        by_table = [row for row in self._model.candidates.members.columns(number).tolist() if settled[row]]
+        said = [settled[row] for row in by_table if severity[row] is None or severity[row] > SEVERE]
         if not by_table:
             disease, test = (snapshot.column("recommend_test", end) for end in ("disease", "test"))
-            said = [snapshot.values("test", "name")[int(each)] for each in test[np.isin(disease, rows)]]
+            said = [snapshot.values("test", "name")[int(test[at])] for at in self._names.at(disease, number)]
         return list(dict.fromkeys(each for each in said if each and not each.startswith("none")))
 
 
@@ -271,7 +288,18 @@ def _predicted(leaders: Sequence[Candidate], results: Iterable[str]) -> tuple[Ex
 
 def _lasting(finding: Finding) -> bool:
     heavy = (finding.severity and finding.severity != MILD) or finding.value is not None
-    return finding.status is Status.PRESENT and bool(heavy or (days_of(finding.since) or 0.0) >= WEEKS)
+    return bool(heavy or (days_of(finding.since) or 0.0) >= WEEKS)
+
+
+def _current(finding: Finding, text: str) -> bool:
+    """Return whether a finding is present, clearly abnormal, and neither over nor explained by what follows."""
+    if finding.status is not Status.PRESENT or (finding.span is not None and over(text, finding.span)):
+        return False
+    if finding.value is None or finding.range is None:
+        return True
+    low, high = finding.range.low or 0.0, finding.range.high or np.inf
+    width = HARDLY * (high - low if high < np.inf else low)
+    return not low - width <= finding.value <= high + width
 
 
 def _antecedent(symptom: str) -> bool:
@@ -279,9 +307,21 @@ def _antecedent(symptom: str) -> bool:
     return known is not None and known.antecedent
 
 
-def judged(share: float) -> Judgement:
-    level = "good" if share >= GOOD else "fair" if share >= FAIR else "low"
-    return Judgement(level, CHANCES[level])
+def traits(share: float, explained: float | None, query: Query, gain: float) -> tuple[float, ...]:
+    """Return what tells how likely the first is right: 1, then what rises with its chance.
+
+    That is the log-odds of its share, these again for a patient in words, the share of findings it explains, the number
+    of these, and whether patients of the case bank raise its score, by ``gain``.
+    """
+    odds = float(np.log(1 / max(1 - share, 1e-4) - 1 + 1e-4))
+    fit, findings = (0.5 if explained is None else explained) ** 4, float(np.log1p(len(query.observed)))
+    return 1.0, odds, odds * bool(query.phrases), fit, findings, float(gain > RAISED)
+
+
+def judged(told: Sequence[float], dangerous: tuple[DangerousDisease, ...], tests: tuple[NextTest, ...]) -> Judgement:
+    chance = 1 / (1 + np.exp(-(ODDS @ told)))
+    level = "good" if chance >= GOOD else "fair" if chance >= FAIR else "low"
+    return Judgement(level, CHANCES[level], dangerous=dangerous, tests=tests)
 
 
 def _missing(case: Case) -> tuple[str, ...]:

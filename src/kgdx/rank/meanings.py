@@ -18,7 +18,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.phrases import ENGLISH, ListScorer, MappedTexts, first_of, language, names_of, spoken, symptoms_of
 from kgdx.rank.query import Query, Told
 from kgdx.rank.ranking_model import VERSION
-from kgdx.terms.encoder import MINILM, chosen, usual
+from kgdx.terms.encoder import MINILM, chosen, kept_vectors, usual
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -67,7 +67,7 @@ class Encoded(ListScorer):
         return MappedTexts.arrays(texts) | {
             "first": first_of(listed, size),
             "row": np.array([distinct[text] for text in texts], np.int32),
-            "vectors": usual().encode(list(distinct)).astype(np.float32),
+            "vectors": kept_vectors(usual(), list(distinct)).astype(np.float32),
             "spoken": spoken(listed, size),
         }
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints
+from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, VALUE, evidences
 from kgdx.case.patient import Case, Issue, Status
 from kgdx.config.values import read_yaml
@@ -200,25 +200,28 @@ class Proposer:
             due = list(dict.fromkeys((*due, *asked_now)))
         here = [kind for kind in kinds if kind in self.pools]
         free = self.settled.free(case, asked, here, person=person)
-        found: list[_Valued] = []
+        found, best_of, common = list[_Valued](), dict[int, Ints](), self._common(belief)
         for kind in here:
             pool, open_ = self.pools[kind], free[kind]
             if not narrowed:
                 soon = self._ways[kind] < WAYS.index("laboratory")
                 soon[[pool.rows[id] for id in (*first, *due) if id in pool.rows]] = True
                 open_ = open_ & soon
-            at = Situation(belief, pool, open_, scored, named, seed, person, self._ranker.model.families.of)
+            at = Situation(belief, pool, open_, scored, named, seed, person, self._ranker.model.families.of, best_of)
             price = np.array([prices[way] for way in WAYS])[self._ways[kind]]
             value = np.where(open_, chosen.value(at) / price, 0.0)
             if person:
-                value *= self._worth(at, rest, narrowed=narrowed)
+                value *= self._worth(at, np.flatnonzero(value), rest, common, narrowed=narrowed)
             if kind == "phenotype":
                 said = [each.id for each in case.findings] if person else ()
                 self.settled.without_alike(value, at, asked, said)
             if np.count_nonzero(belief) > 1:
-                found += self._first(at, (*first, *due), price)
+                rows = (pool.rows.get(id, -1) for id in (*first, *due))
+                found += [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
             best = leading(value, 2 * count)
-            found += [_Valued(float(value[row]), int(row), float(price[row]), at) for row in best[value[best] > 0]]
+            best = best[value[best] > 0]
+            numbers = (each[best].tolist() for each in (value, price))
+            found += [_Valued(worth, row, cost, at) for row, worth, cost in zip(best.tolist(), *numbers, strict=True)]
         order = {id: place for place, id in enumerate((*first, *due))}
         found.sort(key=lambda each: (order.get(each.at.pool.ids[each.row], len(order)), -each.value))
         best_found = _unlike(found, count, order)
@@ -239,8 +242,12 @@ class Proposer:
         scored = self._ranker.score_query(self._ranker.query(case)[0])
         at = Situation(self._ranker.posterior(scored), pool, np.ones(len(pool.ids), bool), scored)
         leaders = at.leaders(COMPARED)
-        likelihood = pool.of(leaders, np.array([pool.row(id)]))
-        return self._why(leaders, at.told[leaders].astype(np.float64), likelihood)[0]
+        share, likelihood = at.told[leaders].astype(np.float64), pool.of(leaders, np.array([pool.row(id)]))[:, 0]
+        yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
+        first = np.argsort(-np.maximum(abs(yes - share), abs(no - share)), kind="stable")[:MOVED]
+        described = map(self._ranker.names.candidate, leaders[first].tolist())
+        numbers = zip(*(each[first].tolist() for each in (share, yes, no, likelihood)), strict=True)
+        return tuple(Moved(each.id, each.name, *moved) for each, moved in zip(described, numbers, strict=True))
 
     def left_to_examine(self, case: Case, said: Sequence[str] = ()) -> list[tuple[str, str]]:
         """Return what is to be examined and tested and nobody has said yet: ids and names, in order.
@@ -310,23 +317,24 @@ class Proposer:
         ids, names = snapshot.values("gene", "id"), snapshot.values("gene", "name")
         return {str(ids[row]): f"gene {names[row]}" for row in rows}
 
-    def _first(self, at: Situation, first: Iterable[str], price: Floats) -> list[_Valued]:
-        rows = (at.pool.rows.get(id, -1) for id in first)
-        return [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
-
-    def _worth(self, at: Situation, rest: Mapping[str, tuple[Stage, int]], *, narrowed: bool) -> Floats:
-        kind, pool, common = at.pool.kind, at.pool, self._common(at)
-        worth = np.where(self._worded[kind], 1.0, self._lay[kind] * (1 - common))
+    def _worth(
+        self, at: Situation, rows: Ints, rest: Mapping[str, tuple[Stage, int]], common: float, *, narrowed: bool
+    ) -> Floats:
+        kind, pool = at.pool.kind, at.pool
+        worth = np.where(self._worded[kind][rows], 1.0, self._lay[kind][rows] * (1 - common))
         if kind == "history":
-            worth[pool.rows["FAMILY:PARENT"]] = FAMILY
+            worth[rows == pool.rows["FAMILY:PARENT"]] = FAMILY
         if pool.reviewed is not None:
-            worth[pool.reviewed] = REVIEW * (1 - common)
+            worth[pool.reviewed[rows]] = REVIEW * (1 - common)
         if kind == "phenotype":
             systems = self.settled.systems
             known = np.bitwise_or.reduce(systems[at.scored.query.observed], initial=0)
-            worth *= np.where(systems & known, 1.0, FAR) if known else 1.0
+            worth *= np.where(systems[rows] & known, 1.0, FAR) if known else 1.0
         if narrowed:
-            worth *= np.where(self._ways[kind] >= WAYS.index("laboratory"), 1 + (TESTED - 1) * (1 - common), 1.0)
+            tested = self._ways[kind][rows] >= WAYS.index("laboratory")
+            worth *= np.where(tested, 1 + (TESTED - 1) * (1 - common), 1.0)
+        worth, some = np.zeros(len(pool.ids)), worth
+        worth[rows] = some
         settling = dict.fromkeys(id for n in at.leaders(SETTLING).tolist() for id in self._results_of.get(n, ()))
         for id, (_, place) in {**{id: ("test", 0) for id in settling}, **rest}.items():
             if (row := pool.rows.get(id, -1)) >= 0:
@@ -340,8 +348,7 @@ class Proposer:
         likelihood = pool.of(leaders, rows)
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
-        still = np.where(at.free, gain, 0)
-        options = [_options(pool, row, still, narrow) for row in rows.tolist()]
+        options = _options(pool, rows, np.where(at.free, gain, 0), narrow)
         moves = _moves(at.shares, leaders, likelihood)
         return {
             each.row: Question(
@@ -352,8 +359,8 @@ class Proposer:
             for place, each in enumerate(chosen)
         }
 
-    def _common(self, at: Situation) -> float:
-        return float(at.shares[self._described_in_words].sum() / max(float(at.shares.sum()), 1e-30))
+    def _common(self, shares: Floats) -> float:
+        return float(shares[self._described_in_words].sum() / max(float(shares.sum()), 1e-30))
 
     @cached_property
     def _described_in_words(self) -> Ints:
@@ -388,17 +395,6 @@ class Proposer:
         found["phenotype"][told & ~np.array([bool(each) for each in lay])] = JARGON
         return found
 
-    def _why(self, leaders: Ints, share: Floats, likelihood: Floats) -> list[tuple[Moved, ...]]:
-        yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
-        most = np.argsort(-np.maximum(abs(yes - share[:, None]), abs(no - share[:, None])), axis=0, kind="stable")
-        first = most[:MOVED]
-        numbers = np.stack([share[first], *(np.take_along_axis(each, first, axis=0) for each in (yes, no, likelihood))])
-        described = [self._ranker.names.candidate(number) for number in leaders.tolist()]
-        return [
-            tuple(Moved(described[at].id, described[at].name, *each) for at, each in zip(which, moved, strict=True))
-            for which, moved in zip(first.T.tolist(), numbers.transpose(2, 1, 0).tolist(), strict=True)
-        ]
-
     def way(self, id: str) -> Way:
         found = ((kind, pool.rows[id]) for kind, pool in self.pools.items() if id in pool.rows)
         return next((WAYS[self._ways[kind][row]] for kind, row in found), "ask")
@@ -430,22 +426,23 @@ def _among(belief: Floats, numbers: Sequence[int], evenly: bool) -> Floats:
 
 
 def _moved(share: Floats, likelihood: Floats) -> Floats:
-    joint = share[:, None] * likelihood
-    total = joint.sum(axis=0)
-    moved: Floats = joint * np.divide(share.sum(), total, out=np.zeros_like(total), where=total > 0)
+    joint = share * likelihood
+    moved: Floats = joint * (share.sum() / joint.sum() if joint.any() else 0)
     return moved
 
 
 def _moves(shares: Floats, leaders: Ints, likelihood: Floats) -> Ints:
     share = shares[leaders].astype(np.float64)
     now = np.argsort(-share, kind="stable")[:LEADING]
+    behind = np.ones(len(share), bool)
+    behind[now] = False
     changed = np.zeros(likelihood.shape[1], bool)
     for each in (likelihood, 1 - likelihood):
         joint = share[:, None] * each
         total = joint.sum(axis=0)
-        after = np.argsort(-joint, axis=0, kind="stable")[:LEADING]
-        likely = np.take_along_axis(joint, after, axis=0) * share.sum() >= LEAST_LEAD * total
-        come = (likely & ~np.isin(after, now)).any(axis=0) | (after[:1] != now[:1, None]).any(axis=0)
+        after = np.argsort(-joint.T, axis=1, kind="stable")[:, :LEADING].T
+        likely = joint[after, np.arange(len(total))] * share.sum() >= LEAST_LEAD * total
+        come = (likely & behind[after]).any(axis=0) | (after[:1] != now[:1, None]).any(axis=0)
         changed |= come & (total >= UNLIKELY * share.sum())
     return changed
 
@@ -484,15 +481,25 @@ def _with_below(questions: list[Question], known: Mapping[str, QuestionPool]) ->
     return tuple(each._replace(below=tuple(below[each.id])) for each in questions)
 
 
-def _options(pool: QuestionPool, row: int, telling: Floats, narrow: int) -> tuple[Option, ...]:
+def _options(pool: QuestionPool, rows: Ints, telling: Floats, narrow: int) -> list[tuple[Option, ...]]:
     if pool.kind == "evidence":
-        id, one = pool.ids[row], evidences().get(pool.ids[row].removeprefix(PREFIX))
-        return () if one is None else tuple(Option(f"{id}{VALUE}{value}", label) for value, label in one.values.items())
-    if pool.down is None or not narrow:
-        return ()
-    below = pool.down.columns(row)
-    below = below[(telling[below] > 0) & (below != row)]
-    return tuple(Option(pool.ids[each], pool.labels(each)) for each in below[leading(telling[below], narrow)].tolist())
+        return [_values(pool.ids[row]) for row in rows.tolist()]
+    found: list[list[Option]] = [[] for _ in rows]
+    if pool.down is not None and narrow:
+        position, owner = gather(pool.down.start, rows)
+        below = pool.down.index[position]
+        use = np.flatnonzero((telling[below] > 0) & (below != rows[owner]))
+        use = use[np.lexsort((-telling[below[use]], owner[use]))]
+        use = use[np.arange(len(use)) - np.searchsorted(owner[use], owner[use]) < narrow]
+        for at, row in zip(owner[use].tolist(), below[use].tolist(), strict=True):
+            found[at].append(Option(pool.ids[row], pool.labels(row)))
+    return [tuple(each) for each in found]
+
+
+@cache
+def _values(id: str) -> tuple[Option, ...]:
+    one = evidences().get(id.removeprefix(PREFIX))
+    return () if one is None else tuple(Option(f"{id}{VALUE}{value}", label) for value, label in one.values.items())
 
 
 def checked(costs: Mapping[str, float]) -> dict[str, float]:

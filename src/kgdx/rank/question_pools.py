@@ -86,18 +86,19 @@ class QuestionPool:
     def value_information(self, shares: Floats, free: Ints) -> Floats:
         """Return the bits that the value adds to the answer of each item, as often as it is yes; shape (items,)."""
         gain = np.zeros(len(self.ids))
-        if self.odds is None or self.numbers is None or not self.odds.learned:
-            return gain
-        share = shares[self.numbers].astype(np.float64)
-        for place, row in enumerate(self.evidence_rows.tolist()):
-            if free[row] and len((values := self.odds.values(self.ids[row]))[0]) > 1:
-                yes = share * self.odds.given[:, place]
-                gain[row] = float(yes.sum()) * information(yes, values[1])
+        for given, row, values in self._valued:
+            if free[row]:
+                yes = shares[self.numbers].astype(np.float64) * given
+                gain[row] = float(yes.sum()) * information(yes, values)
         return gain
 
     @cached_property
-    def evidence_rows(self) -> Ints:
-        return np.array(sorted(self.rows.values()), np.int64)
+    def _valued(self) -> list[tuple[Floats, int, Floats]]:
+        if self.odds is None or not self.odds.learned:
+            return []
+        rows, given = sorted(self.rows.values()), self.odds.given.T
+        found = ((likely, row, self.odds.values(self.ids[row])) for row, likely in zip(rows, given, strict=False))
+        return [(likely, row, of_values) for likely, row, (names, of_values) in found if len(names) > 1]
 
     def of(self, candidates: Ints, items: Ints) -> Floats:
         """Return P(yes) of some items for some candidates; shape (candidates, items)."""
@@ -116,7 +117,7 @@ class QuestionPool:
         Whoever has a finding has all that it implies; who lacks it, or cannot say, is asked about nothing below it.
         What is only asked after something else waits until that is present.
         """
-        free = np.ones(len(self.ids), bool) if self.up is None else np.diff(self.up.start) > 0
+        free = self._asked.copy()
         for ids, settled in ((present, self.up), (others, self.down)):
             for id in ids:
                 row = self.row(id)
@@ -127,6 +128,10 @@ class QuestionPool:
             there[np.array([-1, *(self.row(id) for id in present)])] = True
             free &= there[self.after]
         return free
+
+    @cached_property
+    def _asked(self) -> Ints:
+        return np.ones(len(self.ids), bool) if self.up is None else np.diff(self.up.start) > 0
 
     def row(self, id: str) -> int:
         return self.rows.get(id, self.rows.get(evidence_of(id), -1))

@@ -20,9 +20,9 @@ from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
-from kgdx.rank.fusion import Beliefs, Scored, Scorers, Weights, believed, leading, temperature
+from kgdx.rank.fusion import Beliefs, Scored, Scorers, Weights, believed, first_share, leading, temperature
 from kgdx.rank.gates import UNTOLD, Gates
-from kgdx.rank.judgement import Reliability, judged
+from kgdx.rank.judgement import Reliability, judged, traits
 from kgdx.rank.person_scorer import unused
 from kgdx.rank.query import Query, Recent
 from kgdx.rank.ranking import (
@@ -41,8 +41,7 @@ from kgdx.rank.scorers import SCORERS, Scorer
 from kgdx.results.ranked import (
     Candidate,
     Contribution,
-    DangerousDisease,
-    NextTest,
+    Judgement,
     Raised,
     lazy_contributions,
     raised_by,
@@ -85,6 +84,8 @@ class Ranker:
     def forget(self) -> None:
         self._scored: Recent[Key, Scored] = Recent(SCORED)
         self._results: Recent[tuple[object, ...], Any] = Recent(RESULTS)
+        self._read_cases: Recent[int, tuple[Case, tuple[Query, tuple[Issue, ...]]]] = Recent(SCORED)
+        self._keys: Recent[int, tuple[Query, Key]] = Recent(SCORED)
         self._posteriors: Recent[int, tuple[Scored, Floats]] = Recent(SCORED)  # held with the case: ids are not reused
         self.scoring.forget()
 
@@ -157,7 +158,7 @@ class Ranker:
         out = self._gates.out(query.case) if gates else {}
         others = [self.numbered(disease) for disease in also]
 
-        def find() -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
+        def find() -> tuple[tuple[Candidate, ...], Judgement]:
             left_out = leaving_out(case) if isinstance(case, Case) else frozenset()
             try:
                 scored = self.score_query(query)
@@ -168,15 +169,13 @@ class Ranker:
                 raise StoreError(f"the ranking model is damaged ({error})", hint=hint) from error
 
         short = bank is None and not explain and top + len(others) <= KEPT
-        found = self._results.get(("rank", self.key(query), by_family, *out, top, *others), find) if short else find()
-        candidates, share, dangerous, tests = found
+        key = ("rank", self.key(query), by_family, *out, top, *others)
+        candidates, judgement = self._results.get(key, find) if short else find()
         judgement = replace(
-            judged(share),
-            left_out=tuple(count(int(mask.sum()), "disease") + f" {what}" for what, mask in out.items()),
+            judgement,
+            left_out=tuple(count(int(np.count_nonzero(mask)), "disease") + f" {what}" for what, mask in out.items()),
             setting=setting(query.case)[0],
             setting_rule=setting(query.case)[1],
-            dangerous=dangerous,
-            tests=tests,
         )
         return Ranking(candidates, self.model.columns.size, issues, judgement)
 
@@ -190,7 +189,7 @@ class Ranker:
         *,
         explain: bool,
         by_family: bool,
-    ) -> tuple[tuple[Candidate, ...], float, tuple[DangerousDisease, ...], tuple[NextTest, ...]]:
+    ) -> tuple[tuple[Candidate, ...], Judgement]:
         total = scored.total if matched is None else matched.raised(scored.total)
         possible = total = _behind(total, [mask for what, mask in out.items() if what not in UNTOLD])
         if untold := [mask for what, mask in out.items() if what in UNTOLD]:
@@ -225,7 +224,7 @@ class Ranker:
                     parts=parts[place] | ({"case_bank": gain} if gain else {}),
                     contributions=told[place],
                     cases=cases,
-                    family=self._standing(number) if families.sizes[families.of[number]] > 1 else "",
+                    family="" if families.alone(number) else self._standing(number),
                     **family,
                     explained=shares[place],
                 )
@@ -235,7 +234,8 @@ class Ranker:
         explained = np.zeros(len(dangerous)) if known is None else known
         lane = self._reliability.lane(possible, prior, explained, setting(scored.query.case)[0])
         tests = self._reliability.tests(candidates, numbers, scored.query)
-        return tuple(candidates), float(self.posterior(scored, total).max()), lane, tests
+        share = first_share(total, self.degrees(scored.query), self.weights.posterior.plausible)
+        return tuple(candidates), judged(traits(share, shares[0], scored.query, alike[0][1]), lane, tests)
 
     def _explains(self, scored: Scored, numbers: Ints, covered: Sequence[float] = ()) -> Floats | None:
         terms = scored.query.observed
@@ -302,6 +302,9 @@ class Ranker:
 
     def key(self, query: Query) -> Key:
         """Return what scores depend on: queries of one key have one score."""
+        return self._keys.get(id(query), lambda: (query, self._key(query)))[1]
+
+    def _key(self, query: Query) -> Key:
         case = query.case
         read = () if case is None else tuple(scorer.reading(case) for scorer in self._whole)
         return (
@@ -405,6 +408,11 @@ class Ranker:
             raise CaseError(reason, hint=hint)
 
     def _read(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
+        if not isinstance(case, Case):
+            return self._read_anew(case)
+        return self._read_cases.get(id(case), lambda: (case, self._read_anew(case)))[1]
+
+    def _read_anew(self, case: Case | Findings) -> tuple[Query, tuple[Issue, ...]]:
         observed, excluded = (case.observed, case.excluded) if isinstance(case, Case) else case
         issues: list[Issue] = list(self._reliability.gaps) if isinstance(case, Case) else []
         symptoms = {id: row for id in observed if (row := self.names.symptom(id)) >= 0}

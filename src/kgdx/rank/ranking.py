@@ -110,12 +110,12 @@ class CandidateNames:
     def _symbols(self, number: int) -> tuple[str, ...]:
         disease, gene = (self.snapshot.column("associated_gene", end) for end in ("disease", "gene"))
         symbols = self.snapshot.values("gene", "name")
-        return tuple(sorted(filter(None, (symbols[int(each)] for each in {*gene[list(self._at(disease, number))]}))))
+        return tuple(sorted(filter(None, (symbols[int(each)] for each in {*gene[list(self.at(disease, number))]}))))
 
     def _hereditary(self, number: int) -> dict[str, Any]:
         disease, said, kind = self._told_of
         told: dict[str, dict[str, None]] = {"inheritance": {}, "onset": {}}
-        for at in self._at(disease, number):
+        for at in self.at(disease, number):
             told[kind[at]][said[at]] = None
         members = self._candidates.members.columns(number).tolist()
         for what, column in (("inheritance", "inheritance"), ("onset", "onset_ages")):
@@ -129,7 +129,7 @@ class CandidateNames:
             "prevalence": next(filter(None, common), None),
         }
 
-    def _at(self, owner: Ints, number: int) -> Iterator[int]:
+    def at(self, owner: Ints, number: int) -> Iterator[int]:
         members = self._candidates.members.columns(number)
         first, last = (np.searchsorted(owner, members, side).tolist() for side in ("left", "right"))
         for begin, end in zip(first, last, strict=True):
@@ -179,7 +179,7 @@ class CandidateNames:
     def _rows_by_term(self, number: int, lacking: bool) -> dict[int, list[int]]:
         disease, phenotype = (self.snapshot.column(_TABLES[lacking], end) for end in ("disease", "phenotype"))
         found: dict[int, list[int]] = {}
-        for row in self._at(disease, number):
+        for row in self.at(disease, number):
             found.setdefault(int(phenotype[row]), []).append(row)
         return found
 

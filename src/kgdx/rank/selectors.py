@@ -7,7 +7,7 @@ asked (what is known, implied or settled) is left out before, for all selectors 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, ClassVar
 
@@ -36,7 +36,8 @@ class Situation:
     """What a selector may read: shares of shape (candidates,), what may be asked in ``free`` of shape (items,).
 
     Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for. A
-    ``person`` answers yes or no first, of what tells the leaders apart; ``families`` are the candidates' families.
+    ``person`` answers yes or no first, of what tells the leaders apart; ``families`` are the candidates' families;
+    kinds of one patient share which candidates are ``best``, by their number.
     """
 
     shares: Floats
@@ -47,6 +48,7 @@ class Situation:
     seed: int = 0
     person: bool = False
     families: Ints | None = None
+    best: dict[int, Ints] = field(default_factory=dict)
 
     @cached_property
     def told(self) -> Floats:
@@ -76,25 +78,31 @@ class Situation:
         return by.index[place], owner, share[owner] * by.values[place], share
 
     def _plain_gain(self) -> Floats:
-        leaders, items = self.leaders(COMPARED), len(self.pool.ids)
+        leaders, gain = self.leaders(COMPARED), np.zeros(len(self.pool.ids))
         item, owner, likely, share = self._leading
+        asked, column = numbered(item, len(gain))  # what no leader has tells nothing
         _, family = np.unique(leaders if self.families is None else self.families[leaders], return_inverse=True)
-        cells, cell = numbered(family[owner] * items + item, len(leaders) * items)
-        weight = np.bincount(family, share)[cells // items]
+        cells, cell = numbered(family[owner] * len(asked) + column, len(leaders) * len(asked))
+        weight = np.bincount(family, share)[cells // max(len(asked), 1)]
         chance = np.minimum(np.bincount(cell, likely, len(cells)) / weight, 1)
-        known = np.bincount(cells % items, weight * entropy(chance), items)
-        gain: Floats = np.maximum(entropy(np.minimum(self.often, 1)) - known, 0) * self.told[leaders].sum()
+        known = np.bincount(cells % max(len(asked), 1), weight * entropy(chance), len(asked))
+        gain[asked] = np.maximum(entropy(np.minimum(self.often[asked], 1)) - known, 0) * self.told[leaders].sum()
         return gain
 
     def leaders(self, count: int) -> Ints:
         """Return those of the leading candidates, best first, that an answer can move; all kinds have the same."""
-        best = leading(self.shares, count)
+        best = self._best(count)
         found: Ints = best[self.told[best] > 0]
         return found
 
+    def _best(self, count: int) -> Ints:
+        if count not in self.best:
+            self.best[count] = leading(self.shares, count)
+        return self.best[count]
+
     def mass(self, count: int) -> float:
         """Return the share of the leading candidates that an answer can move: what a kind of question is worth."""
-        best = leading(self.shares, count)
+        best = self._best(count)
         return float(self.told[best].sum() / max(float(self.shares[best].sum()), 1e-30))
 
 
@@ -219,12 +227,10 @@ class SplitSelector(Selector):
     def value(self, situation: Situation) -> Floats:
         pool, numbers = situation.pool, situation.leaders(self.leaders)
         weight = situation.told[numbers].astype(np.float64)
-        mean, square = np.zeros(len(pool.ids)), np.zeros(len(pool.ids))
-        for number, share in zip(numbers.tolist(), (weight / max(weight.sum(), 1e-30)).tolist(), strict=True):
-            index, value = pool.likelihood.row(number)
-            above = value.astype(np.float64) - pool.base
-            mean[index] += share * above
-            square[index] += share * above * above
+        place, owner = gather(pool.likelihood.start, numbers)
+        item, above = pool.likelihood.index[place], pool.likelihood.values[place].astype(np.float64) - pool.base
+        part = (weight / max(weight.sum(), 1e-30))[owner] * above
+        mean, square = (np.bincount(item, each, len(pool.ids)) for each in (part, part * above))
         variance: Floats = np.maximum(square - mean * mean, 0) * situation.mass(self.leaders)
         return variance
 
@@ -253,13 +259,10 @@ class Common(Selector):
         return np.bincount(pool.neighbours.index, pool.neighbours.values, len(pool.ids)) / len(pool.described)
 
 
-class Random(Selector):
+class Random(Degree):
     """Any finding of the leaders, by the seed and what is known."""
 
     name: ClassVar[str] = "random"
-
-    leaders: Annotated[int, Field(ge=1, le=100_000)] = 5
-    """Of how many candidates the findings are asked about."""
 
     def value(self, situation: Situation) -> Floats:
         chance = np.random.default_rng([situation.seed, *np.flatnonzero(~situation.free).tolist()])
@@ -270,8 +273,8 @@ class Random(Selector):
 def subgraph(situation: Situation, count: int) -> Ints:
     """Return which questions are about a finding that one of the leaders is annotated with; shape (items,)."""
     inside = np.zeros(len(situation.pool.ids), bool)
-    for number in situation.leaders(count).tolist():
-        inside[situation.pool.neighbours.columns(number)] = True
+    neighbours = situation.pool.neighbours
+    inside[neighbours.index[gather(neighbours.start, situation.leaders(count))[0]]] = True
     return inside
 
 

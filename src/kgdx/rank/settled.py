@@ -65,6 +65,7 @@ class Settled:
         self._model, self._names, self._pools = model, names, pools
         self._unfitting: dict[tuple[str, str | None], dict[str, Ints]] = {}
         self._unasked: dict[str, Ints] = {}
+        self._kind = cache(self._kind_of)
 
     def free(self, case: Case, asked: Iterable[str], kinds: Collection[str], *, person: bool) -> dict[str, Ints]:
         """Return by kind which items may be asked about; shape (items,).
@@ -228,7 +229,7 @@ class Settled:
             above = up.columns(row)
             value[above[at.often[above] <= ALIKE * at.often[row]]] = 0
 
-    def _kind(self, row: int) -> int:
+    def _kind_of(self, row: int) -> int:
         basis = self._model.basis
         above = basis.up.columns(row)
         below = np.diff(basis.down.start)[above]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
@@ -33,6 +33,8 @@ ROWS = 640
 """Rows that a scorer keeps, one a term: with 12,000 candidates 40 kB where most values are not 0, else 1 to 15 kB."""
 SIMILAR = 8192
 """The same of similarities and of what is absent, of which one takes two kilobytes."""
+FEW = 8
+"""Candidates that are looked up in a row one by one, where it has more than so many times as many values."""
 SPARSE = 4
 """A row of which no more than one value in so many is not 0 is kept as these alone."""
 
@@ -69,7 +71,7 @@ class ByFinding(Scorer):
     def __init__(self, model: RankModel, arrays: Mapping[str, Floats], columns: Columns | None = None) -> None:
         super().__init__(model, arrays)
         self.basis, self.columns, self.kept = model.basis, columns or model.columns, lru_cache(self.keeps)(self.row)
-        self._mean = lru_cache(self.keeps)(lambda term: self.kept(term).mean(self.width()))
+        self._mean = cache(lambda term: self.kept(term).mean(self.width()))
         annotated = np.diff(model.columns.annotated.start) > 0
         self._field = None if model.curated.all() else Field(model.curated, self._silent(~annotated))
 
@@ -123,6 +125,9 @@ class ByFinding(Scorer):
         for place, (places, values) in enumerate(rows):
             if places is None:
                 found[place] = values[candidates]
+            elif len(candidates) * FEW < len(places):
+                at = places.searchsorted(candidates)
+                found[place] = np.where(places.take(at, mode="clip") == candidates, values.take(at, mode="clip"), 0)
             else:
                 blank[places] = values
                 found[place] = blank[candidates]

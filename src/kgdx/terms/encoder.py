@@ -295,6 +295,17 @@ class CachedEncoder:
         return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
 
 
+def kept_vectors(encoder: Encoder, texts: Sequence[str]) -> Vectors:
+    """Return vectors, those of a model's file kept in the cache folder: the next build has most texts in common."""
+    from kgdx.config import Settings
+
+    folder = Settings.load().cache / "vectors" if isinstance(encoder, OnnxEncoder) else None
+    try:
+        return CachedEncoder(encoder, folder).encode(texts)
+    except StoreError:  # where nothing can be kept
+        return encoder.encode(texts)
+
+
 def _size(database: sqlite3.Connection) -> int:
     pages, free, each = (
         database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")

@@ -176,19 +176,19 @@ class Extractor:
         found = [] if language == "zh" else self._english(text)
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
-        said = _meant(spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None))
+        said = spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None)
+        said.sort(key=_start)
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
         kept.sort(key=_start)
         kept += [e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept))]
-        every = [*kept, *_meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))]
+        every = [*kept, *spoken(text, lambda id: id == FIGURE or id in self.symptoms)]
         return [*kept, *at_sites(text, every, lambda id: self.terms.row(id) is not None)]
 
     def _beside(self, text: str, read: Sequence[Finding]) -> list[Finding]:
-        said = _meant(spoken(text, lambda id: id == FIGURE or id in self.symptoms))
-        said = [each for each in said if each.id != FIGURE]
+        said = spoken(text, self.symptoms.__contains__)
         said += at_sites(text, (*read, *said), lambda id: id in self.symptoms)
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
-        told = [_habit(text, each, status) for each, status in zip(said, told, strict=True)]
+        told = [_said(each.status, _habit(text, each, status)) for each, status in zip(said, told, strict=True)]
         kin = [each for each in read if each.status is Status.FAMILY]
         told = [
             Status.FAMILY if any(_starts_in(other, each) for other in kin) else status
@@ -300,12 +300,6 @@ def _symptoms(snapshot: Snapshot) -> Iterator[str]:
     return (id for id in ids if id.startswith((PREFIX, "KGDX:common.")))
 
 
-def _meant(said: list[Finding]) -> list[Finding]:
-    said.sort(key=_start)
-    figures = [each for each in said if each.id == FIGURE]
-    return [e for e in said if e.id == FIGURE or not any(_starts_in(e, other) for other in _beside(e, figures))]
-
-
 def _habit(text: str, finding: Finding, told: Status) -> Status:
     behind = finding.span and text[: finding.span.start].rstrip()[-1:] in (",", "，")
     return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
@@ -326,7 +320,7 @@ def _inside(finding: Finding, other: Finding) -> bool:
     at, whole = finding.span, other.span
     if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
         return False
-    return whole != at or other.id == FIGURE
+    return whole != at or other.id == FIGURE or (other.status is Status.ABSENT and finding.status is Status.PRESENT)
 
 
 def _starts_in(finding: Finding, other: Finding) -> bool:

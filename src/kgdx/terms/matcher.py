@@ -367,12 +367,7 @@ def find_chinese_parted(
 
 
 def unparted(text: str) -> str:
-    """Return a Chinese text without its words of degree, side or course.
-
-    Example:
-        >>> unparted("走路很好")
-        '走路好'
-    """
+    """Return a Chinese text without its words of degree, side or course."""
     return _PARTING_ZH.sub("", text)
 
 

@@ -190,12 +190,7 @@ def word_key(word: str) -> tuple[str, ...]:
 
 
 def lettered(word: str) -> tuple[str, ...]:
-    """Part a Roman numeral from the letter of a subtype.
-
-    Example:
-        >>> lettered("iib"), lettered("gout")
-        (('2', 'b'), ('gout',))
-    """
+    """Part a Roman numeral from the letter of a subtype."""
     found = _SUBTYPE.fullmatch(word)
     return (NUMERALS[found[1]], found[2]) if found else (word,)
 

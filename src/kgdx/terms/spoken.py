@@ -22,6 +22,8 @@ from kgdx.terms.normalise import CJK, read_table, simplify
 
 FIGURE = "-"
 """Stands for a finding where words are a figure of speech or a comparison, and what is named in them is none."""
+DENIED = "!"
+"""Stands before the id of a finding that a phrase denies: "chest clear"."""
 SCORE = 0.9
 """How sure such a reading is, as that of other wordings."""
 _KEY = 4
@@ -198,15 +200,19 @@ def _spoken(text: str) -> tuple[Finding, ...]:
         for row in _near(plain[start:end]):
             for match in _compiled(row.pattern, True).finditer(written, start, end):
                 found.setdefault(row.id, []).append((*match.span(), row.name))
-    kept = []
+    kept, ruled = [], set[int]()
     for id, places in sorted(found.items()):
-        taken = 0
+        taken, status = 0, Status.ABSENT if id.startswith(DENIED) else Status.PRESENT
+        id = id.removeprefix(DENIED)
         for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
             if taken <= start < end:
                 taken = end
                 said = text[start:end]
-                kept.append(Finding(id, Status.PRESENT, name, Span(start, end), said, said, "variant", SCORE))
-    return tuple(kept)
+                kept.append(Finding(id, status, name, Span(start, end), said, said, "variant", SCORE))
+                ruled.update(range(start, end) if id == FIGURE or status is Status.ABSENT else ())
+    return tuple(
+        e for e in kept if e.id == FIGURE or e.status is Status.ABSENT or not e.span or e.span.start not in ruled
+    )
 
 
 def _near(plain: str) -> list[SpokenPattern]:

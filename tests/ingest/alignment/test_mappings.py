@@ -142,18 +142,6 @@ def test_diseases_of_other_sources_are_joined_one_to_one() -> None:
     assert {row["relation"] for row in found.values()} == {"exact"}
 
 
-def test_no_third_entry_joins_two_of_one_vocabulary() -> None:
-    tables: list[GraphTable] = [
-        nodes("Disease", {"OMIM:1": ("Alpha disease",), "OMIM:2": ("Beta disease",)}),
-        nodes("Disease", {"ORPHA:1": ("Beta disease",), "MONDO:9": ("Alpha disease", "Beta disease")}),
-        same_as(("ORPHA:1", "OMIM:2", "exact")),
-    ]
-    found = rows(relations(tables, Decisions()), "SAME_AS")
-    joined = {id for pair in found for id in pair}
-    assert not {"OMIM:1", "OMIM:2"} <= joined
-    assert not {"OMIM:1", "ORPHA:1"} <= joined
-
-
 def test_what_a_loaded_table_says_is_not_stated_again() -> None:
     tables: list[GraphTable] = [
         nodes("Disease", {"OMIM:1": ("Marfan syndrome",), "MONDO:1": ("Marfan syndrome",)}),

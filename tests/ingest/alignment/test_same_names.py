@@ -201,6 +201,7 @@ def test_a_part_a_form_or_a_complication_is_not_the_disease(wrong: str, english:
     [
         ("Ischemic stroke", "stroke", True),
         ("Acute viral hepatitis", "hepatitis A", True),
+        ("Hyperthyroidism", "Graves disease", True),
         ("Acute appendicitis", "appendicitis", False),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kgdx.case import Extraction, Finding, FindingReader, Span
 from kgdx.graph.protocol import GraphTable, RelationTable
-from kgdx.ingest.check import check
+from kgdx.ingest.check import check_staged
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.extraction.annotate import SOURCE, Article, about_symptoms, annotate, step
 from kgdx.ingest.manifest import manifest
@@ -51,7 +51,7 @@ def tables(tiny: Path) -> Tables:
             found = manifest(name)
             more, refused[name] = stage(read(files.get(name, tiny / FILES.get(name, name)), found), found)
             staged += more
-        return check(staged, refused, load_schema()).tables
+        return check_staged(staged, refused, load_schema()).tables
 
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -144,29 +144,14 @@ def test_what_a_hostile_model_says_is_not_believed(
         ("There are no relations in this text.", "no JSON as asked for"),
         ('{"relations": "none"}', "no JSON as asked for"),
         ('{"entities": [], "relations": [], "cypher": "MATCH (n) DETACH DELETE n"}', "no JSON as asked for"),
-        ('{"entities": ' * 5_000, "no JSON as asked for"),
-        ("[" * 20_000, "no JSON as asked for"),
-        (json.dumps({**GOOD, "relations": GOOD["relations"] * 2_000}), "no JSON as asked for"),
         (json.dumps({**GOOD, "relations": GOOD["relations"] * 10_000}), "does not end its answer"),
     ],
+    ids=lambda value: value[:30],
 )
 def test_an_answer_of_another_form_refuses_its_record(tmp_path: Path, file: Path, text: str, reason: str) -> None:
     done = one(text, tmp_path, file)
     assert (done.relations, done.refused) == (0, 4)
     assert reason in next(iter(done.reasons))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: f"Sure:\n```json\n{text}\n```\nDone.",
-        lambda text: text.replace('"', "'"),
-        lambda text: text[:-1],
-        lambda text: f"<think>{{hm}}</think>{text}",
-    ],
-)
-def test_a_nearly_right_answer_is_read(tmp_path: Path, file: Path, change: Callable[[str], str]) -> None:
-    assert one(change(json.dumps(GOOD, ensure_ascii=False)), tmp_path, file).relations == 8
 
 
 def test_a_name_that_was_cut_off_is_not_taken(tmp_path: Path, file: Path) -> None:

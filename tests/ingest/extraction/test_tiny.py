@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgdx.graph.protocol import RelationTable
-from kgdx.ingest.check import check
+from kgdx.ingest.check import check_staged
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.extraction.extract import read
 from kgdx.ingest.manifest import manifest
@@ -16,7 +16,7 @@ from kgdx.schema import load_schema
 def test_the_tiny_file_gives_the_relations_that_can_be_read_in_it(tiny: Path) -> None:
     records = read(tiny / "huatuo.jsonl", manifest("huatuo"))
     tables, rejects = stage(records, manifest("huatuo"))
-    checked = check(tables, {"huatuo": rejects}, load_schema())
+    checked = check_staged(tables, {"huatuo": rejects}, load_schema())
     counts = checked.counts["huatuo"]
     assert (counts.loaded, counts.merged, counts.quarantined) == (10, 0, 2)
     assert records.merged == 2

@@ -327,18 +327,3 @@ def test_every_record_is_read_or_refused(drawn: list[tuple[str, str]]) -> None:
     assert records.frames["record"].height + records.rejects.height == len(drawn) + 1
     assert records.frames["record"]["id"].is_unique().all()
     assert records.rejects["reason"].str.len_chars().min() != 0
-
-
-@examples(150)
-@given(st.integers(0, 2000), st.binary(max_size=6))
-def test_damage_is_refused_in_one_line_or_does_not_matter(at: int, damage: bytes) -> None:
-    whole = (HEAD + record("D000001", "A01") + record("D000002", "A01.1") + TAIL).encode()
-    with tempfile.NamedTemporaryFile(suffix=".xml") as file:
-        file.write(whole[:at] + damage + whole[at + len(damage) :])
-        file.flush()
-        try:
-            records = mesh.read_descriptors(Path(file.name), manifest("mesh"))
-        except SourceError as error:
-            assert "\n" not in str(error)
-        else:
-            assert records.frames["record"].height + records.rejects.height > 0

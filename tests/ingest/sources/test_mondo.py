@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -295,18 +294,3 @@ def test_any_forest_is_the_same_in_the_three_formats(drawn: tuple[dict[int, str]
         kept = records.frames["is_a"].height
         assert kept + records.rejects.height == len(edges)
     assert found[0] == found[1] == found[2]
-
-
-@examples(100)
-@given(st.sampled_from(FORMATS[1:]), st.integers(0, 700), st.binary(max_size=5))
-def test_damage_is_refused_in_one_line_or_does_not_matter(format: str, at: int, damage: bytes) -> None:
-    whole = small(format, {"MONDO:1": "a", "MONDO:2": "b"}, [("MONDO:2", "MONDO:1")]).encode()
-    with tempfile.NamedTemporaryFile(suffix=f".{format}") as file:
-        file.write(whole[:at] + damage + whole[at + len(damage) :])
-        file.flush()
-        try:
-            records = read(Path(file.name), manifest("mondo"))
-        except SourceError as error:
-            assert "\n" not in str(error)
-        else:
-            assert isinstance(records.frames["term"], pl.DataFrame) and records.frames["term"].height > 0

@@ -16,7 +16,7 @@ from kgdx.errors import SourceError
 from kgdx.ingest.check import CheckedTables
 from kgdx.ingest.manifest import manifest
 from kgdx.ingest.records import Records, minted
-from kgdx.ingest.sources import orphanet, read
+from kgdx.ingest.sources import orphanet
 from kgdx.schema import load_schema
 
 Parse = Callable[[str, Path], Records]
@@ -273,22 +273,6 @@ def test_every_statement_is_read_or_refused(drawn: list[tuple[str, str, str]]) -
         records = orphanet.read_prevalence(Path(file.name), manifest("orphanet_prevalence"))
     assert records.frames["rows"].height + records.rejects.height == len(drawn) + 1
     assert records.rejects["reason"].null_count() == 0
-
-
-@examples(100)
-@given(st.sampled_from(sorted(PRODUCTS)), st.floats(0, 1), st.binary(max_size=6))
-def test_damage_is_refused_in_one_line_or_does_not_matter(source: str, share: float, damage: bytes) -> None:
-    whole = (Path(__file__).parents[2] / "data" / "tiny" / PRODUCTS[source]).read_bytes()
-    at = int(share * len(whole))
-    with tempfile.NamedTemporaryFile(suffix=".xml") as file:
-        file.write(whole[:at] + damage + whole[at + len(damage) :])
-        file.flush()
-        try:
-            records = read(Path(file.name), manifest(source))
-        except SourceError as error:
-            assert "\n" not in str(error)
-        else:
-            assert sum(frame.height for frame in records.frames.values()) > 0
 
 
 def test_a_file_of_the_older_form_is_read(parse: Parse, write: Write, tiny: Path) -> None:

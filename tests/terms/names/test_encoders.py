@@ -15,7 +15,18 @@ import pytest
 from conftest import require_module
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, StoreError, UsageError
-from kgdx.terms.encoder import _VOCABULARY, CachedEncoder, MiniLM, OnnxEncoder, Vectors, chosen, encoder, meaning, usual
+from kgdx.terms.encoder import (
+    _VOCABULARY,
+    CachedEncoder,
+    MiniLM,
+    OnnxEncoder,
+    Vectors,
+    chosen,
+    encoder,
+    kept_vectors,
+    meaning,
+    usual,
+)
 
 
 class Counting:
@@ -74,6 +85,27 @@ def test_no_more_is_kept_than_was_allowed(tmp_path: Path) -> None:
     asked = len(inner.asked)
     kept.encode([f"39 {at}" for at in range(50)])
     assert len(inner.asked) == asked
+
+
+class OfAFile(Counting, OnnxEncoder):
+    """An encoder that remembers what it was asked for, and counts as one of a model's file."""
+
+
+def test_builds_share_the_vectors_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGDX_CACHE", str(tmp_path / "cache"))
+    inner, other = OfAFile(), Counting()
+    made = [kept_vectors(inner, each).tolist() for each in (["fever", "rash"], ["rash", "cough"])]
+    assert made == [[[5, 1], [4, 1]], [[4, 1], [5, 1]]]
+    assert inner.asked == ["fever", "rash", "cough"]
+    for _ in range(2):
+        kept_vectors(other, ["fever"])
+    assert other.asked == ["fever", "fever"], "of one that is no file nobody knows whether it changes"
+
+
+def test_vectors_are_made_where_none_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "vectors").write_text("no folder")
+    monkeypatch.setenv("KGDX_CACHE", str(tmp_path))
+    assert kept_vectors(OfAFile(), ["fever"]).tolist() == [[5, 1]]
 
 
 def test_settings_name_the_encoder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands that train language models, and write transcripts for it."""
+"""The commands that train, and that write what language models are trained on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from kgdx.cli import inputs, options, output
 from kgdx.cli.options import Json, Store, option
+from kgdx_train.embedding_command import embeddings
 from kgdx_train.pair_commands import pairs
 
 
@@ -27,7 +28,7 @@ class LearnCommands:
 
     @staticmethod
     def register(group: typer.Typer) -> None:
-        options.add(group, pairs, transcripts)
+        options.add(group, embeddings, pairs, transcripts)
 
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Settings; docs/how-to/train.md lists them.")]

@@ -119,15 +119,7 @@ def _copy_jars(mvn: str, folder: Path, wanted: str) -> str:
     shutil.copyfile(POM, folder / "pom.xml")
     chosen = ("-DincludeScope=runtime", f"-Dneo4j.version={wanted}", f"-DoutputDirectory={folder / 'lib'}")
     try:
-        done = subprocess.run(
-            [mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), _GOAL, *chosen],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_MVN_SECONDS,
-            check=False,
-        )
+        done = _run([mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), _GOAL, *chosen], _MVN_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise StoreError(f"Maven did not finish in {_MVN_SECONDS // 60} minutes", hint="run it again") from error
     version = _version_in(folder / "lib")
@@ -153,10 +145,7 @@ def _java(needed: int, neo4j: str) -> str:
     if java is None:
         where = f"JAVA_HOME is {home}, which holds no java" if home else "there is no java"
         raise ConfigError(f"a local Neo4j needs Java {needed} or newer, and {where}", hint="install a JRE")
-    said = subprocess.run(
-        [java, "-version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
-    ).stderr
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', _run([java, "-version"]).stderr)
     major = int(match[2] if match and match[1] == "1" and match[2] else match[1]) if match else 0
     if major < needed:
         raise ConfigError(
@@ -164,6 +153,21 @@ def _java(needed: int, neo4j: str) -> str:
             hint="install a newer one, or point JAVA_HOME at it",
         )
     return java
+
+
+def _run(
+    command: Sequence[str], seconds: float | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+    )
 
 
 # A local Neo4j in Docker: used where an engine really runs, because nothing needs to be installed then.
@@ -228,16 +232,7 @@ def log_tail(docker: str, name: str) -> str:
 
 def _call(docker: str, arguments: Sequence[str], environment: Mapping[str, str], seconds: float) -> str:
     try:
-        done = subprocess.run(
-            [docker, *arguments],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        done = _run([docker, *arguments], seconds, {**os.environ, **environment})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"Docker did not answer: {error}", hint="check the Docker engine") from error
     if done.returncode:
@@ -309,8 +304,7 @@ def _inherited() -> list[int]:
 
 def _command(pid: int) -> str:
     if not Path("/proc/self").exists():
-        asked = ["ps", "-o", "args=", "-p", str(pid)]
-        return subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+        return _run(["ps", "-o", "args=", "-p", str(pid)]).stdout
     folder = Path("/proc", str(pid))
     for _ in range(_LOOKS):
         try:

@@ -68,13 +68,7 @@ class Decisions:
 
 
 def oriented(statement: MappingStatement, classes: Sequence[str | None]) -> tuple[str, MappingStatement] | None:
-    """Return the type of a statement and the statement in the direction in which the graph has it.
-
-    Example:
-        >>> found = oriented(MappingStatement("MESH:D1", "narrower", "OMIM:1"), ("MeshDescriptor", "Disease"))
-        >>> found[0], found[1].subject, found[1].relation
-        ('MAPPED_TO', 'OMIM:1', 'broader')
-    """
+    """Return the type of a statement and the statement in the direction in which the graph has it."""
     start, end = classes
     if start is None or end is None:
         return None

@@ -60,13 +60,7 @@ def known(tables: Sequence[GraphTable], ids: Iterable[str]) -> Known:
 
 
 def apart(facts: Known, mine: Iterable[str], yours: Iterable[str]) -> str:
-    """Return why two groups of entries are not one disease; nothing where nothing known of both differs.
-
-    Example:
-        >>> facts = {"sex": {"A:1": frozenset(["male"]), "B:1": frozenset(["female"])}}
-        >>> apart(facts, ["A:1"], ["B:1"]), apart(facts, ["A:1"], ["B:2"])
-        ('different sex: male, female', '')
-    """
+    """Return why two groups of entries are not one disease; nothing where nothing known of both differs."""
     groups = list(mine), list(yours)
     for kind, values in facts.items():
         left, right = (frozenset(value for id in ids for value in values.get(id, ())) for ids in groups)

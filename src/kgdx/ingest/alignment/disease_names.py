@@ -171,14 +171,7 @@ def name_key(text: str) -> str:
 
 
 def same_limits(english: str, chinese: str) -> bool:
-    """Return whether a name and its translation limit in the same way what they mean.
-
-    Example:
-        >>> same_limits("Asthma", "哮喘"), same_limits("Asthma, susceptibility to", "哮喘")
-        (True, False)
-        >>> same_limits("Parkinson disease", "帕金森病性痴呆")
-        False
-    """
+    """Return whether a name and its translation limit in the same way what they mean."""
     left, right = form(bare(english)), form(bare(chinese))
     if set(_NUMBER.findall(left.key)) != set(_NUMBER.findall(right.key)):
         return False

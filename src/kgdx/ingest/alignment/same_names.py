@@ -163,7 +163,7 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     """
     entries, labels = entry_frame(tables), label_frame(tables)
     rare = entries.filter(pl.col("id").str.extract("^([^:]*)").is_in(list(RARE)))
-    found = list(entry_names(entries.join(rare, on="id", how="anti")))
+    found = _of_one_row(entry_names(entries.join(rare, on="id", how="anti")))
     own = [each for each in found if each.entry.startswith(_MINTED) and each.weight in (NAME, ALIAS)]
     yield _shared_ids(entries)
     yield _inside(own)
@@ -175,9 +175,9 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     wanted |= signatures(each.text for each in terms)
     said = [each.by_meaning() for each in found]
     meant = {each.key for each in said} | {meaning(label) for label in labels["name"]}
-    others = [each for each in entry_names(like(rare, meant)) if meaning(each.text) in meant]
+    others = [each for each in _of_one_row(entry_names(like(rare, meant))) if meaning(each.text) in meant]
     said += (each.by_meaning() for each in others)
-    found += entry_names(near(rare, wanted))
+    found += _of_one_row(entry_names(near(rare, wanted)))
     preferred = {id: meaning(bare(name or "")) for id, name in entries.select("id", "name").iter_rows()}
     pairs = {
         *_equal(found, joined, SAME_NAME),
@@ -268,6 +268,13 @@ def _stated_names() -> tuple[EntryName, ...]:
             texts = [(text.strip(), 1 - _STEP * at) for at, text in enumerate(names.split(";"))]
             found += named(row, texts)
     return tuple(found)
+
+
+def _of_one_row(names: Iterable[EntryName]) -> list[EntryName]:
+    """Leave out what an entry is also called that has a row of its own: Graves disease, of hyperthyroidism."""
+    every, row = list(names), {each.key: each.entry for each in _stated_names()}
+    own = {each.entry: row[each.key] for each in every if each.weight == NAME and each.key in row}
+    return [each for each in every if each.entry not in own or row.get(each.key, own[each.entry]) == own[each.entry]]
 
 
 def _fits(pair: NamePair, joined: Components) -> bool:

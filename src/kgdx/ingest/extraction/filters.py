@@ -79,14 +79,7 @@ def running(text: str) -> bool:
 
 
 def denied(sentence: str, name: str, type_: str) -> bool:
-    """Return whether a sentence denies of a name what a relation says.
-
-    Example:
-        >>> denied("孕妇禁用阿司匹林。", "阿司匹林", "RECOMMEND_DRUG")
-        True
-        >>> denied("不建议自行停药，可服用阿司匹林。", "阿司匹林", "RECOMMEND_DRUG")
-        False
-    """
+    """Return whether a sentence denies of a name what a relation says."""
     if pattern("apart").search(sentence):
         return True
     at = sentence.find(name)

@@ -76,13 +76,7 @@ class RuleReader:
         return f"rules {VERSION} {self.vocabulary.digest}"
 
     def read(self, question: str, answer: str) -> ReadRelations:
-        """Read the relations.
-
-        Example:
-            >>> found = RuleReader().read("肺炎有什么症状？", "肺炎的症状主要有发热、咳嗽等。应与肺结核相鉴别。")
-            >>> [(s.type, s.head, s.tail) for s in found.statements]
-            [('HAS_SYMPTOM', '肺炎', '发热'), ('HAS_SYMPTOM', '肺炎', '咳嗽')]
-        """
+        """Read the relations."""
         question, answer = question[:_LONGEST_QUESTION], answer[:_LONGEST_ANSWER]
         topic, asked = self._topic(question)
         parts = [part[:_LONGEST_SENTENCE] for part in sentences(answer)]

@@ -46,7 +46,7 @@ from kgdx.ingest.pipeline.built_graph import (
     read_graph,
     totals,
 )
-from kgdx.ingest.pipeline.check_tables import CheckedGraph, check_tables
+from kgdx.ingest.pipeline.check_parsed import CheckedGraph, check_parsed
 from kgdx.ingest.pipeline.derive import Derive, StepResult, derive
 from kgdx.ingest.pipeline.graph_diff import GraphDifference, compare
 from kgdx.ingest.pipeline.graph_folder import BuildFolder, GraphFolder, sound_report
@@ -372,7 +372,7 @@ def checked(
     """The tables that fit the ontology and each other, and what became of the records."""
     with build.clock.stage("check", "checking against the ontology"):
         started = build.clock.elapsed
-        found = check_tables(parsed, build.stages, build.schema, partial(build.clock.tell, "check"))
+        found = check_parsed(parsed, build.stages, build.schema, partial(build.clock.tell, "check"))
         for each in parsed:
             counts = found.counts[each.source]
             if each.source in sources and counts.loaded + counts.merged == 0:

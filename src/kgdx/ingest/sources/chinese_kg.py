@@ -119,12 +119,7 @@ def _disease(line: int, name: str, document: dict[str, Any], building: RecordBui
 
 
 def english_names(definition: str) -> list[str]:
-    """Return the foreign names of a disease, which stand in the first brackets of its definition.
-
-    Example:
-        >>> english_names("百日咳(pertussis，whooping cough)是由百日咳杆菌所致的急性呼吸道传染病。")
-        ['pertussis', 'whooping cough']
-    """
+    """Return the foreign names of a disease, which stand in the first brackets of its definition."""
     found = _FOREIGN.match(definition)
     names = [each.strip() for each in re.split(r"[,，;；、]", found["names"])] if found else []
     return [each for each in names if re.fullmatch(r"[A-Za-z][A-Za-z0-9 '’./-]{2,99}", each)]

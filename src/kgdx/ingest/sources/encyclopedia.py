@@ -86,23 +86,13 @@ def _symptom(line: int, title: str, disease: str, given: Any, building: RecordBu
 
 
 def disease_name(given: str) -> str:
-    """Return the name of a disease, of which a page's address may be all that is given.
-
-    Example:
-        >>> disease_name("sun-allergy"), disease_name(" Crohn's disease ")
-        ('sun allergy', "Crohn's disease")
-    """
+    """Return the name of a disease, of which a page's address may be all that is given."""
     name = phrase(given)
     return name.replace("-", " ") if _SLUG.fullmatch(name) else name
 
 
 def article(given: str) -> str:
-    r"""Return an article's text without buttons and without lines and sentences that stood before.
-
-    Example:
-        >>> article("Rash on the arm\n Open pop-up dialog box\n\nClose\nRash on the arm\nIt itches.")
-        'Rash on the arm\nIt itches.'
-    """
+    r"""Return an article's text without buttons and without lines and sentences that stood before."""
     seen: dict[str, int] = {}
     sizes: set[int] = set()
     kept: dict[str, None] = {}

@@ -6,6 +6,7 @@ HP:0040285 (excluded). Format: https://obophenotype.github.io/human-phenotype-on
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,9 @@ from kgdx.schema.model import EXCLUDED, FREQUENCIES
 
 _ASPECTS = {"I": "inheritance", **dict.fromkeys("CMH", "course")}
 """Aspect (I inheritance, C course, M modifier, H past medical history) → frame; all others are what a disease shows."""
+
+_WORD = re.compile(r"\b(?:[A-Z]{4,}|AND|DUE|OF|THE|TO)\b")
+_ACRONYMS = {"AREDYLD", "CADDS", "CHANDS", "DDOST", "MELAS", "MERRF", "PANDAS"}
 
 
 def read(path: Path, manifest: Manifest) -> Records:
@@ -59,6 +63,17 @@ def frequencies(column: str) -> tuple[pl.Expr, ...]:
     )
 
 
+def in_small_letters(name: str) -> str:
+    """Return a name in capitals, as some of OMIM's are, the way the others are written.
+
+    Example:
+        >>> in_small_letters("DUODENAL ULCER DUE TO ANTRAL G-CELL HYPERFUNCTION"), in_small_letters("MELAS")
+        ('Duodenal ulcer due to antral G-cell hyperfunction', 'MELAS')
+    """
+    words = _WORD.sub(lambda word: word[0] if word[0] in _ACRONYMS else word[0].lower(), name)
+    return words[:1].upper() + words[1:]
+
+
 def _problems() -> pl.Expr:
     read = pl.any_horizontal(pl.col("_n", "percentage", "frequency_class").is_not_null())
     return pl.coalesce(
@@ -77,7 +92,10 @@ def _problems() -> pl.Expr:
 
 
 def _diseases(rows: pl.DataFrame) -> pl.DataFrame:
-    names = rows.select("database_id", "disease_name", LINE).unique(
+    name = pl.col("disease_name")
+    shouted = name.str.contains("[A-Z]{4}") & ~name.str.contains("[a-z]{2}")
+    written = pl.when(shouted).then(name.map_elements(in_small_letters, pl.String)).otherwise(name)
+    names = rows.select("database_id", written.alias("disease_name"), LINE).unique(
         subset=["database_id", "disease_name"], keep="first", maintain_order=True
     )
     known = pl.col("disease_name").drop_nulls()

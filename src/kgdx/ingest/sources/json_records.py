@@ -243,12 +243,7 @@ def _why(error: Exception) -> str:
 
 
 def prose(text: str) -> str:
-    r"""Return a text without markup, control characters and surplus blanks; its lines stay.
-
-    Example:
-        >>> prose("<p>Fever &amp; cough.</p>\r\n\r\n\t  Rash\x00.\n")
-        'Fever & cough.\nRash.'
-    """
+    r"""Return a text without markup, control characters and surplus blanks; its lines stay."""
     text = _SURROGATE.sub("\ufffd", text)
     if "<" in text:
         text = _TAG.sub(" ", _BREAK.sub("\n", text))
@@ -264,16 +259,7 @@ def phrase(text: str) -> str:
 
 
 def problem_of_phrase(text: str) -> str | None:
-    """Return why a clean phrase cannot be a name, or ``None``.
-
-    Example:
-        >>> problem_of_phrase("：")
-        'it has no word'
-        >>> problem_of_phrase("loss of senso...")
-        'it is cut off'
-        >>> problem_of_phrase("咳") is None
-        True
-    """
+    """Return why a clean phrase cannot be a name, or ``None``."""
     letters = sum(bool(_WORD.match(char)) for char in text)
     if not letters or (letters < _LEAST_LETTERS and text.isascii()):
         return "it has no word"

@@ -269,11 +269,6 @@ def edges(places: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     A record with several places has several parents. A place whose parent no record has, that another record has
     already, or that would put a record below itself, is refused; of a cycle (as between Ethics and Morals in some
     releases) the deepest places are.
-
-    Example:
-        >>> rows = {"_line": [1, 2], "id": ["MESH:D1", "MESH:D2"], "tree_number": ["C10", "C10.1"]}
-        >>> edges(pl.DataFrame(rows))[0].rows()
-        [(2, 'MESH:D2', 'MESH:D1')]
     """
     first = places["tree_number"].is_first_distinct()
     owned = places.filter(first)

@@ -119,11 +119,6 @@ class Shallow:
 
     A streaming parser keeps the path to where it is, and a file of a few kilobytes of brackets makes that path fill
     the machine.
-
-    Example:
-        >>> import io
-        >>> Shallow(Path("a.json"), io.BytesIO(b'{"a [\\" [": [1]}')).read()
-        b'{"a [\\" [": [1]}'
     """
 
     def __init__(self, path: Path, stream: Readable) -> None:

@@ -246,7 +246,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "ID",
         re.compile(
-            r"(?<![A-Za-z])(?:S/?N|URN?|UHID|UHN|CHI|HCN|PID|CRN|IHI|MBI|PHN|NHI|VIN|IMEI|ABHA|HKID|NRIC|PPSN?|BSN)"
+            r"(?<![A-Za-z])(?:S/?N|URN?|UHID|UHN|CHI|HCN|PID|CRN|IHI|MBI|PHN|NHI|VIN|IMEI|ABHA|HKID|NRIC|PPSN?|BSN|ID)"
             r"[ .:#=-]{0,3}(?P<it>(?=(?:[A-Z/-]{0,4}\d){5})[A-Z\d][A-Z\d/-]{4,24})(?![A-Za-z\d])"
         ),
     ),
@@ -327,7 +327,9 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("PHONE", re.compile(rf"(?i:\b(?:(?:double|triple|treble|{_DIGIT})[ ,-]+){{6,24}}(?:{_DIGIT})\b)")),
     (
         "ID",
-        re.compile(r"(?:航班|车次|动车|高铁|列车|火车|班机)[号次为是:： ]{0,2}(?P<it>[A-Z\d]{2,8})(?![A-Za-z\d])"),
+        re.compile(
+            r"(?:乘坐?|航班|车次|动车|高铁|列车|火车|班机)[号次为是:： ]{0,2}(?P<it>[A-Z\d]{2,8})(?![A-Za-z\d])"
+        ),
     ),
     ("ID", re.compile(r"(?<![A-Za-z\d.,:/_-])\d{10,24}(?![\w:/]|[.,]\d|[ \t]*(?:/|cells|copies|个|IU|U/))")),
 )
@@ -385,6 +387,7 @@ _ADDRESS = re.compile(
     rf"(?:,[ \t]*\d{{4,6}}[ \t]+{_WORD}(?:[ \t-]{_WORD}){{0,2}})?"
     rf"|\b{_WORD}(?:stra(?:ß|ss)e|weg|platz|gasse|allee|straat|laan)[ \t]+\d{{1,4}}\w?"
     rf"(?:,[ \t]*\d{{4,5}}[ \t]+{_WORD})?"
+    rf"|\b(?:Route|Highway|Interstate|Hwy)[ ]\d{{1,3}}\b"
     rf"|\bP\.?[ ]?O\.?[ ]?Box[ \t]+\d+(?:,[ \t]+{_WORD}(?:[ \t]+{_WORD})?)?"
     rf"|\b(?:{_NO_DIGIT}[ \t]+){{1,3}}(?:Road|Rd|Street|Lane|Avenue|Ave|Crescent|Terrace|Boulevard)\b\.?"
     rf"|\b(?i:flat|apt|apartment|unit)[ ]\d{{1,4}}[A-Za-z]?,?[ ](?:{_WORD}[ ]){{1,2}}(?:House|Court|Tower|"
@@ -450,22 +453,6 @@ _SCHOOL = re.compile(
     rf"|\b(?P<institute>(?:Institute|Ministry|Academy|Faculty)[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD}){{0,2}})"
     rf"|\b(?P<that>University[ \t]+of[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
 )
-_ORGANISATION = re.compile(
-    r"\b(?P<it>(?:\d{1,3}(?:st|nd|rd|th)[ \t]+)?"
-    rf"(?:{_WORD}[ \t]+(?:(?:and|of|&)[ \t]+)?){{1,4}}?(?:Ltd|Limited|Inc|LLC|plc|PLC|GmbH|"
-    rf"Corp(?:oration)?|Company|Co\.|Holdings|Bank|"
-    r"A?FC|RFC|Athletics|Rovers|Rangers|Wanderers|Care[ ]Home|Gym|Gymnastics|Leisure[ ]Centre|Club|Church|"
-    r"Mosque|Temple|Synagogue|Library|"
-    r"Barracks|Battalion|Regiment|Brigade|Squadron|Platoon|Hotel|Pharmacy|Farm|Factory|Mills?|Nursery|"
-    r"Montessori|Logistics|Supermarket|Bakery|Brewery|"
-    r"Foundry|Estate)(?:[ ]FC)?)\b(?![ \t]+(?:of|cell|syndrome))"
-)
-"""Employers, clubs and other houses that have a name."""
-_WORK_ZH = re.compile(
-    rf"(?:工作单位|就职于|供职于|任职于|单位)[:：在于为是]?[ ]?"
-    rf"(?P<it>[{_HAN}A-Za-z（）()]{{2,20}}?(?:公司|集团|银行|厂|局|所|院|部|店|社|馆))"
-    rf"(?![{_HAN}]{{0,2}}[医诊])"
-)
 _PLACE_ZH = re.compile(
     rf"在(?P<works>[{_HAN}A-Za-z]{{2,12}}?(?:厂|公司|集团|工地|超市|酒店|饭店|餐馆|煤矿|银行|车间|"
     rf"工厂))(?=上班|工作|打工|当|做|干)"
@@ -483,9 +470,10 @@ _PLACE_ZH = re.compile(
 )
 """Where somebody works or lives, by the name of a house or village."""
 _SCHOOL_ZH = re.compile(
-    rf"(?P<it>[{_HAN}]{{2,14}}?(?:小学|中学|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院))"
+    rf"(?P<it>[{_HAN}]{{2,14}}?(?:小学|中学|附小|附中|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院))"
     r"(?![生文毕时期教里]|学历|阶段|以上|及以上|附属|[^，。,；;]{0,6}医院)"
 )
+_KIND_OF_SCHOOL_ZH = re.compile("(?:小学|中学|附小|附中|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院)$")
 _CUT_SCHOOL_ZH = re.compile(
     r".*(?:[在于去到往至由从经被了来曾是有读念的，、。送]|上(?!海)|就读|患者|患儿|孩子|毕业|老师|工作|任教)"
 )
@@ -609,20 +597,16 @@ def _addresses(text: str) -> Iterator[Found]:
             yield start, end, "ADDRESS"
         elif proper:
             yield start + proper[0].start(), end, "ADDRESS"
-    for match in _ORGANISATION.finditer(text):
-        if any(
-            each.lower() not in words("plain_words") and each not in words("medical_words")
-            for each in match["it"].split()[:-1]
-        ):
-            yield *match.span("it"), "ADDRESS"
-    for match in (*_WORK_ZH.finditer(text), *_PLACE_ZH.finditer(text)):
+    for match in _PLACE_ZH.finditer(text):
         group = next(name for name, value in match.groupdict().items() if value)
         yield *match.span(group), "ADDRESS"
     for match in _SCHOOL_ZH.finditer(text):
         cut = _CUT_SCHOOL_ZH.match(text, match.start("it"), match.end("it") - 2)
         start = cut.end() if cut else match.start("it")
         name = re.sub(
-            r"(?:小学|中学|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院)$", "", text[start : match.end("it")]
+            r"(?:小学|中学|附小|附中|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院)$",
+            "",
+            text[start : match.end("it")],
         )
         if len(name) >= 2 and not _GENERIC_SCHOOL_ZH.match(name):
             yield start, match.end("it"), "ADDRESS"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from kgdx.llm.pii import QUOTE, Place, any_of_words, merged, words
+from kgdx.llm.pii.persons_zh import IN_MEDICINE as NAMED_AFTER_ZH
 
 _LETTERS = [chr(at) for at in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))]
 _UP = "A-Z" + "".join(each for each in _LETTERS if each.isupper())
@@ -49,14 +50,6 @@ _KEYED = re.compile(
     r"(?i:[\"'](?:patient|full|first|last|given|family|sur)[ _-]?name\\?[\"'][ \t]*:[ \t]*\\?[\"'])"
     r"(?P<name>[^\"'\n\\]{1,80})"
 )
-_HEADED = re.compile(
-    rf"(?:^|\n|\\n|[;|,][ \t]|[\"“'])[ \t]*Name[ \t]*:[ \t]*(?P<name>{_NAMES})"
-    r"(?=[^\n]{0,80}(?:\n[^\n]{0,80}){0,2}\b(?i:dob|date of birth|birth ?date|mrn|sex|gender|age|address|phone|id)\b)"
-)
-_HOUSEHOLD = re.compile(
-    rf"\b[Tt]he[ \t]+(?P<name>{_WORD})[ \t]+(?:twins?|triplets|family|brothers|sisters|siblings|baby|household|"
-    rf"boys?|girls?)\b"
-)
 _WORDED = re.compile(
     rf"(?<![\w'’–-])(?P<name>(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.)?[ \t]+(?P<last>{_SURNAME}))(?![\w–-])"
 )
@@ -66,26 +59,17 @@ _TRAITS = re.compile(
     r"an? (?:\d|\w+-year)))|[ \t]+(?:\((?:[MF]\b|\d)|\d{1,3}(?:[MF]|[ ]?y/?o)\b|(?i:dob|mrn)\b)"
 )
 """What follows the name of a patient, and no disease's."""
-_OF_PATIENT = re.compile(rf"\b[Pp]atient[:,]?[ \t]+(?P<name>{_WORD}[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME})")
-_BESIDE = re.compile(
-    rf"(?P<name>\b{_WORD}[ \t]+{_SURNAME})(?=[ \t]*\((?i:{_KIN}|guardian|carer|next of kin)\))"
-    rf"|(?:^|\n|[\"“])(?P<head>{_WORD},[ \t]+{_WORD}(?:[ \t]+{_WORD})?)"
-    rf"(?=[ \t]*[-–;,(][ \t]*(?i:dob|born|mrn|date of birth)\b)"
-)
-_TURNED = re.compile(rf"(?P<name>\b{_WORD},[ \t]+(?P<given>{_WORD})(?:[ \t]+[{_UP}]\.?)?)(?![\w'’-])")
 _SHOUTED = re.compile(
     rf"(?<![\w'’-])(?P<name>(?P<last>{_CAPS}),[ \t]+(?P<given>{_CAPS})(?:[ \t]+[{_UP}]\b\.?)?)(?![\w'’-])"
 )
 _CAPITALS = re.compile(rf"(?<![\w'’-]){_CAPS}(?:[ -]{_CAPS}){{0,2}},[ \t]+{_CAPS}(?:[ -]{_CAPS}){{0,2}}(?![\w'’-])")
-_GIVEN = re.compile(
-    rf"(?<![\w'’–-])(?P<name>(?P<given>{_WORD})(?:[ \t]+(?:[{_UP}]\.[ \t]*)?{_SURNAME}){{0,2}})(?![\w–-])"
-)
 
 _NOUN = any_of_words("medical_nouns")
 _MEDICAL = re.compile(
-    rf"(?:['’]s?)?(?:[ \t\-–/]+(?:and|of|the|de|von|van|unna|[IVX]+|\d+|[a-z]+(?:al|ic|ary|ar|ous|id|ive)|"
+    rf"(?:['’]s?)?(?:(?:[ \t]+|[\-–/])(?:and|of|the|de|von|van|unna|[IVX]+|\d+|[a-z]+(?:al|ic|ary|ar|ous|id|ive)|"
     rf"[{_UP}][\w'’]*))"
-    rf"{{0,3}}[ \t\-–/]+(?i:{_NOUN})\b"
+    rf"{{0,3}}(?:[ \t]+|[\-–/])(?i:{_NOUN})\b"
+    rf"|(?:,[ \t]+[{_UP}][\w'’-]*){{0,3}},?[ \t]+(?:and|or)[ \t]+[{_UP}][\w'’-]*[ \t]+(?i:{_NOUN})\b"
 )
 
 _TOKEN = (
@@ -132,12 +116,8 @@ _DOES = re.compile(
 """What stands after a person who may be named by one word."""
 _NO_PERSON = re.compile(
     r"(?:mab|nib|azole|statin|pril|sartan|olol|cillin|mycin|vir|ide|ase|coccus|ella|virus|bacter|bacteria|os[ie]s|itis|"
-    r"emia|oma|osis|opathy|idae|aceae|myces|ium|plasma|asone|olone|amine|gliptin|gliflozin|tide)$"
-)
-_CREDENTIALS = re.compile(
-    rf"(?P<name>\b{_TOKEN}(?:[ \t]+{_TOKEN}){{0,3}})(?=,?[ \t]+(?:M\.?D|D\.?O|Ph\.?D|MBBS|MBChB|MRCPC?H?|"
-    rf"FRC[PS]|FACP|R\.?N|NP|PA-C|"
-    r"M\.?Sc|CGC|DNP|DDS)\b)"
+    r"emia|oma|osis|opathy|opia|otia|idae|aceae|myces|ium|plasma|asone|olone|amine|gliptin|gliflozin|tide|"
+    r"xaban|gatran|racetam|gabalin|lukast|triptan|dipine|zepam|uria|penia|algia|p?noea|rrho?ea|[aei]an|ese|ish|[a-z]\d)$"
 )
 _FILED = re.compile(
     rf"(?<![\w'’-])(?P<name>(?P<last>(?:[OM]['’c])?[{_UP}]{{2,20}}(?:['’ -][{_UP}]{{2,20}})?),[ \t]*"
@@ -154,12 +134,7 @@ _TITLE = re.compile(r"(?i:mrs?|ms|miss|dr)\b")
 _SMALL_PAIR = re.compile(
     rf"(?<![\w@./'’-])(?P<name>(?P<given>[{_LOW}]{{3,15}})[ \t]+(?P<last>[{_LOW}][{_LOW}'’-]{{2,15}}))(?![\w@'’-])"
 )
-_SMALL_KIN = re.compile(
-    rf"(?i:\b(?:{_KIN}|teacher|nurse|friend|neighbou?r|carer|colleague|with|dear|hi|hello|by|thanks|regards|"
-    rf"i[’']?m|i am|it[’']?s|this is|"
-    r"grandad|nan|auntie|(?P<friend>bff|bestie|mate|best mate|lil sis|lil bro|big sis|big bro)),?)[ \t]+"
-    rf"(?:is[ \t]+|called[ \t]+|named[ \t]+)?(?P<name>(?P<given>[{_LOW}]{{3,15}}))(?![\w'’-])"
-)
+_SMALL_GIVEN = re.compile(rf"(?<![\w@./'’-])[{_LOW}]{{5,15}}(?![\w@/-]|\.\w)")
 _INITIALS = re.compile(
     rf"(?<![\w.])(?P<name>(?:[{_UP}]\.[ ]?){{2,3}})(?=,?[ \t]*(?:(?:is"
     rf"|was)[ \t]+an?[ \t]+)?(?:\(?\d{{1,3}}[ -]?(?:yo|y/o|year|[MFmf]\b)))"
@@ -184,71 +159,70 @@ _FAMILIAR = re.compile(
     r"|[ \t]+and I\b|[ \t]*[(,])"
 )
 """Couples, other names, children, and surnames before initials."""
-_LEADING = re.compile(rf"(?<![\w’'-])(?P<it>{_WORD})[ \t]+(?:and|&)[ \t]+$")
 _TRAILING = re.compile(rf"[ \t]+(?:and|&)[ \t]+(?P<it>{_WORD})(?![\w’'-])")
 
-_LABELLED = re.compile(
-    r"(?i:(?<![a-z])(?:surname|fore ?names?|(?:birth|known|calling)[ _]name|patient|pt|client|resident|service user|"
-    rf"{_KIN}|n\.?o\.?k|next of kin|contact|carer|key ?worker|social worker|gp|consultant|doctor|nurse|rn|hca|midwife|"
-    r"health visitor|registrar|author|signed|request[eo]r|clinician|surgeon|an(?:a)?esthetist|physio(?:therapist)?|"
-    r"interpreter|witness|recipient|sender|driver|owner|tenant|teacher|twin [ab12]|baby)[ \t]*[:=][ \t]*"
-    r"|(?<![a-z])(?:(?:seen|reviewed|assessed|referred|reported|authori[sz]ed|recorded|dictated|typed|written|checked|"
-    r"verified|signed|prepared|examined|accompanied|brought(?: in)?|clerked|handed over)[ \t]+by|d/w|"
-    r"(?:discussed|spoke|speak) (?:with|to))[ \t]+)"
-    rf"(?P<name>(?:[{_UP}]\.?[ \t]+){{0,2}}{_NAMES})"
-    rf"|(?i:\b(?:bed|bay|room|rm|cubicle|chair|trolley|theatre|slot)[ \t]*[A-Za-z]?\d{{1,3}}[A-Za-z]?)"
-    rf"[ \t]*[-–—,:/][ \t]*(?P<bed>{_WORD}|{_CAPS})(?=[ \t]*[-–—,:/(])"
-    rf"|\b(?:for|re|chase|review|see|of)[ \t]+(?P<at>{_WORD})"
-    r"(?=[ \t]+(?:in|on)[ \t]+(?:the[ \t]+)?(?:side[ \t]+room|bed|bay|room|cubicle|resus|ward|chair)\b)"
+
+_REMEDY = re.compile(
+    r"(?i:\b(?:on|given?|gave|start(?:ed|s|ing)?|tak(?:es?|en|ing)|took|stop(?:ped|s|ping)?|prescribed?|"
+    r"dose of|doses of|tablets?|iv|po|oral|im|"
+    r"switched to|changed to|continue[ds]?|add(?:ed)?|allerg(?:y|ic) to|received?|using|used?|"
+    r"(?:positive|negative|test(?:ed|s)?) for|\d[ ]?(?:m[gl]|mcg|g|units|puffs)(?: of)?))[ \t:]+$"
 )
-"""A label or office and who it is, and who lies in a bed."""
+"""What stands before a remedy."""
+_USUAL = re.compile(
+    r"(?:ing|ed|ions?|ive|ness|ity|ly|ous|[ai]l|ics?|[ae]nce|[ai]ble|ments?|ies|isms?|pagus|ines?|graphy|logy|teen|"
+    r"ty|ty-\w+|ate|ist|ure|ers?|um|us|[tl]y|ess)$"
+)
+"""How words end that begin a sentence."""
+_TESTED = re.compile(
+    r"[ \t]*+[:=]?[ \t]*+(?:(?:at )?\d|[+-]ve|(?i:was |were |is )?(?i:positive|negative|absent|present|done|inserted|"
+    r"in situ|mg|bd|od|tds|prn|tablets?|inhaler|infusion|drops|cream|started|stopped|given|"
+    r"normal|abnormal)\b)|[®™]"
+)
+"""What stands behind a test or remedy."""
+
+
+_HOUSE = re.compile(
+    rf"(?:[ \t]+(?:&[ \t]+|and[ \t]+(?=(?:Sons?|Daughters|Co)\b))?(?:{any_of_words('houses')})\b){{1,3}}"
+)
+"""The kind of house, firm or landscape behind its name."""
+
+
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def english_names(text: str) -> list[Place]:
-    """Return where persons are named."""
+    """Return where persons are named; names between Chinese characters are, too."""
+    chinese = text
+    text = _CHINESE.sub("。", text)
     found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
     found += _as_known(text)
-    found += [match.span("it") for start, _ in found if (match := _joined(text, start))]
     found += [
         match.span("it") for _, end in found if (match := _TRAILING.match(text, end)) and _is_strange(match["it"])
     ]
     parts = {word for start, end in found for word in re.findall(_WORD, text[start:end])}
     found += _again(text, parts - words("no_names") - words("common_surnames") - words("given_words"))
-    return [(start, end) for start, end, _ in merged((*place, "NAME") for place in found)]
+    return [
+        (start, end)
+        for start, end, _ in merged((*place, "NAME") for place in found)
+        if not NAMED_AFTER_ZH.match(chinese, end)
+    ]
 
 
 def _stated(text: str) -> Iterator[Place]:
-    for match in _HOUSEHOLD.finditer(text):
-        if _is_strange(match["name"]):
-            yield match.span("name")
-    for pattern in (_TITLED, _CUED, _HEADED, _OF_PATIENT, _CREDENTIALS):
+    for pattern in (_TITLED, _CUED):
         for match in pattern.finditer(text):
             start, end = _trimmed(text, *match.span("name"))
             if pattern is _TITLED and end > start:
                 start = match.start()
             if end > start and (pattern is _TITLED or not _MEDICAL.match(text, end)):
-                if pattern is _OF_PATIENT and not re.search(r"\s", text[start:end]):
-                    continue
                 yield start, end
-    for match in _BESIDE.finditer(text):
-        yield match.span("name" if match["name"] else "head")
-    for match in _LABELLED.finditer(text):
-        start, end = _trimmed(text, *match.span(match.lastgroup or 0))
-        named = re.findall(r"[\w'’-]{3,}", text[start:end])
-        strange = any(map(_is_strange, (each.title() if each.isupper() else each for each in named)))
-        if strange and not _MEDICAL.match(text, end):
-            yield start, end
     for match in _KEYED.finditer(text):
         if not match["name"].startswith("["):
             yield match.span("name")
 
 
 def _by_given(text: str) -> Iterator[Place]:
-    for match in _TURNED.finditer(text):
-        if match["given"] in words("given_names") and not _medical(text, *match.span("name")):
-            start, end = match.span("name")
-            if match["name"].split(",")[0] not in words("no_names") | words("given_names"):
-                yield start, end
     for match in _SHOUTED.finditer(text):
         if match["given"].title() in words("given_names") and match["last"].title() not in words("no_names"):
             yield match.span("name")
@@ -263,11 +237,6 @@ def _by_given(text: str) -> Iterator[Place]:
         )
         if given and follows and not known:
             yield match.span("name")
-    for match in _GIVEN.finditer(text):
-        if match["given"].partition("-")[0] in words("given_names") and match["given"] not in words("medical_words"):
-            start, end = _trimmed(text, *match.span("name"))
-            if end > start and not _medical(text, start, end):
-                yield start, end
 
 
 def _unknown(text: str) -> Iterator[Place]:
@@ -276,18 +245,33 @@ def _unknown(text: str) -> Iterator[Place]:
             start, end = match.start() + tokens[0].start(), match.start() + tokens[-1].end()
             if _medical(text, start, end):
                 continue
-            strange = sum(_is_strange(token[0]) for token in tokens)
             announced = _ANNOUNCED.search(text, max(0, start - 40), start) is not None
-            if (
-                (strange and (len(tokens) > 1 or announced))
-                or (len(tokens) > 1 and announced and not all(_is_known(token[0]) for token in tokens))
-                or (
-                    strange
-                    and _DOES.match(text, end)
-                    and not (text[end] not in "'’" and _NO_PERSON.search(tokens[0][0]))
-                )
-            ):
+            if any(_is_strange(token[0]) for token in tokens):
+                house = _HOUSE.match(text, end)
+                alone = not (announced or house) and (len(tokens) == 1 or "," in text[start:end])
+                if not (alone and _in_medicine(text, start, end)):
+                    yield start, house.end() if house else end
+            elif len(tokens) > 1 and announced and not all(_is_known(token[0]) for token in tokens):
                 yield start, end
+
+
+def _in_medicine(text: str, start: int, end: int) -> bool:
+    """Tell whether one unusual word stands where a remedy, a test or a people is named."""
+    word = text[start:end].split(",")[0]
+    gene = re.match(r"[A-Z][a-z]{1,2}-", word)  # Rh-null, Gh-secreting
+    return (
+        word in words("large_places")
+        or gene is not None
+        or word in words("given_words")
+        or (_opens(text, start) and word not in words("given_names") and _USUAL.search(word) is not None)
+        or (word not in words("given_names") and _NO_PERSON.search(word) is not None)
+        or _TESTED.match(text, end) is not None
+        or _REMEDY.search(text, max(0, start - 40), start) is not None
+    )
+
+
+def _opens(text: str, start: int) -> bool:
+    return re.search(r"(?:^|[.!?:;\n•*-])[\s(\"'“]*$", text[max(0, start - 6) : start]) is not None
 
 
 def _people(tokens: list[re.Match[str]], run: str) -> Iterator[list[re.Match[str]]]:
@@ -341,11 +325,10 @@ def _in_small(text: str) -> Iterator[Place]:
         strange = _is_strange(last) and last not in words("medical_words")
         if named and strange and not _MEDICAL.match(text, match.end()):
             yield match.span("name")
-    for match in _SMALL_KIN.finditer(text):
-        given = match["given"]
-        friend = match["friend"] and _is_strange(given) and given not in words("medical_words")
-        if (given.title() in words("given_names") or friend) and not _is_plain(given):
-            yield match.span("given")
+    for match in _SMALL_GIVEN.finditer(text):
+        given = match[0]
+        if given.title() in words("given_names") and not _is_plain(given) and given not in words("medical_words"):
+            yield match.span()
     for match in _INITIALS.finditer(text):
         yield match.span(match.lastgroup or 0)
 
@@ -361,11 +344,6 @@ def _as_known(text: str) -> Iterator[Place]:
             known = match["own"] not in words("given_words") | words("given_names")
         if not known and not _medical(text, *match.span(group)):
             yield match.span(group)
-
-
-def _joined(text: str, start: int) -> re.Match[str] | None:
-    match = _LEADING.search(text, max(0, start - 40), start)
-    return match if match and not _is_known(match["it"]) else None
 
 
 def _is_plain(word: str) -> bool:

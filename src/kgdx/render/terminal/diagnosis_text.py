@@ -150,7 +150,7 @@ def ranking(document: DiagnosisDocument, *, members: bool = False) -> Renderable
     table.add_column("Best supported by", ratio=5, overflow="fold")
     for row in rows:
         name = Text(_called(document, row), style="bold")
-        name.append(f"\n{_identifiers(row)}", style="not bold dim")
+        name.append(f"\n{clean(row.id)}", style="not bold dim")
         name.append(f"\n{'; '.join(row.hereditary)}" if row.hereditary else "", style="not bold")
         name.append("".join(f"\n{line}" for line in _family(row, members=members)), style="not bold")
         name.append(f"\n{row.why}" if row.why else "", style="not bold italic")

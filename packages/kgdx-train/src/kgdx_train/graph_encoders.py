@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 
 from kgdx.arrays.sparse import Ints
-from kgdx.learn.hetero_graph import HeteroGraph, ends_of
-from kgdx.learn.tensors import geometric, torch_of
+from kgdx.learn.hetero_graph import HeteroGraph, ends_of, geometric
 from kgdx.rank.embeddings import adjacency, normalised
 from kgdx.registry import Registry
 
 Tensor = Any
-"""A tensor of torch, which is imported when something is trained."""
+"""A tensor of torch."""
 _STEEPEST = 10.0
 """Greatest log σ, as in PyTorch Geometric's VGAE."""
 _DROPPED = 0.4
@@ -44,20 +44,19 @@ class GraphEncoder(ABC):
     """What is learned, by name."""
 
     def __init__(self, graph: HeteroGraph, sizes: LayerSizes, seed: int, device: str) -> None:
-        self.torch = torch_of("training embeddings")
         self.relations = list(graph.edges)
         self.sizes, self.device = sizes, device
         self.offset = offsets(graph)
         self.size = sum(len(rows) for rows in graph.rows.values())
         inputs = np.concatenate([graph.inputs[kind] for kind in graph.rows])
-        self.inputs = self.torch.from_numpy(inputs).to(device)
-        self._draws = self.torch.Generator().manual_seed(seed)
+        self.inputs = torch.from_numpy(inputs).to(device)
+        self._draws = torch.Generator().manual_seed(seed)
         self.parameters = {}
 
     def add(self, name: str, *shape: int) -> None:
         """Add a matrix that is learned, drawn by Glorot and Bengio's rule (AISTATS 2010)."""
         reach = (6.0 / (shape[0] + shape[-1])) ** 0.5
-        drawn = (self.torch.rand(*shape, generator=self._draws) * 2 - 1) * reach
+        drawn = (torch.rand(*shape, generator=self._draws) * 2 - 1) * reach
         self.parameters[name] = drawn.to(self.device).requires_grad_()
 
     @abstractmethod
@@ -93,12 +92,12 @@ class Vgae(GraphEncoder):
     def along(self, edges: Mapping[str, Ints]) -> Any:
         """Return Ã of each relation, and Ã X side by side, which no step changes."""
         matrices = [self._normalised(edges.get(name, np.zeros((2, 0), np.int64)), name) for name in self.relations]
-        return matrices, self.torch.cat([matrix @ self.inputs for matrix in matrices], 1)
+        return matrices, torch.cat([matrix @ self.inputs for matrix in matrices], 1)
 
     def encode(self, links: Any, draws: np.random.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Return μ, or a sample, and the divergence."""
         matrices, gathered = links
-        torch, learned = self.torch, self.parameters
+        learned = self.parameters
         hidden = (gathered @ torch.cat([learned[f"first.{name}"] for name in self.relations])).relu()
         both = sum(
             _propagated(matrix, hidden @ torch.cat([learned[f"mean.{name}"], learned[f"spread.{name}"]], 1))
@@ -112,17 +111,17 @@ class Vgae(GraphEncoder):
         return mean + noise * spread.exp(), divergence
 
     def decoder(self, relation: str) -> Tensor:
-        return self.torch.ones(self.sizes.latent, device=self.device)
+        return torch.ones(self.sizes.latent, device=self.device)
 
     def _normalised(self, links: Ints, name: str) -> Tensor:
         """Ã of a relation, as a sparse tensor."""
         head, tail = (part + self.offset[kind] for part, kind in zip(links, ends_of(name), strict=True))
         matrix = normalised(adjacency(head, tail, self.size))
         arrays = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float32)
-        parts = [self.torch.from_numpy(array) for array in arrays]
+        rows, columns, values = map(torch.from_numpy, arrays)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
-            made = self.torch.sparse_csr_tensor(*parts, matrix.shape, check_invariants=False)
+            made = torch.sparse_csr_tensor(rows, columns, values, matrix.shape, check_invariants=False)
         return made.to(self.device)
 
 
@@ -144,16 +143,18 @@ class Rgcn(GraphEncoder):
 
     def __init__(self, graph: HeteroGraph, sizes: LayerSizes, seed: int, device: str) -> None:
         super().__init__(graph, sizes, seed, device)
-        layer = geometric("training embeddings").nn.RGCNConv
-        with self.torch.random.fork_rng():
-            self.torch.manual_seed(seed)
+        geometric("training embeddings")
+        from torch_geometric.nn import RGCNConv
+
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
             count = 2 * len(self.relations)
-            self._layers = [layer(graph.width, sizes.hidden, count), layer(sizes.hidden, sizes.latent, count)]
+            self._layers = [RGCNConv(graph.width, sizes.hidden, count), RGCNConv(sizes.hidden, sizes.latent, count)]
         for number, each in enumerate(self._layers):
             each.to(device)
             self.parameters |= {f"layer{number}.{name}": value for name, value in each.named_parameters()}
         for relation in self.relations:
-            self.parameters[f"decoder.{relation}"] = self.torch.ones(sizes.latent, device=device).requires_grad_()
+            self.parameters[f"decoder.{relation}"] = torch.ones(sizes.latent, device=device).requires_grad_()
 
     def along(self, edges: Mapping[str, Ints]) -> Any:
         """Return the links both ways, and which relation each is of."""
@@ -163,19 +164,19 @@ class Rgcn(GraphEncoder):
                 head, tail = (part + self.offset[kind] for part, kind in zip(edges[name], ends_of(name), strict=True))
                 parts += [np.stack([head, tail]), np.stack([tail, head])]
                 kinds += [np.full(len(head), 2 * number), np.full(len(head), 2 * number + 1)]
-        both = self.torch.from_numpy(np.concatenate(parts, axis=1))
-        return both.to(self.device), self.torch.from_numpy(np.concatenate(kinds)).to(self.device)
+        both = torch.from_numpy(np.concatenate(parts, axis=1))
+        return both.to(self.device), torch.from_numpy(np.concatenate(kinds)).to(self.device)
 
     def encode(self, links: Any, draws: np.random.Generator | None = None) -> tuple[Tensor, Tensor]:
         """Return the latents, and 0."""
         first, second = self._layers
         hidden = first(self._dropped(self.inputs, draws), *links).relu()
-        return second(self._dropped(hidden, draws), *links), self.torch.zeros((), device=self.device)
+        return second(self._dropped(hidden, draws), *links), torch.zeros((), device=self.device)
 
     def _dropped(self, values: Tensor, draws: np.random.Generator | None) -> Tensor:
         if draws is None:
             return values
-        kept = self.torch.from_numpy(draws.random(tuple(values.shape), np.float32) >= _DROPPED).to(self.device)
+        kept = torch.from_numpy(draws.random(tuple(values.shape), np.float32) >= _DROPPED).to(self.device)
         return values * kept / (1 - _DROPPED)
 
     def decoder(self, relation: str) -> Tensor:
@@ -185,7 +186,7 @@ class Rgcn(GraphEncoder):
 GRAPH_ENCODERS: Registry[GraphEncoder] = Registry(
     "graph encoder",
     "kgdx.graph_encoders",
-    {"vgae": "kgdx.learn.graph_encoders:Vgae", "rgcn": "kgdx.learn.graph_encoders:Rgcn"},
+    {"vgae": "kgdx_train.graph_encoders:Vgae", "rgcn": "kgdx_train.graph_encoders:Rgcn"},
 )
 """Name → class, made as :class:`GraphEncoder` says."""
 

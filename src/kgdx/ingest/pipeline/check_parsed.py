@@ -61,7 +61,7 @@ class CheckedGraph:
         return quarantine_table(part.with_columns(pl.col("file").fill_null(origin)) for part in parts)
 
 
-def check_tables(
+def check_parsed(
     parsed: Sequence[ParsedSource], stages: Stages, schema: Schema, tell: Callable[[str, float], None]
 ) -> CheckedGraph:
     """Check the tables of all sources, in the order of the sources."""

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import UsageError
-from kgdx.learn.graph_encoders import GRAPH_ENCODERS, GraphEncoder, LayerSizes, Tensor
-from kgdx.learn.held_out_links import LinkSplit, auc, figures
 from kgdx.learn.hetero_graph import HeteroGraph, ends_of
-from kgdx.learn.tensors import device_of, torch_of
-from kgdx.learn.training_state import TrainingState
+from kgdx_train.graph_encoders import GRAPH_ENCODERS, GraphEncoder, LayerSizes, Tensor
+from kgdx_train.held_out_links import LinkSplit, auc, figures
+from kgdx_train.training_state import TrainingState
 
 CHECKED = 10
 """Epochs from one look at the held-out links to the next; the state is saved as often."""
@@ -30,7 +30,7 @@ class Training:
     """How embeddings are trained.
 
     Attributes:
-        encoder: Of :data:`kgdx.learn.graph_encoders.GRAPH_ENCODERS`.
+        encoder: Of :data:`kgdx_train.graph_encoders.GRAPH_ENCODERS`.
         epochs: At most.
         rate: Step size of Adam.
         seed: Of weights, noise, held-out links and pairs that are no links.
@@ -111,12 +111,11 @@ class _Run:
     """One training: its network, its optimiser, and how far it is."""
 
     def __init__(self, graph: HeteroGraph, parts: LinkSplit, how: Training) -> None:
-        self.torch = torch_of("training embeddings")
         self.graph, self.parts, self.how = graph, parts, how
         device = device_of(how.device)
         make: Callable[..., GraphEncoder] = GRAPH_ENCODERS.get(how.encoder)
         self.network = make(graph, LayerSizes(how.hidden, how.latent), how.seed, device)
-        self.adam = self.torch.optim.Adam(list(self.network.parameters.values()), lr=how.rate)
+        self.adam = torch.optim.Adam(list(self.network.parameters.values()), lr=how.rate)
         self.links = self.network.along(parts.training)
         self.relations = [name for name, edges in parts.training.items() if edges.shape[1]]
         self.edges = np.concatenate([self._numbered(name, parts.training[name]) for name in self.relations], axis=1)
@@ -132,7 +131,7 @@ class _Run:
 
     def step(self) -> float:
         """Run one epoch; returns its loss."""
-        torch, network = self.torch, self.network
+        network = self.network
         draws = np.random.default_rng((self.how.seed, self.epoch))
         at = np.arange(self.edges.shape[1])
         if len(at) > self.how.batch:
@@ -171,7 +170,6 @@ class _Run:
     def resume(self, state: TrainingState | None) -> None:
         if state is None:
             return
-        torch = self.torch
         self.epoch, self.best, self.auc = (state.progress[name] for name in ("epoch", "best", "auc"))
         for name, parameter in self.network.parameters.items():
             with torch.no_grad():
@@ -181,7 +179,6 @@ class _Run:
         self.kept = {name: state.arrays[f"best.{name}"] for name in self.network.parameters}
 
     def result(self) -> Trained:
-        torch = self.torch
         with torch.no_grad():
             for name, parameter in self.network.parameters.items():
                 parameter.copy_(torch.from_numpy(self.kept[name].copy()))
@@ -200,7 +197,7 @@ class _Run:
         )
 
     def _means(self, links: Any) -> Floats:
-        with self.torch.no_grad():
+        with torch.no_grad():
             means: Floats = self.network.encode(links)[0].cpu().numpy()
         return means
 
@@ -228,7 +225,24 @@ class _Run:
         return np.asarray(pairs + np.array(begin))
 
     def _tensor(self, array: Floats) -> Tensor:
-        return self.torch.from_numpy(np.array(array)).to(self.network.device)
+        return torch.from_numpy(np.array(array)).to(self.network.device)
 
     def _copied(self) -> dict[str, Floats]:
         return {name: value.detach().cpu().numpy().copy() for name, value in self.network.parameters.items()}
+
+
+def device_of(name: str) -> str:
+    """Return the device that ``auto`` or a name stands for.
+
+    Example:
+        >>> device_of("cpu")
+        'cpu'
+    """
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        hint = "use auto, which takes what there is, or cpu"
+        raise UsageError(f"this machine has no device {name[:40]!r} to train on", hint=hint) from error
+    return name

@@ -22,13 +22,12 @@ from kgdx.errors import StoreError, StoreLockedError, UsageError
 from kgdx.files import locks
 from kgdx.files.known import digest_of, place, write_whole
 from kgdx.files.private import private_file, private_folder
-from kgdx.learn.held_out_links import LinkSplit, baselines, split
 from kgdx.learn.hetero_graph import GraphChoice, HeteroGraph, ends_of, hetero_graph
-from kgdx.learn.link_training import Progress, Trained, Training, train
-from kgdx.learn.tensors import torch_of
-from kgdx.learn.training_state import save_arrays
 from kgdx.rank.embeddings import CARD, FOLDER, NODES, SCHEMA, WEIGHTS, Embeddings
 from kgdx.terms.encoder import MiniLM
+from kgdx_train.held_out_links import LinkSplit, baselines, split
+from kgdx_train.link_training import Progress, Trained, Training, train
+from kgdx_train.training_state import save_arrays
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
@@ -51,7 +50,6 @@ def learn_embeddings(
     if "zh" in choice.languages and encoder.name == MiniLM.name:
         hint = "encode with a model that does (sentence-transformers:MODEL), or leave out zh"
         raise UsageError(f"the encoder {encoder.name} does not read Chinese names", hint=hint)
-    torch_of("training embeddings")
     started = time.monotonic()
     with _held(home / FOLDER, name) as scratch:
         graph = hetero_graph(snapshot, encoder, choice)
