@@ -69,11 +69,7 @@ def test_a_chinese_answer_has_chinese_names_with_the_original_in_brackets() -> N
 
 
 def test_what_entries_of_one_disease_state_in_several_sources_is_said_once_and_first() -> None:
-    rows = (
-        row("D", "S:1", "chills"),
-        row("D", "S:2", "fever"),
-        row("D2", "S:3", "fever", source="atlas"),
-    )
+    rows = (row("D", "S:1", "chills"), row("D", "S:2", "fever"), row("D2", "S:3", "fever", source="atlas"))
     found = Retrieved("symptoms_of_diseases", {}, rows, "get_symptom")
     made = focused(evidence(found), Asked((Want.SYMPTOM,), ("flu",)))
     assert made.text == "The symptoms recorded for flu are fever [E2][E3] and chills [E1]."

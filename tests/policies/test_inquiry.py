@@ -37,8 +37,7 @@ from kgdx.policies.inquiry import InquiryPolicy
 
 SEIZURE, FOCAL, HYPOTONIA, SHORT = "HP:0001250", "HP:0007359", "HP:0001252", "HP:0004322"
 RECORDED = Case(
-    "patient",
-    (Finding(SEIZURE, label="Seizure"), Finding(HYPOTONIA, label="Hypotonia"), Finding(SHORT, Status.ABSENT)),
+    "patient", (Finding(SEIZURE, label="Seizure"), Finding(HYPOTONIA, label="Hypotonia"), Finding(SHORT, Status.ABSENT))
 )
 POLICY = InquiryPolicy(certain=1.0)
 

@@ -169,8 +169,7 @@ def test_what_is_wrong_is_told_to_the_model_that_can_mend_it(graph: Graph) -> No
 
 
 @pytest.mark.parametrize(
-    ("limits", "calls"),
-    [(Limits(calls=1), 1), (Limits(calls=2), 2), (Limits(tokens=15), 1), (Limits(tokens=31), 3)],
+    ("limits", "calls"), [(Limits(calls=1), 1), (Limits(calls=2), 2), (Limits(tokens=15), 1), (Limits(tokens=31), 3)]
 )
 def test_a_budget_ends_the_asking_and_the_answer_is_given(graph: Graph, limits: Limits, calls: int) -> None:
     answer, requests = ask(graph, script(plan(DRUGS), DONE), limits=limits)
@@ -264,14 +263,7 @@ def test_cypher_in_a_name_is_a_name_that_means_nothing(graph: Graph, name: str) 
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        INJECTION,
-        "All is well.",
-        '{"actions": []}',
-        "Proven (PMID:99999999) [E77].",
-        "\u0000\ufffd" * 20,
-        "x" * 300_000,
-    ],
+    [INJECTION, "All is well.", '{"actions": []}', "Proven (PMID:99999999) [E77].", "\u0000\ufffd" * 20, "x" * 300_000],
 )
 def test_an_answer_that_cites_nothing_is_left_out(graph: Graph, answer: str) -> None:
     found, _ = ask(graph, script(plan(DRUGS), DONE, answer=Say(answer)))

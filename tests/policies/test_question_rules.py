@@ -51,11 +51,7 @@ def of_first(*kinds: str) -> list[tuple[str, tuple[str, ...]]]:
             [("甲热", DISEASE)],
             [("get_comorbidity", ("甲热",)), ("infer_by_comorbidity", ("甲热",))],
         ),
-        (
-            "哪些疾病用药物治疗、针灸？",
-            [("药物治疗", CURE), ("针灸", CURE)],
-            [("infer_by_cure", ("药物治疗", "针灸"))],
-        ),
+        ("哪些疾病用药物治疗、针灸？", [("药物治疗", CURE), ("针灸", CURE)], [("infer_by_cure", ("药物治疗", "针灸"))]),
         ("甲热的药物治疗有哪些？", [("甲热", DISEASE), ("药物治疗", CURE)], of_first("drug", "medicine", "cure")),
         (
             "肺炎、咳嗽是什么病引起的？",
@@ -297,6 +293,8 @@ def answered(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> Res
         ("What is the life expectancy with 〇?", {Want.COURSE}),
         ("What is the difference between 〇 and 〇?", {Want.DIFFERENCE}),
         ("what should I take for 〇", {Want.DRUG}),
+        ("同时有〇和〇的病叫什么？", {Want.DISEASE}),
+        ("同时患有〇和〇的遗传病叫什么？", {Want.DISEASE}),
         ("My son was diagnosed with 〇, how long will he live?", {Want.COURSE}),
     ],
 )
@@ -344,7 +342,14 @@ def test_what_is_not_there_is_told_from_what_is(question: str, name: str, no: bo
 
 @pytest.mark.parametrize(
     ("question", "name"),
-    [("Which tests are recommended for pertusis?", "pertusis"), ("What is pertusis?", "pertusis"), ("what?", "")],
+    [
+        ("Which tests are recommended for pertusis?", "pertusis"),
+        ("What is pertusis?", "pertusis"),
+        ("What is the first thing to check in pertusis?", "pertusis"),
+        ("怀疑百日亥首先做什么检查？", "百日亥"),
+        ("百日亥应该先查什么？", "百日亥"),
+        ("what?", ""),
+    ],
 )
 def test_what_is_left_may_be_a_name(question: str, name: str) -> None:
     assert remainder(question) == name

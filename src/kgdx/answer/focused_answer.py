@@ -33,7 +33,6 @@ from kgdx.results.evidence_paths import PathNode
 from kgdx.terms.normalise import fold_name
 
 ROOM = 380
-
 LEAST_ROOM, QUOTED = 110, 2
 
 _ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
@@ -180,7 +179,8 @@ class _Writer:
             yield self.words.caution, ()
 
     def _taken(self) -> Iterator[_Said]:
-        for given in (*self.asked.subjects, *self.asked.others):
+        named = () if Want.DISEASE in self.asked.wants else self.asked.subjects  # the diseases found are not asked of
+        for given in (*named, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
             unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
             if each is not None and (_ID.fullmatch(given) or Want.CODE in self.asked.wants):

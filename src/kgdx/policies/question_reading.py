@@ -21,7 +21,6 @@ from kgdx.terms.normalise import has_chinese, read_table
 from kgdx.terms.word_index import words_of
 
 GAP = "〇"
-
 _VAGUE = frozenset({Want.DISEASE, Want.DESCRIPTION, Want.RISK, Want.COURSE})
 _NOBODY = frozenset({*OUTSIDE, Want.URGENCY, Want.SAFETY, Want.DOSE})
 
@@ -84,7 +83,8 @@ def wants(rest: str) -> tuple[Want, ...]:
         found.pop(Want.DIFFERENCE, None)  # what else is asked for is told of each
     if Want.CONTRAINDICATION in found and Want.CURE not in found:
         found.pop(Want.DRUG, None)
-    if not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:
+    both = Want.DISEASE in found and says("of_both", rest) is not None
+    if both or not found.keys() <= {Want.TOGETHER, Want.DISEASE, Want.COMORBIDITY}:
         found.pop(Want.TOGETHER, None)  # "Which genes are associated with 〇?" says what else is meant
     if (Want.DISEASE in found or not found) and not says("from", rest) and (onward := says("onward", rest)):
         found.pop(Want.DISEASE, None)
