@@ -19,7 +19,7 @@ from kgdx.graph.snapshot_compile import compile_snapshot
 from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
 from kgdx.rank.held_out_ranks import Withheld
-from kgdx.render.terminal.accuracy_text import rank_accuracy
+from kgdx.render.terminal.accuracy_text import rank_figures as shown
 from kgdx.render.terminal.console import text
 from small_graph import FEVER, FOCAL, HYPOTONIA, RECESSIVE, SEIZURE, SHORT, STATUS
 
@@ -68,7 +68,7 @@ def test_a_label_that_is_a_group_is_counted_apart(tmp_path: Path) -> None:
     assert report["group_labels"] == ["OMIM:4"]
     assert (report["groups"]["in_graph"]["n"], report["groups"]["all"]["top1"]) == (1, 0.5)
     assert (report["groups"]["group_label"]["n"], report["groups"]["group_label"]["top1"]) == (1, 1.0)
-    assert "1 label for a group of diseases, counted apart: OMIM:4" in text(rank_accuracy(report))
+    assert "1 label for a group of diseases, counted apart: OMIM:4" in text(shown(report))
 
 
 def test_a_member_of_the_labels_family_counts_by_family(ranker: Ranker, snapshot: Snapshot) -> None:
@@ -84,7 +84,7 @@ def test_made_up_cases_are_counted(ranker: Ranker, snapshot: Snapshot) -> None:
     made_up = replace(case("made up", [SEIZURE], "OMIM:1"), synthetic=True)
     report = evaluate_rank(ranker, snapshot, [made_up, case("real", [SEIZURE], "OMIM:1")])
     assert report["synthetic"] == 1
-    assert "1 case made up rather than observed" in text(rank_accuracy(report))
+    assert "1 case made up rather than observed" in text(shown(report))
 
 
 def test_failed_cases_stay_in_the_denominator(ranker: Ranker, snapshot: Snapshot) -> None:

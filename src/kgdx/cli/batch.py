@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import starmap
+from functools import reduce
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.option_groups import Rerank, Sharing, reranked
-from kgdx.cli.options import OUT, BudgetOptions, CaseBank, Encoder, Policy, Store, Top, argument, option
+from kgdx.cli.options import (
+    OUT,
+    BudgetOptions,
+    CaseBank,
+    Encoder,
+    Policy,
+    Rerank,
+    Sharing,
+    Store,
+    Top,
+    argument,
+    option,
+)
 from kgdx.cli.output import announce, finished
 from kgdx.files.private import private_file
 
@@ -23,6 +35,7 @@ if TYPE_CHECKING:
     from kgdx.api.reranking import PatientsAsked
     from kgdx.case import Case, Failure
     from kgdx.errors import KgdxError
+    from kgdx.policies.rerank import RerankPolicy
 
 FAILED_CASES = 7
 
@@ -66,11 +79,9 @@ def batch(
             lines: Iterator[Result] = sharing.out(Diagnosing(options), source, graph, total=total, encoder=encoder)
         else:
             sharing.refuse_ray("--rerank, --llm and policies that ask a model")
-            if chosen is not None:
-                work: PatientsAsked = rerank.reranker(graph, chosen, budget, sharing.jobs)
-            else:
-                work = planned(graph, many, budget, sharing.jobs)
-            lines = starmap(outcome, reranked(work, source, total, budget))
+            work = asking(graph, many, budget, sharing.jobs, rerank.rerank, chosen)
+            budget.require(graph.settings)
+            lines = starmap(outcome, asked(work, source, total))
         target = sys.stdout if to is None else private_file(to).open("w", encoding="utf-8")
         try:
             for line, wrong in lines:
@@ -87,16 +98,52 @@ def batch(
         raise typer.Exit(FAILED_CASES)
 
 
-def planned(graph: Graph, many: Many, budget: BudgetOptions, jobs: int | None) -> PatientsAsked:
-    """Return what diagnoses the cases by a policy that asks a model; one budget holds for all of them."""
+def asking(
+    graph: Graph, many: Many, budget: BudgetOptions, jobs: int | None, reranker: str | None, order: RerankPolicy | None
+) -> PatientsAsked:
+    """Return what re-ranks the cases, or diagnoses them by a policy that asks a model; one budget holds for all."""
     from kgdx.api.questions import suited
-    from kgdx.api.reranking import PatientsAsked
+    from kgdx.api.reranking import PatientsAsked, Reranker
 
+    model = many.llm if order is None else reranker
+    at_once = jobs or graph.settings.llm(model).concurrency
+    if order is not None:
+        return Reranker(graph, model, order, budget=budget.limits(), concurrency=at_once)
     wanted = {} if many.case_bank is None else {"case_bank": many.case_bank}
     shown = {"top": many.top, "explain": min(many.explain, many.top)}
     policy = suited(graph, many.policy, "diagnoses", many.llm, wanted, **shown)
-    at_once = jobs or graph.settings.llm(many.llm).concurrency
-    return PatientsAsked(graph, many.llm, policy, budget=budget.limits(), concurrency=at_once)
+    return PatientsAsked(graph, model, policy, budget=budget.limits(), concurrency=at_once)
+
+
+def asked(
+    work: PatientsAsked, given: Iterable[Case | Failure], total: int | None
+) -> Iterator[tuple[Case | Failure, Diagnosis | KgdxError | None]]:
+    """Yield each case of a batch with what came of it, in their order; says what it took, and of re-ranking before."""
+    from kgdx.answer.diagnosis import Diagnosis
+    from kgdx.api.reranking import SAMPLE, Reranker
+    from kgdx.case import Failure
+    from kgdx.episode.segment import add_spent
+    from kgdx.llm.budget import Spent
+    from kgdx.render.terminal.answer_text import taken
+
+    waiting = iter(given)
+    first = list(islice(waiting, SAMPLE))
+    some = [each for each in first if not isinstance(each, Failure)]
+    if isinstance(work, Reranker):
+        patients = "" if total is not None or len(first) < SAMPLE else "for the first patients alone: "
+        output.remark(f"{patients}{work.estimate(some, total or len(some))}")
+    waiting = chain(first, waiting)
+    spent, done, stands = Spent(), 0, 0
+    while chunk := list(islice(waiting, work.chunk)):
+        found = work.diagnose([each for each in chunk if not isinstance(each, Failure)])
+        for each in chunk:
+            made = None if isinstance(each, Failure) else next(found)
+            if isinstance(made, Diagnosis):
+                spent, done = reduce(add_spent, made.trace, spent), done + 1
+                stands += made.reranking is None or made.reranking.stands
+            yield each, made
+    told = f"re-ranked {done - stands:,} of" if isinstance(work, Reranker) else "a model was asked about"
+    output.remark(f"{told} {done:,}{taken(spent.to_dict())}")
 
 
 Result = tuple[str, bool]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.option_groups import Rerank
 from kgdx.cli.options import (
     OUT,
     BudgetOptions,
@@ -23,6 +22,7 @@ from kgdx.cli.options import (
     OnStore,
     Policy,
     Presentation,
+    Rerank,
     Store,
     TermOptions,
     Top,

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from kgdx.case import Case, Failure, FindingReader
     from kgdx.case.ddxplus_patients import Known
     from kgdx.cli.options import TermOptions
-    from kgdx.config import LlmAccess
     from kgdx.ingest.pipeline.build_report import BuildProgress
-    from kgdx.llm.chat import ChatModel
 
 
 def one(argument: str | None) -> Case | None:
@@ -102,19 +100,6 @@ def graph(store: str | None, **how: Any) -> Graph:
     return open_graph(store, progress=remark, **how)
 
 
-def connected(access: LlmAccess, cache: Path) -> tuple[ChatModel, LlmAccess]:
-    """Return a model that is connected when it is first asked, with its settings."""
-    from kgdx.cli.output import remark
-    from kgdx.evaluate.model_use import LazyModel
-    from kgdx.llm.connect import connect, described
-
-    def make() -> Any:
-        remark(f"asking {described(access)}")
-        return connect(access, cache=cache)
-
-    return LazyModel(access.model, make), access
-
-
 def build_default(store: str | None) -> None:
     """Build the default graph where no graph is named and there is none yet, with its progress on standard error."""
     if store is not None:
@@ -171,6 +156,22 @@ def split(values: list[str] | None) -> list[str]:
         parts = value.split(",") if "HP:" in value.upper() else [value]
         out += [part.strip() for part in parts if part.strip()]
     return out
+
+
+def listed(given: str) -> list[str]:
+    """Return what an option names, several with commas; a comma between the settings of one parts nothing.
+
+    Example:
+        >>> listed("split:leaders=3,widest=9, infogain")
+        ['split:leaders=3,widest=9', 'infogain']
+    """
+    names: list[str] = []
+    for each in filter(None, map(str.strip, given.split(","))):
+        if names and ":" in names[-1] and "=" in each and ":" not in each:
+            names[-1] += f",{each}"
+        else:
+            names.append(each)
+    return names
 
 
 def lines(argument: str) -> int | None:

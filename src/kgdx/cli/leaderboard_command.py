@@ -8,8 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.cli import inputs, output
-from kgdx.cli.option_groups import Cases, OnSplit, Out, Sample, Seed, Sharing, listed, require_budget, through
-from kgdx.cli.options import OUT, BudgetOptions, Force, Html, Json, Store, argument, option
+from kgdx.cli.options import (
+    OUT,
+    BudgetOptions,
+    Cases,
+    Force,
+    Html,
+    Json,
+    OnSplit,
+    Out,
+    Sample,
+    Seed,
+    Sharing,
+    Store,
+    argument,
+    option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +75,6 @@ def leaderboard(
     from kgdx.case.splits import Split
     from kgdx.evaluate.inquiries import sampled
     from kgdx.evaluate.runner import Runner, finish, kept
-    from kgdx.render.terminal.accuracy_text import leaderboard_figures
 
     output.check(html, force=force)
     if methods.llm is not None:
@@ -78,14 +91,11 @@ def leaderboard(
         }
         with kept(patients.out, about, given) as journal, output.progress_bar("patients", len(run.ids)) as advance:
             task = partial(_leaderboard, given=tuple(given), methods=methods, patients=patients)
-            runner = Runner(journal, progress=advance, through=through(sharing, task, graph, share=1))
+            runner = Runner(journal, progress=advance, through=sharing.through(task, graph, share=1))
             result = run.run(runner)
             finish(patients.out, runner.records, result)
-    output.present(result, as_json, leaderboard_figures, WIDTH)
-    if html is not None:
-        from kgdx.render.pages.figure_pages import leaderboard_page
-
-        output.write(html, lambda: leaderboard_page(result), force=force)
+    output.figures("leaderboard", result, as_json, WIDTH)
+    output.figures_page("leaderboard", result, html, force=force)
 
 
 def _leaderboard(
@@ -107,10 +117,10 @@ def _leaderboard(
     if methods.llm is not None and budget is not None:
         from kgdx.api.questions import connected
 
-        require_budget(budget, graph.settings)
+        budget.require(graph.settings)
         model, prices = connected(graph.settings, methods.llm, budget.limits())
         board = replace(board, model=model, prices=prices)
-    return Leaderboard(board, choose(board, listed(methods.methods)))
+    return Leaderboard(board, choose(board, inputs.listed(methods.methods)))
 
 
 def _known(given: str) -> int | None:

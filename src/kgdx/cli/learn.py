@@ -74,7 +74,6 @@ def prompt(
     """
     from kgdx.api.reranking import Reranker
     from kgdx.case import Failure
-    from kgdx.cli.option_groups import require_budget
     from kgdx.evaluate import prompt_search as search
     from kgdx.evaluate.labels import Labels
     from kgdx.evaluate.rank_accuracy import words_reader
@@ -83,7 +82,7 @@ def prompt(
     announce(store, llm, None)
     given = [each for each in inputs.many(cases) if not isinstance(each, Failure)]
     with inputs.graph(store) as graph:
-        require_budget(budget, graph.settings)
+        budget.require(graph.settings)
         at_once = graph.settings.llm(llm).concurrency
         policy = RerankPolicy(candidates=top, explain=0)
         work = Reranker(graph, llm, policy, budget=budget.limits(), concurrency=at_once, seed=seed)

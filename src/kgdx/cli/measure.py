@@ -1,26 +1,31 @@
-"""Commands that measure accuracy: of reading, ranking, evidence and answers."""
+"""Commands that measure on cases: how findings are read, diseases ranked and retrieved, and questions chosen."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.measure_inquiry import consult, inquiry
-from kgdx.cli.measure_retrieval import retrieve
-from kgdx.cli.option_groups import Cases, OnSplit, Out, Seed, Sharing, asked_model, held_out_of, require_budget, through
+from kgdx.cli.inputs import listed
+from kgdx.cli.measure_answers import answers, consult, option_questions, questions, recall
 from kgdx.cli.options import (
-    OUT,
     BudgetOptions,
     CaseBank,
+    Cases,
     Encoder,
     Force,
     Html,
     Json,
+    OnSplit,
+    Out,
+    Sample,
+    Seed,
+    Sharing,
     Store,
     add_typer,
     argument,
@@ -30,20 +35,10 @@ from kgdx.cli.options import (
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kgdx.answer.option_questions import OptionQuestion
     from kgdx.api import Graph
-    from kgdx.config import LlmAccess
-    from kgdx.evaluate.judges import Judge
-    from kgdx.evaluate.option_accuracy import OptionArm
-    from kgdx.evaluate.question_sets import BenchmarkQuestion, Language
-    from kgdx.evaluate.question_sets import Split as SplitName
-    from kgdx.llm.chat import ChatModel, Prices
-
-Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
-OF_SPLIT = "Only questions of this split: tuned, held_out."
-PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
+    from kgdx.case import Case, Failure
+    from kgdx.evaluate.inquiries import Answers, Setting
+    from kgdx.evaluate.retrieval_accuracy import Arm, RetrievedCases
 
 
 def register(app: typer.Typer) -> None:
@@ -65,9 +60,7 @@ def text(
 
     with inputs.graph(store, encoder=encoder) as graph:
         result = evaluate_text(graph.reader, inputs.json_lines(documents))
-    from kgdx.render.terminal.accuracy_text import text_accuracy
-
-    output.present(result, as_json, text_accuracy)
+    output.figures("text", result, as_json)
 
 
 def rank(
@@ -88,327 +81,269 @@ def rank(
     """
     from kgdx.evaluate.rank_accuracy import RANKS, rank_figures, ranked_cases
     from kgdx.evaluate.runner import Runner, numbered
-    from kgdx.render.terminal.accuracy_text import rank_accuracy
 
-    source, task = held_out_of(split, inputs.many(cases, known)), partial(ranked_cases, case_bank=bool(case_bank))
+    source, task = _held_out(cases, split, known), partial(ranked_cases, case_bank=bool(case_bank))
     with inputs.graph(store) as graph, output.progress_bar("cases", inputs.lines(cases)) as advance:
-        runner = Runner(progress=advance, through=through(sharing, task, graph, share=16))
+        runner = Runner(progress=advance, through=sharing.through(task, graph, share=16))
         records = runner.run(numbered(source), [RANKS], None if sharing.shares else task(graph))
         result = rank_figures(records, graph.ranker.model.columns.size)
-    output.present(result, as_json, rank_accuracy)
+    output.figures("rank", result, as_json)
+
+
+def _held_out(cases: str, split: Path | None, known: Literal["all", "first"] = "all") -> Iterator[Case | Failure]:
+    """Read the cases that a split holds out; all of them where there is none."""
+    from kgdx.case.splits import Split
+
+    given = inputs.many(cases, known)
+    return given if split is None else iter(Split.read(split).only(given))
+
+
+ALL = "all"
+KEEP = (2, 500)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanOptions:
-    """How questions are asked."""
+class ArmOptions:
+    """What is compared."""
 
-    rounds: int = option(5, "N", "Most plans of a model.", min=1, max=50)
-    split: str | None = option(None, "NAME", OF_SPLIT)
-    unstrict: bool = flag("Let an answer add what the model knows, marked as such.")
-    jobs: int | None = option(None, "N", "Questions at the same time; KGDX_LLM_CONCURRENCY.", min=1, max=64)
-
-    def at_once(self, access: LlmAccess | None) -> int:
-        return self.jobs or (1 if access is None else access.concurrency)
+    methods: str = option(ALL, "NAMES", "Ways to retrieve, several with commas; the first is the baseline.")
+    without: str = option("", "SCORERS", "Also each method without these of its scorers, one by one, or a+b.")
+    candidates: str | None = option(None, "SOURCE", "Compare only the diseases that this source describes.")
+    at: str = option("1,10,20,50", "K,…", "Ranks at which is measured.")
+    keep: str = option("100", "K,…", "Candidates that are retrieved, and re-ordered; each K is an arm.")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOptions:
-    """How answers are judged."""
+class RerankArmOptions:
+    """What re-orders the candidates of the first method."""
 
-    judge: str | None = option(None, "MODEL", "Who judges; KGDX_JUDGE_MODEL. none: make the answers alone.")
-    ragas: bool = flag("Judge by RAGAS's numeric metric; needs kgdx[ragas].")
-    margin: float = option(0.05, "X", "Smallest difference of scores that is no tie.", min=0.0, max=1.0)
-    seed: Seed = 0
-
-
-def questions(
-    source: str = option("chinese_kg", "NAME", "Whose relations are asked for."),
-    diseases: int = option(100, "N", "Diseases asked about for each action; 0 for all.", min=0),
-    with_options: bool = flag("Make option questions, N of each kind, from all relations.", "--options"),
-    cases: str | None = option(None, "FILE", "With --options: ask for the diagnosis of these cases instead."),
-    language: Literal["zh", "en"] | None = option(None, "zh|en", "Only questions in this language."),
-    split: Literal["tuned", "held_out"] | None = option(None, "NAME", OF_SPLIT),
-    seed: Seed = 0,
-    to: Path | None = option(None, "FILE", "File to write; standard output by default.", *OUT),
-    store: Store = None,
-) -> None:
-    """Make a question set from the graph's relations.
-
-    One question for each action, disease, language and split of wordings, with what the graph has to give; or option
-    questions. Example: kgdx evaluate questions --options --diseases 50 --out questions.jsonl
-    """
-    from kgdx.errors import UsageError
-    from kgdx.evaluate.question_sets import LANGUAGES, SPLITS
-
-    languages = tuple(each for each in LANGUAGES if language in (None, each))
-    splits = tuple(each for each in SPLITS if split in (None, each))
-    if cases is not None and not with_options:
-        raise UsageError("--cases goes with --options", hint="add it")
-    with inputs.graph(store) as graph:
-        if with_options:
-            text = _option_questions(graph, cases, diseases or NO_LIMIT, languages, splits, seed)
-        else:
-            from kgdx.evaluate.answer_pairs import CompiledTemplates
-            from kgdx.evaluate.question_sets import generate, write_questions
-
-            about: dict[str, Any] = {"source": source, "diseases": diseases or None, "seed": seed}
-            made = generate(CompiledTemplates(graph), **about, languages=languages, splits=splits)
-            text = write_questions(made)
-    if to is None:
-        print(text, end="")
-    else:
-        private_file(to).write_text(text, encoding="utf-8")
-        output.remark(f"{text.count(chr(10)):,} questions written to {to}")
+    rerank: str = option("", "MODELS", "Models that re-order what the first method retrieved.")
+    prompt: str = option("vanilla", "NAMES|FILES", "How: vanilla, cot, or files of `learn prompt`; each is an arm.")
+    rerank_weight: float = option(1.0, "SHARE", "Of its order beside the score; 1: the order alone.", min=0, max=1)
+    alone: bool = flag("Also what each model names without the graph.")
+    shuffle: int = option(0, "N", "Ask N times more, in random orders; measures agreement.", min=0, max=20)
 
 
-NO_LIMIT = 1_000_000
-
-
-def _option_questions(
-    graph: Graph,
-    cases: str | None,
-    each: int,
-    languages: tuple[Language, ...],
-    splits: tuple[SplitName, ...],
-    seed: int,
-) -> str:
-    """Option questions as JSON lines; a case that makes none is told."""
-    from kgdx.case import Case
-    from kgdx.errors import CaseError
-    from kgdx.evaluate.generated_options import OptionSettings, case_questions, generate_options
-    from kgdx.evaluate.option_sets import write_option_questions
-
-    wanted = OptionSettings(each, seed, languages, splits)
-    if cases is None:
-        return "".join(f"{line}\n" for line in write_option_questions(generate_options(graph, wanted)))
-    given = [one for one in inputs.many(cases) if isinstance(one, Case)]
-    found = list(case_questions(graph, given, wanted))
-    refused = [one for one in found if isinstance(one, CaseError)]
-    for error in refused[:5]:
-        output.remark(str(error))
-    if len(refused) > 5:
-        output.remark(f"… and {len(refused) - 5:,} more cases make no question")
-    lines = write_option_questions(one for one in found if not isinstance(one, CaseError))
-    return "".join(f"{line}\n" for line in lines)
-
-
-def recall(
-    file: Questions,
-    way: PlanOptions,
-    llm: str | None = option(None, "MODEL", f"{PLANS}scripted:adversarial; rules when left out."),
-    details: Path | None = option(None, "FILE", "Write what was measured of each question, JSON lines."),
-    as_json: Json = False,
-    store: Store = None,
-) -> None:
-    """Measure, without a judge, what the evidence holds.
-
-    Recall by action, ranks of inferred diseases, citations that hold, rounds, tokens, time. Example: kgdx evaluate
-    recall questions.jsonl --llm scripted:right
-    """
-    import json
-
-    from kgdx.evaluate.answer_pairs import GraphAsker
-    from kgdx.evaluate.evidence_recall import evaluate_recall
-    from kgdx.evaluate.question_sets import chosen, read_questions
-
-    asked = chosen(read_questions(file), way.split)
-    model, access = (None, None) if llm is None else _model(llm, asked, None)
-    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
-        asker = GraphAsker(graph, rounds=way.rounds, strict=not way.unstrict)
-        result = evaluate_recall(asked, asker, model, jobs=way.at_once(access), progress=advance)
-    rows = result.pop("questions")
-    if details is not None:
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        private_file(details).write_text(text, encoding="utf-8")
-    from kgdx.render.terminal.accuracy_text import recall_figures
-
-    output.present(result, as_json, recall_figures)
-
-
-def answers(
-    file: Questions,
-    out: Path = option(..., "FOLDER", "Where finished work is kept.", *OUT),
-    *,
-    way: PlanOptions,
-    judging: JudgeOptions,
-    spending: BudgetOptions,
-    llm: str | None = option(None, "MODEL", "Who answers; KGDX_LLM_MODEL."),
-    as_json: Json = False,
-    store: Store = None,
-) -> None:
-    """Compare a model's answers with and without the graph, in pairs.
-
-    A judge scores each blindly from 0 to 1. Interrupted, it goes on where it stopped when run again. Example: kgdx
-    evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
-    """
-    from kgdx.errors import UsageError
-    from kgdx.evaluate.answer_pairs import GraphAsker, PairedEvaluation
-    from kgdx.evaluate.question_sets import chosen, read_questions
-    from kgdx.evaluate.runner import CACHE
-    from kgdx.llm.budget import Budget
-    from kgdx.render.terminal.accuracy_text import paired_figures
-
-    asked = chosen(read_questions(file), way.split)
-    model, access = _model(llm, asked, out / CACHE)
-    judge = _judge(judging, asked, out / CACHE)
-    prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
-    if spending.max_cost is not None and not any(prices):
-        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
-        raise UsageError("--max-cost needs prices, and none are set", hint=hint)
-    with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
-        evaluation = PairedEvaluation(
-            model,
-            GraphAsker(graph, rounds=way.rounds, strict=not way.unstrict).answered,
-            judge,
-            about={"graph": graph.fingerprint, "rounds": way.rounds, "strict": not way.unstrict},
-            prices=prices,
-            budget=Budget(spending.max_calls, spending.max_tokens, spending.max_cost, spending.max_seconds),
-            margin=judging.margin,
-            seed=judging.seed,
-            jobs=way.at_once(access),
-            progress=advance,
-        )
-        result = evaluation.run(asked, out)
-    output.present(result, as_json, lambda figures: paired_figures(figures, out))
-
-
-def _model(
-    name: str | None, questions: tuple[BenchmarkQuestion, ...], cache: Path | None
-) -> tuple[ChatModel, LlmAccess | None]:
-    from kgdx.evaluate.scripted_models import scripted
-
-    return asked_model(name, lambda kind: scripted(kind, questions), cache)
-
-
-def _judge(how: JudgeOptions, questions: tuple[BenchmarkQuestion, ...], cache: Path) -> Judge | None:
-    from kgdx.config import Settings
-    from kgdx.evaluate.judges import ModelJudge
-    from kgdx.evaluate.scripted_models import PREFIX, scripted
-
-    if how.judge == "none":
-        return None
-    if how.judge is not None and how.judge.startswith(PREFIX):
-        return ModelJudge(scripted(how.judge, questions))
-    access = Settings.load().judge(how.judge)
-    if how.ragas:
-        from kgdx.evaluate.judges import RagasJudge
-
-        return RagasJudge.connect(access)
-    return ModelJudge(inputs.connected(access, cache)[0], (access.price_in, access.price_out))
-
-
-SCRIPTED = "scripted:knows, scripted:half-knows, scripted:guesses, scripted:unsure"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """Who answers, and how."""
-
-    llm: str | None = option(None, "MODEL", f"Who answers; KGDX_LLM_MODEL; or {SCRIPTED}.")
-    arms: str = option(
-        "none,question,thought,thought+graph,parallel,iterative",
-        "NAMES",
-        "none, question, thought, graph, thought+graph, parallel, iterative, votes; several with commas, "
-        "settings behind colons, another model behind @; the first two are the baselines.",
-    )
-    vary: str = option("", "SETTING=VALUES", "Also the last arm with each value: documents=1,4,8,16,32.")
-    endpoint: list[str] | None = option(None, "MODEL=URL", "Where a model behind @ is asked; several times.")
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionOptions:
-    """What is asked, and how it runs."""
-
-    format: str | None = option(None, "NAME", "What the file is written as; by its fields.")
-    sample: int | None = option(None, "N", "So many questions, by chance.", min=1)
-    seed: Seed = 0
-    jobs: int | None = option(None, "N", "Questions at the same time; KGDX_LLM_CONCURRENCY.", min=1, max=1024)
-    out: Out = None
-
-
-def option_questions(
-    questions: Path = argument(..., "FILE", "MedQA, MedMCQA, MMLU, GPQA, Medbullets, MedXpertQA, or our own; or .gz."),
-    *,
-    answering: ModelOptions,
-    asking: QuestionOptions,
+def retrieve(
+    cases: Cases,
+    arms: ArmOptions,
+    layer_two: RerankArmOptions,
     budget: BudgetOptions,
+    errors: Path | None = option(None, "FILE", "What became of each patient: .csv, .tsv or .jsonl."),
+    out: Out = None,
+    *,
+    sharing: Sharing,
+    split: OnSplit = None,
+    as_json: Json = False,
+    store: Store = None,
+) -> None:
+    """Compare ways to retrieve the diagnosis.
+
+    Hit@K and NDCG@K with intervals, differences in pairs, and for each patient where the diagnosis was lost; with
+    --rerank after a model's re-ordering, too. Example: kgdx evaluate retrieve cases.jsonl --methods fused,bm25
+    --errors errors.csv
+    """
+    from kgdx.errors import UsageError
+    from kgdx.evaluate import retrieval_accuracy as accuracy
+    from kgdx.evaluate.runner import Runner, finish, kept, numbered
+
+    if layer_two.rerank:
+        sharing.refuse_ray("--rerank")
+    if errors is not None and errors.suffix not in (*accuracy.SEPARATORS, ".jsonl"):
+        raise UsageError(f"{errors.name!r} does not say its form", hint="end it in .csv, .tsv or .jsonl")
+    given = list(_held_out(cases, split))
+    with inputs.graph(store) as graph:
+        chosen, not_run = _arms(arms, graph)
+        chosen += _reordered(chosen[0], arms, layer_two, budget, graph)
+        measured = _measured(graph, arms, chosen)
+        at = accuracy.whole_numbers(arms.at, "--at", 1, measured.size)
+        _announce(chosen, given)
+        about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
+        names = [arm.name for arm in chosen]
+        with kept(out, about, given) as journal, output.progress_bar("patients", len(given)) as advance:
+            runner = Runner(journal, progress=advance)
+            if layer_two.rerank:
+                set_for_each = (graph.settings.llm(name).concurrency for name in listed(layer_two.rerank))
+                runner.jobs = sharing.jobs or max(set_for_each)
+            else:
+                runner.through = sharing.through(partial(_measured, wanted=arms), graph, share=4)
+            records = runner.run(numbered(given), names, measured)
+            runner.check()
+            not_run |= {name: str(error) for name, error in runner.not_run.items()}
+            result = accuracy.retrieval_figures(records, names, measured.size, at)
+            result["not_run"] = not_run | result["not_run"]
+            finish(out, records, result)
+    if errors is not None:
+        private_file(errors).write_text(accuracy.patient_lines(records, errors.suffix), encoding="utf-8")
+        output.remark(f"what became of each patient: {errors}")
+    output.figures("retrieval", result, as_json)
+
+
+def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = None) -> RetrievedCases:
+    """What ranks cases by arms; by default those that re-order nothing."""
+    from kgdx.evaluate.labels import Labels
+    from kgdx.evaluate.rank_accuracy import words_reader
+    from kgdx.evaluate.retrieval_accuracy import RetrievedCases, of_source
+
+    among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
+    arms, labels = _arms(wanted, graph)[0] if chosen is None else chosen, Labels.of_graph(graph)
+    return RetrievedCases(arms, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
+
+
+def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
+    """What has to be the same when a comparison goes on: the scorers and weights of each arm, and how is re-ordered."""
+    from kgdx.evaluate.retrieval_accuracy import ModelOrder
+
+    prompts = sorted({arm.reorder.about for arm in arms if isinstance(arm.reorder, ModelOrder)})
+    layer_two = {"prompts": [list(each) for each in prompts], "weight": how.rerank_weight, "shuffle": how.shuffle}
+    return {"arms": {arm.name: arm.method.ranker.digest for arm in arms}, **(layer_two if prompts else {})}
+
+
+def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
+    from kgdx.errors import UsageError
+    from kgdx.evaluate.retrieval_accuracy import Arm, whole_numbers
+    from kgdx.evaluate.runner import able
+    from kgdx.rank.retrieval import FUSED, METHODS
+
+    every = wanted.methods.strip() == ALL
+    names = [FUSED, *(each for each in METHODS if each != FUSED)] if every else listed(wanted.methods)
+    if not names:
+        raise UsageError("no method is named", hint=f"some of {', '.join(METHODS)}")
+    kinds = {name: METHODS.get(name) for name in dict.fromkeys(names)}
+    opened, not_run = able(kinds, lambda name: kinds[name].open(graph.snapshot, graph.ranker.model))
+    arms: list[Arm] = []
+    left_out, most = listed(wanted.without), max(whole_numbers(wanted.keep, "--keep", *KEEP))
+    for method in opened:
+        arms.append(Arm(method.name, method, kept=most))
+        for scorer in left_out:
+            some = {*scorer.split("+")}
+            weights = {each: part.weight for each, part in method.weights().scorers.items() if each not in some}
+            if some <= {*method.ranker.scorers} and weights:
+                less = type(method).open(graph.snapshot, graph.ranker.model, weights)
+                arms.append(Arm(f"{method.name} without {scorer}", less, kept=most))
+    if unused := [each for each in left_out if not any(arm.name.endswith(f" without {each}") for arm in arms)]:
+        used = sorted({scorer for arm in arms for scorer in arm.method.ranker.scorers})
+        raise UsageError(
+            f"no method here has a scorer {unused[0][:40]!r} to leave out", hint=f"one of {', '.join(used)}"
+        )
+    return arms, not_run
+
+
+def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: BudgetOptions, graph: Graph) -> list[Arm]:
+    models = listed(how.rerank)
+    if not models:
+        return []
+    from kgdx.api.questions import connected
+    from kgdx.episode.policy import make_policy
+    from kgdx.evaluate.retrieval_accuracy import Arm, ModelAlone, ModelOrder, whole_numbers
+    from kgdx.policies.rerank import RerankPolicy
+
+    budget.require(graph.settings)
+    found = []
+    for name in models:
+        model, prices = connected(graph.settings, name, budget.limits())
+        if how.alone:
+            found.append(Arm(f"{name} alone", first.method, ModelAlone(graph, model)))
+        for prompt in listed(how.prompt):
+            for kept in whole_numbers(wanted.keep, "--keep", *KEEP):
+                said = {"candidates": kept, "prompt": prompt, "weight": how.rerank_weight, "shuffles": how.shuffle}
+                policy = make_policy("rerank", said, explain=0)
+                assert isinstance(policy, RerankPolicy)
+                order = ModelOrder(graph, model, policy, prices=prices)
+                title = f"{first.name} + {name} ({policy.prompt.name}, {kept})"
+                found.append(Arm(title, first.method, order, kept))
+    return found
+
+
+def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
+    from kgdx.case import Failure
+    from kgdx.evaluate.retrieval_accuracy import ModelOrder
+
+    known = [case for case in cases if not isinstance(case, Failure)]
+    for arm in arms:
+        if isinstance(arm.reorder, ModelOrder):
+            output.remark(f"{arm.name}: {arm.reorder.estimate(known, len(known))}")
+
+
+@dataclass(frozen=True, slots=True)
+class InquiryOptions:
+    """Who asks, and how it is answered."""
+
+    selectors: str = option(
+        "infogain,degree", "NAMES", "Who chooses questions; several with commas, settings behind a colon."
+    )
+    answers: str = option("named", "bare,named", "Whether a yes says which recorded finding it is; one or both.")
+    questions: int = option(20, "N", "Questions to each patient.", min=1, max=500)
+    ablate: str = option("", "WHAT", "Also without: graph, record, selector; several with commas.")
+    kinds: str = option("phenotype,evidence", "KINDS", "Asked about: phenotype, evidence, symptom, test.")
+
+
+@dataclass(frozen=True, slots=True)
+class PatientOptions:
+    """Which patients, and how they answer."""
+
+    start: int = option(2, "N", "Findings known at first.", min=1, max=100)
+    forgets: float = option(0.0, "SHARE", "Of the findings, not known.", min=0, max=1)
+    contradicts: float = option(0.0, "SHARE", "Of the yes and no, turned round.", min=0, max=1)
+    unsure: float = option(0.0, "SHARE", "Of the questions, answered with don't know.", min=0, max=1)
+    sample: Sample = None
+    seed: Seed = 0
+
+
+def inquiry(
+    cases: Cases,
+    asking: InquiryOptions,
+    patients: PatientOptions,
+    out: Out = None,
+    plot: Path | None = option(None, "FILE", "Accuracy by question as a picture, PNG; needs kgdx[plot]."),
     html: Html = None,
     force: Force = False,
+    *,
+    sharing: Sharing,
+    split: OnSplit = None,
     as_json: Json = False,
     store: Store = None,
 ) -> None:
-    """Measure answers to option questions.
+    """Measure how fast questions lead to the diagnosis.
 
-    Accuracy by arm with intervals, differences in pairs, recall of the needed documents, tokens, cost. Example:
-    kgdx evaluate options medqa.jsonl --llm MODEL --out run --max-calls 50000
+    Each case plays a patient that answers from what it records. Example: kgdx evaluate inquiry cases.jsonl --selectors
+    infogain,degree --answers bare,named
     """
-    from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm, varied
-    from kgdx.evaluate.option_sets import contamination, permuted, read_option_set, sampled
-    from kgdx.render.terminal.accuracy_text import option_figures
+    from kgdx.evaluate.inquiries import checked_selectors, evaluate_inquiry, inquiries_on, sampled
+    from kgdx.evaluate.runner import Runner, finish, kept
 
     output.check(html, force=force)
-    found = read_option_set(questions, asking.format)
-    asked = permuted(sampled(found.questions, asking.sample, asking.seed), asking.seed)
-    names = [each.strip() for each in answering.arms.split(",") if each.strip()]
-    if answering.vary:
-        names += list(varied(names[-1] if names else "thought", answering.vary))
-    arms = [option_arm(each) for each in dict.fromkeys(names)]
-    with inputs.graph(store) as graph:
-        models, prices, at_once = _models(graph, arms, answering, budget, asked, asking)
-        with output.progress_bar("questions", len(asked)) as advance:
-            evaluation = OptionEvaluation(graph, arms, models, prices, asking.jobs or at_once, asking.seed, advance)
-            result = evaluation.run(asked, asking.out)
-            result |= {"format": found.format, "refused": list(found.refused)}
-            result["contamination"] = contamination(graph.texts, asked)
-    output.present(result, as_json, option_figures)
-    if html is not None:
-        from kgdx.render.pages.figure_pages import options_page
+    selectors, answers, setting = _wanted(asking, patients)
+    given = list(_held_out(cases, split))
+    if patients.sample is not None:
+        given = sampled(given, patients.sample, patients.seed)
+    with inputs.graph(store) as graph, output.progress_bar("patients", len(given)) as advance:
+        task = partial(inquiries_on, setting=setting)
+        about = {"graph": graph.fingerprint, "selectors": selectors, "answers": answers, "setting": asdict(setting)}
+        checked_selectors(selectors)
+        with kept(out, about, given) as journal:
+            runner = Runner(journal, progress=advance, through=sharing.through(task, graph, share=2))
+            result = evaluate_inquiry(task(graph), given, selectors, answers, runner)
+            finish(out, runner.records, result)
+    output.figures("inquiry", result, as_json)
+    if plot is not None:
+        from kgdx.render.plots import inquiry_plot
 
-        output.write(html, lambda: options_page(result), force=force)
+        inquiry_plot(result, plot)
+        output.remark(f"picture written to {plot}")
+    output.figures_page("inquiry", result, html, force=force)
 
 
-def _models(
-    graph: Graph,
-    arms: Sequence[OptionArm],
-    answering: ModelOptions,
-    budget: BudgetOptions,
-    asked: Sequence[OptionQuestion],
-    asking: QuestionOptions,
-) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
+def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str], list[Answers], Setting]:
+    from kgdx.episode.recorded_patient import Noise
     from kgdx.errors import UsageError
-    from kgdx.evaluate.runner import CACHE
-    from kgdx.evaluate.scripted_models import PREFIX, scripted_options
-    from kgdx.llm.budget import Meter
-    from kgdx.llm.connect import connect, described
+    from kgdx.evaluate.inquiries import ABLATIONS, ANSWERS, Setting
 
-    places = dict(each.partition("=")[::2] for each in answering.endpoint or ())
-    if not all(name and "://" in url for name, url in places.items()):
-        raise UsageError("--endpoint names no model and address", hint="as in tuned=http://127.0.0.1:8001/v1")
-    models: dict[str, ChatModel] = {}
-    prices: dict[str, Prices] = {}
-    at_once, meter = 1, None
-    cache = graph.settings.cache / "llm" / "answers.sqlite" if asking.out is None else asking.out / CACHE
-    for name in dict.fromkeys([answering.llm, *(each.model for each in arms if each.model)]):
-        if name is not None and name.startswith(PREFIX):
-            models[name] = scripted_options(name, asked)
-            continue
-        require_budget(budget, graph.settings)
-        access = _access(graph, name, places, budget, asking.jobs)
-        meter = meter or Meter.of(access)
-        output.remark(f"asking {described(access)}")
-        called = name or access.model  # an arm names a model in this process with `transformers:` before it
-        models[called] = connect(access, cache=cache, meter=meter)
-        prices[called] = (access.price_in, access.price_out)
-        at_once = max(at_once, access.concurrency)
-    return models, prices, at_once
-
-
-def _access(
-    graph: Graph, name: str | None, places: Mapping[str, str], budget: BudgetOptions, jobs: int | None
-) -> LlmAccess:
-    """How a model is asked: as it is set, within the budget, as many requests at a time as questions."""
-    from kgdx.api.questions import limited
-
-    access = limited(graph.settings.llm(name), budget.limits())
-    url = places.get(access.model, access.base_url)
-    return replace(access, base_url=url, concurrency=jobs or access.concurrency)
+    ablate, answers, kinds = (listed(each) for each in (asking.ablate, asking.answers, asking.kinds))
+    for given, known in ((ablate, tuple(ABLATIONS)), (answers, ANSWERS)):
+        if wrong := [each for each in given if each not in known]:
+            raise UsageError(f"there is no {wrong[0][:40]!r} here", hint=f"one of {', '.join(known)}")
+    names = [*listed(asking.selectors), *(name for each in ablate for name in ABLATIONS[each])]
+    noise = Noise(patients.forgets, patients.contradicts, patients.unsure)
+    setting = Setting(asking.questions, patients.start, patients.seed, noise, tuple(kinds))
+    return list(dict.fromkeys(names)), [each for each in ANSWERS if each in answers], setting

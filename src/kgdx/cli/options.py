@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and how they become parameters."""
+"""Arguments, options and groups of them that several commands share, and how they become parameters."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import dataclasses
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 import typer
 
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
+    from kgdx.api import Graph
+    from kgdx.config import Settings
     from kgdx.episode.state import Limits
+    from kgdx.evaluate.runner import EvaluationTask
+    from kgdx.learn.shares import Item, Result
+    from kgdx.learn.workers import Work
+    from kgdx.policies.rerank import RerankPolicy
 
 Store = Annotated[
     str | None,
@@ -69,6 +75,21 @@ Learned = Annotated[
 ]
 OUT = ("--out", "--output", "-o")
 """What the option is called that names what is written."""
+Cases = Annotated[
+    str, typer.Argument(metavar="FILE|FOLDER|-", help="Cases that state their diagnosis, in any form; or .gz.")
+]
+OnSplit = Annotated[
+    Path | None,
+    typer.Option("--split", metavar="FILE", help="Only the cases that this file of `kgdx split` holds out."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(*OUT, metavar="FOLDER", help="Keep finished work here; goes on when run again."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of all random choices.")]
+Sample = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="So many by chance, at most two of a publication.")
+]
 CaseArgument = Annotated[
     str | None,
     typer.Argument(
@@ -147,6 +168,15 @@ class BudgetOptions:
             steps=STEPS, seconds=self.max_seconds, cost=self.max_cost, calls=self.max_calls, tokens=self.max_tokens
         )
 
+    def require(self, settings: Settings) -> None:
+        """Refuse to ask a model about many patients where neither an option nor a setting says what that may cost."""
+        from kgdx.errors import UsageError
+
+        names = ("max_calls", "max_tokens", "max_cost")
+        if not any(getattr(self, name) is not None or name in settings.llm_settings for name in names):
+            hint = "give --max-calls, --max-tokens or --max-cost, or set KGDX_LLM_MAX_CALLS"
+            raise UsageError("a model is asked about many patients, and nothing limits what that costs", hint=hint)
+
 
 @dataclass(frozen=True)
 class Model(BudgetOptions):
@@ -154,6 +184,105 @@ class Model(BudgetOptions):
 
     llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan and write.")
     rounds: int = option(5, "N", "Most plans of the model.", min=1, max=50)
+
+
+MANY = 200
+"""Fewer cases are done before other processes would have started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares the work."""
+
+    jobs: int | None = option(
+        None, "N", "Processes that share the work, or requests to a model at a time.", min=1, max=1024
+    )
+    ray: str | None = option(None, "ADDRESS|local", "Share it out on a Ray cluster; needs kgdx[cluster].")
+
+    @property
+    def shares(self) -> bool:
+        return self.ray is not None or (self.jobs or 1) > 1
+
+    def out(
+        self,
+        work: Work[Item, Result],
+        items: Iterable[Item],
+        graph: Graph,
+        *,
+        total: int | None = None,
+        **how: Any,
+    ) -> Iterator[Result]:
+        """Yield the result of each item, in their order; with a total, as many processes share as suit so many."""
+        from kgdx.learn.shares import shared
+        from kgdx.learn.workers import processors
+
+        jobs = self.jobs
+        if jobs is None and self.ray is None:
+            jobs = 1 if (total or 0) < MANY else processors()
+        return shared(work, items, graph, jobs=jobs, ray=self.ray, **how)
+
+    def through(
+        self, task: EvaluationTask, graph: Graph, share: int
+    ) -> Callable[[Iterable[Any]], Iterable[Any]] | None:
+        """Return what has other processes measure, so many items at once; ``None`` where nobody else is wanted."""
+        if not self.shares:
+            return None
+        from kgdx.evaluate.runner import Shared
+
+        return functools.partial(self.out, Shared(task), graph=graph, share=share)
+
+    def refuse_ray(self, what: str) -> None:
+        """Refuse Ray where a model is asked, whose budget one process keeps."""
+        from kgdx.errors import UsageError
+
+        if self.ray is not None:
+            raise UsageError(f"--ray goes without {what}", hint="--jobs says how many requests run at a time")
+
+    def refuse(self, what: str) -> None:
+        """Refuse other processes where a model is asked, whose budget one process keeps."""
+        from kgdx.errors import UsageError
+
+        if self.shares:
+            hint = "KGDX_LLM_CONCURRENCY says how many requests run at a time"
+            raise UsageError(f"--jobs and --ray go without {what}", hint=hint)
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """Who re-ranks, and how."""
+
+    rerank: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL put the candidates in order.")
+    rerank_top: int = option(50, "K", "How many candidates it orders, such as 50, 80 or 100.", min=2, max=500)
+    rerank_prompt: str = option("vanilla", "NAME|FILE", "How: vanilla, cot (by thoughts), or a file of `learn prompt`.")
+    rerank_weight: float = option(1.0, "SHARE", "Of its order beside the score; 1: the order alone.", min=0, max=1)
+    rerank_window: int | None = option(
+        None, "N", "Candidates a request, in sliding windows; as fit by default.", min=2, max=500
+    )
+    shuffle: int = option(0, "N", "Ask N times more, in random orders; measures agreement.", min=0, max=20)
+
+    def policy(
+        self, *, top: int, explain: int, case_bank: bool | None, others: Iterable[str | None]
+    ) -> RerankPolicy | None:
+        """Return the policy that re-ranks; ``None`` where no model is named; ``others`` may choose steps."""
+        from kgdx.episode.policy import make_policy
+        from kgdx.errors import UsageError
+
+        if self.rerank is None:
+            if self != Rerank():
+                raise UsageError("it is said how to re-rank, and not by which model", hint="give --rerank MODEL")
+            return None
+
+        if any(others):
+            raise UsageError("--rerank goes without --llm and --policy", hint="it ranks, and has the model re-order")
+        settings: dict[str, Any] = {
+            "candidates": self.rerank_top,
+            "prompt": self.rerank_prompt,
+            "weight": self.rerank_weight,
+            "window": self.rerank_window,
+            "shuffles": self.shuffle,
+        }
+        made = make_policy("rerank", settings, top=top, explain=explain, case_bank=case_bank)
+        return cast("RerankPolicy", made)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

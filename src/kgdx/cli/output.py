@@ -45,6 +45,20 @@ def present(result: Any, as_json: bool, shown: Callable[[Any], RenderableType], 
         show(shown(result), least)
 
 
+def figures(name: str, result: Any, as_json: bool, least: int = 0) -> None:
+    """Write what an evaluation measured, as the function of its name shows it."""
+    from kgdx.render.terminal import accuracy_text
+
+    present(result, as_json, getattr(accuracy_text, f"{name}_figures"), least)
+
+
+def figures_page(name: str, result: Any, path: Path | None, *, force: bool) -> None:
+    """Write its page, where one is wanted."""
+    from kgdx.render.pages import figure_pages
+
+    write(path, lambda: str(getattr(figure_pages, f"{name}_page")(result)), force=force)
+
+
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """Write what a program reads: one JSON document."""
     print(json.dumps(value, ensure_ascii=not writes_all(sys.stdout), indent=indent))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from kgdx.cli import inputs, output
-from kgdx.cli.option_groups import require_budget
 from kgdx.cli.options import BudgetOptions, Force, Html, Json, Store, flag, option
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def pairs(
         output.remark(line)
     asked = distinct(given.questions)
     with inputs.graph(store) as graph:
-        require_budget(budget, graph.settings)
+        budget.require(graph.settings)
         made, about = _made(graph, asked, (llm, to), (drawn, searched, kept, budget))
     about |= {"equal": len(given.questions) - len(asked), "refused": len(given.refused)}
     write_pairs(to, made, about)

@@ -38,13 +38,13 @@ GROUPS = {
 _AVERAGES = {"cases": "groups", "diseases": "by_disease", "families": "by_family"}
 
 
-def text_accuracy(result: Figures) -> RenderableType:
+def text_figures(result: Figures) -> RenderableType:
     rows = [(name, f"{result[name]:.3f}") for name in ("precision", "recall", "f1")]
     rows.append(("time", f"{result['ms_median']:.1f} ms, median of a document"))
     return Group(Text(count(result["n"], "document")), plain(("", ""), rows))
 
 
-def rank_accuracy(result: Figures) -> RenderableType:
+def rank_figures(result: Figures) -> RenderableType:
     """Return how often the diagnosis is ranked at the top, by group of cases, in percent with 95 % intervals."""
     rows = []
     for name in result["groups"]:
@@ -462,7 +462,7 @@ def facts(result: Figures) -> Iterator[str]:
 _REFUSED = 5
 
 
-def option_figures(result: Figures) -> RenderableType:
+def options_figures(result: Figures) -> RenderableType:
     """Return the table of arms, the differences in pairs, and the facts of the set."""
     arms = {name: told for name, told in result["arms"].items() if told}
     columns = ("arm", "n", "accuracy (95 %)", "chance", "letters", "unread", "needed", "calls", "tokens", "s", "cost")
