@@ -97,6 +97,13 @@ def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> No
         ("She had a fit, then two fits", {"Seizure"}),
         ("Since infancy and possible hypotonia", {"Hypotonia"}),
         ("He has LVH and HTN", {"Left ventricular hypertrophy", "Hypertension"}),
+        ("晚上手脚抽筋，小指", {"Muscle spasm"}),
+        ("四肢抽搐", {"Seizure"}),
+        ("孩子个子矮，妈妈也矮", {"Short stature"}),
+        ("Pins and needles down my left arm", {"Paresthesia"}),
+        ("Her appetite is not good, he doesn't see well", {"Poor appetite", "Visual impairment"}),
+        ("Periods regular but heavy", {"-Abnormality of the menstrual cycle", "Menorrhagia"}),
+        ("Mouth fine apart from ulcers", {"Oral ulcer"}),
     ],
 )
 def test_wordings_are_read_in_a_text(hpo_reader: Extractor, text: str, found: set[str]) -> None:

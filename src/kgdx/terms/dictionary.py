@@ -21,16 +21,16 @@ import numpy.typing as npt
 
 from kgdx.arrays.sparse import mapped
 from kgdx.terms.everyday import chinese_wordings, english_wordings
-from kgdx.terms.normalise import fold, fold_chinese, inflection, word_class, word_list, wordings
+from kgdx.terms.normalise import fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-LAYOUT = 22
+LAYOUT = 23
 """Changes with the files' layout or with the rules that fill them."""
 
-_TABLES = ("words.tsv", "traditional.tsv", "lay_en.tsv", "lay_zh.tsv")
+_TABLES = ("words.tsv", "traditional.tsv", "lay_en.tsv", "lay_zh.tsv", "sites.tsv")
 
 CHINESE = "zh.json"
 """File with the lengths of the Chinese names, and whether the graph has any of its own."""
@@ -205,8 +205,10 @@ def compile_dictionary(snapshot: Snapshot, folder: Path) -> None:
 def _chinese(
     snapshot: Snapshot, rows: list[dict[str, Any]], scope: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[str, int, int]]:
+    sites = read_table(Path(__file__).with_name("sites.tsv"))
+    places = {word for kind, name, _, said, _ in sites if kind == "site" and name != "-" for word in said.split("|")}
     for term in np.flatnonzero(scope).tolist():
-        if name := fold_chinese(rows[term]["name_zh"] or "").text:
+        if (name := fold_chinese(rows[term]["name_zh"] or "").text) and name not in places:
             yield name, term, 0
             yield from ((other, term, _REWRITTEN) for other in wordings(name))
     place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}

@@ -32,6 +32,7 @@ _SMALL = (
 _FOLLOWS = lazy_pattern(rf"\s+(?:(?:{_SMALL})\s+){{0,5}}|", re.IGNORECASE)
 """Between a quality and the place behind it."""
 _BEFORE = lazy_pattern(
+    r"(?:\s+(?:is |are )?(?:normal|fine|ok(?:ay)?|clear|good|unremarkable) (?:but|apart from|except(?: for)?))?"
     rf"(?:\s+(?!{_NOT})[^\s,.;:!?()]+){{0,5}}\s+"
     "|(?:也|都|很|又|有点儿?|总是?|老是?|就|是|一直|经常|常常|感觉|觉得|感到|最近|突然|这几天|今天|昨天|早上|晚上|夜里|走路|部|上|里|边"
     "|侧|特别|越来越|开始|出现|有时|时不时|一?阵阵?|隐隐|持续|反复|轻微|明显|剧烈|又红又|还|会|得|关节|周围|附近|[左右双两]侧|那里|这里|处"

@@ -81,10 +81,7 @@ def _listed(value: object) -> list[str]:
 
 
 def graph_texts(
-    snapshot: Snapshot,
-    store: Callable[[], Exports],
-    tell: Tell | None = None,
-    parameters: Parameters | None = None,
+    snapshot: Snapshot, store: Callable[[], Exports], tell: Tell | None = None, parameters: Parameters | None = None
 ) -> TextIndex:
     """Open the index of a graph's texts, which is made when it is first asked for."""
     folder = snapshot.path / DERIVED / FOLDER
