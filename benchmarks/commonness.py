@@ -25,7 +25,7 @@ from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.rank import phrases
 from kgdx.rank.fusion import Scored
 
-WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0)
+WEIGHTS = (0.0, 0.5, 0.7, 1.0, 1.5, 2.0)
 SHARES = (1.0, 0.5, 0.3, 0.2, 0.1, 0.0)
 PRIOR = "prior"
 
