@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kgdx.cli import inputs, output
@@ -19,47 +18,26 @@ LONGEST = 1_000_000
 """Bytes of standard input that are read at most: more than any question may have."""
 
 
-@dataclass(frozen=True)
-class AnswerOptions:
-    """How a question is answered."""
-
-    policy: str | None = option(None, "NAME", "rules, planner (as with --llm), or thought.")
-    unstrict: bool = flag("Let the model add what it knows beside the evidence, marked as such.")
-    choices: list[str] | None = option(
-        None, "A=WORDS", "An option to choose from; once for each.", "--option", show_default=False
-    )
-    pubmed: bool | None = option(None, "", "Search PubMed for publications.", show_default=False)
-    language: Literal["en", "zh"] | None = option(None, "CODE", "Language of the answer, en or zh; the question's.")
-
-
-@dataclass(frozen=True)
-class AnswerOutput:
-    """What is done with the answer."""
-
-    save: bool = flag("Write the run into the graph.")
-    save_text: bool = flag("Likewise, with question, prompts and answers in their own words.")
-    trace: bool = flag("Show all evidence, and what the model was asked.")
-
-
-@dataclass(frozen=True)
-class Opened:
-    """Which graph is asked."""
-
-    encoder: Encoder = False
-    mapping: Mapping = None
-    on_store: OnStore = False
-    store: Store = None
-
-
 def ask(
     question: str = argument(..., "QUESTION|-", "In English or Chinese; - reads it."),
     *,
     case: str | None = option(None, "TEXT|FILE|-", "The patient that it is about."),
-    answering: AnswerOptions,
+    policy: str | None = option(None, "NAME", "rules, planner (as with --llm), or thought."),
+    unstrict: bool = flag("Let the model add what it knows beside the evidence, marked as such."),
+    choices: list[str] | None = option(
+        None, "A=WORDS", "An option to choose from; once for each.", "--option", show_default=False
+    ),
+    pubmed: bool | None = option(None, "", "Search PubMed for publications.", show_default=False),
+    language: Literal["en", "zh"] | None = option(None, "CODE", "Language of the answer, en or zh; the question's."),
     model: Model,
-    result: AnswerOutput,
+    save: bool = flag("Write the run into the graph."),
+    save_text: bool = flag("Likewise, with question, prompts and answers in their own words."),
+    trace: bool = flag("Show all evidence, and what the model was asked."),
     shown: Presentation,
-    place: Opened,
+    encoder: Encoder = False,
+    mapping: Mapping = None,
+    on_store: OnStore = False,
+    store: Store = None,
 ) -> None:
     """Answer a medical question, with evidence.
 
@@ -71,31 +49,31 @@ def ask(
     # words of the command line are what the locale took their bytes for
     asked = sys.stdin.buffer.read(LONGEST) if question == "-" else os.fsencode(question)
     patient = inputs.one(case)
-    choices = _choices(answering.choices or ())
-    announce(place.store, model.llm, answering.policy)
-    with inputs.graph(place.store, encoder=place.encoder, mapping=place.mapping, on_store=place.on_store) as graph:
+    options = _choices(choices or ())
+    announce(store, model.llm, policy)
+    with inputs.graph(store, encoder=encoder, mapping=mapping, on_store=on_store) as graph:
         found = graph.ask(
             asked.decode("utf-8", "replace"),
             case=patient,
-            policy=answering.policy,
+            policy=policy,
             model=model.llm,
-            options=choices,
-            strict=not answering.unstrict,
-            pubmed=answering.pubmed,
-            language=answering.language,
+            options=options,
+            strict=not unstrict,
+            pubmed=pubmed,
+            language=language,
             rounds=model.rounds,
             limits=model.limits(),
             watch=_told if sys.stderr.isatty() and not shown.as_json else None,
         )
     if shown.as_json:
-        output.write_json(found.to_dict(private=result.trace))
+        output.write_json(found.to_dict(private=trace))
     else:
         from kgdx.render.terminal.answer_text import answer
 
-        output.show(answer(found, everything=result.trace), facts=shown.plain)
-    output.write_result(shown, found, place.store)
-    if result.save or result.save_text:
-        output.remark(f"saved as {kgdx.save(found, store=place.store, text=result.save_text)}")
+        output.show(answer(found, everything=trace), facts=shown.plain)
+    output.write_result(shown, found, store)
+    if save or save_text:
+        output.remark(f"saved as {kgdx.save(found, store=store, text=save_text)}")
 
 
 def _told(segment: Segment) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -137,32 +137,18 @@ def pull(
     output.present(report, as_json, copied)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Whose evidence is drawn."""
-
-    disease: list[str] | None = option(
-        None, "ID", "A candidate whose evidence to draw; can be repeated.", "--disease", "-d"
-    )
-    top: int = option(1, "N", "How many, where none is named.", "--top", "-n", min=1, max=20)
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where it is drawn."""
-
-    neo4j: str | None = option(None, "URI", "The Neo4j; by default that of `kgdx neo4j up`.")
-    browser: str | None = option(None, "URL", "Where its Browser is, such as http://host:7474.")
-    push: bool = flag("Copy the graph to a Neo4j that has none or another one.")
-    open_it: bool = flag("Open the link, rather than only print it.", "--open")
-
-
 def browse(
     what: str | None = argument(None, "RUN|TEXT|FILE|-", "A saved run, such as run:0123456789abcdef; or the patient."),
     *,
     terms: TermOptions,
-    wanted: Wanted,
-    where: Where,
+    disease: list[str] | None = option(
+        None, "ID", "A candidate whose evidence to draw; can be repeated.", "--disease", "-d"
+    ),
+    top: int = option(1, "N", "How many, where none is named.", "--top", "-n", min=1, max=20),
+    neo4j: str | None = option(None, "URI", "The Neo4j; by default that of `kgdx neo4j up`."),
+    browser: str | None = option(None, "URL", "Where its Browser is, such as http://host:7474."),
+    push: bool = flag("Copy the graph to a Neo4j that has none or another one."),
+    open_it: bool = flag("Open the link, rather than only print it.", "--open"),
     style: bool = flag("Say where the style and the saved queries are."),
     as_json: Json = False,
     store: Store = None,
@@ -183,15 +169,15 @@ def browse(
         inputs.check_given(given, terms)
         with inputs.graph(store) as graph:
             patient = inputs.with_terms(given, terms, graph)
-            result = graph.diagnose(patient, top=max(wanted.top, 20), explain=0)
+            result = graph.diagnose(patient, top=max(top, 20), explain=0)
     found = kgdx.browse(
         result,
-        wanted.disease or (),
-        top=wanted.top,
+        disease or (),
+        top=top,
         store=store,
-        neo4j=where.neo4j,
-        browser=where.browser,
-        push=where.push or _ask,
+        neo4j=neo4j,
+        browser=browser,
+        push=push or _ask,
         progress=output.remark,
     )
     if as_json:
@@ -202,7 +188,7 @@ def browse(
         print(found.url)
         output.remark(f"Browser asks for the password of {found.user}; press the play button to run the query.")
         output.remark("Colours and captions: kgdx browse --style")
-    if where.open_it:
+    if open_it:
         typer.launch(found.url)
 
 

@@ -92,15 +92,6 @@ class RankingOptions(BudgetOptions):
     gates: bool = option(True, "", "Leave out diseases that sex or age rules out.")
 
 
-@dataclass(frozen=True)
-class DiagnosisOutput:
-    """What is done with the result."""
-
-    members: bool = flag("List the other diseases of each family in the ranking.")
-    trace: bool = flag("Show every step, and who took it.")
-    save: bool = flag("Write case and result into the graph.")
-
-
 def diagnose(
     case: CaseArgument = None,
     *,
@@ -108,7 +99,9 @@ def diagnose(
     person: PersonOptions,
     ranking: RankingOptions,
     rerank: Rerank,
-    result: DiagnosisOutput,
+    members: bool = flag("List the other diseases of each family in the ranking."),
+    trace: bool = flag("Show every step, and who took it."),
+    save: bool = flag("Write case and result into the graph."),
     shown: Presentation,
     encoder: Encoder = False,
     on_store: OnStore = False,
@@ -140,12 +133,12 @@ def diagnose(
     else:
         from kgdx.render.terminal.diagnosis_text import diagnosis, steps
 
-        output.show(diagnosis(found, explain=ranking.explain, members=result.members), facts=shown.plain)
-        if result.trace:
+        output.show(diagnosis(found, explain=ranking.explain, members=members), facts=shown.plain)
+        if trace:
             output.show(steps(found.trace), facts=shown.plain)
     output.write_result(shown, found, store)
     finished(found)
-    if result.save:
+    if save:
         with kgdx.open(store) as graph:
             output.remark_saved(graph.save(found), graph)
 
@@ -196,8 +189,6 @@ def extract(
 
     Example: kgdx extract "No seizures. Her mother has migraine."
     """
-    import sys
-
     from kgdx.case.demographics import mentions
     from kgdx.errors import CaseError
 
@@ -208,9 +199,7 @@ def extract(
         found = graph.extract(case.text, language)
     person = mentions(case.text)
     if as_json:
-        from dataclasses import asdict
-
-        output.write_json({**asdict(found), "person": [asdict(each) for each in person]})
+        output.write_json({**output.plain(found), "person": output.plain(person)})
     else:
         from kgdx.render.terminal.case_text import extraction
 
@@ -227,17 +216,11 @@ def replay(
     Says whether the graph still answers the same; the exit code is 1 where it does not.
     """
     import kgdx
+    from kgdx.render.terminal.graph_text import replayed as table
 
     with kgdx.open(store) as graph:
         replayed = graph.replay(run)
-    if as_json:
-        from dataclasses import asdict
-
-        output.write_json([{**asdict(each), "parameters": dict(each.parameters)} for each in replayed])
-    else:
-        from kgdx.render.terminal.graph_text import replayed as table
-
-        output.show(table(replayed))
+    output.present(replayed, as_json, table)
     if not all(each.same for each in replayed):
         raise typer.Exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -105,16 +104,9 @@ def prompt(
 Rows = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, max=1000, help="How many to list.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What becomes of predictions."""
-
-    save: bool = flag("Keep them in the graph, as relations PREDICTED, which are no facts.")
-    drop: str | None = option(None, "MODEL", "Take a model's kept predictions out of the graph.")
-
-
 def predict(
-    keeping: Keeping,
+    save: bool = flag("Keep them in the graph, as relations PREDICTED, which are no facts."),
+    drop: str | None = option(None, "MODEL", "Take a model's kept predictions out of the graph."),
     node: str | None = argument(None, "NODE", "A name or an id; disease:, symptom: … may stand before."),
     relation: str | None = argument(None, "RELATION", "Name of the ontology, such as has_symptom."),
     top: Rows = 10,
@@ -129,12 +121,12 @@ def predict(
     kept. Examples: kgdx predict disease:influenza has_symptom; kgdx predict symptom:fever has_symptom --top 5; kgdx
     predict --drop vgae
     """
-    if keeping.drop is not None:
+    if drop is not None:
         if node is not None:
             raise UsageError("--drop goes without a node", hint="first drop, then predict")
         with inputs.graph(store) as graph:
-            gone = graph.drop_predictions(keeping.drop)
-        output.write_json({"model": keeping.drop, "dropped": gone}) if as_json else print(f"dropped {gone:,}")
+            gone = graph.drop_predictions(drop)
+        output.write_json({"model": drop, "dropped": gone}) if as_json else print(f"dropped {gone:,}")
         return
     if node is None or relation is None:
         raise UsageError(
@@ -142,7 +134,7 @@ def predict(
         )
     with inputs.graph(store) as graph:
         found = graph.predict(node, relation, top=top, embeddings=embeddings, known=known)
-        kept = graph.keep_predictions(found) if keeping.save else None
+        kept = graph.keep_predictions(found) if save else None
     if kept is not None:
         output.remark(f"kept {kept:,} predictions of {found.model}, apart from the facts")
     from kgdx.render.terminal.graph_text import predictions

@@ -143,6 +143,7 @@ def retrieve(
     --rerank after a model's re-ordering, too. Example: kgdx evaluate retrieve cases.jsonl --methods fused,bm25
     --errors errors.csv
     """
+    from kgdx.case import Failure
     from kgdx.errors import UsageError
     from kgdx.evaluate import retrieval_accuracy as accuracy
     from kgdx.evaluate.runner import Runner, finish, kept, numbered
@@ -157,9 +158,16 @@ def retrieve(
         chosen += _reordered(chosen[0], arms, layer_two, budget, graph)
         measured = _measured(graph, arms, chosen)
         at = accuracy.whole_numbers(arms.at, "--at", 1, measured.size)
-        _announce(chosen, given)
-        about = {"graph": graph.fingerprint, "candidates": arms.candidates, **_about(chosen, layer_two)}
-        names = [arm.name for arm in chosen]
+        orders = {arm.name: arm.reorder for arm in chosen if isinstance(arm.reorder, accuracy.ModelOrder)}
+        patients = [case for case in given if not isinstance(case, Failure)]
+        for name, order in orders.items():
+            output.remark(f"{name}: {order.estimate(patients, len(patients))}")
+        digests = {arm.name: arm.method.ranker.digest for arm in chosen}
+        about: dict[str, Any] = {"graph": graph.fingerprint, "candidates": arms.candidates, "arms": digests}
+        if orders:
+            about["prompts"] = [list(each) for each in sorted({order.about for order in orders.values()})]
+            about |= {"weight": layer_two.rerank_weight, "shuffle": layer_two.shuffle}
+        names = [*digests]
         with kept(out, about, given) as journal, output.progress_bar("patients", len(given)) as advance:
             runner = Runner(journal, progress=advance)
             if layer_two.rerank:
@@ -188,15 +196,6 @@ def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = N
     among = None if wanted.candidates is None else of_source(graph.snapshot, graph.ranker, wanted.candidates)
     arms, labels = _arms(wanted, graph)[0] if chosen is None else chosen, Labels.of_graph(graph)
     return RetrievedCases(arms, graph.ranker, graph.snapshot, labels, words_reader(graph), among)
-
-
-def _about(arms: Sequence[Arm], how: RerankArmOptions) -> dict[str, Any]:
-    """What has to be the same when a comparison goes on: the scorers and weights of each arm, and how is re-ordered."""
-    from kgdx.evaluate.retrieval_accuracy import ModelOrder
-
-    prompts = sorted({arm.reorder.about for arm in arms if isinstance(arm.reorder, ModelOrder)})
-    layer_two = {"prompts": [list(each) for each in prompts], "weight": how.rerank_weight, "shuffle": how.shuffle}
-    return {"arms": {arm.name: arm.method.ranker.digest for arm in arms}, **(layer_two if prompts else {})}
 
 
 def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
@@ -253,16 +252,6 @@ def _reordered(first: Arm, wanted: ArmOptions, how: RerankArmOptions, budget: Bu
                 title = f"{first.name} + {name} ({policy.prompt.name}, {kept})"
                 found.append(Arm(title, first.method, order, kept))
     return found
-
-
-def _announce(arms: Sequence[Arm], cases: Sequence[Case | Failure]) -> None:
-    from kgdx.case import Failure
-    from kgdx.evaluate.retrieval_accuracy import ModelOrder
-
-    known = [case for case in cases if not isinstance(case, Failure)]
-    for arm in arms:
-        if isinstance(arm.reorder, ModelOrder):
-            output.remark(f"{arm.name}: {arm.reorder.estimate(known, len(known))}")
 
 
 @dataclass(frozen=True, slots=True)

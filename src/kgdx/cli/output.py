@@ -120,26 +120,21 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
     Yields:
         A function to call after each piece of work.
     """
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
     from kgdx.render.terminal.console import console
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bar:
+    with progress.Progress(
+        *columns, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty()
+    ) as bar:
         task = bar.add_task(what, total=total, rate="")
 
         def advance() -> None:

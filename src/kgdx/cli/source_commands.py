@@ -44,11 +44,9 @@ def sources(context: typer.Context, as_json: Json = False) -> None:
 
     found = tuple(manifests().values())
     read = {each.name: parts(each) for each in found}
-    if as_json:
-        told = {name: [{"methods": key, "reads": part} for key, part in own.items()] for name, own in read.items()}
-        output.write_json([each.model_dump(mode="json", by_alias=True) | {"parts": told[each.name]} for each in found])
-    else:
-        output.show(source_list(found, read))
+    told = {name: [{"methods": key, "reads": part} for key, part in own.items()] for name, own in read.items()}
+    document = [each.model_dump(mode="json", by_alias=True) | {"parts": told[each.name]} for each in found]
+    output.present(document, as_json, lambda _: source_list(found, read))
 
 
 def new(
@@ -183,12 +181,8 @@ def retry(
 
     with build_progress() as tell:
         done = api.retry(file, store=store, progress=tell)
-    if as_json:
-        refused = [dict(each) for each in done.refused]
-        document = {"mended": dict(done.mended), "before": done.before, "after": done.after, "refused": refused}
-        output.write_json({**document, "report": done.report.to_dict()})
-    else:
-        output.show(retried(done))
+    document = {name: getattr(done, name) for name in ("mended", "before", "after", "refused")}
+    output.present({**document, "report": done.report.to_dict()}, as_json, lambda _: retried(done))
 
 
 def _table(store: str | None, source: str | None) -> DataFrame:
