@@ -185,8 +185,8 @@ class _Writer:
             unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
             if each is not None and (_ID.fullmatch(given) or Want.CODE in self.asked.wants):
                 pairs = zip(each.ids, each.names, strict=False)
-                named = self.words.list([f"{clean(self._in_language(id, name))} ({id})" for id, name in pairs], 9)
-                yield self.words.identified.format(given=clean(given), list=named), ()
+                ids = self.words.list([f"{clean(self._in_language(id, name))} ({id})" for id, name in pairs], 9)
+                yield self.words.identified.format(given=clean(given), list=ids), ()
             elif each is not None and each.method in unsure:
                 label = self._label(given, each)
                 yield self.words.taken.format(given=clean(given), name=label), ()
