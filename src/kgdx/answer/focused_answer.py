@@ -179,8 +179,8 @@ class _Writer:
             yield self.words.caution, ()
 
     def _taken(self) -> Iterator[_Said]:
-        named = () if Want.DISEASE in self.asked.wants else self.asked.subjects  # the diseases found are not asked of
-        for given in (*named, *self.asked.others):
+        about = () if Want.DISEASE in self.asked.wants else self.asked.subjects  # the diseases found are not asked of
+        for given in (*about, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
             unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
             if each is not None and (_ID.fullmatch(given) or Want.CODE in self.asked.wants):

@@ -23,9 +23,8 @@ from kgdx.terms.word_index import words_of
 GAP = "〇"
 _VAGUE = frozenset({Want.DISEASE, Want.DESCRIPTION, Want.RISK, Want.COURSE})
 _NOBODY = frozenset({*OUTSIDE, Want.URGENCY, Want.SAFETY, Want.DOSE})
-
 _OF_GENES = frozenset({Want.GENE, Want.COMORBIDITY, Want.CAUSE, Want.TOGETHER})
-
+_WHOLE = _NOBODY | {Want.DIFFERENCE, Want.SHARED, Want.RECURRENCE}  # asked of all that a text says
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
 
 
@@ -67,7 +66,14 @@ def masked(question: str, spans: Sequence[Mention]) -> str:
 
 
 def wants(rest: str) -> tuple[Want, ...]:
-    """Return what a question wants, in the order in which it says so."""
+    """Return what a question wants, in the order in which it says so; of several in one, what each of them wants."""
+    whole = _wants(rest)
+    told = [found for part in _pattern("parts").split(rest) if (found := _wants(part))]
+    apart = [want for found in told for want in found if want in whole or want is not Want.DISEASE]
+    return whole if len(told) < 2 or _WHOLE & {*whole, *apart} else tuple(dict.fromkeys(apart))
+
+
+def _wants(rest: str) -> tuple[Want, ...]:
     found = {want: match.start() for want in Want if (match := says(want, rest))}
     if Want.DISEASE in found and (names_diseases(rest) or rest.count(GAP) > 1):
         found.pop(Want.CAUSE, None)  # the causes that are asked for are diseases
@@ -287,9 +293,8 @@ class QuestionReading:
             return False
         if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == texts_of(self.named):
             return names_diseases(self.rest)
-        if Want.DESCRIPTION in self.wanted and len(texts_of(self.named)) == 1 and self.diseases and not self.findings:
-            return False
-        if Want.DESCRIPTION in self.wanted and len(self.findings) == 1 and not names_diseases(self.rest):
+        disease = len(texts_of(self.named)) == 1 and self.diseases and not self.findings
+        if Want.DESCRIPTION in self.wanted and (disease or (len(self.findings) == 1 and not names_diseases(self.rest))):
             return False
         asked = [want for want in self.asked if want is not Want.DESCRIPTION]
         several = len(self.findings) > 1 and set(self.findings) == set(texts_of(self.named))
@@ -417,11 +422,8 @@ def wider(question: str, mentions: Sequence[Mention]) -> list[str]:
 
 def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) -> Iterator[str]:
     """What is named with the words that stand directly before or behind it: "myotonic" and "dystrophy"."""
-    for each in mentions:
-        for words in found:
-            for whole in (f"{words} {each.text}", f"{each.text} {words}"):
-                if whole in question:
-                    yield whole
+    pairs = ((f"{words} {each.text}", f"{each.text} {words}") for each in mentions for words in found)
+    return (whole for pair in pairs for whole in pair if whole in question)
 
 
 def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:

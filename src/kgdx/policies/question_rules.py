@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
 
 FOCUS = 3
-
 Given = tuple[str, Mapping[str, Any]]
-
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 
 _MEANT = {

@@ -84,3 +84,5 @@ def test_an_abbreviation_counts_in_capitals_alone(index: NameIndex) -> None:
     assert [each.ids for each in index.mentions("ALS symptoms")] == [("D:6",)]
     assert index.mentions("als symptoms") == []
     assert lay_names("ms") == []
+    assert lay_names("MEN1")[0] == "Multiple endocrine neoplasia 1"
+    assert lay_names("MEN 2A") == lay_names("MEN2A") == ["Multiple endocrine neoplasia, type IIA"]
