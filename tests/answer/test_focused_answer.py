@@ -178,6 +178,8 @@ def test_two_diseases_are_compared_by_what_they_share_and_what_each_has_alone() 
     made = focused(evidence(found, resolved=(FLU, cold)), Asked((Want.DIFFERENCE,), ("flu", "cold")))
     assert made.text.endswith("Recorded for cold, not recorded for flu: sneezing [E4].")
     assert made.text.startswith("Both flu and cold: fever [E1][E3]. Recorded for flu")
+    made = focused(evidence(found, resolved=(FLU, cold)), Asked((Want.DIFFERENCE, Want.CURE), ("flu", "cold")))
+    assert "Recorded for cold, not recorded for flu: sneezing" in made.text and "treatments of cold" in made.text
 
 
 def test_forms_of_one_disease_are_one_among_those_that_match() -> None:

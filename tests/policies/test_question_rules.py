@@ -297,6 +297,7 @@ def answered(question: str, named: Iterable[tuple[str, tuple[str, ...]]]) -> Res
         ("What is 〇 and how is it inherited?", {Want.DESCRIPTION, Want.INHERITANCE}),
         ("〇是什么引起的？怎么预防？", {Want.CAUSE, Want.PREVENTION}),
         ("I have 〇. What are the symptoms and how long does it last?", {Want.SYMPTOM, Want.COURSE}),
+        ("What is the difference between 〇 and 〇 and how are they treated?", {Want.DIFFERENCE, Want.CURE}),
         ("My son has 〇. What is it and can he still drive?", {Want.SAFETY}),
         ("同时患有〇和〇的遗传病叫什么？", {Want.DISEASE}),
         ("My son was diagnosed with 〇, how long will he live?", {Want.COURSE}),

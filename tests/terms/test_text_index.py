@@ -297,10 +297,7 @@ def test_the_graphs_texts_and_a_users_folder_are_searched_together_or_by_tag(tex
 
 @pytest.mark.parametrize(
     ("query", "sources", "said"),
-    [
-        ("  ", (), "the query is empty"),
-        ("lens", ("wiki",), "no source of texts is called 'wiki': one of guides, s0"),
-    ],
+    [("  ", (), "the query is empty"), ("lens", ("wiki",), "no source of texts is called 'wiki': one of guides, s0")],
 )
 def test_an_empty_query_and_an_unknown_source_are_one_line(
     texts: SearchableTexts, query: str, sources: tuple[str, ...], said: str

@@ -34,7 +34,6 @@ from kgdx.terms.normalise import fold_name
 
 ROOM = 380
 LEAST_ROOM, QUOTED = 110, 2
-
 _ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
 _SAME = lazy_pattern(r"\bsame\s+(?:as|thing)\b|一回事|同一|一样", re.IGNORECASE)
 _COUNT = lazy_pattern(r"\bhow\s+many\b|多少[种个]|几[种个]", re.IGNORECASE)
@@ -148,7 +147,8 @@ class _Writer:
             return
         if {Want.DIFFERENCE, Want.SHARED} & set(self.asked.wants) and self.subjects and self.subjects[0].ids:
             yield from self._compared()
-            return
+            if Want.SHARED in self.asked.wants or self.asked.wants == (Want.DIFFERENCE,):
+                return
         if self.asked.unread and self.subjects and self.subjects[0].ids:
             label = self.subjects[0].label
             if quoted := [each for each in self.pack.items if each.details.get("about")]:
@@ -160,7 +160,7 @@ class _Writer:
             yield from self._inferred()
             if not self.subjects:
                 return
-        wants = [want for want in self.asked.wants if want is not Want.DISEASE and want not in UNTOLD]
+        wants = [want for want in self.asked.wants if want not in {Want.DISEASE, Want.DIFFERENCE, *UNTOLD}]
         room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
         lacking: list[tuple[Want, str]] = []
         if not any(subject.ids for subject in self.subjects):
@@ -376,7 +376,7 @@ class _Writer:
                 text, cites = self._list(alone, ROOM // 3)
                 rest = self.words.alternatives([each.label for each in subjects if each is not subject])
                 yield self.words.alone.format(subject=subject.label, others=rest, list=text), cites
-            for want in () if shared_alone else (Want.GENE, Want.INHERITANCE, Want.ONSET):
+            for want in () if shared_alone else sorted(_OF_FORMS.difference(self.asked.wants, (Want.RECURRENCE,))):
                 yield from self._of(want, subject, LEAST_ROOM)
             if not mine:
                 yield self._lacking(Want.DIFFERENCE, subject.label), ()

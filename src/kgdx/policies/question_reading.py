@@ -24,7 +24,7 @@ GAP = "〇"
 _VAGUE = frozenset({Want.DISEASE, Want.DESCRIPTION, Want.RISK, Want.COURSE})
 _NOBODY = frozenset({*OUTSIDE, Want.URGENCY, Want.SAFETY, Want.DOSE})
 _OF_GENES = frozenset({Want.GENE, Want.COMORBIDITY, Want.CAUSE, Want.TOGETHER})
-_WHOLE = _NOBODY | {Want.DIFFERENCE, Want.SHARED, Want.RECURRENCE}  # asked of all that a text says
+_WHOLE = _NOBODY | {Want.SHARED, Want.RECURRENCE}  # asked of all that a text says
 _ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
 
 

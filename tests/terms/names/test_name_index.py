@@ -272,11 +272,7 @@ def test_a_question_mentions_entities_in_both_languages(index: NameIndex) -> Non
     assert spans(index, "百日咳有哪些症状?") == [("百日咳", "Disease")]
     assert spans(index, "Which drugs help in Marfan's syndrome?") == [("Marfan's syndrome", "Disease")]
     assert spans(index, "pertussis怎么治疗") == [("pertussis", "Disease")]
-    assert spans(index, "发烧、咳嗽可能是什么病？") == [
-        ("发烧", "Phenotype"),
-        ("发烧", "Symptom"),
-        ("咳嗽", "Symptom"),
-    ]
+    assert spans(index, "发烧、咳嗽可能是什么病？") == [("发烧", "Phenotype"), ("发烧", "Symptom"), ("咳嗽", "Symptom")]
     assert spans(index, "用了红霉素软膏") == [("红霉素软膏", "Drug")]
     assert spans(index, "红霉素能治什么病") == [("红霉素", "Drug")]
 
