@@ -190,6 +190,8 @@ def test_forms_of_one_disease_are_one_among_those_that_match() -> None:
     found = Retrieved("infer_diseases", {"phenotypes": ["p"]}, rows, "infer_by_phenotype")
     made = focused(evidence(found), Asked((Want.DISEASE,)))
     assert made.text == "The diseases recorded with deafness are Usher syndrome (2 forms) [E1][E2] and Xyz [E3]."
+    made = focused(evidence(found, resolved=(FLU,)), Asked((Want.DISEASE, Want.CURE), ("flu",)))
+    assert "no source of it states the treatments of flu" in made.text
 
 
 @pytest.mark.parametrize(

@@ -35,24 +35,17 @@ from kgdx.results.evidence_paths import PathNode, frequency_text
 
 MAX_ITEMS = 1_000
 """Most items of a pack."""
-
 MAX_EACH = 300
 """Most items from one retrieval."""
-
 MAX_CANDIDATES = 10
 """Most candidates of a ranking that become items."""
-
 MAX_PATHS = 5
 """Most evidence paths of a candidate that become items."""
-
 _TEXT_CHARS = 800
-
 PASSAGE_CHARS = 20_000
 """Characters of a passage at most; what has room in a prompt was chosen before."""
-
 PROMPT_CHARS = 24_000
 """Characters of a prompt that the evidence may take, unless said otherwise."""
-
 NAME_CHARS = 160
 """Characters of a name at most."""
 

@@ -163,6 +163,7 @@ class _Writer:
         wants = [want for want in self.asked.wants if want not in {Want.DISEASE, Want.DIFFERENCE, *UNTOLD}]
         room = max(LEAST_ROOM, ROOM // max(1, len(self.asked.wants) * len(self.subjects)))
         lacking: list[tuple[Want, str]] = []
+        silent = dict.fromkeys(wants) if Want.DISEASE in self.asked.wants else {}
         if not any(subject.ids for subject in self.subjects):
             yield from self._unknown()
             return
@@ -170,10 +171,13 @@ class _Writer:
             for want in wants:
                 told = list(self._of(want, subject, room))
                 yield from told
+                if told:
+                    silent.pop(want, None)
                 given = want is Want.CODE and "icd" not in self.pack.question.casefold()
                 if not told and not given and not self._aside(want):
                     lacking.append((want, subject.label))
-        yield from self._all_lacking(lacking)
+        labels = self.words.list([subject.label for subject in self.subjects], 3)
+        yield from self._all_lacking([*lacking, *((want, labels) for want in silent)])
         if self._treatments:
             yield self._weighed(self._treatments)
             yield self.words.caution, ()
