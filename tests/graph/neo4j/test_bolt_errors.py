@@ -118,14 +118,10 @@ def test_a_server_that_only_repeats_what_it_hears_is_told(serve: Serve) -> None:
     assert "or later, at the port of Bolt, which is often 7687" in refusal(f"bolt://127.0.0.1:{serve(repeat)}")
 
 
-def test_a_server_of_another_kind_is_told(serve: Serve) -> None:
-    port = serve(answer(b"SSH-2.0-OpenSSH_9.2p1\r\n"))
-    assert "or later, at the port of Bolt, which is often 7687" in refusal(f"bolt://127.0.0.1:{port}")
-
-
-def test_a_server_whose_bolt_nobody_knows_any_more_is_told(serve: Serve) -> None:
-    port = serve(answer(b"\x00\x00\x00\x00"))
-    assert "no version of Bolt that this driver knows: kgdx needs Neo4j 5.23" in refusal(f"bolt://127.0.0.1:{port}")
+@pytest.mark.parametrize("reply", [b"SSH-2.0-OpenSSH_9.2p1\r\n", b"\x00\x00\x00\x00"])
+def test_a_server_of_another_kind_or_too_old_is_told(serve: Serve, reply: bytes) -> None:
+    said = refusal(f"bolt://127.0.0.1:{serve(answer(reply))}")
+    assert "no version of Bolt that this driver knows: kgdx needs Neo4j 5.23 or later, at the port of Bolt" in said
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j", "bolt+s"])

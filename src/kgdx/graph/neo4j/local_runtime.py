@@ -203,6 +203,8 @@ def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int]
         "NEO4J_AUTH": f"neo4j/{password}",
         "NEO4J_server_memory_heap_max__size": heap,
         "NEO4J_server_bolt_advertised__address": f"127.0.0.1:{ports[0]}",
+        "NEO4J_server_bolt_connection__keep__alive": "5s",
+        "NEO4J_server_bolt_connection__keep__alive__probes": "3",
         "NEO4J_dbms_usage__report_enabled": "false",
     }
     for key in settings:

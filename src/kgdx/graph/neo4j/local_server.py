@@ -43,6 +43,9 @@ _CONFIG = """\
 server.default_listen_address=127.0.0.1
 server.default_advertised_address=127.0.0.1
 server.bolt.listen_address=127.0.0.1:{bolt}
+# A server that runs a query gives a sign of life every 5 s; drivers give up a connection after three that did not come.
+server.bolt.connection_keep_alive=5s
+server.bolt.connection_keep_alive_probes=3
 server.http.listen_address=127.0.0.1:{http}
 server.https.enabled=false
 server.memory.heap.initial_size=256m

@@ -149,8 +149,7 @@ class Neo4jStore(OwnStore):
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         found = template(name, "read", "neo4j")
         bound = found.bind(parameters)
-        with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(rows_of, found.text, bound)
+        return self.reading(lambda running: rows_of(running, found.text, bound))
 
     def write(self, name: str, /, **parameters: Any) -> list[Row]:
         self._refuse_readers()
@@ -257,8 +256,7 @@ class Neo4jStore(OwnStore):
 
     def export_relations_of(self, table: RelationTable, starts: Sequence[str], columns: Sequence[str]) -> pa.Table:
         """The edges of some start nodes; of ``table`` only the names count."""
-        with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(export_table, table, columns, self._schema(), starts)
+        return self.reading(lambda running: export_table(running, table, columns, self._schema(), starts))
 
     def summarise(self, table: RelationTable, columns: Sequence[str]) -> list[Row]:
         """By ``source`` the number ``n`` of edges and of values ``present`` among ``columns``; names as above."""
@@ -276,8 +274,7 @@ class Neo4jStore(OwnStore):
                 found[name] = tx.run(statement("count_relations", schema, type=name)).single()["n"]
             return {name: n for name, n in found.items() if n}
 
-        with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(read)
+        return self.reading(read)
 
     def misfits(self) -> tuple[Misfit, ...]:
         """Return what the database holds that the ontology does not allow; all of it is read on the server."""
@@ -348,8 +345,7 @@ class Neo4jStore(OwnStore):
 
     def _read(self, name: str, parameters: Mapping[str, Any] | None = None, /, **names: str) -> list[Row]:
         text = statement(name, self._schema() if names else None, **names)
-        with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(rows_of, text, parameters or {})
+        return self.reading(lambda running: rows_of(running, text, parameters or {}))
 
     def alone(self, name: str, **parameters: Any) -> None:
         """Run a statement of the database's own in a write transaction that is not counted as a save."""
@@ -361,5 +357,4 @@ class Neo4jStore(OwnStore):
             session.run(text).consume()
 
     def _export(self, table: GraphTable, columns: Sequence[str]) -> pa.Table:
-        with self._session(read=True) as session, translated(self._access):
-            return session.execute_read(export_table, table, columns, self._schema())
+        return self.reading(lambda running: export_table(running, table, columns, self._schema()))
