@@ -335,8 +335,9 @@ def chromium() -> Iterator[Browser]:
     """A headless Chromium of this module's tests: playwright keeps an event loop running as long as it lives."""
     require_module("playwright", "browser-test")
     program = require_program("chromium", "apt-get install chromium")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # as long as any action of a page may take; machines are busy
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
         yield browser

@@ -17,11 +17,12 @@ from kgdx.case.demographics import mentions
 from kgdx.case.reading_limits import limited, masked_runs
 from kgdx.errors import CaseError
 from kgdx.lazy import _Pattern
+from kgdx.policies.question_reading import _pattern, _words
 from kgdx.terms.measured import statements
 from kgdx.terms.measured.measured_reader import values_said
 
 SIGNS = "\n \t,.;:-/()[]'\"=%+*|#<>_&，。；：、（）！1aAmIé我一岁\0"
-READS = ("kgdx.case.", "kgdx.terms.")
+READS = ("kgdx.case.", "kgdx.terms.", "kgdx.policies.question_words")
 TABLES = {"kgdx.terms.measured.analytes._ALSO"}
 """Patterns of these rooms that read kgdx's own tables, whole cells at a time."""
 MEASURED_S = 0.01
@@ -31,6 +32,7 @@ MEASURED_S = 0.01
 def patterns() -> dict[str, re.Pattern[str]]:
     """Every compiled pattern that a module of kgdx holds, by where it is."""
     found: dict[str, re.Pattern[str]] = {"kgdx.terms.measured.statements._directions": statements._directions()[1]}
+    found |= {f"kgdx.policies.question_words.{name}": _pattern(name) for name in _words()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in pkgutil.walk_packages(kgdx.__path__, "kgdx."):

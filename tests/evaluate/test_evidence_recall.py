@@ -83,11 +83,7 @@ def answer(question: BenchmarkQuestion, model: ChatModel | None) -> Answer:
         for _ in range(3):
             model.ask(Request((Message("user", "Why?"),)))
     text = CitedText((Sentence("Fever [E1].", ("E1",)), Sentence("So.", (), False)), removed=("E9",), unsupported=1)
-    log = (
-        planned(1),
-        Segment(Author.POLICY, Kind.WISH, "get_symptom", {}),
-        planned(2, ended=True),
-    )
+    log = (planned(1), Segment(Author.POLICY, Kind.WISH, "get_symptom", {}), planned(2, ended=True))
     return Answer(question.question, text, EvidencePack(items=(relation("D:1", "S:1", "fever"),)), trace=log)
 
 

@@ -21,13 +21,7 @@ from kgdx.config import LlmAccess
 from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.generated_options import OptionSettings, generate_options
 from kgdx.evaluate.metrics import wilson
-from kgdx.evaluate.option_accuracy import (
-    ARMS,
-    OptionEvaluation,
-    arm_figures,
-    option_arm,
-    varied,
-)
+from kgdx.evaluate.option_accuracy import ARMS, OptionEvaluation, arm_figures, option_arm, varied
 from kgdx.evaluate.option_sets import permuted, write_option_questions
 from kgdx.evaluate.scripted_models import scripted_options
 from kgdx.llm.budget import Budget, Meter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,9 @@ def test_a_graph_knows_which_of_its_sources_have_changed(graph: GraphFolder, sou
     found = freshness(graph)
     assert (found.kind, [each.stale for each in found.sources]) == ("build", [""])
     assert found.kept > 0 and found.kept_bytes > 0 and found.to_dict()["sources"][0]["origin"] == file
+    shutil.copy2(file, f"{file}.again")
+    Path(f"{file}.again").replace(file)  # as a package manager does that installs it anew
+    assert [each.stale for each in freshness(graph).sources] == [""]
     Path(file).write_text(Path(file).read_text() + "NCBIGene:9\tI\tOMIM:9\tT\n")
     assert [each.stale for each in freshness(graph).sources] == ["its file has changed"]
     update({manifest: file}, graph)

@@ -310,7 +310,7 @@ def neighbours_of(vectors: Floats, among: Floats, count: int) -> tuple[Ints, Flo
     places, cosines = [], []
     for start in range(0, len(vectors), _BLOCK):
         product = vectors[start : start + _BLOCK] @ among.T
-        best = np.argpartition(-product, count - 1, axis=1)[:, :count]
+        best = np.sort(np.argpartition(-product, count - 1, axis=1)[:, :count], axis=1)
         order = np.argsort(-np.take_along_axis(product, best, 1), axis=1, kind="stable")
         places.append(np.take_along_axis(best, order, 1))
         cosines.append(np.take_along_axis(product, places[-1], 1))

@@ -79,11 +79,12 @@ class Digests:
         return digest
 
     def unchanged(self, path: Path) -> bool | None:
-        """Return whether a file is as it was when it was last read; ``None`` when it never was."""
-        known = self._known.get(str(path.absolute()))
+        """Return whether a file has the content that was read last, written anew or not; ``None`` when it never was."""
+        if (known := self._known.get(str(path.absolute()))) is None:
+            return None
         try:
-            return None if known is None else bool(known["signature"] == signature(path))
-        except OSError:
+            return bool(known["signature"] == signature(path) or known["digest"] == file_digest(path, str(path)))
+        except (OSError, SourceError):
             return False
 
     def write(self) -> None:

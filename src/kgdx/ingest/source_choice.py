@@ -143,12 +143,7 @@ def choose(
     return wanted
 
 
-def select(
-    sources: Iterable[str],
-    *,
-    everything: bool = False,
-    place: Path | None = None,
-) -> Selection:
+def select(sources: Iterable[str], *, everything: bool = False, place: Path | None = None) -> Selection:
     named, paths = _by_path(parse_choice(sources))
     assert named is not None
     known = manifests(paths)

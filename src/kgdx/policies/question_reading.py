@@ -13,6 +13,7 @@ from pathlib import Path
 from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import ABSENT, Understood, mentions_of
 from kgdx.answer.wants import IN_WORDS, OUTSIDE, Want
+from kgdx.case.reading_limits import masked_runs
 from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Resolved
@@ -56,13 +57,12 @@ def says(name: str, text: str) -> re.Match[str] | None:
 
 def masked(question: str, spans: Sequence[Mention]) -> str:
     """Return the question with a gap for each entity that it names."""
-    parts: list[str] = []
-    at = 0
+    parts, at = list[str](), 0
     for span in sorted(spans, key=lambda span: span.start):
         if span.start >= at:
             parts += (question[at : span.start], GAP)
             at = span.end
-    return "".join((*parts, question[at:]))
+    return masked_runs("".join((*parts, question[at:])))
 
 
 def wants(rest: str) -> tuple[Want, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kgdx.arrays.sparse import Floats, Ints, Sparse
+from kgdx.arrays.sparse import Floats, Ints, Sparse, greatest
 from kgdx.lazy import lazy_pattern
 
 COUNT = 20
@@ -38,8 +38,7 @@ def like(features: Any, vector: Floats, leave_out: int) -> tuple[Ints, Floats]:
     """
     value = features @ vector
     value[leave_out] = 0
-    best = np.argpartition(-value, min(COUNT, len(value)) - 1)[:COUNT]
-    best = np.sort(best[value[best] > 0])
+    best = np.sort(greatest(value, COUNT))
     return best, (value[best] * (ANNOTATION_SHARE / max(float(value[best].sum()), 1e-9))).astype(np.float32)
 
 
@@ -89,17 +88,16 @@ def nearest(features: Any, share: float) -> Sparse:
     starts, found, weights = [0], [], []
     for begin in range(0, size, _BLOCK):
         product = (features[begin : begin + _BLOCK] @ other).tocsr()
+        product.sort_indices()  # of equal ones the first are taken, whatever the processor
         for row in range(product.shape[0]):
             span = slice(product.indptr[row], product.indptr[row + 1])
             index, value = product.indices[span], product.data[span]
             keep = (index != begin + row) & (value > 0)
             index, value = index[keep], value[keep]
-            if len(value) > COUNT:
-                best = np.argpartition(-value, COUNT)[:COUNT]
-                index, value = index[best], value[best]
-            order = np.argsort(index)
-            found.append(index[order])
-            weights.append(value[order] * np.float32(share / value.sum()) if len(value) else value)
+            best = np.sort(greatest(value, COUNT))
+            index, value = index[best], value[best]
+            found.append(index)
+            weights.append(value * np.float32(share / value.sum()) if len(value) else value)
             starts.append(starts[-1] + len(index))
     return Sparse(
         np.array(starts, np.int32),

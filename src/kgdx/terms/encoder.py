@@ -364,7 +364,7 @@ def nearest_names(asked: Vectors, names: Vectors, count: int) -> tuple[Rows, Vec
     rows, cosines = np.zeros((len(asked), count), np.int64), np.zeros((len(asked), count), np.float32)
     for start in range(0, len(asked) if count else 0, _BLOCK):
         found = asked[start : start + _BLOCK] @ names.T
-        some = np.argpartition(found, -count, axis=1)[:, -count:]
+        some = np.sort(np.argpartition(found, -count, axis=1)[:, -count:], axis=1)
         some = np.take_along_axis(some, np.argsort(-np.take_along_axis(found, some, 1), axis=1, kind="stable"), 1)
         rows[start : start + _BLOCK] = some
         cosines[start : start + _BLOCK] = np.minimum(np.take_along_axis(found, some, 1), 1)

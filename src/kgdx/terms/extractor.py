@@ -42,7 +42,7 @@ from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.qualifiers import qualified
 from kgdx.terms.sites import at_sites
-from kgdx.terms.spoken import FIGURE, spoken
+from kgdx.terms.spoken import FIGURE, spoken, turned
 from kgdx.terms.tokens import Spelling, corrected, words
 
 if TYPE_CHECKING:
@@ -176,6 +176,7 @@ class Extractor:
         found = [] if language == "zh" else self._english(text)
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
+        found = [e for e in found if not (e.span and e.status is Status.ABSENT and turned(text, e.span))]
         said = spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None)
         said.sort(key=_start)
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
@@ -228,26 +229,15 @@ class Extractor:
 
     def _with_abbreviations(self, text: str, findings: list[Finding], explained: Set[str]) -> list[Finding]:
         used, open_ones = abbreviations.uses(text, explained)
-        spans = {(use.start, use.end) for use in used}
         undecided = {issue.where for issue in open_ones}
-        kept = [
-            f
-            for f in findings
-            if not f.span or ((f.span.start, f.span.end) not in spans and _place(f) not in undecided)
-        ]
-        taken = [(f.span.start, f.span.end) for f in kept if f.span]
-        for use in used:
-            row = self.terms.row(use.reading.id)
-            inside = any(start <= use.start and use.end <= end for start, end in taken)
-            if row is None or inside:
-                continue
-            said = text[use.start : use.end]
-            name = self.terms.name(row)
-            kept.append(
-                Finding(
-                    use.reading.id, Status.PRESENT, name, Span(use.start, use.end), said, name, "variant", _LOOSE[0]
-                )
-            )
+        spans = {Span(use.start, use.end): use.reading.id for use in used}
+        kept = [f for f in findings if f.span not in spans and _place(f) not in undecided]
+        taken = [f.span for f in kept if f.span]
+        for at, id in spans.items():
+            row = self.terms.row(id)
+            if row is not None and not any(whole.start <= at.start and at.end <= whole.end for whole in taken):
+                said, name = text[at.start : at.end], self.terms.name(row)
+                kept.append(Finding(id, Status.PRESENT, name, at, said, name, "variant", _LOOSE[0]))
         return kept
 
     def _label(self, position: int) -> str:

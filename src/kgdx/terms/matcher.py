@@ -17,15 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.lazy import lazy_pattern
-from kgdx.terms.dictionary import (
-    MAX_WORDS,
-    SHORTENED,
-    Entries,
-    single_hash,
-    substring_keys,
-    sum_hashes,
-    word_hash,
-)
+from kgdx.terms.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
 from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, ContentWords, scan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgdx.case.patient import Finding, Span
+from kgdx.case.patient import Finding, Span, Status
 from kgdx.terms.dictionary import in_scope
 from kgdx.terms.encoder import VERSION, Encoder, Rows, Vectors, name_vectors, nearest_names
 from kgdx.terms.normalise import MODIFIERS, word_rows
@@ -84,15 +84,7 @@ class PhraseVectors:
 
 def _finding(phrase: str, terms: Terms, term: int, cosine: float, span: Span | None = None) -> Finding:
     name = terms.name(term)
-    return Finding(
-        id=terms.id(term),
-        label=name,
-        span=span,
-        text=phrase,
-        matched=name,
-        method="encoder",
-        score=round(cosine, 3),
-    )
+    return Finding(terms.id(term), Status.PRESENT, name, span, phrase, name, "encoder", round(cosine, 3))
 
 
 def contrary(phrase: str, name: str) -> bool:

@@ -4,7 +4,8 @@
 ``spoken.tsv`` has regular expressions, each with words of which a text has one where it can match; a group ``at`` is
 what is read. ``phrases.tsv`` has phrases: of the words in brackets one is said, ``*`` stands for any ending, ``~`` for
 up to five words (Chinese: eight characters) of the same clause, ``&&`` for the same with its sides in either order, a
-blank also for articles, prepositions and the like, ``#`` for a number, ``<name>`` for a group of words.
+blank also for articles, prepositions and the like, ``#`` for a number, ``<name>`` for a group of words. ``!`` before
+an id: the phrase denies the finding, unless a negation stands before it, or "until" or "apart from" behind it.
 """
 
 from __future__ import annotations
@@ -53,6 +54,16 @@ _CHOICES = lazy_pattern(r"\|(?![^(]*\))")
 """Between the choices of a bracket, but not those of one inside it."""
 _STOP = lazy_pattern(r"[.;!?](?=\s)|[。；！？]|\n(?![a-z])")
 """Where a sentence ends, over which no phrase goes on."""
+_TURNED = lazy_pattern(
+    r"(?:\b(?:not|never|no longer|cannot|unable|used|stop(?:s|ped)?|hardly|barely|\w+n['’]t)(?:\s+\w+){0,2}\s+"
+    r"|(?:[不没未无难](?:有|太|大|怎么|再)?|不能|以前|原来|本来|过去|曾经)\s*)$",
+    re.IGNORECASE,
+)
+"""What turns the denial that stands behind it."""
+_LIMITED = lazy_pattern(r",? (?:until|apart from|except|other than)\b", re.IGNORECASE)
+"""What takes back a part of the denial that stands before it."""
+_SEEN = 40
+"""Letters before a denial that are looked at."""
 _WORD = lazy_pattern(rf"[a-z0-9]+|[{CJK}]+")
 _CHINESE = lazy_pattern(f"[{CJK}]")
 
@@ -74,9 +85,8 @@ def spoken_patterns() -> tuple[SpokenPattern, ...]:
     (_, _, taken, taken_zh), *drugs = read_table(Path(__file__).with_name("drugs.tsv"))
     for id, name, english, chinese in drugs:
         needs = (*english.lower().split("|"), *chinese.split("|"))
-        said.append(
-            SpokenPattern(id, name, needs, "|".join((taken, taken_zh)).format(english=english, chinese=chinese))
-        )
+        pattern = f"{taken}|{taken_zh}".format(english=english, chinese=chinese)
+        said.append(SpokenPattern(id, name, needs, pattern))
     return tuple(said)
 
 
@@ -106,9 +116,15 @@ def _phrases_by_key() -> dict[str, tuple[SpokenPattern, ...]]:
 
 
 @cache
-def _needs(phrase: str) -> tuple[frozenset[str], ...]:
+def _choices(phrase: str) -> tuple[tuple[frozenset[str], ...], ...]:
+    """Return for each part of a phrase what keys each of its choices needs."""
     parts = [beginnings(part) for part in _parts(phrase)]
-    return tuple(frozenset(_keys_of(words)[-1] for words in part) for part in parts if all(map(_WORD.search, part)))
+    return tuple(tuple(map(_needed, part)) for part in parts if all(map(_WORD.search, part)))
+
+
+def _needed(words: str) -> frozenset[str]:
+    """Return the keys of all words, but for the end of "don't", which may be written as one with its beginning."""
+    return frozenset(_keys_of(word[0])[-1] for word in _WORD.finditer(words) if words[word.start() - 1] not in "'’")
 
 
 def _parts(phrase: str, ends: str = " ~(") -> Iterator[str]:
@@ -207,15 +223,21 @@ def _spoken(text: str) -> tuple[Finding, ...]:
         for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
             if taken <= start < end:
                 taken = end
-                said = text[start:end]
-                kept.append(Finding(id, status, name, Span(start, end), said, said, "variant", SCORE))
+                said, at = text[start:end], Span(start, end)
+                read = FIGURE if status is Status.ABSENT and turned(text, at) else id
+                kept.append(Finding(read, status, name, at, said, said, "variant", SCORE))
                 ruled.update(range(start, end) if id == FIGURE or status is Status.ABSENT else ())
     return tuple(
         e for e in kept if e.id == FIGURE or e.status is Status.ABSENT or not e.span or e.span.start not in ruled
     )
 
 
+def turned(text: str, at: Span) -> bool:
+    """Return whether what denies a finding is denied itself: "not breathing normally", "throat fine apart from"."""
+    return bool(_LIMITED.match(text, at.end) or _TURNED.search(text[max(0, at.start - _SEEN) : at.start]))
+
+
 def _near(plain: str) -> list[SpokenPattern]:
     index, keys = _phrases_by_key(), frozenset(key for word in set(_WORD.findall(plain)) for key in _word_keys(word))
     near = {row: None for key in keys for row in index.get(key, ())}
-    return [row for row in near if not any(map(keys.isdisjoint, _needs(row.pattern)))]
+    return [row for row in near if all(any(map(keys.issuperset, part)) for part in _choices(row.pattern))]
