@@ -53,11 +53,11 @@ MASKS = [
     (r"\b\d+(\.\d+)? ?[kMG]i?B\b", "N MB"),
     (r"(?<=\d\.\d{9})\d+", ""),  # digits that the order of a sum decides
     # Digests of numbers whose last digit the processor decides.
-    (r'("digest": ?)"[0-9a-f]{16}"', r'\1"MASKED"'),
+    (r'("digest": ?"|digest: )[0-9a-f]{16}(?![0-9a-f])', r"\1MASKED"),
     (r"\brun:[0-9a-f]{16}\b", "run:MASKED"),
     (r'(?<="files": )\d+|\d+(?= files, )', "N"),  # what other tests derived from the graph of a run lies beside it
 ]
-NUMBER = re.compile(r"\d+\.(\d+)")
+NUMBER = re.compile(r"\d+\.(\d+)(e-\d+)?")
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def equal(one: str, other: str) -> bool:
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     for first, second in zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True):
-        decimals = max(len(first[1]), len(second[1]))
+        decimals = max(len(first[1]), len(second[1])) + 4 * bool(first[2] or second[2])
         away = abs(float(first[0]) - float(second[0]))
-        if away and (decimals < 4 or away > max(1.5 * 10**-decimals, 1e-5 * float(first[0]))):
+        if away and (decimals < 4 or away > max(1.5 * 10**-decimals, 1e-5 * float(first[0]), 1e-6)):
             return False
     return True
 

@@ -105,7 +105,7 @@ def test_an_abbreviation_with_several_readings_has_words_for_all_but_one() -> No
         ("Periods regular but heavy", {"-Abnormality of the menstrual cycle", "Menorrhagia"}),
         ("Mouth fine apart from ulcers", {"Oral ulcer"}),
         ("He is not breathing normally and not passing urine, 没有眼泪，不能吃，没有劲", set()),
-        ("Throat fine apart from ulcers. She doesn't have a good appetite. 以前能吃能睡", set()),
+        ("Throat fine apart from ulcers. He used to sleep well, 以前能吃能睡", {"Oral ulcer"}),
     ],
 )
 def test_wordings_are_read_in_a_text(hpo_reader: Extractor, text: str, found: set[str]) -> None:
