@@ -203,7 +203,8 @@ import numpy as np
 from kgdx.rank.neighbours import by_name
 made = np.random.default_rng(0)
 words = ["".join(letters) for letters in made.choice(list("abcdefghij"), (400, 5))]
-names = [" ".join(words[number] for number in made.zipf(1.3, 8) % 400) for _ in range(600)] + 60 * ["equally near"]
+names = [" ".join(words[number] for number in made.zipf(1.3, 8) % 400) for _ in range(3400)]
+names += [f"equally near {words[number % 9]}" for number in range(330)]
 near = by_name(names, np.arange(len(names)), len(names))
 parts = (near.start, near.index, near.values)
 print(hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest())
