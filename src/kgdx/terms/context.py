@@ -44,6 +44,21 @@ _GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|[^，,。]{0,3}也|均|因|死于|�
 """How a clause begins that goes on to tell of the relative of the clause before it."""
 _FEW_WORDS = lazy_pattern(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = lazy_pattern(f"[{CJK}]")
+_PREDICATED = lazy_pattern(
+    r"(?:he|she|they|i|we)\b.*|(?!.*\b(?:n?or|and)\b)[\w'’-]+(?:\s[\w'’-]+){0,2}\s(?:enlarged|stiff|raised|reduced|swollen"
+    r"|tender|red|blue|pale|elevated|high|low|up|palpable|weak|increased|decreased|impaired|abnormal|distended|dilated|hot"
+    r"|warm|yellow|dry|painful|positive|brisk|upgoing|extensor|poor|bad|slurred|unsteady|ataxic|delayed|prolonged|inflamed"
+    r"|bulging|sunken|blurr(?:ed|y)|blocked|runny|numb|puffy|itchy|floppy|lax|rigid|thickened)",
+    re.IGNORECASE,
+)
+"""What is said of somebody, or of a part behind its name: "neck stiff" goes on no list of "no fever, rash"."""
+LIMITED = lazy_pattern(
+    r",? until\b|,? (?:apart from|except|other than) (?:at|on|during|after|before|when|while|with)\b"
+    r"|[^.;。；]{0,30}?(?:\b(?:but|then|and|has|have)\b(?:(?!\bnot\b|\bnever\b|n['’]t)[^.;]){0,20}?"
+    r"\b(?:back|return\w*|recur\w*|again|relaps\w+)\b|(?:又|再次|复)(?:发|烧|起|出|开始|有|来|痛|疼|咳|吐|拉|喘|痒|肿))",
+    re.IGNORECASE,
+)
+"""What takes back the denial that stands before it: until when, except when, what came back."""
 _VERB = lazy_pattern(r"\b(?:is|are|was|were|has|had|have)\b", re.IGNORECASE)
 
 
@@ -162,6 +177,10 @@ def _reaches(
         return False
     if (kind == "adjacent" and len(between.strip()) > 1) or (kind == "behind" and between.strip(" -–(（")):
         return False
+    if part[trigger.start] == "?" and kind == "behind" and part[trigger.end : trigger.end + 1].isalnum():
+        return False  # "fever ?UTI"
+    if status == "absent" and LIMITED.match(part, max(span[1], trigger.end)):
+        return False
     if kind == "later":
         return len(between) < _LATER and len(_COMMA.findall(between)) < 2
     if kind == "query":
@@ -174,7 +193,8 @@ def _reaches(
         goes_on = status == "family" and all(map(_GOES_ON.match, clauses))
         return goes_on and kind == "forward"
     if forward:
-        if status == "absent" and not trigger.chinese and _list_ended(part, between, span[1]):
+        told = "," in between and _PREDICATED.fullmatch(part, *span)
+        if status == "absent" and not trigger.chinese and (told or _list_ended(part, between, span[1])):
             return False
         return all(k not in _AFTER or t.chinese or s in (status, "present") for t in ends for k, s in t.kinds)
     if _COMMA.search(between):

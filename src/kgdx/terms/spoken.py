@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from kgdx.case.patient import Finding, Span, Status
 from kgdx.lazy import lazy_pattern
+from kgdx.terms.context import LIMITED
 from kgdx.terms.normalise import CJK, read_table, simplify
 
 FIGURE = "-"
@@ -42,7 +43,7 @@ _BLANK = rf"{_SPACE}(?:[{_MARKS}]+{_SPACE}){{0,3}}"
 _NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|except|neg\w*|nil|\w+n['’]t)\b)"
 _GAP, _GAP_ZH = (
     rf"{_SPACE}(?:{_NEGATED}[^\s,.;:!?()+]+{_SPACE}){{0,5}}?",
-    r"(?:(?![不无没未否])[^，。；;,.！？\s]){0,8}?",
+    r"(?:(?![不无没未否及和与])[^，。；;,.！？、\s]){0,8}?",
 )
 _SIGN = {"(": "(?:", ")": ")", "|": "|", "*": r"\w*", "#": r"\d+"}
 _FILLER = lazy_pattern(rf"\b(?:{_FILLERS})\b")
@@ -56,12 +57,12 @@ _STOP = lazy_pattern(r"[.;!?](?=\s)|[。；！？]|\n(?![a-z])")
 """Where a sentence ends, over which no phrase goes on."""
 _TURNED = lazy_pattern(
     r"(?:\b(?:not|never|no longer|cannot|unable|used|stop(?:s|ped)?|hardly|barely|\w+n['’]t)(?:\s+\w+){0,2}\s+"
-    r"|(?:[不没未无难](?:有|太|大|怎么|再)?|不能|以前|原来|本来|过去|曾经)\s*)$",
+    r"|(?:[不没未无难](?:有|太|大|怎么|再)?|不是|并非|不能|以前|原来|本来|过去|曾经)\s*)$",
     re.IGNORECASE,
 )
 """What turns the denial that stands behind it."""
-_LIMITED = lazy_pattern(r",? (?:until|apart from|except|other than)\b", re.IGNORECASE)
-"""What takes back a part of the denial that stands before it."""
+_SPARED = lazy_pattern(r",? (?:apart from|except|other than)\b", re.IGNORECASE)
+"""What takes back a part of a normal examination."""
 _SEEN = 40
 """Letters before a denial that are looked at."""
 _WORD = lazy_pattern(rf"[a-z0-9]+|[{CJK}]+")
@@ -234,7 +235,8 @@ def _spoken(text: str) -> tuple[Finding, ...]:
 
 def turned(text: str, at: Span) -> bool:
     """Return whether what denies a finding is denied itself: "not breathing normally", "throat fine apart from"."""
-    return bool(_LIMITED.match(text, at.end) or _TURNED.search(text[max(0, at.start - _SEEN) : at.start]))
+    behind = LIMITED.match(text, at.end) or _SPARED.match(text, at.end)
+    return bool(behind or _TURNED.search(text[max(0, at.start - _SEEN) : at.start]))
 
 
 def _near(plain: str) -> list[SpokenPattern]:
