@@ -11,16 +11,7 @@ from hypothesis import strategies as st
 from kgdx.case import Case, Status
 from kgdx.episode import AskPatient, Reply, State
 from kgdx.errors import CaseError, LlmError
-from kgdx.evaluate.osce_agents import (
-    MASK,
-    NORMAL,
-    SENTENCES,
-    Encounter,
-    Osce,
-    checked,
-    encounter,
-    names_of,
-)
+from kgdx.evaluate.osce_agents import MASK, NORMAL, SENTENCES, Encounter, Osce, checked, encounter, names_of
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from osce_cases import EPILEPSY, UNKNOWN, osces

@@ -382,6 +382,8 @@ def test_questions_of_causes_are_told_from_those_of_signs(rest: str, causes: boo
         ("What will the weather be like tomorrow?", Want.ELSEWHERE),
         ("这个报告是不是癌，给句准话", Want.VERDICT),
         ("奶奶突然说话不清，能等到明天再去医院吗", Want.URGENCY),
+        ("Febrile infant with a bulging fontanelle and non-blanching rash. What now?", Want.URGENCY),
+        ("糖尿病患者深大呼吸、呼气有烂苹果味，意识模糊，怎么处理？", Want.URGENCY),
     ],
 )
 def test_what_no_pattern_reads_is_told_by_the_wordings_that_it_is_like(question: str, kind: Want) -> None:
