@@ -45,10 +45,10 @@ _GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|[^，,。]{0,3}也|均|因|死于|�
 _FEW_WORDS = lazy_pattern(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = lazy_pattern(f"[{CJK}]")
 _PREDICATED = lazy_pattern(
-    r"(?:he|she|they|i|we)\b.*|(?!.*\b(?:n?or|and)\b)[\w'’-]+(?:\s[\w'’-]+){0,2}\s(?:enlarged|stiff|raised|reduced|swollen"
-    r"|tender|red|blue|pale|elevated|high|low|up|palpable|weak|increased|decreased|impaired|abnormal|distended|dilated|hot"
-    r"|warm|yellow|dry|painful|positive|brisk|upgoing|extensor|poor|bad|slurred|unsteady|ataxic|delayed|prolonged|inflamed"
-    r"|bulging|sunken|blurr(?:ed|y)|blocked|runny|numb|puffy|itchy|floppy|lax|rigid|thickened)",
+    r"\b(?:(?:he|she|they|i|we)\b.{0,80}|(?!.{0,60}\b(?:n?or|and)\b)[\w'’-]{1,20}(?:\s[\w'’-]{1,20}){0,2}\s(?:enlarged"
+    r"|stiff|raised|reduced|swollen|tender|red|blue|pale|elevated|high|low|up|palpable|weak|increased|decreased|impaired|abnormal"
+    r"|distended|dilated|hot|warm|yellow|dry|painful|positive|brisk|upgoing|extensor|poor|bad|slurred|unsteady|ataxic"
+    r"|delayed|prolonged|inflamed|bulging|sunken|blurr(?:ed|y)|blocked|runny|numb|puffy|itchy|floppy|lax|rigid|thickened))",
     re.IGNORECASE,
 )
 """What is said of somebody, or of a part behind its name: "neck stiff" goes on no list of "no fever, rash"."""
