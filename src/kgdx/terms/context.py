@@ -45,7 +45,7 @@ _GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|[^，,。]{0,3}也|均|因|死于|�
 _FEW_WORDS = lazy_pattern(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = lazy_pattern(f"[{CJK}]")
 _PREDICATED = lazy_pattern(
-    r"\b(?:(?:he|she|they|i|we)\b.{0,80}|(?!.{0,60}\b(?:n?or|and)\b)[\w'’-]{1,20}(?:\s[\w'’-]{1,20}){0,2}\s(?:enlarged"
+    r"\b(?:(?:he|she|they|i|we|his|her|their|my)\b.{0,80}|(?!.{0,60}\b(?:n?or|and)\b)[\w'’-]{1,20}(?:\s[\w'’-]{1,20}){0,2}\s(?:enlarged"
     r"|stiff|raised|reduced|swollen|tender|red|blue|pale|elevated|high|low|up|palpable|weak|increased|decreased|impaired|abnormal"
     r"|distended|dilated|hot|warm|yellow|dry|painful|positive|brisk|upgoing|extensor|poor|bad|slurred|unsteady|ataxic"
     r"|delayed|prolonged|inflamed|bulging|sunken|blurr(?:ed|y)|blocked|runny|numb|puffy|itchy|floppy|lax|rigid|thickened))",
@@ -193,7 +193,7 @@ def _reaches(
         goes_on = status == "family" and all(map(_GOES_ON.match, clauses))
         return goes_on and kind == "forward"
     if forward:
-        told = "," in between and _PREDICATED.fullmatch(part, *span)
+        told = ("," in between or between.endswith(" and ")) and _PREDICATED.fullmatch(part, *span)
         if status == "absent" and not trigger.chinese and (told or _list_ended(part, between, span[1])):
             return False
         return all(k not in _AFTER or t.chinese or s in (status, "present") for t in ends for k, s in t.kinds)
