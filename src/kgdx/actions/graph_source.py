@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgdx.errors import StoreError
+from kgdx.errors import StoreError, UsageError
 from kgdx.files.known import place
 from kgdx.files.private import possible, private_folder
 from kgdx.registry import Registry
@@ -279,7 +279,6 @@ MAPPED: Registry[MappedSource] = Registry("graph source", "kgdx.graphs", {}, apa
 def mapping_of(mapping: str | Path | None, store: str) -> Path | None:
     """Return a mapping's path as it is given, for a store that can have one."""
     from kgdx.config import is_neo4j
-    from kgdx.errors import UsageError
 
     if mapping is None:
         return None

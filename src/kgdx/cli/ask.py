@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
+import kgdx
 from kgdx.cli import inputs, output
 from kgdx.cli.options import Encoder, Mapping, Model, OnStore, Presentation, Store, argument, flag, option
 from kgdx.cli.output import announce
+from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from kgdx.episode.segment import Segment
@@ -43,8 +45,6 @@ def ask(
 
     Example: kgdx ask "Which gene causes Marfan syndrome?"
     """
-    import kgdx
-
     output.check(shown.html, force=shown.force)
     # words of the command line are what the locale took their bytes for
     asked = sys.stdin.buffer.read(LONGEST) if question == "-" else os.fsencode(question)
@@ -86,8 +86,6 @@ def _told(segment: Segment) -> None:
 
 
 def _choices(given: Iterable[str]) -> dict[str, str]:
-    from kgdx.errors import UsageError
-
     options: dict[str, str] = {}
     for each in given:
         letter, sign, words = each.partition("=")

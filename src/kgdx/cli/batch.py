@@ -27,6 +27,7 @@ from kgdx.cli.options import (
     option,
 )
 from kgdx.cli.output import announce, finished
+from kgdx.errors import KgdxError
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -163,7 +164,6 @@ class Diagnosing:
 def result(graph: Graph, case: Case | Failure, options: Mapping[str, Any]) -> Result:
     """Return the diagnosis of one case without its trace, or what went wrong."""
     from kgdx.case import Failure
-    from kgdx.errors import KgdxError
 
     if isinstance(case, Failure):
         return outcome(case, None)
@@ -176,7 +176,6 @@ def result(graph: Graph, case: Case | Failure, options: Mapping[str, Any]) -> Re
 def outcome(case: Case | Failure, found: Diagnosis | KgdxError | None) -> Result:
     """Return the line of a case: its diagnosis without the trace, or what went wrong."""
     from kgdx.case import Failure
-    from kgdx.errors import KgdxError
 
     if isinstance(case, Failure):
         line: dict[str, Any] = {"id": case.id, "where": case.where, "error": case.message}

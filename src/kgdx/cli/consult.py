@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, output
 from kgdx.cli.options import CaseArgument, Presentation, Store, TermOptions, flag, option
+from kgdx.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -52,7 +53,6 @@ def prices(given: str) -> dict[str, float]:
         >>> prices("imaging=10")["imaging"], prices("imaging=10")["ask"]
         (10.0, 1.0)
     """
-    from kgdx.errors import UsageError
     from kgdx.rank.proposing import EFFORT, checked
 
     found = dict(EFFORT)
@@ -91,7 +91,6 @@ def consult(
 
     Example: kgdx consult "ataxia" --transcript visit.jsonl
     """
-    from kgdx.errors import UsageError
     from kgdx.results.consulted import say
 
     output.check(shown.html, force=shown.force)
@@ -139,7 +138,6 @@ def _keeper(path: Path | None) -> Keep | None:
 
     def write(log: tuple[Segment, ...]) -> None:
         from kgdx.episode import dump
-        from kgdx.errors import StoreError
         from kgdx.files.known import write_whole
 
         try:
@@ -151,7 +149,6 @@ def _keeper(path: Path | None) -> Keep | None:
 
 
 def _ask(consultation: Consultation) -> None:
-    from kgdx.errors import UsageError
     from kgdx.results.consulted import say
     from kgdx.terms.replies import read_reply
 

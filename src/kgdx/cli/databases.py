@@ -8,6 +8,8 @@ from pathlib import Path
 
 import typer
 
+import kgdx
+from kgdx import api
 from kgdx.cli import inputs, options, output
 from kgdx.cli.options import Json, Store, TermOptions, add, add_typer, argument, flag, option
 from kgdx.errors import StoreError
@@ -86,7 +88,6 @@ def export(
 
     The page in the folder tells what to do with them. Example: kgdx neo4j export for-our-server
     """
-    from kgdx import api
     from kgdx.render.terminal.graph_text import exported
 
     report = api.export(folder, store=store, force=force, progress=output.remark)
@@ -105,7 +106,6 @@ def push(
 
     Counts and content are compared afterwards, those of large relations by samples.
     """
-    from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
     report = api.push(
@@ -130,7 +130,6 @@ def pull(
 
     What does not conform to the ontology is refused. Counts and fingerprint are compared afterwards.
     """
-    from kgdx import api
     from kgdx.render.terminal.graph_text import copied
 
     report = api.pull(store=store, neo4j=uri, force=force, leave_out=leave_out, progress=output.remark)
@@ -160,8 +159,6 @@ def browse(
     if style:
         _style(as_json)
         return
-    import kgdx
-
     named = what is not None and _RUN.fullmatch(what)
     given = None if named else inputs.one(what)
     result: kgdx.Diagnosis | str = str(what)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import kgdx
 from kgdx.cli import inputs, output
 from kgdx.cli.options import (
     OUT,
@@ -33,6 +34,7 @@ from kgdx.cli.options import (
     option,
 )
 from kgdx.cli.output import announce, finished
+from kgdx.errors import CaseError, UsageError
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -63,7 +65,6 @@ class PersonOptions:
     def about(self) -> About:
         """Return what was given, checked before any graph is opened."""
         from kgdx.case import Case, with_person
-        from kgdx.errors import UsageError
 
         if self.gene and self.genes:
             raise UsageError("both --gene and --genes are given", hint="put all genes into the file")
@@ -111,8 +112,6 @@ def diagnose(
 
     Example: kgdx diagnose "ataxia and telangiectasia, no seizures"
     """
-    import kgdx
-
     output.check(shown.html, force=shown.force)
     top = ranking.top
     paths = min(max(ranking.explain, output.EXPLAINED if shown.html or shown.as_json else 0), top)
@@ -190,7 +189,6 @@ def extract(
     Example: kgdx extract "No seizures. Her mother has migraine."
     """
     from kgdx.case.demographics import mentions
-    from kgdx.errors import CaseError
 
     case = inputs.one(text)
     if case is None or not case.text:
@@ -215,7 +213,6 @@ def replay(
 
     Says whether the graph still answers the same; the exit code is 1 where it does not.
     """
-    import kgdx
     from kgdx.render.terminal.graph_text import replayed as table
 
     with kgdx.open(store) as graph:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import typer
 
+import kgdx
+from kgdx import api
 from kgdx.cli import output
 from kgdx.cli.options import Json, Store, argument, flag, option
 from kgdx.errors import StoreError, UsageError
@@ -34,7 +36,6 @@ def build(
     It replaces the one that is there only when it is complete; saved cases stay. Examples: kgdx build hp
     hpoa=my.hpoa; kgdx build primekg --from kg.csv; kgdx build --all --from downloads/
     """
-    import kgdx
     from kgdx.api.building import left_behind
     from kgdx.render.terminal.build_text import build_progress, report
 
@@ -83,7 +84,6 @@ def update(
     The rest is not built again. The graph is then what a build of all its sources would give. Examples: kgdx update
     hpoa=phenotype.hpoa; kgdx update hp_zh
     """
-    from kgdx import api
     from kgdx.render.terminal.build_text import build_progress, report
 
     with build_progress() as tell:
@@ -100,7 +100,6 @@ def remove(
 
     It is then what a build without this source would give. Example: kgdx remove hp_zh
     """
-    from kgdx import api
     from kgdx.render.terminal.build_text import build_progress, report
 
     with build_progress() as tell:
@@ -120,7 +119,6 @@ def diff(
     Without folders: what the last build or update changed. Rows added, removed and changed, by table and source,
     with examples. What users saved since a graph was built does not count.
     """
-    from kgdx import api
     from kgdx.render.terminal.build_text import comparison
 
     found = api.diff(old, new if new is not None else store)
@@ -133,8 +131,6 @@ def status(as_json: Json = False, store: Store = None) -> None:
     That is: where it is, how it was made, and which of its sources have changed since. The exit code is 6 when
     there is no graph.
     """
-    import kgdx
-    from kgdx import api
     from kgdx.config import is_neo4j
     from kgdx.render.terminal.build_text import freshness, state
 
@@ -157,7 +153,6 @@ def verify(as_json: Json = False, store: Store = None) -> None:
     reads what was touched. Of one on a Neo4j all nodes and edges are compared with the ontology. The exit code is 6
     when something is damaged, does not conform, or could not be checked.
     """
-    from kgdx import api
     from kgdx.config import Settings
     from kgdx.render.terminal.graph_text import conformance, verified
 
@@ -209,8 +204,6 @@ def export(
 
     Examples: kgdx export nquads graph.nq; kgdx export kgx graph-kgx; kgdx export graphml graph.graphml
     """
-    from kgdx import api
-
     report = api.export_graph(path, format, store=store, progress=output.remark)
     counts = f"{report.nodes:,} nodes and {report.relations:,} relations"
     told = f"{report.path}: {counts} as {report.format}, {report.bytes / 1e6:,.1f} MB"

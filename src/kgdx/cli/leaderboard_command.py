@@ -24,6 +24,7 @@ from kgdx.cli.options import (
     argument,
     option,
 )
+from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,8 +126,6 @@ def _leaderboard(
 
 def _known(given: str) -> int | None:
     """How many findings are told at first; ``None`` for all."""
-    from kgdx.errors import UsageError
-
     if given == "all":
         return None
     if not (given.isascii() and given.isdigit() and 1 <= int(given) <= 100):

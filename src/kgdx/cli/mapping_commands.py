@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kgdx import api
 from kgdx.cli import inputs, output
 from kgdx.cli.options import OUT, Json, Store, add_typer, argument, flag, option
+from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from kgdx.terms.names.sssom import MappingStatement
@@ -128,8 +130,6 @@ def _classes(store: str | None) -> dict[str, str]:
 
 def _take(statements: Sequence[MappingStatement], store: str | None, *, update: bool) -> None:
     """Keep decisions, and let the graph be inferred again."""
-    from kgdx import api
-    from kgdx.errors import UsageError
     from kgdx.ingest.alignment.review import summary
     from kgdx.render.terminal.build_text import build_progress, report
 

@@ -32,6 +32,7 @@ from kgdx.cli.options import (
     flag,
     option,
 )
+from kgdx.errors import UsageError
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -144,7 +145,6 @@ def retrieve(
     --errors errors.csv
     """
     from kgdx.case import Failure
-    from kgdx.errors import UsageError
     from kgdx.evaluate import retrieval_accuracy as accuracy
     from kgdx.evaluate.runner import Runner, finish, kept, numbered
 
@@ -199,7 +199,6 @@ def _measured(graph: Graph, wanted: ArmOptions, chosen: Sequence[Arm] | None = N
 
 
 def _arms(wanted: ArmOptions, graph: Graph) -> tuple[list[Arm], dict[str, str]]:
-    from kgdx.errors import UsageError
     from kgdx.evaluate.retrieval_accuracy import Arm, whole_numbers
     from kgdx.evaluate.runner import able
     from kgdx.rank.retrieval import FUSED, METHODS
@@ -325,7 +324,6 @@ def inquiry(
 
 def _wanted(asking: InquiryOptions, patients: PatientOptions) -> tuple[list[str], list[Answers], Setting]:
     from kgdx.episode.recorded_patient import Noise
-    from kgdx.errors import UsageError
     from kgdx.evaluate.inquiries import ABLATIONS, ANSWERS, Setting
 
     ablate, answers, kinds = (listed(each) for each in (asking.ablate, asking.answers, asking.kinds))

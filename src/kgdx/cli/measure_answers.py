@@ -12,6 +12,7 @@ import typer
 from kgdx.cli import inputs, output
 from kgdx.cli.inputs import listed
 from kgdx.cli.options import OUT, BudgetOptions, Force, Html, Json, Out, Seed, Store, argument, flag, option
+from kgdx.errors import CaseError, UsageError
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ def questions(
     One question for each action, disease, language and split of wordings, with what the graph has to give; or option
     questions. Example: kgdx evaluate questions --options --diseases 50 --out questions.jsonl
     """
-    from kgdx.errors import UsageError
     from kgdx.evaluate.answer_pairs import CompiledTemplates
     from kgdx.evaluate.generated_options import OptionSettings, generate_options
     from kgdx.evaluate.option_sets import write_option_questions
@@ -122,7 +122,6 @@ NO_LIMIT = 1_000_000
 def _of_cases(graph: Graph, cases: str, wanted: OptionSettings) -> Iterator[OptionQuestion]:
     """Yield a question for the diagnosis of each case, and tell which make none."""
     from kgdx.case import Case
-    from kgdx.errors import CaseError
     from kgdx.evaluate.generated_options import case_questions
 
     refused = []
@@ -183,7 +182,6 @@ def answers(
     A judge scores each blindly from 0 to 1. Interrupted, it goes on where it stopped when run again. Example: kgdx
     evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
     """
-    from kgdx.errors import UsageError
     from kgdx.evaluate.answer_pairs import PairedEvaluation
     from kgdx.evaluate.scripted_models import scripted
     from kgdx.llm.budget import Budget
@@ -359,7 +357,6 @@ def _models(
     out: Path | None,
 ) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
     from kgdx.api.questions import limited
-    from kgdx.errors import UsageError
     from kgdx.evaluate.runner import CACHE
     from kgdx.evaluate.scripted_models import PREFIX, scripted_options
     from kgdx.llm.budget import Meter

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 import typer
 
+from kgdx.errors import UsageError
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
@@ -170,8 +171,6 @@ class BudgetOptions:
 
     def require(self, settings: Settings) -> None:
         """Refuse to ask a model about many patients where neither an option nor a setting says what that may cost."""
-        from kgdx.errors import UsageError
-
         names = ("max_calls", "max_tokens", "max_cost")
         if not any(getattr(self, name) is not None or name in settings.llm_settings for name in names):
             hint = "give --max-calls, --max-tokens or --max-cost, or set KGDX_LLM_MAX_CALLS"
@@ -233,15 +232,11 @@ class Sharing:
 
     def refuse_ray(self, what: str) -> None:
         """Refuse Ray where a model is asked, whose budget one process keeps."""
-        from kgdx.errors import UsageError
-
         if self.ray is not None:
             raise UsageError(f"--ray goes without {what}", hint="--jobs says how many requests run at a time")
 
     def refuse(self, what: str) -> None:
         """Refuse other processes where a model is asked, whose budget one process keeps."""
-        from kgdx.errors import UsageError
-
         if self.shares:
             hint = "KGDX_LLM_CONCURRENCY says how many requests run at a time"
             raise UsageError(f"--jobs and --ray go without {what}", hint=hint)
@@ -265,7 +260,6 @@ class Rerank:
     ) -> RerankPolicy | None:
         """Return the policy that re-ranks; ``None`` where no model is named; ``others`` may choose steps."""
         from kgdx.episode.policy import make_policy
-        from kgdx.errors import UsageError
 
         if self.rerank is None:
             if self != Rerank():

@@ -11,7 +11,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+import kgdx
 from kgdx.cli.options import OUT, Force, Presentation, argument, option
+from kgdx.errors import KgdxError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -106,8 +108,6 @@ def each(pieces: Iterable[Piece], advance: Callable[[], None]) -> Iterator[Piece
 
 def finished(result: Diagnosis) -> None:
     """Fail where an action did: what was found before it may be shown, but is not the whole answer."""
-    from kgdx.errors import KgdxError
-
     failed = [issue.message for issue in result.issues if (issue.level, issue.where) == ("error", "episode")]
     if failed:
         raise KgdxError(failed[0])
@@ -183,8 +183,6 @@ def write_result(shown: Presentation, result: Diagnosis | Answer, store: str | N
     """Write the page of a result, with links to Neo4j Browser where the graph is on a Neo4j that answers."""
 
     def make() -> str:
-        import kgdx
-
         return result.to_html(kgdx.browser_place(result.fingerprint, store))
 
     write(shown.html, make, force=shown.force)
@@ -194,8 +192,6 @@ def check_record(path: Path | None, *, force: bool) -> None:
     """Refuse a place that no record can be written to."""
     if path is None:
         return
-    from kgdx.errors import UsageError
-
     if path.suffix not in (".json", ".html"):
         raise UsageError(f"{path.name} is no form of a record", hint="name a file.json, .html or .phenopacket.json")
     check(path, force=force or path.suffix == ".json")
@@ -227,7 +223,6 @@ def report(
 
     Example: kgdx diagnose patient.json --json > result.json && kgdx report result.json
     """
-    from kgdx.errors import UsageError
     from kgdx.render.pages import page
 
     document = _document(result)
@@ -238,8 +233,6 @@ def report(
 
 
 def _document(source: str) -> dict[str, object]:
-    from kgdx.errors import UsageError
-
     try:
         text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8-sig")
         document = json.loads(text)

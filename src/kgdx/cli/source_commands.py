@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kgdx import api
 from kgdx.cli import output
 from kgdx.cli.options import OUT, Json, Store, add, argument, flag, grouped, option
+from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -58,7 +60,6 @@ def new(
 
     It guesses what the columns mean. Example: kgdx sources new my_annotations annotations.csv
     """
-    from kgdx.errors import UsageError
     from kgdx.ingest.manifest import manifests
     from kgdx.ingest.own_source import scaffold
     from kgdx.schema import load_schema
@@ -175,7 +176,6 @@ def retry(
     Those that were mended in a file, or without one all of them as they are. What was mended is kept with the graph and
     holds for every build of it.
     """
-    from kgdx import api
     from kgdx.render.terminal.build_text import build_progress
     from kgdx.render.terminal.sources_text import retried
 
@@ -228,7 +228,6 @@ def _reader(
     from dataclasses import replace
 
     from kgdx.config import Settings
-    from kgdx.errors import UsageError
     from kgdx.llm.budget import Meter
 
     if llm is None:
@@ -251,8 +250,6 @@ def _reader(
 
 
 def _range(text: str | None) -> range | None:
-    from kgdx.errors import UsageError
-
     if text is None:
         return None
     found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text)
@@ -278,7 +275,6 @@ def index(
     """
     from kgdx.actions.graph_context import GraphContext
     from kgdx.config import Settings
-    from kgdx.errors import UsageError
     from kgdx.terms.corpora import Corpus
     from kgdx.terms.text_ranking import Parameters
     from kgdx.terms.text_search import graph_texts, index_corpus, index_fetched

@@ -129,7 +129,6 @@ def schema(
 
     Example: kgdx schema HAS_PHENOTYPE
     """
-    from kgdx.errors import UsageError
     from kgdx.render.terminal.graph_text import element, ontology
     from kgdx.schema import load_schema
 

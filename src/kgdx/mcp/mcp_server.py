@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
+import kgdx
 from kgdx.errors import KgdxError, MissingExtraError, UsageError
 from kgdx.llm.chat import Message, estimated_tokens
 from kgdx.render.terminal.console import text as as_text
@@ -375,8 +376,6 @@ def run(options: Options, *, http: bool, started: Callable[[str], None]) -> None
 
 
 def _opened(options: Options) -> Tools:
-    import kgdx
-
     graph = kgdx.open(options.store, encoder=options.encoder)
     graph.names  # noqa: B018 - opened before anybody waits for it
     return Tools(graph)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import kgdx
 from kgdx.config import Settings
 from kgdx.errors import ConfigError, MissingExtraError, UsageError
 from kgdx.literature.publications import pubmed_access
@@ -16,8 +17,6 @@ from kgdx.serve.server_options import Options
 def serve(options: Options, started: Callable[[str], None]) -> None:
     """Serve until told to stop (interrupt, SIGTERM): then no new request is taken, and those at work are finished."""
     options.checked()
-    import kgdx
-
     with kgdx.open(options.store) as graph:  # one that is damaged or of another version is told before anyone asks
         graph.names  # noqa: B018 - the first time its index is made, which the workers then share
     try:

@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+import kgdx
 from kgdx.case.patient import CORRECTED, Case, Extraction, Finding, FindingReader, Resolution, Span, Status
 from kgdx.episode.policy import configure
 from kgdx.errors import CaseError, UsageError
@@ -101,8 +102,6 @@ class Serving:
             self._graph = None
 
     def _open(self) -> Graph:
-        import kgdx
-
         self._looked = time.monotonic()
         return kgdx.open(self._store, encoder=self._encoder)
 
