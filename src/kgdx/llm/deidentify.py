@@ -19,10 +19,12 @@ from kgdx.llm.pii.identifiers import numbers, places
 from kgdx.llm.pii.persons_en import english_names
 from kgdx.llm.pii.persons_zh import chinese_entities, chinese_names
 
-PLACEHOLDERS = ("[NAME]", "[MAN]", "[WOMAN]", "[DATE]", "[ADDRESS]", "[HOSPITAL]", "[PHONE]", "[EMAIL]", "[ID]")
-"""What stands for what was taken out; a title that tells the sex goes with the name, and the sex stays."""
-_MAN = lazy_pattern(r"M(?:r|ister)\b|Sir\b|.*(?:先生|大爷|爷爷|叔叔|大叔|大伯|大哥)$")
-_WOMAN = lazy_pattern(r"M(?:rs|s|iss)\b|Madam\b|.*(?:女士|小姐|太太|阿姨|大妈|奶奶|大娘|大姐)$")
+KINDS = ("NAME", "MAN", "WOMAN", "DATE", "OVER 89", "ADDRESS", "HOSPITAL", "PHONE", "EMAIL", "ID")
+PLACEHOLDERS = tuple(f"[{kind}]" for kind in KINDS)
+"""What stands for what was taken out; a title that tells the sex goes with the name, and the sex stays; so does an age
+that few reach, as one over 89."""
+_MAN = lazy_pattern(r"[Mm](?:r|ister)\b|Sir\b|.*(?:先生|大爷|爷爷|叔叔|大叔|大伯|大哥)$")
+_WOMAN = lazy_pattern(r"[Mm](?:rs|s|iss)\b|Madam\b|.*(?:女士|小姐|太太|阿姨|大妈|奶奶|大娘|大姐)$")
 
 _ESCAPED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
 _NARROW = {wide: wide - 0xFEE0 for wide in (*range(ord("０"), ord("：") + 1), *range(ord("Ａ"), ord("ｚ") + 1))}

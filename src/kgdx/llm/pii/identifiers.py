@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgdx.llm.pii import QUOTE, covered, words
+from kgdx.llm.pii import QUOTE, any_of_words, covered, words
 
 Found = tuple[int, int, str]
 
@@ -29,6 +29,8 @@ _ORDINAL = (
     "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|"
     "sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
 )
+_OVER = r"(?:9\d|1[01]\d)"
+"""Ages that so few reach that they identify."""
 _NUMERAL = "〇零○Ｏ一二三四五六七八九十0-9０-９"
 
 _PROTECTED = re.compile(
@@ -47,11 +49,10 @@ _PROTECTED = re.compile(
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _PLATES_ZH = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
 
-_PUBLIC = (
-    r"orpha\.net|omim\.org|nih\.gov|doi\.org|who\.int|obolibrary\.org|ebi\.ac\.uk|ensembl\.org|monarchinitiative\.org|"
-    r"genenames\.org|clinicalgenome\.org|uniprot\.org|loinc\.org|snomed\.org|hl7\.org|w3\.org|wikipedia\.org|jax\.org"
+_PUBLIC = any_of_words("public_sites")
+_ACCOUNTS = (
+    r"ig|insta(?:gram)?|twitter|tiktok|snap(?:chat)?|facebook|fb|wechat|telegram|discord|skype|signal|handle|user ?name"
 )
-"""Sites of reference, whose addresses identify nobody."""
 _NETWORKS = (
     r"facebook|instagram|twitter|x|linkedin|tiktok|youtube|weibo|vk|t|pinterest|snapchat|reddit|douyin|xiaohongshu"
 )
@@ -76,19 +77,15 @@ _OF_RECORD = (
     rf"(?=[ \t:#\"'=]*[A-Za-z\-/_]{{0,6}}\d{{4}})|(?:dna|blood|tissue|plasma)?[ _]?(?:sample|"
     rf"specimen)(?=[ :#]+[A-Z]{{0,5}}[-_/]?\d)"
 )
-_OF_RECORD_ZH = (
-    r"住院号|检验号|编号|门诊号|病历号|病案号|病例号|就诊号|就诊卡号?|登记号|档案号|检查号|影像号|病理号|"
-    r"标本号|条码号?|身份证(?:号码?)?|证件号码?|"
-    r"医保(?:卡)?号?|社保(?:卡)?号?|护照(?:号码?)?|银行卡号?|卡号|账号|床号|"
-    r"(?<![A-Za-z])(?:QQ|qq)(?:号码?)?(?=\s*[:：是为]?\s*\d{5})|"
-    r"(?<![A-Za-z])微信(?:号码?)?(?=\s*[:：是为]?\s*[A-Za-z\d])"
-)
+_OF_RECORD_ZH = any_of_words("records_zh")
 
-_RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("EMAIL", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}")),
-    (
-        "DATE",
-        re.compile(
+_PATTERNS = {
+    "EMAIL": (
+        r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}",
+        r"(?i:[\w.+-]{2,40}[ ]?[\[(]at[\])][ ]?[\w-]{2,40}(?:[ ]?(?:[\[(]dot[\])]|\.)[ ]?\w{2,12}){1,3})",
+    ),
+    "DATE": (
+        (
             rf"(?<![A-Za-z\d_./-]){_YEAR}[-/.](?:0?[1-9]|"
             rf"1[0-2])[-/.]{_DAY}(?:T\d{{2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?:Z|"
             rf"[+-]\d{{2}}:?\d{{2}})?)?(?![A-Za-z\d_/-]|\.\d)"
@@ -110,16 +107,22 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"廿[一二三四五六七八九]?|二十[一二三四五六七八九]?|三十)(?![天日月年个余多])"
             rf"|(?i:\b(?:the[ ])?(?:(?:twenty|thirty)[- ])?(?:{_ORDINAL})[ ](?:of[ ])?{_MONTH}\b"
             rf"(?:,?[ ](?:nineteen|twenty|two thousand(?: and)?)(?:[ -](?:{_TENS})){{0,2}}(?:[ -](?:{_DIGIT}))?)?)"
-            r"|\b(?:Christmas[ ](?:Day|Eve)|Boxing[ ]Day|New[ ]Year['’]s[ ](?:Day|Eve)|Thanksgiving(?:[ ]Day)?)\b"
+            rf"|\b(?:{any_of_words('holidays')})\b"
         ),
-    ),
-    (
-        "EMAIL",
-        re.compile(r"(?i:[\w.+-]{2,40}[ ]?[\[(]at[\])][ ]?[\w-]{2,40}(?:[ ]?(?:[\[(]dot[\])]|\.)[ ]?\w{2,12}){1,3})"),
-    ),
-    (
-        "DATE",
-        re.compile(
+        (
+            rf"\b(?i:{_WEEKDAY})\b\.?,?[ \t]+(?:(?i:{_MONTH})\b\.?[ \t]+{_DAY}(?:st|nd|rd|th)?|"
+            rf"{_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?(?i:{_MONTH})\b)(?!\w)"
+            rf"|(?i:\b(?:in|since|until|last|this|next|early|late|mid|end of|week of)[ -])(?P<it>{_MONTH})(?![\w'’])"
+            rf"|(?i:\bborn[ ](?:in[ ])?)(?P<that>{_YEAR})\b"
+            r"|(?i:\b(?:admi(?:tted|ssion)|discharged?|seen|clinic|app(?:oin)?tm?(?:ent)?|visit|surgery|reviewed|due|"
+            r"operated|transferred|adm|d/?c)(?:[ ](?:on|for|at|date))?[ :]+)"
+            r"(?P<day>(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01]))(?![\w/%]|\.\d)"
+            rf"|(?<![\d./-])(?:0?[1-9]|1[0-2])(?:[/-]|\.(?={_DAY}[日号]?[入出住]院)){_DAY}[日号]?"
+            r"(?=(?:入院|出院|住院|起病|发病|就诊|复查|复诊|手术|术后|[行转来因查收予晨]|开始|[上下]午))"
+            rf"|(?:{any_of_words('holidays_zh')})(?:前[后夕]?|后|期间|假期|当[天晚日])?(?![子花])"
+            r"|[甲乙丙丁戊己庚辛壬癸][子丑寅卯辰巳午未申酉戌亥]年(?:[正冬腊一二三四五六七八九十]{1,2}月)?"
+        ),
+        (
             rf"(?<![\w./-]){_DAY}(?:st|nd|rd|th)?[ \t]+(?:of[ \t]+)?(?i:{_MONTH})\b\.?,?[ \t]+{_YEAR}(?![\w/-])"
             rf"|(?<![\w./-])(?i:{_MONTH})\b\.?[ \t]+{_DAY}(?:st|nd|rd|th)?(?:,|,?[ \t]+)[ \t]*{_YEAR}(?![\w/-])"
             rf"|(?<![\w./-])(?i:{_LONG_MONTH})[ \t]+{_YEAR}(?![\w/-])"
@@ -131,24 +134,27 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?![\w%/-]|[ \t]*(?:mg|ml|kg|weeks|days))"
         ),
     ),
-    (
-        "ID",
-        re.compile(
+    "OVER 89": (
+        (
+            rf"(?<![\w./-])(?:{_OVER}|ninety(?:[- ](?:{_DIGIT}))?)"
+            r"(?:[ -]years?(?:[ -]old|[ ]of[ ]age)?|[ ]?(?:yo|y/?o|yrs?)|"
+            r"M|F(?=[ ](?:with|c/o|presents|s/p|PMH)))(?![\w/])"
+            rf"|(?i:\b(?:aged?|turn(?:ed|s|ing)|died[\w ]{{0,30}}at)\b[\"' :=]{{1,4}}(?:the age of[ ])?)"
+            rf"(?P<it>{_OVER})(?![\w%/]|\.\d)|[a-z],[ ](?P<that>{_OVER})(?=[,)]|\.(?!\d))"
+            rf"|(?<![\d.])(?:{_OVER}|九十[一二三四五六七八九]?|一百零?[一二三四五六七八九]?)[ ]?[多余来]?周?岁"
+        ),
+    ),
+    "ID": (
+        (
             r"(?i:(?<![a-z0-9])(?:" + _OF_RECORD + r")"
             r"" + QUOTE + r"[ \t]*(?:is\b|[.:#=])?[ \t]*#?[ \t]*" + QUOTE + r")"
             r"(?P<it>(?=[\w \-/]{0,24}\d)[A-Za-z]{0,6}[\-/_ ]?\d[\w\-/]*(?:[ ]\d{2,6}){0,5}(?:[ ][A-D]\b)?)"
         ),
-    ),
-    (
-        "ID",
-        re.compile(
+        (
             r"(?:" + _OF_RECORD_ZH + r")" + QUOTE + r"\s*(?:[:：为是=])?\s*" + QUOTE + r""
             r"(?P<it>(?=[A-Za-z\d_-]{0,24}\d)[A-Za-z]{0,4}[\-_]?\d[A-Za-z\d_-]{1,30}|[a-zA-Z][A-Za-z\d_-]{5,19})"
         ),
-    ),
-    (
-        "ID",
-        re.compile(
+        (
             r"(?i:\b(?:insurance|policy|licen[cs]e|medicare|medicaid|lab(?:oratory)?|incident|voucher|hosp|"
             r"scheme|visa|permit"
             r"|file|donor|batch|lot|passport|certificate|docket|warrant|requisition|barcode|our|your)\b\.?"
@@ -158,141 +164,80 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?![ ]?(?:mg|mmol|g/|umol|U/|IU|L\b|m[lL]|years|weeks|days))"
             r"|\b(?P<that>CAD[ ]\d{4,})\b"
         ),
-    ),
-    ("ID", re.compile(r"(?:证|证书|文书|批准)[号件]?[:：为是]?\s*(?P<it>[\u4e00-\u9fff]{1,2}字第?\d{4,12}号?)")),
-    ("ID", re.compile(rf"(?:(?<=IP)|(?<=ip)|(?<![A-Za-z\d_.]))(?:{_OCTET}\.){{3}}{_OCTET}(?![A-Za-z\d_]|\.\d)")),
-    ("ID", re.compile(r"(?<![A-Za-z\d_.+@/-])@(?=[A-Za-z_\u4e00-\u9fff])[\w.]{1,30}\w")),
-    ("ID", re.compile(r"(?<![\w/.])(?:u|user|r/u)/(?=\w*[A-Za-z])\w[\w-]{2,30}(?![\w/])")),
-    (
-        "ID",
-        re.compile(
-            rf"(?i:https?://|(?<![\w./@])www\.)(?![\w.]{{0,40}}(?:{_PUBLIC})\b)[^\s\"'<>,;，。；）)\]\\]{{3,300}}"
+        r"(?:证|证书|文书|批准)[号件]?[:：为是]?\s*(?P<it>[\u4e00-\u9fff]{1,2}字第?\d{4,12}号?)",
+        rf"(?:(?<=IP)|(?<=ip)|(?<![A-Za-z\d_.]))(?:{_OCTET}\.){{3}}{_OCTET}(?![A-Za-z\d_]|\.\d)",
+        r"(?<![A-Za-z\d_.+@/-])@(?=[A-Za-z_\u4e00-\u9fff])[\w.]{1,30}\w",
+        r"(?<![\w/.])(?:u|user|r/u)/(?=\w*[A-Za-z])\w[\w-]{2,30}(?![\w/])",
+        rf"(?i:https?://|(?<![\w./@])www\.)(?![\w.]{{0,40}}(?:{_PUBLIC})\b)[^\s\"'<>,;，。；）)\]\\]{{3,300}}",
+        rf"(?<![\w./@])(?i:{_NETWORKS})\.com/[\w./@-]{{2,60}}\w",
+        r"(?<![\w:.])(?=[\da-fA-F:]{6,39}(?![\w:]))(?=[^:]*:[^:]*:)(?:[\da-fA-F]{1,4}:){2,7}(?::?[\da-fA-F]{1,4}){1,6}(?![\w:])",
+        (
+            rf"(?i:(?<![a-z])(?:{_ACCOUNTS}|user ?id|login|nickname|screen ?name|user|kik|steam|psn|xbox|zoom|"
+            r"reddit|linkedin|home ?page|website|blog)(?![a-z\d_])(?:[ ]?(?:id|name|handle|is|[:=-]))*[ ]*)"
+            + QUOTE
+            + r""
+            r"(?P<it>https?://[^\s\"'<>,;]+[\w/]|@?(?=[\w.-]*[\d_.]\w)[A-Za-z][\w.-]{2,30}\w)"
+            rf"|(?i:(?<![a-z])(?:{_ACCOUNTS})(?:[ ](?:id|name|handle))?[ ]?[:=][ ]*)"
+            r"(?P<that>@?[A-Za-z][\w.-]{3,30}\w)"
         ),
-    ),
-    ("ID", re.compile(rf"(?<![\w./@])(?i:{_NETWORKS})\.com/[\w./@-]{{2,60}}\w")),
-    (
-        "ID",
-        re.compile(
-            r"(?<![\w:.])(?=[\da-fA-F:]{6,39}(?![\w:]))(?=[^:]*:[^:]*:)(?:[\da-fA-F]{1,4}:){2,7}(?::?[\da-fA-F]{1,4}){1,6}(?![\w:])"
-        ),
-    ),
-    (
-        "ID",
-        re.compile(
-            r"(?i:(?<![a-z])(?:user ?name|user ?id|login|nickname|screen ?name|handle|user)(?:[ ]?(?:is\b|"
-            r"[:=])[ ]*|[ ]+(?=[\w.-]*[\d._]\w)))" + QUOTE + r"(?P<it>(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{2,30}\w)"
-        ),
-    ),
-    (
-        "ID",
-        re.compile(
-            r"(?i:\b(?:snapchat|skype|telegram|discord|tiktok|instagram|insta|twitter|facebook|fb|wechat|kik|"
-            r"steam|psn|xbox|zoom|reddit|linkedin)\b"
-            r"[ ]?(?:id|name|handle|is|[:=-])*[ ]*)(?P<it>@?(?=[\w.-]*[\d_.]\w)[A-Za-z][\w.-]{2,30}\w)"
-        ),
-    ),
-    (
-        "ID",
-        re.compile(
+        (
             r"(?:用户名|昵称|网名|账号|帐号|微博|抖音号?|小红书号?|知乎|快手号?|公众号|B站)"
             + QUOTE
             + r"\s*[:：为是叫]?\s*"
             + QUOTE
             + r"(?P<it>[@\w.\-]{2,24})"
         ),
-    ),
-    (
-        "ID",
-        re.compile(
-            r"(?i:\b(?:car|vehicle|van|truck|motorbike)[ ]?(?:reg(?:istration)?|plate|"
-            r"no)\b\.?(?:[ ]?(?:number|no\.?|is|"
+        (
+            r"(?i:\b(?:(?:car|vehicle|van|truck|motorbike)[ ]?(?:reg(?:istration)?|plate|no)|(?:(?:licen[cs]e|number|"
+            r"registration)[ ])?plates?)\b\.?(?:[ ]?(?:number|no\.?|is|"
             r"[:#])){0,2}[ ]*)(?P<it>(?=[A-Z\d -]{0,10}\d)[A-Z\d]{1,4}(?:[- ]?[A-Z\d]{1,4}){1,2})\b"
         ),
-    ),
-    (
-        "ID",
-        re.compile(
+        (
             r"(?<![A-Za-z\d_.,:/+-])(?=[A-Za-z\d_-]{7,30}(?![A-Za-z\d_/-]|"
             r"[.,]\d))(?=[a-z\d_-]*[A-Z])(?![\w-]{0,30}[a-z]{3})(?=(?:[A-Za-z_-]*\d){5})[A-Za-z\d]+(?:[-_][A-Za-z\d]+){1,5}(?![A-Za-z\d_/-])"
         ),
-    ),
-    (
-        "ID",
-        re.compile(r"(?<![A-Za-z\d_.,:/+-])(?!QQ)(?=(?:[A-Z]*\d){6})(?=\d*[A-Z])[A-Z\d]{8,20}(?![A-Za-z\d_/-]|\.\d)"),
-    ),
-    (
-        "ID",
-        re.compile(
+        r"(?<![A-Za-z\d_.,:/+-])(?!QQ)(?=(?:[A-Z]*\d){6})(?=\d*[A-Z])[A-Z\d]{8,20}(?![A-Za-z\d_/-]|\.\d)",
+        (
             r"(?<![\w.,:/+-])(?:\d{4}[ -]\d{4}[ -]\d{4}(?:[ -]\d{4})?(?:[ -]\d{1,4}(?!\d))?|\d{3} \d{3} \d{4})"
             r"(?![A-Za-z\d_/%-]|[.,]\d)"
         ),
-    ),
-    ("ID", re.compile(rf"[{_PLATES_ZH}][A-Z][·•・]?(?=[A-Z]{{0,5}}\d)[A-Z\d]{{5,6}}(?![A-Za-z\d])")),
-    (
-        "ID",
-        re.compile(
-            r"(?i:\b(?:(?:licen[cs]e|number|registration)[ ])?plates?\b(?:[ ]?(?:number|no\.?|is|[:#])){0,2}[ ]*)"
-            r"(?P<it>(?=[A-Z\d -]{0,10}\d)[A-Z\d]{1,4}(?:[- ]?[A-Z\d]{1,4}){1,2})\b"
-        ),
-    ),
-    (
-        "ID",
-        re.compile(
-            r"(?i:\b(?:skype|twitter|instagram|telegram|wechat|facebook|user ?name|home ?page|website|blog)\b"
-            r"(?:[ ]+(?:is|id|name|handle))?[ ]*[:=]?[ ]*)"
-            r"(?P<it>https?://[^\s\"'<>,;]+[\w/]|(?=[\w.-]*[\d_.])[A-Za-z][\w.-]{3,30}\w)"
-        ),
-    ),
-    (
-        "ID",
-        re.compile(
+        rf"[{_PLATES_ZH}][A-Z][·•・]?(?=[A-Z]{{0,5}}\d)[A-Z\d]{{5,6}}(?![A-Za-z\d])",
+        (
             r"(?<![A-Za-z])(?:S/?N|URN?|UHID|UHN|CHI|HCN|PID|CRN|IHI|MBI|PHN|NHI|VIN|IMEI|ABHA|HKID|NRIC|PPSN?|BSN|ID)"
             r"[ .:#=-]{0,3}(?P<it>(?=(?:[A-Z/-]{0,4}\d){5})[A-Z\d][A-Z\d/-]{4,24})(?![A-Za-z\d])"
         ),
-    ),
-    (
-        "ID",
-        re.compile(r"(?<![\w.])[-−]?\d{1,3}\.\d{4,8}°?[ ]?[NSns]?,[ ]?[-−]?\d{1,3}\.\d{4,8}(?!\d)|///\w+\.\w+\.\w+"),
-    ),
-    (
-        "ID",
-        re.compile(
-            r"(?i:(?<![a-z])(?:ig|insta(?:gram)?|twitter|tiktok|snap(?:chat)?|facebook|fb|wechat|telegram|"
-            r"discord|skype|"
-            r"signal|handle|user ?name)(?:[ ](?:id|name|handle))?[ ]?[:=][ ]*)(?P<it>@?[A-Za-z][\w.-]{3,30}\w)"
-        ),
-    ),
-    ("ID", re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z\d]{4}){3,7}(?:[ ]?[A-Z\d]{1,3})?\b")),
-    ("ID", re.compile(r"(?<![A-Za-z\d_.])\d{3}-\d{2}-\d{4}(?![A-Za-z\d_-]|\.\d)")),
-    (
-        "ID",
-        re.compile(
+        r"(?<![\w.])[-−]?\d{1,3}\.\d{4,8}°?[ ]?[NSns]?,[ ]?[-−]?\d{1,3}\.\d{4,8}(?!\d)|///\w+\.\w+\.\w+",
+        r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z\d]{4}){3,7}(?:[ ]?[A-Z\d]{1,3})?\b",
+        r"(?<![A-Za-z\d_.])\d{3}-\d{2}-\d{4}(?![A-Za-z\d_-]|\.\d)",
+        (
             r"(?<![\w.-])(?:[A-Z]{2}[ ]?\d{2}[ ]?\d{2}[ ]?\d{2}[ ]?[A-D]|[A-Z]{2}\d{2}[ ][A-Z]{3}|"
             r"\d{2}-\d{2}-\d{2}[ ,]+\d{8}|[A-Z]{5}\d{6}[A-Z\d]{5,7})"
             r"(?![\w-])"
         ),
-    ),
-    (
-        "ID",
-        re.compile(
+        (
             r"[\u4e00-\u9fff]{1,3}(?<![分型亚基定信型])[号證证]码?[:：为是 ]{0,2}"
             r"(?P<it>[A-Za-z]{0,6}[-_]?(?=[A-Za-z\d-]{0,8}\d{3})\d[A-Za-z\d-]{2,24})(?![a-zA-Z/%])"
         ),
-    ),
-    (
-        "ID",
-        re.compile(r"(?:[初高大小][一二三四五六]|[一二三四五六七八九]年级)[(（]?[\d一二三四五六七八九十]{1,3}[)）]?班"),
-    ),
-    (
-        "ID",
-        re.compile(
+        r"(?:[初高大小][一二三四五六]|[一二三四五六七八九]年级)[(（]?[\d一二三四五六七八九十]{1,3}[)）]?班",
+        (
             r"(?<![A-Za-z\d_.])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|"
             r"3[01])\d{3}[\dXx](?![A-Za-z\d_])"
         ),
+        (
+            r"(?:乘坐?|航班|车次|动车|高铁|列车|火车|班机)[号次为是:： ]{0,2}(?P<it>[A-Z\d]{2,8})(?![A-Za-z\d])"
+            r"|(?i:\b(?:fl(?:ew|ight|ying)|train|bus|coach|vessel|ship)\b"
+            r"(?:[ ](?:back|in|out|home|on|no\.?|number)){0,2}[ ]+)"
+            r"(?P<that>[A-Z]{1,3}[ ]?\d{2,4})(?!\w)|尾号[:：为是]?\s*(?P<day>\d{3,6})"
+        ),
+        (
+            r"(?<![\w.,:/^*-])(?!\d*000(?!\d))(?:\d{7,9}|(?!(?:19|20)\d\d-)\d{3,6}-\d{5,8})"
+            r"(?![\w:/%^*-]|[.,]\d|[ \t]*(?:/|"
+            r"[a-zμµ]*mol|[km]?[bB]p?\b|base|cells|copies|reads|个|例|IU|U\b|units?|[mµμkn]?[gl]\b|人))"
+        ),
+        r"(?<![A-Za-z\d.,:/_-])\d{10,24}(?![\w:/]|[.,]\d|[ \t]*(?:/|cells|copies|个|IU|U/))",
     ),
-    (
-        "PHONE",
-        re.compile(
+    "PHONE": (
+        (
             r"(?i:(?<![a-z0-9])(?:tel(?:ephone)?|phone|mobile|cell(?:phone)?|landline|fax|pager|call|"
             r"contact|ring|text|reach|"
             r"whatsapp|sms|viber|signal)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is)){0,3}"
@@ -308,10 +253,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             + r""
             r"(?P<that>\+?\(?\d[\d()（） \-]{5,18}\d)"
         ),
-    ),
-    (
-        "PHONE",
-        re.compile(
+        (
             r"(?<![A-Za-z\d_.+])(?:\+?1[ .\-])?(?:\(\d{3}\)[ ]?|\d{3}[ .\-])\d{3}[.\-]\d{4}(?![A-Za-z\d_-]|\.\d)"
             r"|(?<![A-Za-z\d_.])(?:\+\d{1,3}|00[1-9]\d{0,2}(?=(?:[ \-.()]?\d){8}))"
             r"[ \-.]?(?:\(?\d{1,5}\)?[ \-.]?){2,5}\d{2,4}(?![A-Za-z\d_-])"
@@ -323,16 +265,10 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?<![\w.])(?P<that>x\d{4,5})\b"
             r"|(?:分机|转)\s*\d{3,5}(?!\d)"
         ),
+        rf"(?i:\b(?:(?:double|triple|treble|{_DIGIT})[ ,-]+){{6,24}}(?:{_DIGIT})\b)",
     ),
-    ("PHONE", re.compile(rf"(?i:\b(?:(?:double|triple|treble|{_DIGIT})[ ,-]+){{6,24}}(?:{_DIGIT})\b)")),
-    (
-        "ID",
-        re.compile(
-            r"(?:乘坐?|航班|车次|动车|高铁|列车|火车|班机)[号次为是:： ]{0,2}(?P<it>[A-Z\d]{2,8})(?![A-Za-z\d])"
-        ),
-    ),
-    ("ID", re.compile(r"(?<![A-Za-z\d.,:/_-])\d{10,24}(?![\w:/]|[.,]\d|[ \t]*(?:/|cells|copies|个|IU|U/))")),
-)
+}
+_RULES = tuple((kind, re.compile(pattern)) for kind, patterns in _PATTERNS.items() for pattern in patterns)
 
 
 _ANOTHER = re.compile(
@@ -347,7 +283,7 @@ def numbers(text: str) -> Iterator[Found]:
     kept = covered(text, _PROTECTED)
     for kind, pattern in _RULES:
         for match in pattern.finditer(text):
-            group = next((name for name in ("it", "that") if match.groupdict().get(name)), 0)
+            group = next((name for name in ("it", "that", "day") if match.groupdict().get(name)), 0)
             start, end = match.span(group)
             if 1 in kept[start:end]:
                 continue
@@ -477,15 +413,8 @@ _KIND_OF_SCHOOL_ZH = re.compile("(?:小学|中学|附小|附中|幼儿园|托儿
 _CUT_SCHOOL_ZH = re.compile(
     r".*(?:[在于去到往至由从经被了来曾是有读念的，、。送]|上(?!海)|就读|患者|患儿|孩子|毕业|老师|工作|任教)"
 )
-_GENERIC_SCHOOL_ZH = re.compile(
-    r"^(?:小学|中学|大|小|幼儿|普通|特殊|寄宿|公立|私立|附近|本地|当地|重点|一所|某|老年|医|医科|农业|当|升|"
-    r"报考|考|高)*$"
-)
-_PROVINCE = (
-    "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|"
-    "四川|贵州|云南|"
-    "陕西|甘肃|青海|台湾|内蒙古|广西|西藏|宁夏|新疆|香港|澳门"
-)
+_GENERIC_SCHOOL_ZH = re.compile(rf"^(?:{any_of_words('general_schools_zh')})*$")
+_PROVINCE = any_of_words("provinces_zh")
 _FURTHER_ZH = (
     rf"(?:[{_HAN}]{{1,10}}?(?:镇|乡|街道|村|路|街|巷|大道))?(?:[{_HAN}]{{0,6}}\d{{1,5}}[号栋幢弄室楼单元\-\d]{{1,12}})?"
 )
@@ -497,6 +426,7 @@ _ADDRESS_ZH = re.compile(
     + r"\s*[:：]?\s*"
     + QUOTE
     + rf"(?P<it>[{_HAN}\w\-]{{3,60}})|(?:邮编|邮政编码)[:：为是]?\s*(?P<code>\d{{6}})(?!\d)"
+    r"|(?i:\b(?:zip|post(?:al)?)[ ]?(?:code)?\b[ :]*(?:is[ ])?)(?P<zip>\d{4,6})(?!\d)"
     rf"|(?P<that>(?:{_PROVINCE})(?:省|市|(?:壮族|回族|维吾尔)?自治区)?(?:(?![等为和及])[{_HAN}]){{1,5}}?(?:市|"
     rf"县|旗|州|(?<![地林省发山牧])区)"
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
@@ -530,17 +460,7 @@ _CUT_ZH = re.compile(
     r"今天|昨天|前天|一下|一家|一个|这家|这个|那个|几家|两所|[天周月年日午]前|"
     r"[在于去到往至由从经被了来曾说让我你您他她它该贵的找住送看做查是有请想要就再先不没转带们作为起或据以应，、])"
 )
-_GENERIC_ZH = re.compile(
-    r"^(?:楼下|个别|特别严重|另一|县城|城里|第一|第二|第三|能|常|可|当地|外地|本地|附近|附近的|就近|就近的|"
-    r"正规|正规的|大|小|大型|三甲|三级|二甲|二级|一级|上级|下级|专科|"
-    r"专业|专门|综合|综合性|公立|私立|民营|国内|省级|市级|县级|省|市|县|区|镇|乡|村|社区|人民|中心|中医|西医|"
-    r"儿童|儿科|妇幼|妇产|妇产科|男科|皮肤|皮肤科|皮肤病|肿瘤|精神|精神科|精神病|眼科|口腔|胸科|传染病|骨科|"
-    r"肛肠|肛肠科|耳鼻喉|耳鼻喉科|心理|急诊|门诊|教学|附属|医学|基层|外|"
-    r"其他|别的|另|另外|同|好|好的|全|一|二|三|两|任何|相关|部队|私人|民间|男|女|"
-    r"三甲综合|专科儿童|省市|省市级|市县|三级甲等|正规大|正规三甲|正规的大|当地大|当地三甲|当地正规|当地人民|"
-    r"省人民|市人民|县人民|市中心|县中|市中|县中医|市中医|省中医|大型综合|"
-    r"大型三甲|大型正规|正规综合|正规专科|正规公立)*$"
-)
+_GENERIC_ZH = re.compile(rf"^(?:{any_of_words('general_hospitals_zh')})*$")
 
 
 def places(text: str) -> Iterator[Found]:
@@ -587,6 +507,9 @@ def _addresses(text: str) -> Iterator[Found]:
     for match in _SCHOOL.finditer(text):
         start, end = match.span(match.lastgroup or 0)
         named = [each for each in re.finditer(r"[^\s]+", text[start:end])]
+        if match["short"] and len(named) > 2 and named[0][0].lower() in words("plain_words"):
+            start += named[1].start()
+            named = named[1:]
         proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
         if match["short"] and not re.search(r"['’]s\b|^St\b", match["short"]):
             known = words("plain_words") | {each.lower() for each in words("medical_words")}

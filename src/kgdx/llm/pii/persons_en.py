@@ -138,6 +138,9 @@ _SMALL_GIVEN = re.compile(rf"(?<![\w@./'’-])[{_LOW}]{{5,15}}(?![\w@/-]|\.\w)")
 _INITIALS = re.compile(
     rf"(?<![\w.])(?P<name>(?:[{_UP}]\.[ ]?){{2,3}})(?=,?[ \t]*(?:(?:is"
     rf"|was)[ \t]+an?[ \t]+)?(?:\(?\d{{1,3}}[ -]?(?:yo|y/o|year|[MFmf]\b)))"
+    rf"|\((?P<initials>(?:[{_UP}]\.){{2,3}})(?=[,)])"
+    rf"|(?i:\b(?:typed|dictated|entered|scribed|countersigned|initialled)[ ]by[ ])(?P<typist>[{_UP}]{{2,3}})\b"
+    rf"|(?i:\b(?:kids?|child|children|sons?|daughters?|siblings?|twins)\b)[ ]?[:(][ ]?(?P<child>{_WORD})(?=[ ]\d)"
     rf"|(?:^|\n)(?P<filed>(?!(?i:bed|ward|left|right|acute|query|plan|"
     rf"note)\b)[{_UP}]{{4,20}},?[ ][{_UP}]\.)(?=[ ][a-z(,])"
     rf"|\b(?i:spel(?:t|led)|spelling)[ :,]+(?P<spelt>(?:[{_UP}][-. ]){{2,14}}[{_UP}])\b"
@@ -159,6 +162,33 @@ _FAMILIAR = re.compile(
     r"|[ \t]+and I\b|[ \t]*[(,])"
 )
 """Couples, other names, children, and surnames before initials."""
+_FIELD = re.compile(
+    rf"(?<![\w-])(?i:(?P<house>{any_of_words('fields_of_houses')})|{any_of_words('fields')})[ \t]*[:=][ \t]*"
+    rf"(?P<it>[{_UP}][^,;:|()\n\"\\]{{1,40}}?)"
+    rf"(?=[ \t]*(?:[,;|()\n\"\\]|$|\.(?:[ ]|$)|[ ](?:[{_LOW}]|[{_UP}][\w ]{{0,20}}:)))(?P<rest>,[ ][{_UP}]\b\.?)?"
+)
+"""A field of a form that holds a person, firm or house, by whatever name."""
+_BYNAME = re.compile(
+    rf"(?:\b[Gg]oes by|\b[Aa]nswers to|(?i:\b(?:call|calls|called|calling)[ ](?:me|her|him|them|herself|himself))|"
+    rf"\b(?:to be|is|was|be) called|\b[Kk]nown (?:as|to \w+ as))[ ](?:just[ ])?{QUOTE}(?P<it>{_WORD})(?:[ ]{_WORD})?"
+)
+"""What somebody wants to be called, though it is a word."""
+_JOINED = re.compile(
+    rf"(?<![\w./@-])(?=[\w.-]{{0,30}}\d)[{_UP}{_LOW}\d]{{1,20}}(?:[-_][{_UP}{_LOW}\d]{{1,20}}){{1,4}}(?![\w-])"
+)
+"""Words and numbers that are joined to the name of a sample or account."""
+_LOGGED = re.compile(
+    r"(?i:\b(?:signed|scribed|typed|entered|dictated|verified|reviewed|reported|written|transcribed|logged|charted|"
+    rf"contact|author|user)(?:[ ]by)?[ :]+)(?P<it>[{_LOW}][{_LOW}\d]{{3,20}})(?![\w@'’-])"
+    rf"|(?<![\w./@-])(?P<account>[{_LOW}]{{5,20}}(?:_[{_LOW}\d]{{1,20}}){{1,3}})(?![\w./@-])"
+)
+"""Who wrote, by the name of an account."""
+_SMALL_KIN = re.compile(
+    rf"\b(?i:{_KIN}|{_KIN_BEFORE}|colleague|interpreter|keyworker|doctor|nurse|midwife)[ \t]+(?P<it>[{_LOW}]{{4,15}})"
+    rf"(?![\w@'’-])|\b(?P<titled>(?i:dr|prof|sr|mr|mrs|ms|miss)\.?[ \t]+(?P<last>[{_LOW}]{{4,15}}))(?![\w@'’-])"
+    rf"|\b(?:from|near|outside|to|via|at)[ \t]+(?P<place>[{_LOW}]{{4,15}})(?![\w@'’/-])"
+)
+"""A relative, a title or a way, and a word in small letters that is no usual one."""
 _TRAILING = re.compile(rf"[ \t]+(?:and|&)[ \t]+(?P<it>{_WORD})(?![\w’'-])")
 
 
@@ -188,6 +218,9 @@ _HOUSE = re.compile(
 """The kind of house, firm or landscape behind its name."""
 
 
+_PART = re.compile(r"\b(?:Lower|Upper|Great|Little|Nether|Mount|Fort|Port|Lake|New|Old)[ ]$")
+"""What stands before the name of a place and belongs to it."""
+
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -196,7 +229,7 @@ def english_names(text: str) -> list[Place]:
     chinese = text
     text = _CHINESE.sub("。", text)
     found = [*_stated(text), *_by_given(text), *_unknown(text), *_in_capitals(text), *_filed(text), *_in_small(text)]
-    found += _as_known(text)
+    found += [*_as_known(text), *_in_fields(text)]
     found += [
         match.span("it") for _, end in found if (match := _TRAILING.match(text, end)) and _is_strange(match["it"])
     ]
@@ -250,7 +283,8 @@ def _unknown(text: str) -> Iterator[Place]:
                 house = _HOUSE.match(text, end)
                 alone = not (announced or house) and (len(tokens) == 1 or "," in text[start:end])
                 if not (alone and _in_medicine(text, start, end)):
-                    yield start, house.end() if house else end
+                    part = _PART.search(text, max(0, start - 8), start)
+                    yield part.start() if part else start, house.end() if house else end
             elif len(tokens) > 1 and announced and not all(_is_known(token[0]) for token in tokens):
                 yield start, end
 
@@ -313,11 +347,10 @@ def _in_small(text: str) -> Iterator[Place]:
         known = [_is_plain(each) or each in words("medical_words") for each in named]
         if named[0].title() in words("given_names") and not _is_plain(named[0]):
             whole = len(named) > 1 and not known[-1] and not _MEDICAL.match(text, match.end())
-            yield match.start("name"), match.end("name") if whole else match.end("given")
+            start = match.start() if _TITLE.match(match[0]) else match.start("name")
+            yield start, match.end("name") if whole else match.end("given")
         elif not any(known) and all(_is_strange(each) for each in named) and _TOLD.match(text, match.end()):
             yield match.span("name")
-        elif _TITLE.match(match[0]) and len(named[0]) > 3 and not known[0] and _is_strange(named[0]):
-            yield match.span("given")
 
     for match in _SMALL_PAIR.finditer(text):
         given, last = match["given"], match["last"]
@@ -329,8 +362,31 @@ def _in_small(text: str) -> Iterator[Place]:
         given = match[0]
         if given.title() in words("given_names") and not _is_plain(given) and given not in words("medical_words"):
             yield match.span()
+    for pattern in (_SMALL_KIN, _LOGGED):
+        for match in pattern.finditer(text):
+            group = match.lastgroup or 0
+            named = re.findall(rf"[{_LOW}]+", match[group])[-1 if group == "titled" else 0]
+            if len(named) > 3 and _is_new(named, of_person=pattern is _SMALL_KIN and group != "place"):
+                yield match.span(group)
     for match in _INITIALS.finditer(text):
         yield match.span(match.lastgroup or 0)
+
+
+def _in_fields(text: str) -> Iterator[Place]:
+    for match in _FIELD.finditer(text):
+        named = [each for each in re.findall(r"[^\s/&]+", match["it"]) if each not in words("no_names")]
+        medical = words("medical_words") | words("large_places")
+        known = [each for each in named if not (_is_strange(each.title()) or each in words("given_words"))]
+        whole = match["house"] and len(named) > 1 and not medical & {each.title() for each in named}
+        if len(known) < len(named) or whole:
+            yield match.start("it"), match.end()
+    for match in _BYNAME.finditer(text):
+        if match["it"] not in words("medical_words") and not _medical(text, *match.span("it")):
+            yield match.start("it"), match.end()
+    for match in _JOINED.finditer(text):
+        parts = re.findall(rf"(?<![{_UP}{_LOW}])[{_UP}][{_LOW}]{{3,}}(?![{_UP}{_LOW}])", match[0])
+        if any(_is_new(each) and not each.endswith(("in", "gen")) for each in parts):
+            yield match.span()
 
 
 def _as_known(text: str) -> Iterator[Place]:
@@ -362,6 +418,12 @@ def _is_known(word: str) -> bool:
 
 def _is_strange(word: str) -> bool:
     return (len(word) > 2 and not _is_known(word)) or word in words("given_names")
+
+
+def _is_new(word: str, *, of_person: bool = False) -> bool:
+    """Tell whether a word, small or not, is none of language or medicine, nor ends like one where no person is told."""
+    ends = not of_person and (_NO_PERSON.search(word) or _USUAL.search(word))
+    return _is_strange(word) and word.title() not in words("medical_words") and not ends
 
 
 def _again(text: str, parts: set[str]) -> Iterator[Place]:

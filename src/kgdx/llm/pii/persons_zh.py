@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from kgdx.errors import MissingExtraError
-from kgdx.llm.pii import Place, any_of_words, merged, words
+from kgdx.llm.pii import Place, any_of_words, covered, merged, words
 
 _SURNAMES = "".join(sorted(words("surnames_zh")))
 _COMPOUND = any_of_words("compound_surnames")
@@ -42,17 +42,21 @@ _FIRST = re.compile(
 )
 """A name with which a record begins, before sex or age."""
 _LABELLED = re.compile(
-    "(?:收件人|寄件人|收货人|姓名|患者|患儿|病人|家属|联系人|监护人|父亲?|母亲?|丈夫|妻子?|配偶|儿子|女儿|长子|"
-    "次子|长女|次女|兄|弟|姐|妹|"
-    "爷爷|奶奶|外公|外婆|祖父|祖母|陪同人?|陪护人?|签名|签字|医师|医生|护士|术者|主刀|助手|麻醉师?|记录者?|"
-    "审核者?|报告者?|申请者?|采样人|"
-    "送检人|班主任|校长|司机|车主|户主|投保人|被保险人|房东|同桌|室友)[ 　]?(?:[:：]|[ 　]+)[ 　]?"
+    rf"(?:{any_of_words('labels_zh')})[ 　]?(?:[:：]|[ 　]+)[ 　]?"
     rf"(?P<name>(?:{_COMPOUND}|[{_SURNAMES}农覃闭零银甫元湛禹贝计伏强危支裘郁杭诸钮嵇滑荀羊封羿储汲糜松井富乌巴牧隗山秋伊暴厉戎祖束幸韶薄印"
     rf"怀鄂索籍屠阴能双莘贡劳扶堵宰雍璩寿通扈冀浦别充慕习宦鱼容慎戈庾终暨居衡步都满弘匡广禄东沃利蔚越隆晁勾融空毋养须丰巢蒯相红权益])"
     rf"[{_HAN}]{{1,2}})(?=[，,。；;、\s（(/|｜]|$|[男女]|\d)"
     rf"|姓(?P<family>{_COMPOUND}|[{_HAN}])[，, ]?名(?P<given>[{_HAN}]{{1,2}}?)(?=[^{_HAN}]|$)"
 )
 """A label and whom it names."""
+_FIELD = re.compile(
+    rf"(?:{any_of_words('fields_zh')})(?:医师|医生|护士|者|人|员)?[ ]?[:：][ ]?"
+    rf"(?P<it>(?!无|有|是|否|未|不|已|在|自|本人)[{_HAN}]{{1,4}})(?=[^{_HAN}]|$)"
+    rf"|(?:小名|乳名|昵称|网名|外号|绰号|人称|艺名|化名|曾用名)(?:叫|是|为)?[:：“\"]{{0,2}}"
+    rf"(?P<by>[{_HAN}]{{2,6}})(?=[^{_HAN}]|$)"
+    rf"|(?<![{_HAN}])(?:患者|病人|患儿|本人|我)?姓(?P<family>{_COMPOUND}|(?!名)[{_HAN}])(?=[，,。；;、在系])"
+)
+"""A field of a form, a byname or a surname alone, by whatever characters."""
 _NO_VALUE = re.compile(r"[体健康亡故无详常查诊治病痛热咳术药岁年月日今前后已因曾平稳安好]")
 _NO_FIRST = re.compile(r"[热痛咳血病症炎癌瘤压糖喘吐泻晕痒肿疹伤喉疸便尿疼麻腹胸头腰眼耳鼻]")
 _ALIAS = re.compile(
@@ -174,13 +178,16 @@ def _tagged(text: str) -> Iterator[tuple[int, int, str]]:
 def chinese_entities(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield persons and places that are told from the sentence they stand in: start, end and kind."""
     known = words("large_places_zh") | words("medical_words_zh") | words("peoples_zh") | words("no_chinese_names")
+    medicine = covered(text, _eponym())
     for start, end, tag in _tagged(text):
         word = text[start:end]
-        if word in known or _eponym().match(text, start) or IN_MEDICINE.match(text, end) or _NO_FIRST.search(word[1:]):
+        if word in known or 1 in medicine[start:end] or IN_MEDICINE.match(text, end) or _NO_FIRST.search(word[1:]):
             continue
         if tag != "LOC" and (_REMEDY.search(word) if tag == "ORG" else _TAKES.search(text, max(0, start - 3), start)):
             continue
         if end - start < 2 or _ANATOMY.search(word[tag == "PER" and word[0] in _SURNAMES :]):
+            continue
+        if tag == "PER" and word[0] not in _SURNAMES and len(word) > 2 and _REMEDY.search(word):
             continue
         if tag == "PER":
             yield start, end, "NAME"
@@ -197,7 +204,8 @@ _HOUSE = re.compile(
     r"火车站|车站|机场|码头|服务区|公园|工地|工业园|村|镇|乡|街道|路|街|巷))?"
 )
 _SHORT_HOUSE = re.compile(
-    rf"[在去到从由于自回转赴](?P<short>{any_of_words('short_hospitals_zh')})(?!医院)"
+    rf"[在去到从由于自回转赴送经来](?:检|诊|院)?(?P<short>{any_of_words('short_hospitals_zh')})(?!医院)"
+    rf"|在(?P<school>(?!家|学校|本地|外地|当地|国外|城|这|那|哪)[{_HAN}]{{2,6}}?)(?=读(?!书|取|片)|念书|上[一二三四五六小初高]年?)"
     rf"|(?:^|[，,。；; ])(?P<home>(?!本地|外地|当地|农村|城[市里]|老年|中年|青年|成年|家里|单身|[男女独病两三]|"
     rf"[{_HAN}]?[国省]|{any_of_words('large_places_zh')})[{_HAN}]{{2,4}})(?=人[，,。；;]|籍[，,。；;]?)"
 )
@@ -214,7 +222,8 @@ def chinese_names(text: str) -> list[Place]:
     """Return where persons are named."""
     if not re.search(f"[{_HAN}]", text):
         return []
-    found = set(_stated_chinese(text))
+    medicine = covered(text, _eponym())
+    found = {place for place in _stated_chinese(text) if 1 not in medicine[slice(*place)]}
     whole = {text[start:end] for start, end in found}
     again = sorted((name for name in whole if len(name) > 1), key=len, reverse=True)
     if again:
@@ -247,6 +256,10 @@ def _stated_chinese(text: str) -> Iterator[Place]:
         groups = ("name",) if match["name"] else ("family", "given")
         if not any(_NO_VALUE.search(match[group]) or _NO_FIRST.search(match[group]) for group in groups):
             yield from (match.span(group) for group in groups)
+    for match in _FIELD.finditer(text):
+        group = match.lastgroup or 0
+        if not _NO_VALUE.search(match[group]) and match[group] not in words("medical_words_zh"):
+            yield match.span(group)
     for match in _ALIAS.finditer(text):
         start, end = match.span("name" if match["name"] else "other")
         named = re.search(rf"{_SURNAME_CHINESE}[{_HAN}]{{1,2}}$|[小阿大老][{_HAN}]$", text[start:end])
