@@ -206,7 +206,8 @@ class ModelContender(PolicyContender):
     called = "model"
 
     def __init__(self, board: Board, member: str) -> None:
-        super().__init__(board, member if "top=" in member else f"{member}{',' if ':' in member else ':'}top=0")
+        alone = "top=0,remind=no"  # the graph's ranking does not stand in, and nobody is reminded
+        super().__init__(board, member if "top=" in member else f"{member}{',' if ':' in member else ':'}{alone}")
         self.name = f"{self.called} {member}"
         self._policy = self._policy.suited(board.graph)
 

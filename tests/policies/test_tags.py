@@ -15,6 +15,7 @@ from kgdx.cli import main
 from kgdx.episode import Kind, begin, run
 from kgdx.episode.conversation import spans
 from kgdx.episode.tag_protocol import ProtocolRules, read
+from kgdx.errors import CaseError
 from kgdx.policies.tags import Notation, TagsPolicy
 from kgdx.terms.corpora import Corpus
 from kgdx.terms.text_search import index_corpus
@@ -97,7 +98,7 @@ def test_a_result_that_does_not_fit_is_cut_and_marked_and_the_length_ends_it(gra
     cut = [each.text for each in found.rollout if each.author == "graph"]
     assert all(len(each) < 80 for each in cut) and any("[cut]" in each for each in cut)
     short, server = roll(graph, PARTS[:1] * 9, TagsPolicy(top=0, length=400, rules=ProtocolRules(lookups=9)))
-    assert short.reason == "policy ended" and len(server.requests) < 9
+    assert short.reason == "policy ended" and short.candidates == () and len(server.requests) < 9
     assert sum(len(each.text) for each in short.rollout) <= 500
 
 
@@ -134,21 +135,43 @@ def test_calls_in_json_are_a_second_notation(graph: Graph) -> None:
     assert [each.text.strip()[:15] for each in spans(episode.log) if not each.own] == ["<tool_response>"]
 
 
-def test_a_model_that_only_thinks_diagnoses_nothing(graph: Graph) -> None:
-    found, _ = roll(graph, ["<think>I cannot say.</think>"], TagsPolicy(top=0))
-    assert found.reason == "policy ended" and found.candidates == ()
-
-
 @pytest.mark.parametrize(
-    "wrote", ["<think>I cannot say.</think>", "I do not know.", "<diagnose>\\textbf{Nothing}</diagnose>"]
+    ("wrote", "turns", "asked"),
+    [
+        ("<think>I cannot say.</think>", "graph; what", 2),
+        ("I do not know.", "graph; it broke the protocol in turn 1 (outside), 2 (outside); what", 2),
+        ("<think>I do not", "graph; it broke the protocol in turn 1 (unclosed), 2 (unclosed); what", 2),
+        ("<think>.</think><diagnose>\\textbf{Nothing}</diagnose>", "graph; what", 1),
+    ],
 )
 def test_where_the_model_declares_nothing_the_ranking_of_the_graph_stands_and_it_is_said(
-    graph: Graph, wrote: str
+    graph: Graph, wrote: str, turns: str, asked: int
 ) -> None:
-    found, _ = roll(graph, [wrote], TagsPolicy(top=3))
+    found, server = roll(graph, [wrote], TagsPolicy(top=3))
     assert [each.id for each in found] == [each.id for each in graph.diagnose(CASE, top=3)]
-    told = [each.data["text"] for each in found.trace if each.name == "remark" and each.kind is Kind.WISH]
-    assert len(told) == 1 and "declared no disease of the graph" in told[0]
+    [told] = [each for each in found.issues if each.where == "undeclared"]
+    assert f"declared no disease of the {turns} the graph ranks without it stands" in told.message
+    assert len(server.requests) == asked
+
+
+def test_a_model_that_breaks_the_protocol_is_reminded_once_and_goes_on(graph: Graph) -> None:
+    said = iter([Say("It is epilepsy."), Say(PARTS[1]), Say("Enough."), Say(PARTS[3])])
+    with behind(lambda body, number: next(said)) as (model, server):
+        found = graph.diagnose(CASE, policy=TagsPolicy(top=5), model=model)
+    assert [each["role"] for each in server.requests[1]["messages"]] == ["system", "user", "assistant", "user"]
+    reminder = server.requests[1]["messages"][-1]["content"]
+    assert "text stands outside of any block; there is no diagnosis" in reminder and EPILEPSY_NAME not in reminder
+    assert "<refer>1. Tiny" in server.requests[2]["messages"][-1]["content"]
+    assert len(server.requests) == 3 and found.candidates[0].id == EPILEPSY  # not reminded twice
+    assert "in turn 1 (outside), 3 (outside); what" in found.issues[-1].message
+    assert [each.author for each in found.rollout] == ["model", "graph", "model", "graph", "model"]
+
+
+def test_a_text_without_findings_of_which_the_model_declares_nothing_ends_as_by_rules(graph: Graph) -> None:
+    with behind(lambda body, number: Say("I do not know.")) as (model, _):
+        for how in ({}, {"policy": "tags", "model": model}):
+            with pytest.raises(CaseError, match="no finding was recognised"):
+                graph.diagnose("hello", **how)
 
 
 def test_a_model_that_fails_ends_the_rollout_with_what_there_is(graph: Graph) -> None:

@@ -33,7 +33,7 @@ from kgdx.episode.loop import run as run_episode
 from kgdx.episode.policy import Policy, default_policy, make_policy
 from kgdx.episode.resume import Replayed, policy_of, resume
 from kgdx.episode.resume import replay as replay_trace
-from kgdx.episode.segment import Segment
+from kgdx.episode.segment import Kind, Segment, error_of
 from kgdx.episode.state import Limits
 from kgdx.episode.world import Patient, World
 from kgdx.errors import CaseError, StoreError, UsageError
@@ -431,9 +431,11 @@ class Graph(GraphContext):
         return replay_trace(tuple(trace), self)
 
     def diagnosis(self, episode: Episode) -> Diagnosis:
-        """Return what an episode has found, whether it has ended or waits."""
-        if episode.error is not None and ranking_of(episode.state) is None:
-            raise episode.error
+        """Return what an episode has found, whether it has ended or waits; raises what failed where that is nothing."""
+        state = episode.state
+        failed = episode.error or next((error_of(each) for each in state.log if each.kind is Kind.ERROR), None)
+        if failed and not episode.waiting and ranking_of(state) is None and state.last(Declared) is None:
+            raise failed
         if not evidence_of(episode.state):  # a ranking alone never opens the store
             return diagnosis_of(episode, fingerprint=self.fingerprint)
         fingerprint, sources = provenance(self)
@@ -451,7 +453,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     reranked = state.last(Reranked)
-    spoke = ("planner",) if reranked is not None else ("model", "planner", "thought", "search")
+    spoke = ("planner",) if reranked is not None else ("model", "planner", "thought", "search", "undeclared")
     issues += [issue for issue in faults(state) if issue.where in spoke]
     issues += () if reranked is None else order_issues(reranked.told)
     candidates = candidates_of(state)

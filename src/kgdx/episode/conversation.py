@@ -76,11 +76,10 @@ def spans(log: Sequence[Segment]) -> list[RolloutSpan]:
     found: list[RolloutSpan] = []
     stop = ""
     for each in exchanges(log):
-        if not each.wish.data["continues"]:
-            found, stop = [], ""
-        given = "".join(one["content"] for one in each.wish.words["messages"] if one["role"] == "assistant")
-        if stop and given.startswith(stop):
-            given = given[len(stop) :]
+        more = each.wish.data["continues"]  # then all that was added is of the environment, a reminder too
+        found, stop = (found, stop) if more else ([], "")
+        given = "".join(one["content"] for one in each.wish.words["messages"] if more or one["role"] == "assistant")
+        given = given.removeprefix(stop)
         found += [RolloutSpan(stop, True), RolloutSpan(given, False), RolloutSpan(each.text, True)]
         stop = stopped(each)
     return joined((*found, RolloutSpan(stop, True)))
@@ -103,7 +102,8 @@ def requested(state: State, wish: AskModel) -> Request:
     however many run at once. What is left of a limit of tokens bounds the answer.
     """
     messages = conversation(state.log) if wish.continues else wish.messages
-    prefix, covered = _covered(state.log, messages) if wish.continues else ((), 0)
+    goes_on = wish.continues and bool(messages) and messages[-1].role == "assistant"
+    prefix, covered = _covered(state.log, messages) if goes_on else ((), 0)
     most = wish.max_tokens
     if state.limits.tokens is not None:
         used = state.counts.spent.prompt_tokens + state.counts.spent.completion_tokens
@@ -119,7 +119,7 @@ def requested(state: State, wish: AskModel) -> Request:
         seed=seed_of(state.seed, state.counts.requests) if wish.temperature else None,
         n=wish.samples,
         logprobs=wish.tokens,
-        continues=wish.continues and bool(messages) and messages[-1].role == "assistant",
+        continues=goes_on,
         prefix=prefix,
         prefix_chars=covered,
         reasoning=wish.reasoning,

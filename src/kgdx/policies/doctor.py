@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from kgdx.actions.believing import ProposeQuestions, Questions, Shares
-from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.retrieving import GetPhenotype
 from kgdx.answer.artifacts import Read
@@ -294,7 +293,7 @@ class DoctorPolicy(RulesDoctorPolicy):
             )
         ids = tuple(dict.fromkeys(id for each in named for id in each.ids))
         rank = Rank(top=self.top, explain=True) if state.case.observed else None
-        return declaring(state, rank, Explain(top=min(self.explain, self.top)) if self.explain else None, ids)
+        return declaring(state, rank, self.explain, ids)
 
     # -- what is asked of the model
 

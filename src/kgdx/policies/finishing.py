@@ -164,16 +164,20 @@ def parted(given: Any) -> Any:
     return tuple(filter(None, given.split("+"))) if isinstance(given, str) else given
 
 
-def declaring(
-    state: State, rank: Rank | None, explain: Explain | None, diseases: tuple[str, ...] = ()
-) -> Action | None:
-    """Return the next step to a diagnosis: rank and explain, each tried once, then declare the ranking or an order."""
-    ranked = state.get(Ranked) is not None
-    if not ranked and rank is not None and not state.tried(rank):
+def declaring(state: State, rank: Rank | None, explain: int, diseases: tuple[str, ...] = ()) -> Action | None:
+    """Return the next step to a diagnosis: rank and explain, each tried once, then declare the ranking or an order.
+
+    Args:
+        explain: How many to explain: of the diseases that are ranked beside the best where there are some, else of all.
+    """
+    ranking = ranking_of(state)
+    if ranking is None and rank is not None and not state.tried(rank):
         return rank
-    if ranked and explain is not None and not state.all(Explained) and not state.tried(explain):
-        return explain
-    return Diagnose(diseases=diseases) if ranked or diseases else None
+    if ranking is not None and ranking.candidates and rank is not None and explain and not state.all(Explained):
+        why = Explain(diseases=rank.also[:explain]) if rank.also else Explain(top=min(explain, rank.top))
+        if not state.tried(why):
+            return why
+    return Diagnose(diseases=diseases) if ranking is not None or diseases else None
 
 
 class EndingPolicy(Policy):

@@ -13,7 +13,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from kgdx.actions.believing import Believe, ProposeQuestions, ProposeRound, QuestionRound, Questions, Shares
-from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.answer.artifacts import Read
 from kgdx.case import Status
@@ -106,8 +105,7 @@ class InquiryPolicy(Policy):
             return None
         if state.get(Shares) is None and not state.tried(Believe()):
             return Believe()
-        explain = Explain(top=max(1, min(self.explain, self.top))) if self.explain else None
-        return declaring(state, Rank(top=self.top, explain=True), explain)
+        return declaring(state, Rank(top=self.top, explain=True), self.explain)
 
     def _kind(self, before: Sequence[Turn]) -> Wish | None:
         last = before[-1] if before else None
@@ -235,8 +233,7 @@ class RoundsPolicy(Policy):
         """Return what ends the episode: rank, explain, and diagnose."""
         if not state.case.observed:
             return None
-        explain = Explain(top=max(1, min(self.explain, self.top))) if self.explain else None
-        return declaring(state, Rank(top=self.top, explain=True, case_bank=self.case_bank), explain)
+        return declaring(state, Rank(top=self.top, explain=True, case_bank=self.case_bank), self.explain)
 
     def _ask(self, state: State) -> Wish | None:
         asked, log = state.counts.questions, state.log

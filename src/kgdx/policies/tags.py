@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Extract, Rank
 from kgdx.actions.tools import Lookup, Match, Search, Summarise
 from kgdx.answer.artifacts import Read, Retrieved, Searched, Summarised
@@ -172,6 +171,7 @@ LEAST = 64
 
 UNDECLARED = "undeclared"
 """Code of the remark that the model declared no disease."""
+REMINDER = "This breaks the protocol: {}. Write blocks alone, as you were told; the last one is the diagnosis."
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +199,10 @@ class TagsRead(Artifact):
 
     @classmethod
     def from_log(cls, data: Mapping[str, Any], words: Mapping[str, Any]) -> TagsRead:
-        return cls(
-            data["round"],
-            data["act"],
-            data["call"],
-            words.get("refused", ""),
-            tuple((text, source) for text, source in words.get("items", ())),
-            tuple(data["declared"]),
-            tuple((code, place) for code, place in data["broken"]),
-        )
+        items = tuple((text, source) for text, source in words.get("items", ()))
+        broken = tuple((code, place) for code, place in data["broken"])
+        act = data["act"], data["call"], words.get("refused", "")
+        return cls(data["round"], *act, items, tuple(data["declared"]), broken)
 
 
 class ReadTags(Action):
@@ -279,6 +274,8 @@ class TagsPolicy(Policy):
     """Whether token ids and log-probabilities are kept, where the model gives them."""
     without: Annotated[tuple[Literal["lookups", "matches", "searches"], ...], BeforeValidator(parted)] = ()
     """Acts that are not offered, in a text parted by ``+``: a corpus less, as the paper's ablations have it."""
+    remind: bool = True
+    """Whether a model that ends without an act is told once what breaks the protocol, which the paper does not do."""
     top: int = 10
     """How many candidates are ranked by the graph beside the model's; 0 for none."""
     explain: int = 3
@@ -307,7 +304,8 @@ class TagsPolicy(Policy):
             return ReadTags(round=len(said), rules=self.rules)
         if last.act == "diagnose" and not last.refused:
             return self._end(state, last)
-        return self._act(state, last) or self._go_on(state, said[-1]) or self._undeclared(state)
+        onward = self._act(state, last) or self._go_on(state, said[-1]) or self._reminded(state, said)
+        return onward or self._undeclared(state)
 
     def close(self, state: State) -> Wish | None:
         """Return what ends the episode: what the model has declared; where it has not, the graph's ranking."""
@@ -315,15 +313,19 @@ class TagsPolicy(Policy):
         return self._end(state, last) if last is not None and last.declared else self._undeclared(state)
 
     def _undeclared(self, state: State) -> Wish | None:
-        if not self.top or not state.case.observed:
+        if not self.top:
             return None
-        broken = [each for each in state.all(TagsRead) if each.broken]
-        where = ", ".join(f"{each.round} ({', '.join(code for code, _ in each.broken)})" for each in broken)
-        turns = f"; it broke the protocol in turn {where}" if broken else ""
-        told = f"the model declared no disease of the graph{turns}; the graph's own ranking stands"
+        where, known = [], list[Any]()
+        found = [each.data.get("artifact") for each in state.log if each.name == ReadTags.name]
+        for each in filter(None, found):
+            codes = dict.fromkeys(code for code, place in each["broken"] if [code, place] not in known)
+            known += each["broken"]
+            where += [f"{each['round']} ({', '.join(codes)})"] if codes else []
+        turns = f"; it broke the protocol in turn {', '.join(where)}" if where else ""
+        told = f"the model declared no disease of the graph{turns}; what the graph ranks without it stands"
         remark = Remark(code=UNDECLARED, text=told)
-        explain = Explain(top=min(self.explain, self.top)) if self.explain else None
-        return declaring(state, Rank(top=self.top, explain=True), explain) if state.tried(remark) else remark
+        rank = Rank(top=self.top, explain=True, abstain=True)
+        return declaring(state, rank, self.explain) if state.tried(remark) else remark
 
     def _asked(self, messages: Sequence[Message], continues: bool) -> AskModel:
         return AskModel(
@@ -353,16 +355,8 @@ class TagsPolicy(Policy):
             return [Lookup(diseases=names)]
         if last.act == "match":
             return [Match(phrases=names, limit=self.matched, irrelevant=self.irrelevant, seed=state.seed)]
-        found: list[Wish] = []
-        for text, source in last.items:
-            search = Search(
-                query=text,
-                sources=(source,) if source else (),
-                irrelevant=self.irrelevant,
-                seed=state.seed,
-                without=state.case.publications,
-            )
-            found.append(search)
+        mixed: dict[str, Any] = {"irrelevant": self.irrelevant, "seed": state.seed, "without": state.case.publications}
+        found = [Search(query=text, sources=(source,) if source else (), **mixed) for text, source in last.items]
         return [*found, Summarise(query=" ".join(names))]
 
     def _go_on(self, state: State, said: Exchange) -> Wish | None:
@@ -373,13 +367,19 @@ class TagsPolicy(Policy):
         text = stop if shown is None else f"{stop}\n{shown.text}\n"
         return self._asked([Message("assistant", text)], True)
 
+    def _reminded(self, state: State, said: Sequence[Exchange]) -> Wish | None:
+        told = any(one["role"] == "user" for each in said[1:] for one in each.wish.words["messages"])
+        if told or not self.remind or _length(state.log) > self.length - LEAST:
+            return None
+        wrong = dict.fromkeys(each.message for each in read(spans(state.log), self.rules).violations)
+        return self._asked([Message("user", REMINDER.format("; ".join(wrong)))], True)
+
     def _end(self, state: State, last: TagsRead) -> Wish | None:
         if not last.declared:
             return self._undeclared(state)
         known = self.top > 0 and bool(state.case.observed)
         rank = Rank(top=self.top, also=last.declared, explain=True) if known else None
-        explain = Explain(diseases=last.declared[: self.explain]) if known and self.explain else None
-        return declaring(state, rank, explain, last.declared)
+        return declaring(state, rank, self.explain, last.declared)
 
 
 def _length(log: Sequence[Segment]) -> int:

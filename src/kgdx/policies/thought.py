@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgdx.actions.answering import Respond
-from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Rank
 from kgdx.actions.tools import MOST_SEARCHED, Search
 from kgdx.answer.artifacts import DiseasesNamed, Fitted, OptionChosen
@@ -257,8 +256,7 @@ class ThoughtPolicy(WritingPolicy):
             return self._undeclared(state)
         known = self.top > 0 and bool(state.case.observed)
         rank = Rank(top=self.top, also=declared, case_bank=self.case_bank, explain=True) if known else None
-        explain = Explain(diseases=declared[: self.explain]) if known and self.explain else None
-        return declaring(state, rank, explain, declared)
+        return declaring(state, rank, self.explain, declared)
 
     def _undeclared(self, state: State) -> Wish | None:
         remark = Remark(code=CODE, text="the model named no disease of the graph")

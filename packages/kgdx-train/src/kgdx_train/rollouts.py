@@ -67,7 +67,7 @@ class TagRollouts:
 
     def run(self, model: ChatModel, policy: TagsPolicy, ids: Sequence[str], process: int = 0) -> list[Episode]:
         """Run a rollout for each case, each with a seed of its own; a case may come several times."""
-        policy = policy.model_copy(update={"tokens": True})
+        policy = policy.model_copy(update={"tokens": True, "remind": False})
         first, self.done = self.done, self.done + len(ids)
         begin = process * PROCESS + first
         seeds = [seed_of(self.ward.seed, begin + number) for number in range(len(ids))]
