@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kgdx.case import case_from_osce
+from kgdx.errors import LlmError
 from kgdx.evaluate.osce_agents import Osce
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
 EPILEPSY = "Tiny epilepsy syndrome 1, autosomal recessive"
 SMALL = "Short stature with hypotonia"
@@ -48,3 +50,21 @@ DOCUMENTS = [
 
 def osces() -> list[Osce]:
     return [Osce.of(case_from_osce(each)) for each in DOCUMENTS]
+
+
+class Saying(ChatModel):
+    """Says always the same, or fails."""
+
+    def __init__(self, said: str | LlmError) -> None:
+        self.said = said
+        self.asked: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return "saying"
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        self.asked.append(request.messages[-1].content)
+        if isinstance(self.said, LlmError):
+            raise self.said
+        return Completion(self.said, self.name)

@@ -11,9 +11,9 @@ import pytest
 
 from cli.conftest import Run, home, invoke
 from kgdx.api import Graph
-from kgdx.case import Case, case_from_osce
+from kgdx.case import Case, Status, case_from_osce
 from kgdx.case.case_files import Failure
-from kgdx.episode import load
+from kgdx.episode import AskPatient, Reply, State, load
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
 from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
@@ -21,8 +21,9 @@ from kgdx.evaluate.labels import Label
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.policies.doctor_forms import NamedDisease
-from llm.server import Fail, Reply, answering
-from osce_cases import DOCUMENTS, EPILEPSY, osces
+from llm.server import Fail, answering
+from llm.server import Reply as Served
+from osce_cases import DOCUMENTS, EPILEPSY, Saying, osces
 from policies.conftest import behind
 
 __all__ = ["home", "invoke"]
@@ -58,7 +59,7 @@ class Counting(ChatModel):
 def test_every_part_over_http_is_measured(graph: Graph) -> None:
     with behind(answering(scripted_agent("right", osces()))) as (model, _):
         cast = Cast(model, model, DiseaseJudge(model))
-        found = evaluation(graph, "medkgi", "house", "agentclinic", "thought", cast=cast).run(cases())
+        found = evaluation(graph, "medkgi", "house", "agentclinic", "thought", "mediq", cast=cast).run(cases())
     medkgi = found["doctors"]["medkgi"]
     assert (found["n"], round(found["coverage"], 2)) == (3, 0.67)
     assert medkgi["exact"]["share"] == medkgi["judged"]["share"] == 1.0
@@ -124,7 +125,7 @@ def test_cases_that_cannot_be_read_are_misses(graph: Graph) -> None:
 
 
 def test_a_model_that_is_not_there_leaves_measured_consultations_to_rules(graph: Graph) -> None:
-    def script(body: Any, number: int) -> Reply:
+    def script(body: Any, number: int) -> Served:
         return Fail(500)
 
     with behind(script) as (model, _):
@@ -142,11 +143,37 @@ def test_bad_players_are_counted_and_nothing_is_lost(graph: Graph, kind: str) ->
 
 @pytest.mark.parametrize(
     ("name", "model", "message"),
-    [("dr-house", False, "no doctor"), ("medkgi:brain", False, "no doctor"), ("thought", False, "is a language model")],
+    [
+        ("dr-house", False, "no doctor"),
+        ("medkgi:brain", False, "no doctor"),
+        ("thought", False, "is a language model"),
+        ("house:brain=2", False, "no setting 'brain'"),
+    ],
 )
 def test_a_doctor_that_is_none_is_refused_in_a_line(name: str, model: bool, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         doctor(name, model=model)
+
+
+def test_what_a_doctor_differs_in_is_named(graph: Graph) -> None:
+    policy = doctor("medkgi:no-record+selector=medkgi:candidates=3+questions=4", model=False).policy
+    assert (policy.record, policy.selector, policy.questions) == (False, "medkgi:candidates=3", 4)
+    names = [f"medkgi:candidates={count}" for count in (1, 3)]
+    with behind(answering(scripted_agent("right", osces()))) as (model, _):
+        found = evaluation(graph, *names, cast=Cast(model, model)).run(cases())
+    assert list(found["doctors"]) == names
+
+
+def test_a_finding_that_the_story_lacks_is_not_heard_of_the_patient(graph: Graph) -> None:
+    def asking(said: str, **asked: str) -> Reply:
+        here = evaluation(graph, "house", cast=Cast(patient=Saying(said)))
+        return here._encounter(osces()[0]).reply(AskPatient(**asked), State(Case("p", text="x")))
+
+    told = asking("I have had seizures. I also have a short stature.", spoken="What is wrong?")
+    assert (told.text, told.remarks) == ("I have had seizures.", ("invented",))
+    assert asking("Yes.", term="HP:0001250", label="Seizure").status is Status.PRESENT
+    denied = asking("Yes.", term="HP:0004322", label="Short stature")
+    assert (denied.status, denied.remarks) == (Status.UNKNOWN, ("invented",))
 
 
 class Numbers:

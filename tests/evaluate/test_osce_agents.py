@@ -13,8 +13,8 @@ from kgdx.episode import AskPatient, Reply, State
 from kgdx.errors import CaseError, LlmError
 from kgdx.evaluate.osce_agents import MASK, NORMAL, SENTENCES, Encounter, Osce, checked, encounter, names_of
 from kgdx.evaluate.scripted_agents import scripted_agent
-from kgdx.llm.chat import ChatModel, Completion, OnText, Request
-from osce_cases import EPILEPSY, UNKNOWN, osces
+from kgdx.llm.chat import ChatModel
+from osce_cases import EPILEPSY, UNKNOWN, Saying, osces
 
 
 class Silent:
@@ -22,24 +22,6 @@ class Silent:
 
     def reply(self, asked: AskPatient, state: State) -> Reply:
         return Reply(status=Status.UNKNOWN)
-
-
-class Saying(ChatModel):
-    """Says always the same, or fails."""
-
-    def __init__(self, said: str | LlmError) -> None:
-        self.said = said
-        self.asked: list[str] = []
-
-    @property
-    def name(self) -> str:
-        return "saying"
-
-    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        self.asked.append(request.messages[-1].content)
-        if isinstance(self.said, LlmError):
-            raise self.said
-        return Completion(self.said, self.name)
 
 
 def met(osce: Osce, model: ChatModel | None = None) -> Encounter:

@@ -22,6 +22,7 @@ require_module("json_repair", "llm")
 VERSIONS = {
     "answer": (1, "214b01451e756df7"),
     "answer_open": (1, "a9684cde865a13da"),
+    "doctor_abstain": (1, "82b240fd04930324"),
     "doctor_differential": (1, "6c76c648c14e9b41"),
     "doctor_hearing": (1, "d559c24fafd6144d"),
     "doctor_plain": (1, "5599619704918746"),

@@ -31,7 +31,10 @@ from policies.conftest import behind
 
 LIMITS = Limits(steps=2_000, stagnation=2_000, errors=2_000)
 MEDKGI = DoctorPolicy(way="medkgi", selector="medkgi", questions=8, certain=1.0)
-WAYS = [MEDKGI, *(DoctorPolicy(way=each, questions=8, certain=1.0) for each in ("house", "agentclinic", "thought"))]
+WAYS = [
+    MEDKGI,
+    *(DoctorPolicy(way=each, questions=8, certain=1.0) for each in ("house", "agentclinic", "thought", "mediq")),
+]
 
 
 def meeting(graph: Graph, osce: Osce, patient: ChatModel | None = None) -> Encounter:

@@ -17,6 +17,7 @@ from kgdx.policies.doctor_forms import (
     MOST_ITEMS,
     MOST_LETTERS,
     Hearing,
+    WrittenAbstention,
     WrittenDifferential,
     WrittenRecord,
     oddities,
@@ -43,12 +44,24 @@ def test_no_string_crashes_a_reader(text: str) -> None:
         lambda: parse(text, WrittenDifferential)[0].diseases,
         lambda: read_turn(text),
         lambda: read_turn(text, prose=False),
+        lambda: read_turn(text, form=WrittenAbstention),
         lambda: read_question(text),
     ):
         try:
             read()
         except ValueError as error:
             assert text.strip() not in str(error) or len(text.strip()) < 20, "an error repeats no words of the model"
+
+
+def test_a_doctor_abstains_until_it_is_sure() -> None:
+    told = {"question": "Any fever?", "diagnosis": "Gout"}
+    for confidence, doing in ((1, "question"), (3, "question"), (4, "diagnosis"), (5, "diagnosis")):
+        said = read_turn(json.dumps({**told, "confidence": confidence}), form=WrittenAbstention)
+        assert said.doing == doing and said.thought_of == ("Gout",)
+    assert read_turn(json.dumps(told), form=WrittenAbstention).doing == "question", "who says nothing is not sure"
+    assert read_turn('{"diagnosis": "Gout"}', form=WrittenAbstention).doing == "diagnosis"
+    with pytest.raises(ValueError, match="confidence"):
+        read_turn(json.dumps({**told, "confidence": 100}), form=WrittenAbstention)
 
 
 @given(WRITTEN)

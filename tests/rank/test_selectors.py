@@ -14,7 +14,17 @@ from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import UsageError
 from kgdx.rank import Ranker
 from kgdx.rank.proposing import WAYS, Question, checked
-from kgdx.rank.selectors import DEFAULT, SELECTORS, TOLD, make_selector, mutual_information, named_information
+from kgdx.rank.selectors import (
+    DEFAULT,
+    LEAST,
+    SELECTORS,
+    TOLD,
+    LookAhead,
+    make_selector,
+    mutual_information,
+    named_information,
+    prior,
+)
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})
@@ -122,6 +132,54 @@ def test_the_gain_of_a_named_answer_is_that_of_all_its_answers(ranker: Ranker, o
     for term in open_:
         bits = float(found[ranker.names.terms[term]])
         assert bits == pytest.approx(named_gain(ranker, shares.tolist(), term, open_), abs=1e-6)
+
+
+def looked_ahead(share: list[float], likely: list[list[float]], ahead: int) -> list[float]:
+    """The definition, with all questions as branches: likely[d][q], and the answers' entropies before and after."""
+
+    def after(answer: list[float]) -> list[float]:
+        joint = [p * a for p, a in zip(share, answer, strict=True)]
+        return [each / sum(joint) for each in joint]
+
+    found = []
+    for asked in range(len(likely[0])):
+        yes = [row[asked] for row in likely]
+        no = [1 - each for each in yes]
+        chance = sum(p * y for p, y in zip(share, yes, strict=True))
+        gain = entropy_of(*share) - chance * entropy_of(*after(yes)) - (1 - chance) * entropy_of(*after(no))
+        reward = gain / (1 + abs(2 * chance - 1) / 0.4)
+        rest = [[each for place, each in enumerate(row) if place != asked] for row in likely]
+        if ahead > 1 and rest[0]:
+            for part, answer in ((chance, yes), (1 - chance, no)):
+                further = looked_ahead(after(answer), rest, ahead - 1)
+                reward += part * sum(further) / len(further)
+        found.append(reward)
+    return found
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 3])
+def test_uncertainty_of_thoughts_is_its_definition(ahead: int) -> None:
+    likely = [[0.9, 0.2, 0.5], [0.1, 0.3, 0.6], [0.4, 0.8, 0.05]]
+    found = LookAhead(ahead=ahead, branches=3)._reward(np.array([0.5, 0.3, 0.2]), np.array(likely), ahead)
+    assert found.tolist() == pytest.approx(looked_ahead([0.5, 0.3, 0.2], likely, ahead))
+
+
+def test_the_prior_may_be_that_of_an_encoder(ranker: Ranker, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, ...]] = []
+
+    def vectors_of(texts: tuple[str, ...]) -> np.ndarray:
+        told.append(texts)
+        return np.array([[1.0, 0.0] if "epilepsy" in each.casefold() else [0.6, 0.8] for each in texts])
+
+    monkeypatch.setattr("kgdx.rank.proposing.vectors_of", vectors_of)
+    by_graph, by_names = (ranker.proposer.propose(case_of(SHORT), name) for name in ("medkgi", "medkgi:prior=encoder"))
+    pool = ranker.proposer.pools["phenotype"]
+    assert (pool.labels(pool.rows[SHORT]),) in told and by_names
+    assert [each.value for each in by_graph] != [each.value for each in by_names]
+    assert prior(np.array([[0.2, 0.4], [-1.0, 0.1]])).tolist() == pytest.approx(
+        [1 - LEAST / 0.3, LEAST / 0.3], abs=1e-8
+    )
+    assert prior(np.zeros((4, 0))).tolist() == [0.25] * 4
 
 
 def test_a_dear_question_comes_later(ranker: Ranker) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -42,6 +42,9 @@ class Capabilities:
     models: bool = False
     chooses: bool = False
     extra: str = ""
+
+
+P = TypeVar("P", bound="Policy")
 
 
 class Policy(BaseModel, ABC):
@@ -164,7 +167,7 @@ def make_policy(name: str, /, wanted: Mapping[str, Any] | None = None, **usual: 
     return configure(kind, {key: value for key, value in usual.items() if key in kind.model_fields} | given)
 
 
-def configure(kind: type[Policy], settings: Mapping[str, Any]) -> Policy:
+def configure(kind: type[P], settings: Mapping[str, Any]) -> P:
     """Return a policy of a class with settings."""
     unknown = sorted(settings.keys() - kind.model_fields.keys())
     if unknown:

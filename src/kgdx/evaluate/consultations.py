@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgdx.answer.artifacts import Declared, candidates_of
-from kgdx.case import Case, read_text
+from kgdx.case import Case, Finding, Status, read_text
 from kgdx.case.case_files import Failure
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.loop import Episode, begin, run
+from kgdx.episode.policy import configure
 from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.episode.segment import Author, Kind, dump
 from kgdx.episode.state import Limits, State
@@ -28,7 +29,7 @@ from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import interval
-from kgdx.evaluate.osce_agents import Encounter, Osce, OsceFact, encounter
+from kgdx.evaluate.osce_agents import Encounter, Osce, encounter, matching
 from kgdx.evaluate.runner import Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
@@ -38,8 +39,8 @@ from kgdx.policies.doctor_forms import NamedDisease
 if TYPE_CHECKING:
     from kgdx.api import Graph
 
-WAYS = ("medkgi", "house", "agentclinic", "thought")
-"""How a doctor consults; the last two need a model."""
+WAYS = ("medkgi", "house", "agentclinic", "thought", "mediq")
+"""How a doctor consults; the last three need a model."""
 
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "no-graph": {"graph": False},
@@ -74,30 +75,38 @@ class Doctor:
 
 
 def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
-    """Return a doctor: one of :data:`WAYS`, with one of :data:`ABLATIONS` behind a colon, by a model or by rules.
+    """Return a doctor by a model or by rules: one of :data:`WAYS`, with what differs behind a colon.
+
+    That are :data:`ABLATIONS` and settings of the policy, joined by a plus.
 
     Example:
         >>> doctor("medkgi:random", model=False).policy.selector
         'random'
+        >>> doctor("medkgi:no-record+candidates=3", model=True).policy.candidates
+        3
     """
-    way, _, without = name.partition(":")
-    if way not in WAYS or (without and without not in ABLATIONS):
-        hint = f"one of {', '.join(WAYS)}, with {', '.join(f':{each}' for each in ABLATIONS)}"
+    way, _, told = name.partition(":")
+    parts = [each for each in told.split("+") if each]
+    if way not in WAYS or any("=" not in each and each not in ABLATIONS for each in parts):
+        hint = f"one of {', '.join(WAYS)}, with {', '.join(f':{each}' for each in ABLATIONS)} or :setting=value"
         raise UsageError(f"no doctor {name[:40]!r}", hint=hint)
+    differs = dict[str, Any](each.split("=", 1) for each in parts if "=" in each)
+    for each in parts:
+        differs |= ABLATIONS.get(each, {})
     settings: dict[str, Any] = {"selector": "medkgi"} if way == "medkgi" else {}
     settings |= {
         "questions": questions,
         "explain": 0,
         "examine": way == "medkgi",
         "interview": way == "house",
-        **ABLATIONS.get(without, {}),
+        **differs,
     }
-    if model:
-        paper: dict[str, Any] = {"alignment": "paper"} if way == "medkgi" else {}
-        return Doctor(name, DoctorPolicy.model_validate({"way": way, **paper, **settings}))
-    if way not in ("medkgi", "house"):
+    if not model and way not in ("medkgi", "house"):
         raise UsageError(f"the doctor {way} is a language model", hint="name one with --llm")
-    return Doctor(name, RulesDoctorPolicy.model_validate(settings))
+    if model:
+        settings = {"way": way, **({"alignment": "paper"} if way == "medkgi" else {}), **settings}
+    made = configure(DoctorPolicy if model else RulesDoctorPolicy, settings)
+    return Doctor(name, made)
 
 
 @dataclass(frozen=True)
@@ -172,13 +181,26 @@ class ConsultEvaluation:
         return Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
 
     def _encounter(self, osce: Osce) -> Encounter:
-        def read(facts: Sequence[OsceFact]) -> SimulatedPatient:
-            case = replace(osce.opening, text="\n".join(each.text for each in facts))
+        def read(text: str) -> Case:
+            case = replace(osce.opening, text=text)
             with suppress(CaseError):
                 case = read_text(case, self.graph.reader, self.graph.ancestry, words=True)
-            return SimulatedPatient(replace(case, text=""), self.graph.ancestry)
+            return replace(case, text="")
 
-        return encounter(osce, read(osce.story), patient=self.cast.patient, measured=read(osce.results))
+        def invents(sentence: str) -> bool:
+            return any(
+                not self._told(each, story, osce) for each in read(sentence).findings if each.status is Status.PRESENT
+            )
+
+        story, results = (read("\n".join(each.text for each in facts)) for facts in (osce.story, osce.results))
+        known, measured = (SimulatedPatient(each, self.graph.ancestry) for each in (story, results))
+        return encounter(osce, known, patient=self.cast.patient, measured=measured, invents=invents)
+
+    def _told(self, finding: Finding, story: Case, osce: Osce) -> bool:
+        above, said = self.graph.ancestry.ancestors, {*story.observed}
+        if said & {finding.id, *above(finding.id)} or any(finding.id in above(id) for id in said):
+            return True
+        return bool(matching(osce.story, finding.label, 1))  # what the reader did not find in it
 
     def _row(self, who: str, osce: Osce, episode: Episode) -> Record:
         state, label = episode.state, self._labels.of(osce.case)

@@ -1,14 +1,15 @@
 """Who a doctor meets in an OSCE case: the patient, and whoever examines and measures; by rules, or played by a model.
 
 The patient is told the story alone, never the examination, the tests or the diagnosis, and what it says is checked: a
-patient that names the diagnosis is masked, one that tells too much is cut, and one that fails has the rules stand in.
+patient that names the diagnosis is masked, one that tells too much is cut, what it invents is not heard, and one that
+fails has the rules stand in.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -40,6 +41,18 @@ FACTS = 2
 
 HISTORY = frozenset({"histo", "medic"})
 """Begins of words that tell no section of a history from another."""
+
+INVENTED = "invented"
+"""Remark on a patient who stated a finding that its story does not have."""
+
+Invents = Callable[[str], bool]
+"""Tells whether a sentence of the patient states a finding that its story does not have."""
+
+
+def honest(_: str) -> bool:
+    """Tell of no sentence that it is invented."""
+    return False
+
 
 TOKENS = 400
 """Tokens of an answer at most."""
@@ -221,6 +234,7 @@ class ModelAgent:
     osce: Osce
     rules: Agent
     hidden: tuple[str, ...] = ()
+    invents: Invents = honest
 
     async def answer(self, asked: AskPatient, state: State) -> Reply:
         """Answer in words, which are checked."""
@@ -234,11 +248,14 @@ class ModelAgent:
             return stood_in.model_copy(update={"remarks": (*stood_in.remarks, f"stood_in:{error.kind}")})
         if asked.order or asked.kind == TEST:
             return Reply(text=made.text.strip()[:4_000])
-        text, remarks = checked(made.text, self.osce.story, self.hidden, openly=not (asked.term or asked.spoken))
+        openly = not (asked.term or asked.spoken)
+        text, remarks = checked(made.text, self.osce.story, self.hidden, openly=openly, invents=self.invents)
         if not text:
             return Reply(status=Status.UNKNOWN, remarks=remarks)
         meaning = read_reply(text).meaning if asked.term else ""
         status: Any = Status(meaning) if meaning in STATUSES else None
+        if status is Status.PRESENT and self.invents(f"{asked.label}."):
+            return Reply(status=Status.UNKNOWN, remarks=(*remarks, INVENTED))
         return Reply(status=status, text=text, remarks=remarks)
 
     def _request(self, asked: AskPatient, state: State) -> Request:
@@ -261,7 +278,7 @@ class ModelAgent:
 
 
 def checked(
-    text: str, story: Sequence[OsceFact], hidden: Iterable[str], *, openly: bool
+    text: str, story: Sequence[OsceFact], hidden: Iterable[str], *, openly: bool, invents: Invents = honest
 ) -> tuple[str, tuple[str, ...]]:
     """Return what a patient says as the doctor may hear it, and what was wrong with it; more of it where asked openly.
 
@@ -278,6 +295,9 @@ def checked(
     kept: list[str] = []
     facts = 0
     for sentence in _sentences(masked):
+        if invents(sentence):
+            remarks = [*remarks, INVENTED] if INVENTED not in remarks else remarks
+            continue
         facts += any(_covers(sentence, fact) for fact in story)
         if len(kept) == SENTENCES or (facts > FACTS and not openly):
             remarks.append("cut")
@@ -331,10 +351,15 @@ def encounter(
     patient: ChatModel | None = None,
     hidden: Iterable[str] = (),
     measured: Patient | None = None,
+    invents: Invents = honest,
 ) -> Encounter:
-    """Return who a doctor meets in a case: a model plays both, or rules by what is known and measured of findings."""
+    """Return who a doctor meets in a case: a model plays both, or rules by what is known and measured of findings.
+
+    Args:
+        invents: Tells whether a sentence of the patient states what its story does not have.
+    """
     rules, measuring = RulesPatient(osce, knows, measured or knows), RulesMeasurement(osce)
     if patient is None:
         return Encounter(rules, measuring)
     names = tuple(dict.fromkeys((*names_of(osce.diagnosis), *hidden)))
-    return Encounter(ModelAgent(patient, osce, rules, names), ModelAgent(patient, osce, measuring))
+    return Encounter(ModelAgent(patient, osce, rules, names, invents), ModelAgent(patient, osce, measuring))

@@ -30,6 +30,7 @@ from kgdx.policies.doctor_forms import (
     ODDITIES,
     Hearing,
     NamedDisease,
+    WrittenAbstention,
     WrittenRecord,
     WrittenTurn,
     oddities,
@@ -150,6 +151,14 @@ LEFT = "left"
 LACKING = "no_such_disease"
 """Code of the remark that a diagnosis is no disease of the graph."""
 
+PROMPTS = {
+    "medkgi": "doctor_turn",
+    "agentclinic": "doctor_plain",
+    "thought": "doctor_thought",
+    "mediq": "doctor_abstain",
+}
+"""By which prompt a model says what it does in a turn."""
+
 MOST_TOKENS = 2_048
 """Tokens of an answer at most, as in the paper."""
 
@@ -160,9 +169,10 @@ class DoctorPolicy(RulesDoctorPolicy):
     name: ClassVar[str] = "doctor"
     capabilities: ClassVar[Capabilities] = Capabilities(asks=True, models=True)
 
-    way: Literal["house", "medkgi", "agentclinic", "thought"] = "house"
+    way: Literal["house", "medkgi", "agentclinic", "thought", "mediq"] = "house"
     """``house``: the graph's posterior and selector, the model words the questions and reads the answers. ``medkgi``:
-    the paper's loop. ``agentclinic``, ``thought``: baselines without graph and record; the second thinks by steps."""
+    the paper's loop. ``agentclinic``, ``thought``, ``mediq``: baselines without graph and record; the second thinks by
+    steps, the third rates its confidence and abstains from a diagnosis until it is sure (MEDIQ, NeurIPS 2024)."""
     alignment: Alignment = "index"
     """How names of diseases are found in the graph: by its index, or by the paper's rule."""
     candidates: Annotated[int, Field(ge=1, le=20)] = 5
@@ -246,7 +256,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         listed = self._offered(state)
         if paper and self.graph:
             yield from self._told_apart(state)
-        asked: Any = {"medkgi": "doctor_turn", "thought": "doctor_thought"}.get(self.way, "doctor_plain")
+        asked: Any = PROMPTS[self.way]
         read_turn = ReadTurn(
             turn=turn,
             asked=asked,
@@ -256,7 +266,8 @@ class DoctorPolicy(RulesDoctorPolicy):
         )
         questions = "\n".join(f"{id} {clean(label, 200)} ({gain:.2f} bits)" for id, label, gain in listed)
         shown = {**self._known(state), "questions": questions or briefing.NOTHING, **self._urged(state)}
-        yield from self._step(state, asked, shown, read_turn, None if asked == "doctor_plain" else WrittenTurn)
+        form = {"doctor_plain": None, "doctor_abstain": WrittenAbstention}.get(asked, WrittenTurn)
+        yield from self._step(state, asked, shown, read_turn, form)
 
     def _step(self, state: State, name: str, shown: dict[str, str], read: Action, form: Any = None) -> Iterator[Wish]:
         step = self._asked(state, name, shown, read, form)

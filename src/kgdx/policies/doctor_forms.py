@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Status
@@ -25,6 +25,9 @@ MOST_ITEMS = 60
 
 MOST_LETTERS = 300
 """Letters of an item at most."""
+
+SURE = 4
+"""Confidence, of five, at which a doctor who abstains states the diagnosis: somewhat confident."""
 
 MOST_DISEASES = 20
 """Diseases of a differential at most."""
@@ -244,6 +247,17 @@ class WrittenTurn(_Form):
         return tuple(dict.fromkeys(filter(None, (self.diagnosis, *self.differential))))[:MOST_DISEASES]
 
 
+class WrittenAbstention(WrittenTurn):
+    """A turn of a doctor who says how sure it is, and abstains from a diagnosis until it is sure."""
+
+    confidence: Annotated[int, Field(ge=1, le=5)] = 1
+    """That the diagnosis is right: 5 is very confident."""
+
+    @property
+    def doing(self) -> Doing:
+        return "diagnosis" if self.diagnosis and self.confidence >= SURE else super().doing
+
+
 class Hearing(_Form):
     """What a model understood of a patient's answer."""
 
@@ -262,9 +276,11 @@ class NamedDisease(NamedTuple):
     ids: tuple[str, ...] = ()
 
 
-def read_turn(text: str, offered: Container[str] = (), *, prose: bool = True) -> WrittenTurn:
+def read_turn(
+    text: str, offered: Container[str] = (), *, prose: bool = True, form: type[WrittenTurn] = WrittenTurn
+) -> WrittenTurn:
     """Read a doctor's turn."""
-    said, _ = parse(text, WrittenTurn)
+    said, _ = parse(text, form)
     asking = said.doing == "question"
     if asking and not prose and "{" not in text and not said.question.rstrip("\"'”」) ").endswith(("?", "？")):
         raise ValueError("it is no JSON object and no question")

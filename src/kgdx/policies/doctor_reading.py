@@ -24,7 +24,16 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import Action, Outcome
 from kgdx.llm.structured import parse
-from kgdx.policies.doctor_forms import Doing, Hearing, NamedDisease, WrittenDifferential, WrittenRecord, read_turn
+from kgdx.policies.doctor_forms import (
+    Doing,
+    Hearing,
+    NamedDisease,
+    WrittenAbstention,
+    WrittenDifferential,
+    WrittenRecord,
+    WrittenTurn,
+    read_turn,
+)
 
 LAST = 3
 """Turns that a model is shown beside the record, as MedKGI does."""
@@ -322,7 +331,7 @@ class ReadTurn(_Reads):
     name: ClassVar[str] = "read_turn"
     makes: ClassVar[type[Artifact]] = Chosen
 
-    asked: Literal["doctor_turn", "doctor_thought", "doctor_plain"] = "doctor_turn"
+    asked: Literal["doctor_turn", "doctor_thought", "doctor_plain", "doctor_abstain"] = "doctor_turn"
     """By which prompt."""
     offered: tuple[str, ...] = ()
     """Ids of the questions that it was shown."""
@@ -333,7 +342,8 @@ class ReadTurn(_Reads):
 
     def run(self, graph: Operations, view: State) -> Chosen:
         try:
-            said = read_turn(self.text(view, self.asked), self.offered, prose=self.prose)
+            form = WrittenAbstention if self.asked == "doctor_abstain" else WrittenTurn
+            said = read_turn(self.text(view, self.asked), self.offered, prose=self.prose, form=form)
         except ValueError as error:
             return Chosen(self.turn, str(error))
         named = aligned(graph, said.thought_of, self.alignment)

@@ -16,6 +16,7 @@ from kgdx.errors import ConfigError, UsageError
 from kgdx.rank.complaints import FIRST, NARROWED, STAGES, Stage, asked_first, complaints_of, wordings
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.fusion import Scored, leading
+from kgdx.rank.meanings import vectors_of
 from kgdx.rank.question_pools import KINDS, QuestionPool, pools
 from kgdx.rank.selectors import COMPARED, DEFAULT, Selector, Situation, make_selector
 from kgdx.rank.settled import ALIKE, Settled
@@ -207,7 +208,8 @@ class Proposer:
                 soon = self._ways[kind] < WAYS.index("laboratory")
                 soon[[pool.rows[id] for id in (*first, *due) if id in pool.rows]] = True
                 open_ = open_ & soon
-            at = Situation(belief, pool, open_, scored, named, seed, person, self._ranker.model.families.of, best_of)
+            families = self._ranker.model.families.of
+            at = Situation(*(belief, pool, open_, scored, named, seed, person, families, best_of), alike=self._alike)
             price = np.array([prices[way] for way in WAYS])[self._ways[kind]]
             value = np.where(open_, chosen.value(at) / price, 0.0)
             if person:
@@ -240,7 +242,8 @@ class Proposer:
         if pool is None:
             return ()
         scored = self._ranker.score_query(self._ranker.query(case)[0])
-        at = Situation(self._ranker.posterior(scored), pool, np.ones(len(pool.ids), bool), scored)
+        free = np.ones(len(pool.ids), bool)
+        at = Situation(self._ranker.posterior(scored), pool, free, scored, alike=self._alike)
         leaders = at.leaders(COMPARED)
         share, likelihood = at.told[leaders].astype(np.float64), pool.of(leaders, np.array([pool.row(id)]))[:, 0]
         yes, no = (_moved(share, each) for each in (likelihood, 1 - likelihood))
@@ -248,6 +251,12 @@ class Proposer:
         described = map(self._ranker.names.candidate, leaders[first].tolist())
         numbers = zip(*(each[first].tolist() for each in (share, yes, no, likelihood)), strict=True)
         return tuple(Moved(each.id, each.name, *moved) for each, moved in zip(described, numbers, strict=True))
+
+    def _alike(self, numbers: Ints, known: Ints) -> Floats:
+        diseases = tuple(each.name for each in map(self._ranker.names.candidate, numbers.tolist()))
+        findings = tuple(map(self.pools["phenotype"].labels, known.tolist()))
+        found: Floats = vectors_of(diseases) @ vectors_of(findings).T if diseases and findings else np.zeros((0, 0))
+        return found
 
     def left_to_examine(self, case: Case, said: Sequence[str] = ()) -> list[tuple[str, str]]:
         """Return what is to be examined and tested and nobody has said yet: ids and names, in order.

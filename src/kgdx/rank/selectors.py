@@ -7,9 +7,10 @@ asked (what is known, implied or settled) is left out before, for all selectors 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Annotated, ClassVar
+from functools import cached_property, partial
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,7 +38,8 @@ class Situation:
 
     Where ``named``, a yes is followed by "which?", so that it names the finding below the one that was asked for. A
     ``person`` answers yes or no first, of what tells the leaders apart; ``families`` are the candidates' families;
-    kinds of one patient share which candidates are ``best``, by their number.
+    kinds of one patient share which candidates are ``best``, by their number. ``alike`` returns the cosines of
+    the names of candidates and of findings, shape (candidates, findings).
     """
 
     shares: Floats
@@ -49,6 +51,7 @@ class Situation:
     person: bool = False
     families: Ints | None = None
     best: dict[int, Ints] = field(default_factory=dict)
+    alike: Callable[[Ints, Ints], Floats] = field(kw_only=True)
 
     @cached_property
     def told(self) -> Floats:
@@ -235,6 +238,48 @@ class SplitSelector(Selector):
         return variance
 
 
+class LookAhead(Selector):
+    """Uncertainty of Thoughts (Hu et al., NeurIPS 2024): what the answer tells, and what the next question then could.
+
+    The reward of a question is its information, less where the answers are unevenly likely, and for the most rewarding
+    ``branches`` what is expected of the questions after either answer. The paper has a language model think of
+    questions and of the diseases that are possible; here both are the graph's.
+    """
+
+    name: ClassVar[str] = "uot"
+
+    leaders: Annotated[int, Field(ge=2, le=1000)] = 20
+    """Over how many candidates."""
+    branches: Annotated[int, Field(ge=1, le=100)] = 6
+    """Questions whose answers are thought of."""
+    ahead: Annotated[int, Field(ge=1, le=4)] = 2
+    """How many questions in a row are thought of; with one, nothing is looked ahead."""
+    uneven: Annotated[float, Field(gt=0)] = 0.4
+    """The paper's λ: the smaller it is, the less is an answer worth that is expected."""
+
+    def value(self, situation: Situation) -> Floats:
+        numbers, value = situation.leaders(self.leaders), np.zeros(len(situation.pool.ids))
+        items = np.flatnonzero(subgraph(situation, self.leaders) & situation.free)
+        if len(numbers) and len(items):
+            likely = situation.pool.of(numbers, items)
+            value[items] = self._reward(situation.told[numbers].astype(np.float64), likely, self.ahead)
+        return value * situation.mass(self.leaders)
+
+    def _reward(self, weight: Floats, likely: Floats, ahead: int) -> Floats:
+        weight = weight / max(float(weight.sum()), 1e-30)
+        chance = weight @ likely
+        known = weight @ entropy(likely.ravel()).reshape(likely.shape)
+        gain = np.maximum(entropy(chance) - known, 0)
+        reward: Floats = gain / (1 + np.abs(2 * chance - 1) / self.uneven)
+        if ahead > 1:
+            for asked in np.argsort(-reward, kind="stable")[: self.branches].tolist():
+                others = np.delete(likely, asked, axis=1)
+                for given in (likely[:, asked], 1 - likely[:, asked]):
+                    best = -np.sort(-self._reward(weight * given, others, ahead - 1))[: self.branches]
+                    reward[asked] += float(weight @ given) * float(best.mean()) if len(best) else 0.0
+        return reward
+
+
 class Degree(Selector):
     """How many diseases have a finding, among the findings of the leaders: the baseline of MedKGI's ablation."""
 
@@ -281,7 +326,7 @@ def subgraph(situation: Situation, count: int) -> Ints:
 SELECTORS: Registry[Selector] = Registry(
     "selector",
     "kgdx.selectors",
-    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, SplitSelector, Degree, Common, Random)}
+    {each.name: f"{__name__}:{each.__name__}" for each in (InfoGain, SplitSelector, LookAhead, Degree, Common, Random)}
     | {"medkgi": "kgdx.rank.selectors:MedKGI"},
 )
 """Name → selector; installed packages add theirs by entry points of the group ``kgdx.selectors``."""
@@ -313,7 +358,7 @@ class MedKGI(Selector):
     """The published gain.
 
     The vectors of findings and diseases are those of the graph: a disease's vector is its likelihoods, a finding's its
-    unit vector carried up the ontology. Any vectors do; the paper's are a language model's. Questions of several kinds
+    unit vector carried up the ontology; or, as in the paper, an encoder's of their names. Questions of several kinds
     are valued by the share of the candidates that their kind knows, as by all selectors.
     """
 
@@ -321,6 +366,8 @@ class MedKGI(Selector):
 
     candidates: Annotated[int, Field(ge=1, le=1000)] = 5
     """How many candidates."""
+    prior: Literal["graph", "encoder"] = "graph"
+    """Whose vectors tell how likely a disease is before its findings are looked at; the encoder's know phenotypes."""
 
     def value(self, situation: Situation) -> Floats:
         pool, numbers = situation.pool, situation.leaders(self.candidates)
@@ -339,7 +386,9 @@ class MedKGI(Selector):
     def _posterior(self, situation: Situation, numbers: Ints, size: Ints) -> Floats:
         query = situation.scored.query
         known = query.observed if situation.pool.kind == "phenotype" else np.array(query.symptoms, np.int64)
-        logs = np.log(prior(situation.pool, numbers, known))
+        by_names = self.prior == "encoder" and situation.pool.kind == "phenotype"
+        cosines = situation.alike if by_names else partial(graph_cosines, situation.pool)
+        logs = np.log(prior(cosines(numbers, known)))
         for finding, present in [(each, True) for each in known.tolist()] + [
             (each, False) for each in query.excluded.tolist() if situation.pool.kind == "phenotype"
         ]:
@@ -351,21 +400,26 @@ class MedKGI(Selector):
         return found
 
 
-def prior(pool: QuestionPool, numbers: Ints, known: Ints) -> Floats:
-    """Return P(D): the mean cosine of the known findings and each disease, clipped and normalised; uniform for none."""
-    if not len(known):
-        return np.full(len(numbers), 1 / len(numbers))
-    cosines = np.zeros(len(numbers))
+def prior(cosines: Floats) -> Floats:
+    """Return P(D) by the cosine of each candidate and each known finding, shape (candidates, findings).
+
+    The mean over the findings, clipped and normalised; uniform where nothing is known.
+    """
+    clipped = np.maximum(cosines.mean(axis=1), LEAST) if cosines.size else np.ones(len(cosines))
+    shares: Floats = clipped / clipped.sum()
+    return shares
+
+
+def graph_cosines(pool: QuestionPool, numbers: Ints, known: Ints) -> Floats:
+    """Return the cosine of each candidate's likelihoods and each finding carried up; shape (candidates, findings)."""
+    found = np.zeros((len(numbers), len(known)))
     for place, number in enumerate(numbers.tolist()):
         index, value = pool.likelihood.row(number)
         norm = float(np.sqrt(np.square(value.astype(np.float64)).sum())) or 1.0
-        vector = dict(zip(index.tolist(), (value.astype(np.float64) / norm).tolist(), strict=True))
-        for finding in known.tolist():
-            above = [finding] if pool.up is None else pool.up.columns(finding).tolist()
-            cosines[place] += sum(vector.get(each, 0.0) for each in above) / np.sqrt(max(len(above), 1))
-    clipped = np.maximum(cosines / len(known), LEAST)
-    shares: Floats = clipped / clipped.sum()
-    return shares
+        for at, finding in enumerate(known.tolist()):
+            above = np.array([finding]) if pool.up is None else pool.up.columns(finding)
+            found[place, at] = value[np.isin(index, above)].sum(dtype=np.float64) / norm / np.sqrt(max(len(above), 1))
+    return found
 
 
 def _neighbour(pool: QuestionPool, numbers: Ints, items: Ints) -> Ints:

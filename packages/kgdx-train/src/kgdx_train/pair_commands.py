@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -47,7 +47,7 @@ class PairSearch:
         from kgdx.policies.thought import ThoughtPolicy
 
         how = {"query": self.query, "documents": self.documents, "budget": self.room, "facts": self.facts}
-        return cast("ThoughtPolicy", configure(ThoughtPolicy, how))
+        return configure(ThoughtPolicy, how)
 
 
 @dataclass(frozen=True, slots=True)
