@@ -48,6 +48,26 @@ DOCUMENTS = [
 ]
 
 
+VIGNETTE = {
+    "id": "v1",
+    "text": "A 7-year-old girl has had seizures since she was a baby. On examination her limbs are limp. "
+    "An EEG shows spikes. Tiny epilepsy syndrome 1, autosomal recessive is likely. What is the next step?",
+    "diagnosis": EPILEPSY,
+}
+CLINICAL = {
+    "id": "0",
+    "title": "案例分析",
+    "description": "现病史\n（1）病史摘要\n     病人，男，49岁，3小时前出现右下腹疼痛，既往体健。\n"
+    "（2）主诉\n     右下腹痛3小时。\n\n体格检查\n体温： T 37.8℃，腹软。\n\n"
+    "辅助检查\n（1）实验室检查\n血常规：WBC 5.0×109／L。\n尿常规正常。\n（2）腹部X线检查\n可见液气平。",
+    "QA_pairs": [
+        {"question": "简述诊断及诊断依据。", "answer": "诊断：腹股沟斜疝合并肠梗阻。\n诊断依据：①右下腹痛3小时；"},
+        {"question": "治疗？", "answer": "手术。"},
+    ],
+}
+"""Invented, in CMB-Clin's form."""
+
+
 def osces() -> list[Osce]:
     return [Osce.of(case_from_osce(each)) for each in DOCUMENTS]
 

@@ -12,7 +12,7 @@ import pytest
 from cli.conftest import Run, home, invoke
 from kgdx.api import Graph
 from kgdx.case import Case, Status, case_from_osce
-from kgdx.case.case_files import Failure
+from kgdx.case.case_files import Failure, case_from_document
 from kgdx.episode import AskPatient, Reply, State, load
 from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
@@ -23,7 +23,7 @@ from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.policies.doctor_forms import NamedDisease
 from llm.server import Fail, answering
 from llm.server import Reply as Served
-from osce_cases import DOCUMENTS, EPILEPSY, Saying, osces
+from osce_cases import DOCUMENTS, EPILEPSY, VIGNETTE, Saying, osces
 from policies.conftest import behind
 
 __all__ = ["home", "invoke"]
@@ -174,6 +174,15 @@ def test_a_finding_that_the_story_lacks_is_not_heard_of_the_patient(graph: Graph
     assert asking("Yes.", term="HP:0001250", label="Seizure").status is Status.PRESENT
     denied = asking("Yes.", term="HP:0004322", label="Short stature")
     assert (denied.status, denied.remarks) == (Status.UNKNOWN, ("invented",))
+
+
+def test_vignettes_are_consulted_on_where_a_model_stages_them(graph: Graph) -> None:
+    staging = Cast(stage=Saying('{"examination": [2], "tests": [3], "hidden": [5]}'))
+    given = [case_from_document(VIGNETTE), cases()[0]]
+    found = evaluation(graph, "house", cast=staging).run(given)
+    assert (found["n"], found["failed"]) == (2, [])
+    refusing = evaluation(graph, "house", cast=Cast(stage=Saying("no"))).run(given)
+    assert (refusing["n"], [each["id"] for each in refusing["failed"]]) == (2, ["v1"]), "a miss, and the others go on"
 
 
 class Numbers:

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.case import Case, Status
+from kgdx.case.case_files import case_from_document
 from kgdx.episode import AskPatient, Reply, State
 from kgdx.errors import CaseError, LlmError
 from kgdx.evaluate.osce_agents import MASK, NORMAL, SENTENCES, Encounter, Osce, checked, encounter, names_of
 from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel
-from osce_cases import EPILEPSY, UNKNOWN, Saying, osces
+from osce_cases import CLINICAL, EPILEPSY, UNKNOWN, VIGNETTE, Saying, osces
 
 
 class Silent:
@@ -47,6 +48,38 @@ def test_the_parts_of_a_case_are_known_apart() -> None:
 def test_what_is_no_osce_case_is_refused_in_a_line() -> None:
     with pytest.raises(CaseError, match="no OSCE case"):
         Osce.of(Case("p"))
+
+
+def test_a_case_of_cmb_clin_is_parted_by_its_headings() -> None:
+    case = case_from_document(CLINICAL)
+    osce = Osce.of(case)
+    assert (case.sex, case.age, osce.diagnosis) == ("MALE", "P49Y", "腹股沟斜疝合并肠梗阻")
+    assert osce.complaint == "右下腹痛3小时。" and "右下腹疼痛" in osce.story[0].text
+    assert [each.topic for each in osce.tests] == ["laboratory 实验室检查"] * 2 + ["X-ray 腹部X线检查"]
+    assert "腹软" in osce.examination[0].text and not any("WBC" in each.text for each in osce.story)
+    assert "WBC" not in case.text, "tests are told when they are ordered"
+    for damaged in ({"description": "", "QA_pairs": []}, {**CLINICAL, "description": 3}):
+        with pytest.raises(CaseError):
+            case_from_document(damaged)
+    headless = case_from_document({"description": "咳嗽三天。", "QA_pairs": [None, {"answer": 1}]})
+    assert headless.text == "History: 咳嗽三天。" and Osce.of(headless).diagnosis == ""
+
+
+def test_a_model_stages_a_vignette_and_changes_no_word() -> None:
+    vignette = case_from_document(VIGNETTE)
+    osce = Osce.staged(vignette, Saying('{"examination": [2], "tests": [3, 99], "hidden": [5]}'))
+    assert [each.text for each in osce.story] == ["A 7-year-old girl has had seizures since she was a baby."]
+    assert [each.text for each in osce.examination] == ["On examination her limbs are limp."]
+    assert [each.text for each in osce.tests] == ["An EEG shows spikes."]
+    assert (osce.opening.sex, osce.opening.age, osce.diagnosis) == ("FEMALE", "P7Y", EPILEPSY)
+    everything = " ".join(each.text for each in (*osce.story, *osce.results))
+    assert "epilepsy" not in everything, "what names the diagnosis is left out, whatever the model says"
+    with pytest.raises(CaseError, match="nothing to tell"):
+        Osce.staged(vignette, Saying('{"hidden": [1, 2, 3, 4, 5]}'))
+    with pytest.raises(LlmError, match="no JSON"):
+        Osce.staged(vignette, Saying("I would rather not."))
+    with pytest.raises(CaseError, match="no vignette"):
+        Osce.staged(Case("p", text="Fever."), Saying("{}"))
 
 
 def test_by_rules_the_first_answer_is_the_complaint_and_later_ones_what_was_asked() -> None:

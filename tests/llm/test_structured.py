@@ -46,6 +46,7 @@ VERSIONS = {
     "thought_diagnosis": (1, "3e29465d5ea6882a"),
     "thought_direct": (1, "ca9f6e7f192d8227"),
     "tool_calls": (1, "9b798e3e9b7d2466"),
+    "vignette": (1, "6b12d293e52a714f"),
 }
 """Version of each prompt, and the digest of its words: new words need a new version."""
 

@@ -23,7 +23,7 @@ from kgdx.case.ddxplus_patients import COLUMNS as PATIENT_COLUMNS
 from kgdx.case.ddxplus_patients import Known, case_from_patient, is_patients
 from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
-from kgdx.case.published_cases import check_columns, form_of, row_of, row_of_list
+from kgdx.case.published_cases import check_columns, form_of, osce_of_clinical, row_of, row_of_list
 from kgdx.errors import CaseError
 from kgdx.files.private import possible
 from kgdx.lazy import lazy_pattern
@@ -136,6 +136,8 @@ def case_from_document(document: object, where: str = "case") -> Case:
         return sanitise(case_from_row(row_of(document, where), where))
     if "OSCE_Examination" in document:
         return case_from_osce(document, where)
+    if (osce := osce_of_clinical(document, where)) is not None:
+        return sanitise(case_from_osce(osce, where))
     if is_dialogue(document):
         return sanitise(case_from_dialogue(document, where))
     if "observed" in document or document.keys() <= KEYS:

@@ -1,6 +1,6 @@
-"""Patients of published collections, in the forms that these have: PMC-Patients, RareArena, RareBench and MedDialog.
+"""Patients of published collections in their forms: PMC-Patients, RareArena, RareBench, MedDialog, CMB-Clin.
 
-Each is told by its keys and becomes a row, which is read like any other (:mod:`kgdx.case.case_rows`).
+Each is told by its keys and becomes a row, which is read like any other (:mod:`kgdx.case.case_rows`), or an OSCE case.
 """
 
 from __future__ import annotations
@@ -86,6 +86,51 @@ def row_of(document: Mapping[str, Any], where: str = "case") -> dict[str, Any]:
 
 
 _ORDER = ("id", "text", "observed", "diagnosis", "age", "sex", "pmid")
+
+
+_HEADING = lazy_pattern(
+    r"^[ \t]*+(?:（\d++）|\(\d++\)|\d++[.、])?[ \t]*+(?P<name>[^\s（）()。，,：:]{2,12})[ \t]*+[：:]?[ \t]*+$",
+    re.MULTILINE,
+)
+_STATED = lazy_pattern(r"诊断(?:为|是)?[ \t]*+[：:]?\s*+(?:[①1][.、]?\s*+)?(?P<name>[^\s。；;，,①②（(依]+)")
+_OF_ACTOR = {"病史摘要": "History", "现病史": "History", "主诉": "Chief_Complaint", "既往史": "Past_Medical_History"}
+_EXAMINED, _TESTED = "体格检查", "辅助检查"
+_OF_TEST = {"实验室": "laboratory", "超声": "ultrasound", "X线": "X-ray", "心电图": "electrocardiogram"}
+
+
+def osce_of_clinical(document: Mapping[str, Any], where: str = "case") -> dict[str, Any] | None:
+    """Return a case of CMB-Clin in AgentClinic's form: its headings part the story, the examination and the tests.
+
+    Returns:
+        ``None`` where it is none of CMB-Clin's.
+    """
+    asked = document.get("QA_pairs")
+    if "description" not in document or not isinstance(asked, list):
+        return None
+    parts = _HEADING.split(_words(document["description"], where))
+    actor, examined, tests, chapter = {"History": parts[0].strip()}, list[str](), dict[str, str](), ""
+    for name, text in zip(parts[1::2], (each.strip() for each in parts[2::2]), strict=True):
+        chapter = name if name in (_EXAMINED, _TESTED) or not chapter or name in _OF_ACTOR else chapter
+        if not text:
+            continue
+        if chapter == _EXAMINED:
+            examined.append(text if name == _EXAMINED else f"{name}：{text}")
+        elif chapter == _TESTED:
+            tests[" ".join((*(english for chinese, english in _OF_TEST.items() if chinese in name), name))] = text
+        else:
+            actor[_OF_ACTOR.get(name, name)] = text
+    answers = (each.get("answer") for each in asked if isinstance(each, Mapping))
+    stated = next(filter(None, map(_STATED.search, (valid(each) for each in answers if isinstance(each, str)))), None)
+    symptoms = {"Primary_Symptom": actor.pop("Chief_Complaint", "")}
+    told = {name: text for name, text in actor.items() if text}
+    return {
+        "OSCE_Examination": {
+            "Patient_Actor": {"Demographics": " ".join(told.values())[:40], **told, "Symptoms": symptoms},
+            "Physical_Examination_Findings": {_EXAMINED: "\n".join(examined)},
+            "Test_Results": tests,
+            "Correct_Diagnosis": stated["name"] if stated else None,
+        }
+    }
 
 
 def row_of_list(document: Sequence[Any], where: str = "case") -> dict[str, Any] | None:

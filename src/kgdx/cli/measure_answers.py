@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
     from kgdx.answer.option_questions import OptionQuestion
     from kgdx.api import Graph
+    from kgdx.case import Case
+    from kgdx.case.case_files import Failure
     from kgdx.config import LlmAccess
     from kgdx.evaluate.answer_pairs import GraphAsker
     from kgdx.evaluate.consultations import Cast
     from kgdx.evaluate.generated_options import OptionSettings
     from kgdx.evaluate.judges import Judge
     from kgdx.evaluate.option_accuracy import OptionArm
-    from kgdx.evaluate.osce_agents import Osce
     from kgdx.evaluate.question_sets import BenchmarkQuestion
     from kgdx.llm.chat import ChatModel, Prices
 
@@ -240,26 +241,33 @@ AGENTS = "scripted:right, scripted:prose, scripted:malformed, scripted:adversari
 class PlayerOptions:
     """Who plays what."""
 
-    doctor: str = option("medkgi", "NAMES", "medkgi, house, agentclinic, thought; several with commas.")
+    doctor: str = option(
+        "medkgi",
+        "NAMES",
+        "medkgi, house, agentclinic, thought, mediq; several with commas, as house:certain=.9.",
+    )
     ablate: str = option("", "WHAT", "Also without: graph, record, selector; several with commas.")
     llm: str | None = option(None, "MODEL", f"Who plays the doctor: a model, or {AGENTS}; else rules.")
     patient: str = option("rules", "MODEL", "Who plays patient and measurement; rules by default.")
     judge: str = option("none", "MODEL", "Who judges what the graph does not know; none by default.")
+    stage: str | None = option(None, "MODEL", "Who parts vignettes into story, examination and tests.")
 
-    def cast(self, cases: Sequence[Osce], out: Path | None) -> Cast:
-        from kgdx.evaluate.consultations import Cast
+    def cast(self, given: Sequence[Case | Failure], out: Path | None) -> Cast:
+        from kgdx.evaluate.consultations import Cast, osce_cases
         from kgdx.evaluate.judges import DiseaseJudge
         from kgdx.evaluate.scripted_agents import scripted_agent
 
-        known = partial(scripted_agent, known=cases)
+        known = partial(scripted_agent, known=() if self.stage else osce_cases(given)[0])
         doctor, access = (None, None) if self.llm is None else _model(self.llm, known, out)
         patient = None if self.patient == "rules" else _model(self.patient, known, out)[0]
         judge = None if self.judge == "none" else DiseaseJudge(_model(self.judge, known, out)[0])
-        return Cast(doctor, patient, judge, (0.0, 0.0) if access is None else (access.price_in, access.price_out))
+        stage = None if self.stage is None else _model(self.stage, known, out)[0]
+        prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
+        return Cast(doctor, patient, judge, prices, stage)
 
 
 def consult(
-    cases: str = argument(..., "FILE|FOLDER|-", "OSCE cases in AgentClinic's form; or .gz."),
+    cases: str = argument(..., "FILE|FOLDER|-", "OSCE cases: AgentClinic, CMB-Clin; with --stage, vignettes; or .gz."),
     *,
     players: PlayerOptions,
     questions: int = option(20, "N", "Most turns of a consultation.", min=1, max=500),
@@ -277,12 +285,12 @@ def consult(
     """
     from itertools import islice
 
-    from kgdx.evaluate.consultations import ConsultEvaluation, doctor, expanded, osce_cases
+    from kgdx.evaluate.consultations import ConsultEvaluation, doctor, expanded
 
     names = list(dict.fromkeys(expanded(listed(players.doctor), listed(players.ablate))))
     doctors = [doctor(name, model=players.llm is not None, questions=questions) for name in names]
     given = list(islice(inputs.many(cases), sample))
-    cast = players.cast(osce_cases(given)[0], out)
+    cast = players.cast(given, out)
     with inputs.graph(store) as graph, output.progress_bar("patients", len(given)) as advance:
         result = ConsultEvaluation(graph, doctors, cast, seed, jobs, advance).run(given, out)
     output.figures("consult", result, as_json)

@@ -25,7 +25,7 @@ from kgdx.episode.segment import Author, Kind, dump
 from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import turns
 from kgdx.episode.world import World
-from kgdx.errors import CaseError, StoreError, UsageError
+from kgdx.errors import CaseError, LlmError, StoreError, UsageError
 from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import interval
@@ -53,7 +53,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 LIMITS = Limits(steps=5_000, stagnation=5_000, errors=5_000)
 """The doctor's own number of turns ends a consultation; what fails is counted and gone on without."""
 
-PROMPTS = ("doctor_", "patient", "measurement")
+PROMPTS = ("doctor_", "patient", "measurement", "vignette")
 """How the names of the prompts begin that a consultation is held with."""
 
 LOGS = "consultations"
@@ -111,12 +111,16 @@ def doctor(name: str, *, model: bool, questions: int = 20) -> Doctor:
 
 @dataclass(frozen=True)
 class Cast:
-    """Who plays what, rules where ``None``; what a million tokens cost that the doctor reads and writes."""
+    """Who plays what, rules where ``None``; what a million tokens cost that the doctor reads and writes.
+
+    Vignettes are no cases where nobody stages them.
+    """
 
     doctor: ChatModel | None = None
     patient: ChatModel | None = None
     judge: DiseaseJudge | None = None
     prices: Prices = (0.0, 0.0)
+    stage: ChatModel | None = None
 
 
 @dataclass
@@ -142,7 +146,7 @@ class ConsultEvaluation:
             ``failed``: what could not be read; ``rows``: what was measured of each consultation.
         """
         self.folder = folder
-        played, failed = osce_cases(cases)
+        played, failed = osce_cases(cases, self.cast.stage)
         about = {
             "what": "consultations",
             "graph": self.graph.fingerprint,
@@ -150,6 +154,7 @@ class ConsultEvaluation:
             "patient": _name(self.cast.patient),
             "doctor": _name(self.cast.doctor),
             "judge": self.cast.judge.id if self.cast.judge else "none",
+            "stage": _name(self.cast.stage),
             "questions": [each.policy.questions for each in self.doctors],
             "prompts": [prompt(each).id for each in names() if each.startswith(PROMPTS)],
         }
@@ -257,15 +262,20 @@ _MISSED: Mapping[str, Any] = {
 }
 
 
-def osce_cases(cases: Iterable[Case | Failure]) -> tuple[list[Osce], list[dict[str, str]]]:
-    """Return the OSCE cases, and why others are none."""
+def osce_cases(
+    cases: Iterable[Case | Failure], stage: ChatModel | None = None
+) -> tuple[list[Osce], list[dict[str, str]]]:
+    """Return the OSCE cases, and why others are none; a model may stage vignettes."""
     played, failed = [], []
     for case in cases:
         try:
             if isinstance(case, Failure):
                 raise CaseError(case.message)
-            played.append(Osce.of(case))
-        except CaseError as error:
+            vignette = stage is not None and "actor" not in case.extra
+            played.append(Osce.staged(case, stage) if stage is not None and vignette else Osce.of(case))
+        except (CaseError, LlmError) as error:
+            if isinstance(error, LlmError) and error.kind not in ("malformed", "refused", "truncated"):
+                raise
             id = case.id or case.where if isinstance(case, Failure) else case.id
             failed.append({"id": id, "error": str(error)})
     if not played:

@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from pydantic import BaseModel, ConfigDict
+
 from kgdx.answer.evidence_pack import clean
 from kgdx.case import Case, Status
+from kgdx.case.demographics import described
 from kgdx.episode.state import State
 from kgdx.episode.turns import Turn, turns
 from kgdx.episode.wish import AskPatient, Reply
 from kgdx.episode.world import Patient
 from kgdx.errors import CaseError, LlmError
 from kgdx.llm.chat import ChatModel, Message, Request, private_loop, prompt, seed_of
+from kgdx.llm.structured import structured
 from kgdx.policies.doctor_reading import NOTHING, profile, told
 from kgdx.terms.replies import STATUSES, read_reply
 
@@ -61,7 +65,7 @@ TEMPERATURE = 0.05
 
 _WORD = re.compile(r"[^\W_]+")
 _GAP = r"[\s\-–’']"
-_SENTENCE = re.compile(r"(?<=[.!?。！？;；])\s*")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*")
 _STEM = 5
 _words = str.split
 _MINOR = frozenset(
@@ -83,6 +87,20 @@ class OsceFact:
     @property
     def words(self) -> frozenset[str]:
         return _telling(f"{self.topic} {self.text}")
+
+
+PARTS = ("story", "examination", "tests")
+"""What is told of an OSCE case by different people."""
+
+
+class StagedVignette(BaseModel):
+    """Numbers of a vignette's sentences, as a model parts them; all others are the patient's."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    examination: tuple[int, ...] = ()
+    tests: tuple[int, ...] = ()
+    hidden: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,32 @@ class Osce:
             tuple(_facts(case.extra.get("tests"))),
             str(case.extra.get("diagnosis") or ""),
         )
+
+    @classmethod
+    def staged(cls, case: Case, model: ChatModel) -> Osce:
+        """Have a model part a vignette with its diagnosis into who tells what: by numbers of its sentences alone.
+
+        What names the diagnosis is left out, and a sentence that is put into two parts belongs to the first of hidden,
+        tests and examination.
+        """
+        names = case.extra.get("diagnosis") or case.diseases
+        diagnosis = names if isinstance(names, str) else next(iter(names), "")
+        sentences = _sentences(case.text)
+        if not diagnosis or not sentences:
+            raise CaseError(
+                f"{case.id or 'the case'} is no vignette with its diagnosis", hint="give text and diagnosis"
+            )
+        shown = "\n".join(f"{number}. {clean(each, 1_000)}" for number, each in enumerate(sentences, 1))
+        parts = structured(model, Request(prompt("vignette").messages(sentences=shown)), StagedVignette).value
+        spoilt = [_pattern(name) for name in names_of(diagnosis)]
+        hidden = [at for at, each in enumerate(sentences, 1) if any(name.search(each) for name in spoilt)]
+        told = {**dict.fromkeys(parts.examination, "examination"), **dict.fromkeys(parts.tests, "tests")}
+        told |= dict.fromkeys((*parts.hidden, *hidden), "hidden")
+        facts = [(told.get(at, "story"), OsceFact("", each)) for at, each in enumerate(sentences, 1)]
+        story, examination, tests = (tuple(fact for part, fact in facts if part == of) for of in PARTS)
+        if not story:
+            raise CaseError(f"{case.id or 'the vignette'} leaves the patient nothing to tell", hint="try another model")
+        return cls(described(case), story[0].text, story, examination, tests, diagnosis)
 
     @property
     def opening(self) -> Case:
