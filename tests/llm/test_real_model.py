@@ -161,13 +161,15 @@ def test_options_are_measured_arm_by_arm(invoke: Invoke, tmp_path: Path) -> None
 
 
 def test_a_doctor_and_a_patient_that_are_models_come_to_an_end(invoke: Invoke, asked: Counting, tmp_path: Path) -> None:
-    from osce_cases import DOCUMENTS
+    from osce_cases import DOCUMENTS, VIGNETTE
 
     cases = tmp_path / "osce.jsonl"
-    cases.write_text("".join(json.dumps(each) + "\n" for each in DOCUMENTS[:1]))
-    how = ("--doctor", "agentclinic", "--llm", NAME, "--patient", NAME, "--questions", "1")
-    found = document(invoke("evaluate", "consult", str(cases), *how, "--json"))
-    assert found["n"] == 1 and 1 <= len(asked.requests) <= 12
+    cases.write_text("".join(json.dumps(each) + "\n" for each in (DOCUMENTS[0], VIGNETTE)))
+    how = ("--llm", NAME, "--patient", NAME, "--stage", NAME, "--questions", "1", "--sample")
+    found = document(invoke("evaluate", "consult", str(cases), "--doctor", "agentclinic,mediq", *how, "1", "--json"))
+    assert found["n"] == 1 and 1 <= len(asked.requests) <= 24
+    staged = document(invoke("evaluate", "consult", str(cases), "--doctor", "mediq", *how, "2", "--json"))
+    assert staged["n"] == 2 and len(staged["rows"]) + len(staged["failed"]) == 2
 
 
 def test_a_turn_of_a_model_as_doctor_is_read_or_left_to_rules(
