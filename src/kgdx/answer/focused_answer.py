@@ -30,7 +30,7 @@ from kgdx.case.ddxplus_release import is_detail
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
 from kgdx.results.evidence_paths import PathNode
-from kgdx.terms.normalise import fold_name
+from kgdx.terms.normalise import form
 
 ROOM = 380
 LEAST_ROOM, QUOTED = 110, 2
@@ -421,7 +421,7 @@ class _Writer:
             native = language_of(bare) == self.words.language
             return Thing(self._named(members[0]), bare, cites, set(), 0.0, native)
         name = self._named(members[0], original=False)
-        number = len({fold_name(each.subject.name) for each in members if each.subject is not None})
+        number = len({form(each.subject.name).key for each in members if each.subject is not None})
         shown = self.words.forms.format(name=stem(name), n=number) if number > 1 else name
         return Thing(shown, shown, cites, set(), 0.0, True)
 
