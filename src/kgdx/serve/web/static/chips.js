@@ -15,7 +15,8 @@ export function drawFindings() {
   const at = had ? [...document.querySelectorAll(ALL)].indexOf(had) : -1;
   const found = patient.findings();
   const named_ = found.filter((each) => !measured(each)).map((each) => chip(each, "li"));
-  const none = make("li", { class: "none" }, say(patient.isEmpty() ? "noFindings" : "noneRead"));
+  const known = patient.isEmpty() || patient.reading(); // nothing is said of a note that is being read
+  const none = make("li", { class: "none" }, known ? say(patient.isEmpty() ? "noFindings" : "noneRead") : "");
   $("chips").replaceChildren(...(found.length ? named_ : [none]));
   drawValues(found.filter(measured));
   if (at < 0) return;
@@ -50,7 +51,8 @@ function qualified(finding) {
   const name = named(finding.id, finding.name).toLowerCase(); // "recurrent" is not said twice
   const said = [finding.severity, ...(finding.modifiers ?? [])].filter(Boolean).map((id) => say(`qualifier_${id.slice(3)}`)).filter((words) => !name.includes(words));
   const [, time, count, unit] = /^P(T?)(\d+)([YMWDH])$/.exec(finding.since ?? "") ?? [];
-  if (unit) said.push(`${count} ${say(`unit_${time && unit === "M" ? "minutes" : unit}`)}`);
+  const units = unit ? say(`unit_${time && unit === "M" ? "minutes" : unit}`) : "";
+  if (unit) said.push(`${count} ${count === "1" ? units.replace(/s$/, "") : units}`);
   return said.length ? make("small", { class: "quiet" }, said.filter(Boolean).join(say("comma"))) : "";
 }
 
