@@ -20,6 +20,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scripted_models import KNOWN, scripted_options
+
 import kgdx
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.api import Graph
@@ -29,7 +31,6 @@ from kgdx.errors import KgdxError
 from kgdx.evaluate.generated_options import OptionSettings, case_questions, generate_options
 from kgdx.evaluate.option_accuracy import OptionEvaluation, option_arm
 from kgdx.evaluate.option_sets import contamination
-from kgdx.evaluate.scripted_models import KNOWN, scripted_options
 from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect
 

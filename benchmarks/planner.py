@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.scripted_models import PLANNERS, scripted
 from transcript import transcript
 
 import kgdx
@@ -28,7 +29,6 @@ from kgdx.config import LlmAccess
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import evaluate_recall
 from kgdx.evaluate.question_sets import BenchmarkQuestion, chosen, generate, read_questions
-from kgdx.evaluate.scripted_models import PLANNERS, scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.llm.connect import connect
 

@@ -227,8 +227,9 @@ def test_a_malformed_template_is_an_error_and_never_an_answer(zh_graph: Path, mo
 
 
 def test_scripted_models_answer_over_http_as_they_do_here(zh_graph: Path) -> None:
+    from benchmarks.scripted_models import scripted
+
     from kgdx.evaluate.question_sets import BenchmarkQuestion
-    from kgdx.evaluate.scripted_models import scripted
 
     known = BenchmarkQuestion(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
     found = {}

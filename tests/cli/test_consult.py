@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmarks.scripted_agents import scripted_agent
 
 import kgdx
 from cli.conftest import Run
 from kgdx.episode import load
 from kgdx.episode.segment import dump
-from kgdx.evaluate.scripted_agents import scripted_agent
 from llm.server import answering, serving
 from osce_cases import osces
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmarks.scripted_models import scripted
 
 from cli.conftest import Run
 from conftest import require_module
 from kgdx.evaluate.question_sets import read_questions
-from kgdx.evaluate.scripted_models import scripted
 from llm.server import answering, serving
 
 
@@ -39,15 +39,16 @@ def test_questions_are_made_from_the_graph(asked: Path, store: Path, invoke: Cal
 
 
 def test_recall_is_shown_by_split_and_action(
-    asked: Path, store: Path, invoke: Callable[..., Run], tmp_path: Path
+    asked: Path, store: Path, invoke: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    require_module("openai", "llm")
     details = tmp_path / "details.jsonl"
-    done = invoke(
-        *("evaluate", "recall", str(asked), "--llm", "scripted:right", "--store", str(store)),
-        *("--details", str(details)),
-    )
+    with serving(answering(scripted("right", read_questions(asked)))) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        command = ("evaluate", "recall", str(asked), "--llm", "planner", "--store", str(store))
+        done = invoke(*command, "--details", str(details))
     assert done.returncode == 0, done.stderr
-    for words in ("answered by scripted:right", "recall by action", "held_out"):
+    for words in ("answered by planner", "recall by action", "held_out"):
         assert words in done.stdout
     rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
     assert {row["recall"] for row in rows} == {1.0}
@@ -87,12 +88,11 @@ def test_answers_are_compared_over_http_and_judged(
     ("arguments", "code", "said"),
     [
         (("recall", "none.jsonl"), 5, "cannot be read"),
-        (("recall", "{set}", "--llm", "scripted:clever"), 2, "no scripted model"),
         (("recall", "{set}", "--llm", "model"), 2, "no endpoint is set"),
         (("recall", "{set}", "--split", "dev"), 2, "no question is of the split"),
-        (("answers", "{set}", "--out", "{out}", "--llm", "scripted:right"), 2, "no language model is named"),
+        (("answers", "{set}", "--out", "{out}", "--llm", "gguf:m"), 2, "no language model is named"),
         (
-            ("answers", "{set}", "--out", "{out}", "--llm", "scripted:right", "--judge", "none", "--max-cost", "1"),
+            ("answers", "{set}", "--out", "{out}", "--llm", "gguf:m", "--judge", "none", "--max-cost", "1"),
             2,
             "needs prices",
         ),

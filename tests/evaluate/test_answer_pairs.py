@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from benchmarks.scripted_models import scripted
 
 from evaluate.asking import from_evidence, questions
 from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
 from kgdx.evaluate.answer_pairs import Budget, GraphAnswer, PairedEvaluation
 from kgdx.evaluate.judges import AnswerGrade, ModelJudge, blinded
 from kgdx.evaluate.question_sets import BenchmarkQuestion
-from kgdx.evaluate.scripted_models import scripted
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 
 

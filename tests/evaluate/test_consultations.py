@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.scripted_agents import scripted_agent
 
 from cli.conftest import Run, home, invoke
 from kgdx.api import Graph
@@ -18,10 +19,9 @@ from kgdx.errors import CaseError, LlmError, UsageError
 from kgdx.evaluate.consultations import ABLATIONS, Cast, ConsultEvaluation, doctor, expanded
 from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Label
-from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel, Completion, OnText, Request
 from kgdx.policies.doctor_forms import NamedDisease
-from llm.server import Fail, answering
+from llm.server import Fail, answering, serving
 from llm.server import Reply as Served
 from osce_cases import DOCUMENTS, EPILEPSY, VIGNETTE, Saying, osces
 from policies.conftest import behind
@@ -217,11 +217,15 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_measures_and_shows(invoke: Callable[..., Run], file: Path, tmp_path: Path) -> None:
-    scripted = ("--llm", "scripted:right", "--patient", "scripted:right", "--judge", "scripted:right")
-    done = invoke("evaluate", "consult", str(file), *scripted, "--questions", "8", "--out", str(tmp_path / "run"))
+def test_the_command_measures_and_shows(
+    invoke: Callable[..., Run], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = ("--llm", "doctor", "--patient", "patient", "--judge", "judge")
+    with serving(answering(scripted_agent("right", osces()))) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        done = invoke("evaluate", "consult", str(file), *played, "--questions", "8", "--out", str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
-    assert "medkgi" in done.stdout and "scripted:right" in done.stdout and "66.7 %" in done.stdout
+    assert "medkgi" in done.stdout and "doctor: doctor" in done.stdout and "66.7 %" in done.stdout
     shown = invoke("evaluate", "consult", str(file), "--ablate", "selector", "--sample", "1", "--json")
     assert set(json.loads(shown.stdout)["doctors"]) == {"medkgi", "medkgi:random", "medkgi:degree"}
 
@@ -231,7 +235,6 @@ def test_the_command_measures_and_shows(invoke: Callable[..., Run], file: Path, 
     [
         (("--doctor", "thought"), "name one with --llm"),
         (("--ablate", "brain"), "cannot be left out"),
-        (("--llm", "scripted:wrong"), "no scripted agent"),
     ],
 )
 def test_what_the_command_cannot_do_is_said_in_a_line(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from benchmarks.scripted_models import KINDS, PLANNERS, request_of, right_action, scripted
 
 from conftest import require_module
 from kgdx.answer.cited_answer import Answer
@@ -19,7 +20,6 @@ from kgdx.errors import LlmError, UsageError
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker
 from kgdx.evaluate.evidence_recall import GoldFound, evaluate_recall, gold_found, measure
 from kgdx.evaluate.question_sets import BenchmarkQuestion, Gold, generate
-from kgdx.evaluate.scripted_models import KINDS, PLANNERS, request_of, right_action, scripted
 from kgdx.llm.chat import ChatModel, Message, Request, prompt
 from kgdx.llm.connect import connect
 from kgdx.results.cited import CitedText, EvidenceItem, Sentence

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.scripted_models import scripted_options
 
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.api import Graph
@@ -23,7 +24,6 @@ from kgdx.evaluate.generated_options import OptionSettings, generate_options
 from kgdx.evaluate.metrics import wilson
 from kgdx.evaluate.option_accuracy import ARMS, OptionEvaluation, arm_figures, option_arm, varied
 from kgdx.evaluate.option_sets import permuted, write_option_questions
-from kgdx.evaluate.scripted_models import scripted_options
 from kgdx.llm.budget import Budget, Meter
 from kgdx.llm.chat import ChatModel
 from kgdx.llm.connect import connect
@@ -213,12 +213,14 @@ def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(chinese_store: Path,
 
 
 def test_the_command_prints_the_table_and_writes_a_page(
-    chinese_store: Path, asked: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    chinese_store: Path, asked: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, page = tmp_path / "q.jsonl", tmp_path / "page.html"
     file.write_text("\n".join(write_option_questions(asked)) + "\n{cut", encoding="utf-8")
-    args = ["evaluate", "options", str(file), "--llm", "scripted:half-knows", "--arms", "none,thought+graph"]
-    assert ran([*args, "--vary", "documents=1,8", "--store", str(chinese_store), "--html", str(page)]) == 0
+    args = ["evaluate", "options", str(file), "--llm", "m", "--arms", "none,thought+graph", "--max-calls", "10000"]
+    with serving(answering(scripted_options("half-knows", asked))) as server:
+        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+        assert ran([*args, "--vary", "documents=1,8", "--store", str(chinese_store), "--html", str(page)]) == 0
     shown = capsys.readouterr().out
     assert "thought+graph:documents=8" in shown and "difference" in shown and "1 row refused" in shown
     assert "questions share a run of words" in " ".join(shown.split())

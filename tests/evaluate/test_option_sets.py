@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.scripted_models import scripted_options
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,6 @@ from kgdx.evaluate.generated_options import (
     split_of,
 )
 from kgdx.evaluate.option_sets import FORMATS, parse_option_set, read_option_set, set_digest, write_option_questions
-from kgdx.evaluate.scripted_models import scripted_options
 
 ASKED = "Which gene causes cystic fibrosis?"
 

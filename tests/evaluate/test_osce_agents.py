@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from benchmarks.scripted_agents import scripted_agent
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from kgdx.case.case_files import case_from_document
 from kgdx.episode import AskPatient, Reply, State
 from kgdx.errors import CaseError, LlmError
 from kgdx.evaluate.osce_agents import MASK, NORMAL, SENTENCES, Encounter, Osce, checked, encounter, names_of
-from kgdx.evaluate.scripted_agents import scripted_agent
 from kgdx.llm.chat import ChatModel
 from osce_cases import CLINICAL, EPILEPSY, UNKNOWN, VIGNETTE, Saying, osces
 

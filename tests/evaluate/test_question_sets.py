@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from benchmarks.scripted_models import right_action
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +35,6 @@ from kgdx.evaluate.question_sets import (
     wordings,
     write_questions,
 )
-from kgdx.evaluate.scripted_models import right_action
 
 TEN = [f"get_{kind}" for kind in ("symptom", "test", "drug", "cure", "comorbidity")]
 

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from benchmarks.scripted_models import request_of
+
 from kgdx.errors import LlmError
-from kgdx.evaluate.scripted_models import request_of
 from kgdx.llm.chat import ChatModel
 
 Body = Mapping[str, Any]

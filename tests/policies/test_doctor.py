@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from benchmarks.scripted_agents import ScriptedAgent, scripted_agent
+from benchmarks.scripted_models import request_of
 
 from kgdx.actions.believing import ProposeQuestions, Questions
 from kgdx.answer.consultation_record import record_of
@@ -19,8 +21,6 @@ from kgdx.episode.recorded_patient import SimulatedPatient
 from kgdx.episode.turns import turns
 from kgdx.episode.world import Memo
 from kgdx.evaluate.osce_agents import Encounter, Osce, encounter
-from kgdx.evaluate.scripted_agents import ScriptedAgent, scripted_agent
-from kgdx.evaluate.scripted_models import request_of
 from kgdx.llm.chat import ChatModel
 from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
 from kgdx.policies.doctor_reading import Chosen, Differential, Recorded

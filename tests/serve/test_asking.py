@@ -20,9 +20,9 @@ require_module("httpx2", "serve-test")
 require_module("openai", "llm")
 
 import httpx2  # noqa: E402
+from benchmarks.scripted_models import scripted  # noqa: E402
 
 from kgdx.evaluate.question_sets import BenchmarkQuestion  # noqa: E402
-from kgdx.evaluate.scripted_models import scripted  # noqa: E402
 from llm.server import Body, Fail, Reply, Say, Script, answering  # noqa: E402
 from llm.server import serving as model_serving  # noqa: E402
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.scripted_models import request_of
 
-from kgdx.evaluate.scripted_models import request_of
 from kgdx_train.preference_pairs import read_pairs
 from llm.server import Body, Fail, Reply, Say, serving
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,12 +15,10 @@ from kgdx.errors import CaseError, UsageError
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kgdx.answer.option_questions import OptionQuestion
     from kgdx.api import Graph
-    from kgdx.case import Case
-    from kgdx.case.case_files import Failure
     from kgdx.config import LlmAccess
     from kgdx.evaluate.answer_pairs import GraphAsker
     from kgdx.evaluate.consultations import Cast
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
 OF_SPLIT = "Only questions of this split: tuned, held_out."
-PLANS = "Who plans: a model at KGDX_LLM_BASE_URL, or scripted:right, scripted:half-right, scripted:malformed, "
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +61,13 @@ class JudgeOptions:
     margin: float = option(0.05, "X", "Smallest difference of scores that is no tie.", min=0.0, max=1.0)
     seed: Seed = 0
 
-    def who(self, known: Callable[[str], ChatModel], out: Path) -> Judge | None:
+    def who(self, out: Path) -> Judge | None:
         from kgdx.evaluate.judges import ModelJudge, RagasJudge
-        from kgdx.evaluate.scripted_models import PREFIX
 
         if self.judge == "none":
             return None
-        model, access = _model(self.judge, known, out, judges=True)
-        if self.ragas and not access.model.startswith(PREFIX):
+        model, access = _model(self.judge, out, judges=True)
+        if self.ragas:
             return RagasJudge.connect(access)
         return ModelJudge(model, (access.price_in, access.price_out))
 
@@ -140,7 +135,7 @@ def _of_cases(graph: Graph, cases: str, wanted: OptionSettings) -> Iterator[Opti
 def recall(
     file: Questions,
     way: PlanOptions,
-    llm: str | None = option(None, "MODEL", f"{PLANS}scripted:adversarial; rules when left out."),
+    llm: str | None = option(None, "MODEL", "Who plans: a model at KGDX_LLM_BASE_URL; rules when left out."),
     details: Path | None = option(None, "FILE", "Write what was measured of each question, JSON lines."),
     as_json: Json = False,
     store: Store = None,
@@ -148,15 +143,14 @@ def recall(
     """Measure, without a judge, what the evidence holds.
 
     Recall by action, ranks of inferred diseases, citations that hold, rounds, tokens, time. Example: kgdx evaluate
-    recall questions.jsonl --llm scripted:right
+    recall questions.jsonl --llm MODEL
     """
     import json
 
     from kgdx.evaluate.evidence_recall import evaluate_recall
-    from kgdx.evaluate.scripted_models import scripted
 
     asked = way.asked(file)
-    model, access = (None, None) if llm is None else _model(llm, partial(scripted, questions=asked))
+    model, access = (None, None) if llm is None else _model(llm)
     jobs = way.jobs or (1 if access is None else access.concurrency)
     with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
         result = evaluate_recall(asked, way.asker(graph), model, jobs=jobs, progress=advance)
@@ -184,14 +178,12 @@ def answers(
     evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
     """
     from kgdx.evaluate.answer_pairs import PairedEvaluation
-    from kgdx.evaluate.scripted_models import scripted
     from kgdx.llm.budget import Budget
     from kgdx.render.terminal.accuracy_text import paired_figures
 
     asked = way.asked(file)
-    known = partial(scripted, questions=asked)
-    model, access = _model(llm, known, out)
-    judge, prices = judging.who(known, out), (access.price_in, access.price_out)
+    model, access = _model(llm, out)
+    judge, prices = judging.who(out), (access.price_in, access.price_out)
     if spending.max_cost is not None and not any(prices):
         hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
         raise UsageError("--max-cost needs prices, and none are set", hint=hint)
@@ -212,18 +204,13 @@ def answers(
     output.present(result, as_json, lambda figures: paired_figures(figures, out))
 
 
-def _model(
-    name: str | None, known: Callable[[str], ChatModel], out: Path | None = None, *, judges: bool = False
-) -> tuple[ChatModel, LlmAccess]:
-    """Return a scripted model, or one that is connected when it is first asked, with the settings of its endpoint."""
-    from kgdx.config import LlmAccess, Settings
+def _model(name: str | None, out: Path | None = None, *, judges: bool = False) -> tuple[ChatModel, LlmAccess]:
+    """Return a model that is connected when it is first asked, with the settings of its endpoint."""
+    from kgdx.config import Settings
     from kgdx.evaluate.model_use import LazyModel
     from kgdx.evaluate.runner import CACHE
-    from kgdx.evaluate.scripted_models import PREFIX
     from kgdx.llm.connect import connect, described
 
-    if name is not None and name.startswith(PREFIX):
-        return known(name), LlmAccess(name, base_url="", concurrency=1)
     settings = Settings.load()
     access = settings.judge(name) if judges else settings.llm(name)
 
@@ -232,9 +219,6 @@ def _model(
         return connect(access, cache=(out or settings.cache / "llm") / CACHE)
 
     return LazyModel(access.model, make), access
-
-
-AGENTS = "scripted:right, scripted:prose, scripted:malformed, scripted:adversarial"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,21 +231,19 @@ class PlayerOptions:
         "medkgi, house, agentclinic, thought, mediq; several with commas, as house:certain=.9.",
     )
     ablate: str = option("", "WHAT", "Also without: graph, record, selector; several with commas.")
-    llm: str | None = option(None, "MODEL", f"Who plays the doctor: a model, or {AGENTS}; else rules.")
+    llm: str | None = option(None, "MODEL", "Who plays the doctor: a model; else rules.")
     patient: str = option("rules", "MODEL", "Who plays patient and measurement; rules by default.")
     judge: str = option("none", "MODEL", "Who judges what the graph does not know; none by default.")
     stage: str | None = option(None, "MODEL", "Who parts vignettes into story, examination and tests.")
 
-    def cast(self, given: Sequence[Case | Failure], out: Path | None) -> Cast:
-        from kgdx.evaluate.consultations import Cast, osce_cases
+    def cast(self, out: Path | None) -> Cast:
+        from kgdx.evaluate.consultations import Cast
         from kgdx.evaluate.judges import DiseaseJudge
-        from kgdx.evaluate.scripted_agents import scripted_agent
 
-        known = partial(scripted_agent, known=() if self.stage else osce_cases(given)[0])
-        doctor, access = (None, None) if self.llm is None else _model(self.llm, known, out)
-        patient = None if self.patient == "rules" else _model(self.patient, known, out)[0]
-        judge = None if self.judge == "none" else DiseaseJudge(_model(self.judge, known, out)[0])
-        stage = None if self.stage is None else _model(self.stage, known, out)[0]
+        doctor, access = (None, None) if self.llm is None else _model(self.llm, out)
+        patient = None if self.patient == "rules" else _model(self.patient, out)[0]
+        judge = None if self.judge == "none" else DiseaseJudge(_model(self.judge, out)[0])
+        stage = None if self.stage is None else _model(self.stage, out)[0]
         prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
         return Cast(doctor, patient, judge, prices, stage)
 
@@ -290,20 +272,17 @@ def consult(
     names = list(dict.fromkeys(expanded(listed(players.doctor), listed(players.ablate))))
     doctors = [doctor(name, model=players.llm is not None, questions=questions) for name in names]
     given = list(islice(inputs.many(cases), sample))
-    cast = players.cast(given, out)
+    cast = players.cast(out)
     with inputs.graph(store) as graph, output.progress_bar("patients", len(given)) as advance:
         result = ConsultEvaluation(graph, doctors, cast, seed, jobs, advance).run(given, out)
     output.figures("consult", result, as_json)
-
-
-SCRIPTED = "scripted:knows, scripted:half-knows, scripted:guesses, scripted:unsure"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """Who answers, and how."""
 
-    llm: str | None = option(None, "MODEL", f"Who answers; KGDX_LLM_MODEL; or {SCRIPTED}.")
+    llm: str | None = option(None, "MODEL", "Who answers; KGDX_LLM_MODEL.")
     arms: str = option(
         "none,question,thought,thought+graph,parallel,iterative",
         "NAMES",
@@ -345,7 +324,7 @@ def option_questions(
         names += list(varied(names[-1] if names else "thought", answering.vary))
     arms = [option_arm(each) for each in dict.fromkeys(names)]
     with inputs.graph(store) as graph:
-        models, prices, at_once = _models(graph, arms, answering, budget, asked, jobs, out)
+        models, prices, at_once = _models(graph, arms, answering, budget, jobs, out)
         with output.progress_bar("questions", len(asked)) as advance:
             evaluation = OptionEvaluation(graph, arms, models, prices, jobs or at_once, seed, advance)
             result = evaluation.run(asked, out)
@@ -360,13 +339,11 @@ def _models(
     arms: Sequence[OptionArm],
     answering: ModelOptions,
     budget: BudgetOptions,
-    asked: Sequence[OptionQuestion],
     jobs: int | None,
     out: Path | None,
 ) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
     from kgdx.api.questions import limited
     from kgdx.evaluate.runner import CACHE
-    from kgdx.evaluate.scripted_models import PREFIX, scripted_options
     from kgdx.llm.budget import Meter
     from kgdx.llm.connect import connect, described
 
@@ -378,9 +355,6 @@ def _models(
     at_once, meter = 1, None
     cache = (out or graph.settings.cache / "llm") / CACHE
     for name in dict.fromkeys([answering.llm, *(each.model for each in arms if each.model)]):
-        if name is not None and name.startswith(PREFIX):
-            models[name] = scripted_options(name, asked)
-            continue
         budget.require(graph.settings)
         access = limited(graph.settings.llm(name), budget.limits())
         url = places.get(access.model, access.base_url)

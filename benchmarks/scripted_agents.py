@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from benchmarks.scripted_models import ScriptedModel, SectionedPrompt, kind_of
+
 from kgdx.evaluate.osce_agents import NORMAL, Osce, OsceFact, matching
-from kgdx.evaluate.scripted_models import ScriptedModel, SectionedPrompt, kind_of
 from kgdx.llm.chat import Request
 
 ROLES: Mapping[str, str] = MappingProxyType(
