@@ -18,7 +18,8 @@ import pytest
 import kgdx
 from conftest import TINY_FILES, require_module
 from kgdx import api
-from kgdx.actions import Extract, Match, Rank, Retrieve, Retrieved
+from kgdx.actions import Extract, Match, Rank, Retrieve
+from kgdx.answer.artifacts import Retrieved
 from kgdx.case import Case, Finding, Status
 from kgdx.episode import Policy, State, Wish, step
 from kgdx.errors import CaseError, ConfigError, KgdxError, StoreError, StoreLockedError, TemplateError, UsageError

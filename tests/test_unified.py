@@ -10,8 +10,7 @@ import pytest
 import kgdx
 from actions.test_real import actions
 from kgdx import api
-from kgdx.actions import Retrieved
-from kgdx.answer.artifacts import resolved_of
+from kgdx.answer.artifacts import Retrieved, resolved_of
 from kgdx.answer.cited_answer import Answer
 from kgdx.case import Case
 from kgdx.episode import State, replay, step

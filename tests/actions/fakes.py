@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from kgdx.case import Case, Extraction, Finding, Resolution, Span, Status
 from kgdx.errors import CaseError, TemplateError
-from kgdx.rank import Candidate, Contribution, Ranking
+from kgdx.rank import Ranking
+from kgdx.results.ranked import Candidate, Contribution
 from kgdx.terms.names.name_decision import Mention, NameDecision, NameEntry
 
 SEIZURE, FOCAL, NERVOUS = "HP:0001250", "HP:0007359", "HP:0000707"

@@ -21,7 +21,7 @@ from kgdx.episode import State, replay, step
 from kgdx.episode.operations import Operations
 from kgdx.errors import CaseError, StoreError, UsageError
 from kgdx.graph.protocol import digest
-from kgdx.rank import Contribution
+from kgdx.results.ranked import Contribution
 
 
 def read(*findings: Finding) -> State:

@@ -13,13 +13,14 @@ from pydantic import ValidationError
 
 from actions.fakes import Fake
 from episode.states import state_of
-from kgdx.actions import Describe, Resolved, Retrieved
+from kgdx.actions import Describe
 from kgdx.actions.describing import GetDefinition, GetPassage, NameFound, named
-from kgdx.answer.artifacts import described_of, names_of
+from kgdx.answer.artifacts import Retrieved, described_of, names_of
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
 from kgdx.errors import AbsentError, StoreError
 from kgdx.graph.protocol import NodeTable
+from kgdx.results.cited import Resolved
 from kgdx.terms.names.mesh_index import FILE, Headings, MeshIndex, write_mesh
 from terms.names.named import nodes
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kgdx
-from kgdx.actions import ACTIONS, Action, Retrieved, parse_action
-from kgdx.answer.artifacts import resolved_of
+from kgdx.actions import ACTIONS, Action, parse_action
+from kgdx.answer.artifacts import Retrieved, resolved_of
 from kgdx.case import Case
 from kgdx.episode import State, replay, step
 from kgdx.errors import UsageError

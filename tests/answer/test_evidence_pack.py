@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from actions.fakes import DISEASE, Fake
 from actions.packs import FLU, filled, row, state
 from episode.states import holding
-from kgdx.actions import Explain, Extract, Rank, Retrieved
-from kgdx.answer.artifacts import OptionChosen, Understood
+from kgdx.actions import Explain, Extract, Rank
+from kgdx.answer.artifacts import OptionChosen, Retrieved, Understood
 from kgdx.answer.evidence_pack import MAX_EACH, MAX_ITEMS, clean, pack
 from kgdx.answer.passages import LONGEST, passages
 from kgdx.answer.wants import TEXTS

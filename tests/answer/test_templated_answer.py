@@ -10,14 +10,15 @@ import pytest
 from actions.fakes import Fake
 from actions.packs import filled, row, state
 from episode.states import state_of
-from kgdx.actions import Explain, Extract, Rank, Resolved, Respond, Retrieved
-from kgdx.answer.artifacts import answer_of
+from kgdx.actions import Explain, Extract, Rank, Respond
+from kgdx.answer.artifacts import Retrieved, answer_of
 from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.answer.sentences import check
 from kgdx.answer.templated_answer import templated
 from kgdx.case import case_from_text
 from kgdx.episode import State, step
 from kgdx.errors import UsageError
+from kgdx.results.cited import Resolved
 
 
 def test_an_english_answer_reads_well_and_cites_every_sentence() -> None:

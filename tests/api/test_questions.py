@@ -189,7 +189,7 @@ def test_a_run_that_cannot_be_saved_whole_leaves_nothing(copy: Path) -> None:
     from dataclasses import replace
 
     from kgdx.errors import StoreError
-    from kgdx.rank import Candidate
+    from kgdx.results.ranked import Candidate
 
     with kgdx.open(copy) as graph:
         answer = graph.ask(QUESTION)

@@ -11,8 +11,8 @@ import pytest
 
 from actions.fakes import Fake
 from actions.packs import FLU, filled, row, state
-from kgdx.actions import Respond, Retrieved
-from kgdx.answer.artifacts import answer_of
+from kgdx.actions import Respond
+from kgdx.answer.artifacts import Retrieved, answer_of
 from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.case import Case
 from kgdx.config import LlmAccess

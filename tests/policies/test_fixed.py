@@ -9,7 +9,8 @@ from kgdx.case import Case
 from kgdx.episode import POLICIES, State, make_policy
 from kgdx.errors import UsageError
 from kgdx.policies import FixedPolicy
-from kgdx.rank import Candidate, Ranking
+from kgdx.rank import Ranking
+from kgdx.results.ranked import Candidate
 
 START = State(Case("p"))
 READ = state_of(Case("p"), read=True)

@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgdx
-from kgdx.actions import ACTIONS, Answer, GetDrug, Resolved
+from kgdx.actions import ACTIONS, GetDrug
+from kgdx.answer.cited_answer import Answer
 from kgdx.api import Graph, questions
 from kgdx.episode import Author, Kind, Limits
 from kgdx.errors import LlmError, UsageError
 from kgdx.llm.structured import parse
 from kgdx.policies.planner import PlannerPolicy, WrittenPlan, action_key, document, judge, plan_schema, shown
+from kgdx.results.cited import Resolved
 from llm.server import Body, Fail, Raw, Reply, Say, Script
 from policies.conftest import behind
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kgdx
-from kgdx.actions import Answer
+from kgdx.answer.cited_answer import Answer
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.cli import main

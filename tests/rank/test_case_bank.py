@@ -13,8 +13,9 @@ from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.rank import Candidate, Ranker
+from kgdx.rank import Ranker
 from kgdx.rank.case_bank import CaseBank
+from kgdx.results.ranked import Candidate
 from small_graph import FOCAL, HYPOTONIA, SEIZURE, SHORT
 
 

@@ -17,8 +17,9 @@ from kgdx.case.patient import Case, Finding, Status
 from kgdx.errors import CaseError, UsageError
 from kgdx.graph.protocol import NodeTable
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.rank import Candidate, Ranker
+from kgdx.rank import Ranker
 from kgdx.rank.term_scorers import EXCLUDED_MOST
+from kgdx.results.ranked import Candidate
 from small_graph import DELAY, FEVER, FOCAL, HYPOTONIA, NAMES, NERVOUS, RECESSIVE, ROOT, SEIZURE, SHORT, STATUS, TERMS
 
 PHENOTYPES = sorted(set(TERMS) - {"HP:0000001", RECESSIVE})

@@ -14,13 +14,14 @@ from kgdx.case.patient import CORRECTED, Case, Finding, Status
 from kgdx.errors import CaseError
 from kgdx.graph.snapshot import Snapshot
 from kgdx.graph.snapshot_compile import compile_snapshot
-from kgdx.rank import Candidate, Ranker, meanings
+from kgdx.rank import Ranker, meanings
 from kgdx.rank.clauses import said, with_phrases
 from kgdx.rank.commonness import OPEN, Commonness, mention_counts
 from kgdx.rank.meanings import FAR, NEAR, NameMeaning
 from kgdx.rank.phrases import MappedTexts
 from kgdx.rank.query import Query
 from kgdx.rank.wording import CandidateWords, units
+from kgdx.results.ranked import Candidate
 from small_graph import FEVER, SEIZURE, SHORT, Topics
 
 BY_WORD = {"likelihood": 1.0, "coverage": 0.6, "words": 1.0, "articles": 1.0, "evidences": 3.0, "commonness": 0.1}

@@ -8,7 +8,7 @@ import pytest
 from actions.packs import filled
 from conftest import ROOT
 from kgdx import Diagnosis
-from kgdx.actions import Answer
+from kgdx.answer.cited_answer import Answer
 from kgdx.answer.sentences import check
 from kgdx.case import Finding, Status
 from kgdx.episode import Author, Kind, Segment

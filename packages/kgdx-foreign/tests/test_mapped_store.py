@@ -15,8 +15,8 @@ from medical import MAPPING, fill, held, records
 
 import kgdx
 from conftest import require_module
-from kgdx.actions import ACTIONS, Retrieved, parse_action
-from kgdx.answer.artifacts import resolved_of
+from kgdx.actions import ACTIONS, parse_action
+from kgdx.answer.artifacts import Retrieved, resolved_of
 from kgdx.case import Case
 from kgdx.config import Settings
 from kgdx.episode import State, step

@@ -28,27 +28,14 @@ if TYPE_CHECKING:
     from kgdx.actions.reading import Diagnose, Extract, Rank, Recognise
     from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
     from kgdx.actions.tools import Lookup, Match, Search, Summarise
-    from kgdx.answer.artifacts import Retrieved
-    from kgdx.answer.cited_answer import Answer
-    from kgdx.answer.diagnosis import Diagnosis
     from kgdx.episode.wish import ACTIONS, Action, parse_action
-    from kgdx.results.cited import Citation, CitedText, Description, Resolved, Sentence
-    from kgdx.results.document import NOTICE
-    from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 
 __all__ = [
     "ACTIONS",
-    "NOTICE",
     "Action",
-    "Answer",
-    "Citation",
     "Cite",
-    "CitedText",
     "Describe",
-    "Description",
     "Diagnose",
-    "Diagnosis",
-    "EvidencePath",
     "Explain",
     "Extract",
     "GetComorbidity",
@@ -70,16 +57,11 @@ __all__ = [
     "InferByTest",
     "Lookup",
     "Match",
-    "PathNode",
-    "PathRelation",
     "Rank",
     "Recognise",
-    "Resolved",
     "Respond",
     "Retrieve",
-    "Retrieved",
     "Search",
-    "Sentence",
     "Summarise",
     "parse_action",
 ]
@@ -96,12 +78,6 @@ __getattr__ = names_of(
         "actions.reading": "Diagnose Extract Rank Recognise",
         "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Infer Retrieve",
         "actions.tools": "Lookup Match Search Summarise",
-        "answer.artifacts": "Retrieved",
-        "answer.cited_answer": "Answer",
-        "answer.diagnosis": "Diagnosis",
         "episode.wish": "ACTIONS Action parse_action",
-        "results.cited": "Citation CitedText Description Resolved Sentence",
-        "results.document": "NOTICE",
-        "results.evidence_paths": "EvidencePath PathNode PathRelation",
     },
 )

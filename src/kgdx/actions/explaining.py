@@ -30,7 +30,7 @@ from kgdx.results.view import weights
 from kgdx.schema.model import FREQUENCIES
 
 if TYPE_CHECKING:
-    from kgdx.rank import Candidate, Contribution
+    from kgdx.results.ranked import Candidate, Contribution
 
 MAX_EXPLAINED = 1000
 """Most candidates that one request explains."""

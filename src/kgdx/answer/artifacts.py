@@ -11,10 +11,10 @@ from kgdx.results.ranked import Reranking
 
 if TYPE_CHECKING:
     from kgdx.graph.protocol import Row
-    from kgdx.rank import Candidate, Ranking
+    from kgdx.rank import Ranking
     from kgdx.results.cited import Citation, CitedText, Description, Resolved
     from kgdx.results.evidence_paths import EvidencePath
-    from kgdx.results.ranked import MoveReason
+    from kgdx.results.ranked import Candidate, MoveReason
     from kgdx.terms.names.name_decision import Mention
 
 

@@ -21,7 +21,8 @@ from kgdx.errors import KgdxError, UsageError
 from kgdx.llm.chat import ChatModel, Prices, private_loop
 from kgdx.policies.reordering import expected_tokens
 from kgdx.policies.rerank import Instruction, RerankPolicy
-from kgdx.rank import Candidate, Ranking
+from kgdx.rank import Ranking
+from kgdx.results.ranked import Candidate
 
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis

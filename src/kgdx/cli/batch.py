@@ -31,7 +31,7 @@ from kgdx.errors import KgdxError
 from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
-    from kgdx.actions import Diagnosis
+    from kgdx.answer.diagnosis import Diagnosis
     from kgdx.api import Graph
     from kgdx.api.reranking import PatientsAsked
     from kgdx.case import Case, Failure

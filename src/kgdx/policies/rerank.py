@@ -32,7 +32,7 @@ from kgdx.policies.candidate_evidence import Brief, Briefed, line, marked, patie
 from kgdx.policies.finishing import FINAL
 from kgdx.policies.planner import FRUITLESS
 from kgdx.policies.reordering import MARK, PROMPT, Ordered, ReadOrder, Reorder, of_turn, windows
-from kgdx.rank import Candidate
+from kgdx.results.ranked import Candidate
 
 LONGEST = 6_000
 """Letters of an instruction at most."""

@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from kgdx.rank.ranking_model import compile_model
     from kgdx.rank.scorers import SCORERS, Scorer
     from kgdx.rank.term_scorers import ByFinding
-    from kgdx.results.ranked import Candidate, Contribution, MatchedCase
 
 __all__ = [
     "SCORERS",
     "Beliefs",
     "ByFinding",
-    "Candidate",
-    "Contribution",
-    "MatchedCase",
     "Query",
     "Ranker",
     "Ranking",
@@ -42,6 +38,5 @@ __getattr__ = names_of(
         "rank.ranking_model": "compile_model",
         "rank.scorers": "SCORERS Scorer",
         "rank.term_scorers": "ByFinding",
-        "results.ranked": "Candidate Contribution MatchedCase",
     },
 )

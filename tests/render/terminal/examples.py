@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kgdx.actions import Diagnosis, EvidencePath, PathNode, PathRelation
+from kgdx.answer.diagnosis import Diagnosis
 from kgdx.case import Case, Finding, Issue, Span, Status
+from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 from kgdx.results.ranked import Candidate, Contribution
 
 PATIENT = PathNode("p1", "PatientCase", "patient")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actions.packs import filled
-from kgdx.actions import Answer
+from kgdx.answer.cited_answer import Answer
 from kgdx.answer.sentences import check
 from kgdx.case import Case, Finding, Issue, Status
 from kgdx.episode import Author, Kind, Operation, Segment

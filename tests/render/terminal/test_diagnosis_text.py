@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from rich.console import RenderableType
 
-from kgdx.actions import Diagnosis, EvidencePath, PathRelation
+from kgdx.answer.diagnosis import Diagnosis
 from kgdx.case import Case, Extraction, Finding, Issue, Span, Status
 from kgdx.case.demographics import mentions
 from kgdx.render.terminal.case_text import extraction, findings, issues, marked
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.diagnosis_text import candidate_block, diagnosis, explanation, fit, ranking
+from kgdx.results.evidence_paths import EvidencePath, PathRelation
 from kgdx.results.ranked import Candidate, Ground, MoveReason
 from kgdx.results.view import listed
 from render.terminal.examples import ANNOTATED, DIAGNOSIS, DISEASE, EXACT, FIRST, PATIENT, contribution, observed, term
