@@ -18,8 +18,7 @@ import numpy as np
 import kgdx
 from kgdx.case import Case, read_cases
 from kgdx.case.splits import Split
-from kgdx.learn.diagnosis_game import Chooser, DiagnosisGame, Played, RecordedPatient
-from kgdx.learn.fixed_plans import PLANS, AtRandom
+from kgdx.learn.diagnosis_game import PLANS, AtRandom, Chooser, DiagnosisGame, Played, RecordedPatient
 from kgdx.learn.recorded_cases import RecordedCases, unseen
 
 KNOWN, RESAMPLES = 2, 1_000

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import save_file
 
+import kgdx
 from kgdx.graph.snapshot import Snapshot
 from kgdx.rank.embeddings import CARD, NODES, SCHEMA, WEIGHTS
 
 WIDTH = 16
+
+
+def copied(graph: Path, folder: Path) -> Path:
+    """Copy a graph to a folder, and give it embeddings."""
+    shutil.copytree(graph, folder)
+    with kgdx.open(folder) as opened:
+        write(folder, opened.snapshot)
+    return folder
 
 
 def write(folder: Path, snapshot: Snapshot, name: str = "vgae", relation: str = "has_phenotype", seed: int = 0) -> Path:

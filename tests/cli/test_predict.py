@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file, save_file
 
-import kgdx
 import made_embeddings
 from cli.conftest import Run
 from conftest import require_module
@@ -72,10 +71,7 @@ Kgdx = Callable[..., Run]
 def learned(tiny_graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state folder with the tiny graph and embeddings of it."""
     home = tmp_path_factory.mktemp("learned")
-    folder = home / "graphs" / "default"
-    shutil.copytree(tiny_graph, folder)
-    with kgdx.open(folder) as graph:
-        made_embeddings.write(folder, graph.snapshot)
+    made_embeddings.copied(tiny_graph, home / "graphs" / "default")
     return home
 
 

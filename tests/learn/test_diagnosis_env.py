@@ -22,9 +22,8 @@ from kgdx.episode.policy import make_policy
 from kgdx.episode.recorded_patient import Noise
 from kgdx.errors import CaseError, UsageError
 from kgdx.learn.diagnosis_env import DiagnosisEnv, DiagnosisVectorEnv
-from kgdx.learn.diagnosis_game import PRICE, DiagnosisGame, Played
+from kgdx.learn.diagnosis_game import PLANS, PRICE, AtRandom, DiagnosisGame, FixedPlan, Played
 from kgdx.learn.environment import DIAGNOSIS
-from kgdx.learn.fixed_plans import PLANS, AtRandom, FixedPlan
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.policies.inquiry import RoundsPolicy
 from kgdx.rank.choices import FEATURES, KINDS, PLACES

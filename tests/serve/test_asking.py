@@ -93,39 +93,39 @@ def test_a_model_that_fails_leaves_an_answer_that_says_so(
     assert "ATM" in json.dumps(document["pack"])
 
 
-def test_a_model_that_hangs_stops_no_diagnosis_and_no_other_question(default_graph: Path, tmp_path: Path) -> None:
-    asked, released = threading.Semaphore(0), threading.Event()
+class Hanging:
+    """A model that answers nobody before it is released."""
 
-    def hangs(body: Body, number: int) -> Reply:
-        asked.release()
-        released.wait(120)
+    def __init__(self) -> None:
+        self.asked, self.released = threading.Semaphore(0), threading.Event()
+
+    def __call__(self, body: Body, number: int) -> Reply:
+        self.asked.release()
+        self.released.wait(120)
         return RIGHT(body, number)
 
+
+def test_a_model_that_hangs_stops_no_diagnosis_and_no_other_question(default_graph: Path, tmp_path: Path) -> None:
+    hangs = Hanging()
     found: list[dict[str, Any]] = []
     with asking(default_graph, hangs, tmp_path) as server:
         questions = [threading.Thread(target=lambda: found.append(ask(server))) for _ in range(3)]
         for question in questions:
             question.start()
-        assert asked.acquire(timeout=60)  # a client has half of the processes that ask a model: here one
+        assert hangs.asked.acquire(timeout=60)  # a client has half of the processes that ask a model: here one
         given = {"observed": ["HP:0001250"]}
         for _ in range(3):
             assert httpx2.post(f"{server.address}/api/v1/diagnose", json=given, timeout=60).status_code == 200
         assert "ATM" in json.dumps(ask(server, policy="rules"))
         assert not found
-        released.set()
+        hangs.released.set()
         for question in questions:
             question.join(120)
     assert len(found) == 3 and all("ATM" in json.dumps(each["answer"]) for each in found)
 
 
 def test_streams_that_are_left_while_a_model_hangs_cost_no_process(default_graph: Path, tmp_path: Path) -> None:
-    asked, released = threading.Semaphore(0), threading.Event()
-
-    def hangs(body: Body, number: int) -> Reply:
-        asked.release()
-        released.wait(120)
-        return RIGHT(body, number)
-
+    hangs = Hanging()
     given = {"question": QUESTION, "policy": "planner"}
     with asking(default_graph, hangs, tmp_path) as server:
         before: list[int] = []
@@ -133,9 +133,9 @@ def test_streams_that_are_left_while_a_model_hangs_cost_no_process(default_graph
             with httpx2.stream("POST", f"{server.address}/api/v1/ask/events", json=given, timeout=120) as stream:
                 pieces = stream.iter_bytes()  # which ends the stream when nothing holds it
                 next(pieces)
-                assert asked.acquire(timeout=60)
+                assert hangs.asked.acquire(timeout=60)
                 before = before or workers(server.process.pid)
-        released.set()
+        hangs.released.set()
         assert "ATM" in json.dumps(ask(server)["answer"])
         assert workers(server.process.pid) == before
 

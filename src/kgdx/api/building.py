@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -174,9 +174,7 @@ def retry(
     from kgdx.ingest.pipeline.graph_folder import GraphFolder
     from kgdx.ingest.pipeline.quarantine import retry as again
 
-    def run(sources: Sequence[str]) -> BuildReport:
-        return update(sources, store=store, progress=progress)
-
+    run = partial(update, store=store, progress=progress)
     return again(GraphFolder(settings.graph_folder), None if file is None else Path(file), run)
 
 

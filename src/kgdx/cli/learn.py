@@ -1,9 +1,10 @@
-"""The commands that learn, and the one that draws a map of what was learned."""
+"""Commands about models: those that learn, a map of what was learned, what it predicts, and trying a language model."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +21,7 @@ def register(app: typer.Typer) -> None:
     options.add_commands(group, "learn", ("embeddings", "pairs", "transcripts"))
     options.add_commands(add_typer(app, "train", "Train language models."), "train", ("grpo", "dpo"))
     options.add(app, predict, nearest)
+    add_typer(app, "llm", "Try a language model.", check)
 
 
 def policy() -> None:
@@ -158,3 +160,28 @@ def nearest(
     from kgdx.render.terminal.graph_text import neighbours
 
     output.present(found, as_json, neighbours)
+
+
+def check(
+    model: str | None = argument(None, "MODEL", "As for --llm; the one that KGDX_LLM_MODEL names when left out."),
+    json: Json = False,
+) -> None:
+    """Ask an endpoint a few short questions, and say what it can do.
+
+    Nothing of a patient or of the graph is sent. What is told: whether it answers, its context window, how strictly it
+    can be held to JSON, whether it counts tokens and streams, and how fast it is.
+    """
+    from kgdx.config import Settings
+    from kgdx.llm.connect import checked, connect, described
+
+    access = Settings.load().llm(model)
+    output.remark(f"asking {described(access)}")
+    found: dict[str, Any] = {"model": access.model, "at": access.base_url}
+    began = time.monotonic()
+    found |= checked(connect(access, progress=output.remark))
+    found["seconds"] = round(time.monotonic() - began, 1)
+    if json:
+        output.write_json(found)
+        return
+    for name, value in found.items():
+        print(f"{name + ':':18} {value if value not in (None, '') else 'not told'}")

@@ -24,8 +24,7 @@ from kgdx.evaluate.metrics import MISS, Floats, as_json, hits, mean_rank, means,
 from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.retrieval_accuracy import CandidatePool, ModelOrder
 from kgdx.evaluate.runner import Record, Runner, by_arm
-from kgdx.learn.diagnosis_game import DiagnosisGame
-from kgdx.learn.fixed_plans import PLANS, FixedPlan
+from kgdx.learn.diagnosis_game import PLANS, DiagnosisGame, FixedPlan
 from kgdx.policies.rerank import RerankPolicy
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.ranking import leaving_out

@@ -16,8 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from kgdx.errors import StoreError, UsageError
-from kgdx.learn.ray_actors import Actors
-from kgdx.learn.workers import Post, Processes, ShareOutcome, Work
+from kgdx.learn.workers import Actors, Post, Processes, ShareOutcome, Work
 
 if TYPE_CHECKING:
     from kgdx.api import Graph

@@ -1,4 +1,4 @@
-"""The programs of a local Neo4j: an installation, jars assembled with Maven, or Docker; and their processes.
+"""The Java programs of a local Neo4j, of an installation or assembled with Maven, and their processes.
 
 Either way only the program is used; data, configuration and password are kgdx's own.
 """
@@ -117,9 +117,9 @@ def _assembled(cache: Path, wanted: str, progress: Progress) -> tuple[Path, str]
 def _copy_jars(mvn: str, folder: Path, wanted: str) -> str:
     folder.mkdir()
     shutil.copyfile(POM, folder / "pom.xml")
-    chosen = ("-DincludeScope=runtime", f"-Dneo4j.version={wanted}", f"-DoutputDirectory={folder / 'lib'}")
+    chosen = (_GOAL, "-DincludeScope=runtime", f"-Dneo4j.version={wanted}", f"-DoutputDirectory={folder / 'lib'}")
     try:
-        done = _run([mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), _GOAL, *chosen], _MVN_SECONDS)
+        done = run_program([mvn, "--quiet", "--batch-mode", "--file", str(folder / "pom.xml"), *chosen], _MVN_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise StoreError(f"Maven did not finish in {_MVN_SECONDS // 60} minutes", hint="run it again") from error
     version = _version_in(folder / "lib")
@@ -145,7 +145,7 @@ def _java(needed: int, neo4j: str) -> str:
     if java is None:
         where = f"JAVA_HOME is {home}, which holds no java" if home else "there is no java"
         raise ConfigError(f"a local Neo4j needs Java {needed} or newer, and {where}", hint="install a JRE")
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', _run([java, "-version"]).stderr)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', run_program([java, "-version"]).stderr)
     major = int(match[2] if match and match[1] == "1" and match[2] else match[1]) if match else 0
     if major < needed:
         raise ConfigError(
@@ -155,7 +155,7 @@ def _java(needed: int, neo4j: str) -> str:
     return java
 
 
-def _run(
+def run_program(
     command: Sequence[str], seconds: float | None = None, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -170,82 +170,6 @@ def _run(
     )
 
 
-# A local Neo4j in Docker: used where an engine really runs, because nothing needs to be installed then.
-
-
-_SECONDS = 10
-_PULL_SECONDS = 1800
-
-
-def image(version: str | None) -> str:
-    """Return the name of the image of a version, the long-term line's where none is asked for."""
-    line = version or pinned_version().rpartition(".")[0]
-    return "neo4j:community" if line == NEWEST else f"neo4j:{line}-community"
-
-
-def engine() -> str | None:
-    """Return the ``docker`` program if an engine answers it, else ``None``."""
-    docker = shutil.which("docker")
-    if docker is None:
-        return None
-    try:
-        return docker if _call(docker, ["version", "--format", "{{.Server.Version}}"], {}, _SECONDS).strip() else None
-    except StoreError:
-        return None
-
-
-def start(docker: str, name: str, image: str, home: Path, ports: tuple[int, int], heap: str, password: str) -> None:
-    """Start the container; the password goes through the environment, never through the arguments."""
-    arguments = ["run", "--detach", "--rm", "--name", name, "--user", f"{os.getuid()}:{os.getgid()}"]
-    arguments += ["--publish", f"127.0.0.1:{ports[0]}:7687", "--publish", f"127.0.0.1:{ports[1]}:7474"]
-    arguments += ["--volume", f"{home / 'data'}:/data", "--volume", f"{home / 'logs'}:/logs"]
-    settings = {
-        "NEO4J_AUTH": f"neo4j/{password}",
-        "NEO4J_server_memory_heap_max__size": heap,
-        "NEO4J_server_bolt_advertised__address": f"127.0.0.1:{ports[0]}",
-        "NEO4J_server_bolt_connection__keep__alive": "5s",
-        "NEO4J_server_bolt_connection__keep__alive__probes": "3",
-        "NEO4J_dbms_usage__report_enabled": "false",
-    }
-    for key in settings:
-        arguments += ["--env", key]
-    _call(docker, [*arguments, image], settings, _PULL_SECONDS)
-
-
-def stop(docker: str, name: str) -> None:
-    _call(docker, ["stop", "--time", "60", name], {}, 90)
-
-
-def is_running(docker: str, name: str) -> bool:
-    """Whether a container of that name runs."""
-    try:
-        return _call(docker, ["inspect", "--format", "{{.State.Running}}", name], {}, _SECONDS).strip() == "true"
-    except StoreError:
-        return False
-
-
-def log_tail(docker: str, name: str) -> str:
-    """The last lines that the container printed."""
-    try:
-        return _call(docker, ["logs", "--tail", "20", name], {}, _SECONDS)
-    except StoreError as error:
-        return error.message
-
-
-def _call(docker: str, arguments: Sequence[str], environment: Mapping[str, str], seconds: float) -> str:
-    try:
-        done = _run([docker, *arguments], seconds, {**os.environ, **environment})
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise StoreError(f"Docker did not answer: {error}", hint="check the Docker engine") from error
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-1]
-        raise StoreError(f"Docker failed: {said[:300]}", hint="check the Docker engine")
-    return done.stdout
-
-
-# Background programs by their process id: start one that outlives us, tell whether it still is that one, end it.
-
-
 _LOOKS = 20
 
 
@@ -255,16 +179,17 @@ def start_process(program: str, argument_file: Path, environment: Mapping[str, s
     A file, so that neither the class path nor a password stands in the list of processes. The program gets none of our
     files: a lock on one, whoever took it, would be held for as long as the program runs.
     """
-    with log.open("ab") as output, open(os.devnull, "rb") as nothing:
-        actions: list[tuple[int, ...]] = [
-            (os.POSIX_SPAWN_DUP2, nothing.fileno(), 0),
-            (os.POSIX_SPAWN_DUP2, output.fileno(), 1),
-            (os.POSIX_SPAWN_DUP2, output.fileno(), 2),
-            *((os.POSIX_SPAWN_CLOSE, handle) for handle in _inherited()),
-        ]
-        return os.posix_spawn(
-            program, [program, f"@{argument_file}"], dict(environment), file_actions=actions, setsid=True
+    with log.open("ab") as output:
+        started = subprocess.Popen(
+            [program, f"@{argument_file}"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
+    started.returncode = 0  # it outlives us, and is found by its id: nobody warns that it still runs
+    return started.pid
 
 
 def write_arguments(path: Path, arguments: list[str]) -> None:
@@ -295,18 +220,9 @@ def end(pid: int, argument_file: Path, seconds: float) -> None:
             time.sleep(0.05)
 
 
-def _inherited() -> list[int]:
-    found = []
-    for name in os.listdir("/dev/fd"):
-        with suppress(OSError):  # the listing's own, closed by now
-            if int(name) > 2 and os.get_inheritable(int(name)):
-                found.append(int(name))
-    return found
-
-
 def _command(pid: int) -> str:
     if not Path("/proc/self").exists():
-        return _run(["ps", "-o", "args=", "-p", str(pid)]).stdout
+        return run_program(["ps", "-o", "args=", "-p", str(pid)]).stdout
     folder = Path("/proc", str(pid))
     for _ in range(_LOOKS):
         try:

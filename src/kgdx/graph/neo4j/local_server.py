@@ -26,6 +26,7 @@ from kgdx.errors import ConfigError, StoreError, UsageError
 from kgdx.files.known import write_whole
 from kgdx.files.locks import take
 from kgdx.graph.neo4j import local_runtime
+from kgdx.graph.neo4j.docker import Container, engine, image_of
 from kgdx.graph.neo4j.local_runtime import ADMIN_CLASS, Progress, Runtime, find_runtime
 from kgdx.graph.templates import statement
 from kgdx.resources import resource
@@ -100,7 +101,7 @@ def up(
         (home / "server.json").unlink(missing_ok=True)
         restore_interrupted_import(home)
         ports = _port(bolt_port, DEFAULT_BOLT_PORT, "Bolt"), _port(http_port, DEFAULT_HTTP_PORT, "HTTP")
-        docker = None if settings.neo4j_home else local_runtime.engine()
+        docker = None if settings.neo4j_home else engine()
         if docker is not None:
             return _up_docker(docker, settings, ports, heap, progress)
         return start(settings, find_runtime(settings, progress), ports, heap, progress)
@@ -128,7 +129,7 @@ def status(settings: Settings) -> ServerInfo | None:
         return None
     if info.kind == "docker":
         docker = shutil.which("docker")
-        return info if docker and local_runtime.is_running(docker, _container(home)) else None
+        return info if docker and _container(docker, home).is_running() else None
     return info if local_runtime.is_running_process(info.pid, _arguments_file(home)) else None
 
 
@@ -178,7 +179,7 @@ def stop(info: ServerInfo) -> None:
     if info.kind == "docker":
         docker = shutil.which("docker")
         assert docker is not None, "status() found the container with it"
-        local_runtime.stop(docker, _container(info.home))
+        _container(docker, info.home).stop()
         return
     local_runtime.end(info.pid, _arguments_file(info.home), _STOP_SECONDS)
     if local_runtime.is_running_process(info.pid, _arguments_file(info.home)):
@@ -234,12 +235,11 @@ def discard_old(home: Path) -> None:
 def _up_docker(docker: str, settings: Settings, ports: tuple[int, int], heap: str, progress: Progress) -> ServerInfo:
     home = settings.server_folder
     new = _prepare(settings, ports)
-    name, image = _container(home), local_runtime.image(settings.neo4j_version)
+    container, image = _container(docker, home), image_of(settings.neo4j_version)
     progress(f"Starting {image} in Docker")
-    local_runtime.start(docker, name, image, home, ports, heap, (home / "password").read_text("utf-8").strip())
+    container.start(image, home, ports, heap, (home / "password").read_text("utf-8").strip())
     info = _info(settings, ports, "docker", 0, image, heap)
-    alive, tail = partial(local_runtime.is_running, docker, name), partial(local_runtime.log_tail, docker, name)
-    return _answering(info, settings, new, alive, tail, partial(local_runtime.stop, docker, name))
+    return _answering(info, settings, new, container.is_running, container.log_tail, container.stop)
 
 
 def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
@@ -327,8 +327,8 @@ def _arguments_file(home: Path) -> Path:
     return home / "run" / "server.args"
 
 
-def _container(home: Path) -> str:
-    return f"kgdx-neo4j-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}"
+def _container(docker: str, home: Path) -> Container:
+    return Container(docker, f"kgdx-neo4j-{hashlib.sha256(str(home).encode()).hexdigest()[:8]}")
 
 
 @contextmanager
