@@ -2,6 +2,7 @@
 
     python -m benchmarks.papers deep-dxsearch cases.jsonl --llm MODEL --max-calls 5000 -o run
     python -m benchmarks.papers rar2 test.jsonl --llm MODEL --base Qwen3-8B --training train.jsonl -o run
+    python -m benchmarks.papers deep-dxsearch cases.jsonl --llm MODEL --trained transformers:run/final -o run
 
 A file of ``paper_tables`` (or of one's own, in place of the name) holds the commands of kgdx that run a paper's arms,
 the weights and stages of what is trained, where each arm's figures are, and what was printed. Every command runs in
@@ -64,6 +65,8 @@ class PaperRun(Checked):
     commands: tuple[str, ...]
     settings: dict[str, Any] = {}
     """Written to ``{out}/settings.yaml`` first: a training's configuration."""
+    own: bool = False
+    """Whether it trains the paper's own model, in whose place one that is trained may be given."""
     places: dict[str, str] = {}
     """What else the commands' places stand for."""
 
@@ -153,11 +156,17 @@ class Paper(Checked):
 
 
 def done(paper_run: PaperRun, places: Places, folder: Path) -> Any:
-    """Run commands one after the other, and return what the last one printed as JSON."""
+    """Run commands one after the other, and return what the last one printed as JSON.
+
+    ``{trained}`` is the model that they train; where one is given in its place, nothing is trained.
+    """
+    ready = paper_run.own and "trained" in places
     given = {**places, "out": [str(folder)], **{name: [text] for name, text in paper_run.places.items()}}
-    commands = [filled(command, given) for command in paper_run.commands]
+    given |= {} if ready else {"trained": [f"transformers:{folder}/run/final"]}
+    wanted = [each for each in paper_run.commands if not (ready and each.startswith(("train ", "learn ")))]
+    commands = [filled(command, given) for command in wanted]
     folder.mkdir(parents=True, exist_ok=True)
-    if paper_run.settings:
+    if paper_run.settings and not ready:
         text = yaml.safe_dump(_filled_in(paper_run.settings, given), allow_unicode=True)
         (folder / "settings.yaml").write_text(text, encoding="utf-8")
     printed = ""
@@ -270,10 +279,11 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paper", help=f"{', '.join(sorted(each.stem for each in SHIPPED.glob('*.yaml')))}; or a file")
     parser.add_argument("given", help="cases or questions, as the paper's file says")
-    parser.add_argument("-o", "--out", type=Path, required=True, help="folder that keeps each run; goes on")
+    parser.add_argument("-o", "--out", required=True, help="folder that keeps each run; goes on")
     parser.add_argument("--llm", default=os.environ.get("KGDX_LLM_MODEL"), help="who is asked")
     parser.add_argument("--judge", help="who judges; the model itself by default")
     parser.add_argument("--base", help="a model for transformers to train, for the arms that are trained")
+    parser.add_argument("--trained", help="a model that is trained already, in place of the paper's own training")
     parser.add_argument("--training", help="questions to train on, for those arms; cases are split")
     parser.add_argument("--json", action="store_true")
     for name in (SAMPLE, *LIMITS, STORE):
@@ -281,9 +291,12 @@ def main(given: Sequence[str] | None = None) -> None:
     asked = vars(parser.parse_args(given))
     places = {"sample": _flags(asked, (SAMPLE,)), "limits": _flags(asked, LIMITS), "store": _flags(asked, (STORE,))}
     asked["judge"] = asked["judge"] or asked["llm"]
-    places |= {place: [asked[place]] for place in ("given", *FLAGS) if asked[place] is not None}
+    for name in ("given", "training", "base", "out"):  # a training's settings lie in another folder
+        if asked[name] is not None and (name == "out" or Path(asked[name]).exists()):
+            asked[name] = str(Path(asked[name]).absolute())
+    places |= {place: [asked[place]] for place in ("given", "trained", *FLAGS) if asked[place] is not None}
     CONTENDERS.register("model", ModelContender)
-    present(Paper.read(asked["paper"]).table(places, asked["out"]), asked["json"], shown, WIDTH)
+    present(Paper.read(asked["paper"]).table(places, Path(asked["out"])), asked["json"], shown, WIDTH)
 
 
 def _flags(asked: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -234,6 +234,9 @@ def test_a_papers_table_has_what_it_printed_and_no_figure_of_what_did_not_run(ti
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
     places = {"given": [str(tmp_path / "cases.jsonl")], "store": [str(tiny_graph)]}
     table = Paper.read(str(tmp_path / "p.yaml")).table(places, tmp_path / "run")
+    whole = papers.PaperRun(commands=("train grpo {base}", ranked.replace("policy tags", "{trained}")), own=True)
+    given = papers.done(whole, {**places, "trained": ["policy rounds"]}, tmp_path / "own")  # nothing is trained
+    assert given["methods"]["policy rounds"]["n"] == 1
     assert list(table["arms"]) == ["ranked"] and list(table["not_run"]) == ["by a model", "trained"]
     told = " ".join(text(papers.shown(table), 100).split())
     assert "ranked 1 100.0 (99.5)" in told and "trained not run – (12)" in told

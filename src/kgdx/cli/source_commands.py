@@ -201,6 +201,8 @@ def extract_relations(
     only: str | None = option(None, "A:B", "Only pages A to B-1, counted from 0.", "--pages"),
     page_size: int = option(1000, "N", "Records of a page.", min=1, max=100_000),
     jobs: int | None = option(None, "N", "Processes, or questions at a time; KGDX_LLM_CONCURRENCY.", min=1, max=64),
+    together: int = option(1, "N", "Records that one question to the model holds.", min=1, max=100),
+    temperature: float = option(0.0, "T", "Of the model; 0 for the likeliest.", min=0, max=2),
     no_cache: bool = flag("Ask again what the model answered before."),
     as_json: Json = False,
 ) -> None:
@@ -213,7 +215,7 @@ def extract_relations(
     from kgdx.ingest.extraction.question_pages import count
     from kgdx.render.terminal.sources_text import extraction, extraction_progress
 
-    reader, meter, usual = _reader(llm, vocabulary, jobs, cached=not no_cache)
+    reader, meter, usual = _reader(llm, vocabulary, jobs, (together, temperature), cached=not no_cache)
     wanted = _range(only)
     total = count(file, page_size) if wanted is None else len(wanted)
     with extraction_progress(total, meter.priced) as tell:
@@ -222,7 +224,7 @@ def extract_relations(
 
 
 def _reader(
-    llm: str | None, vocabulary: Path | None, jobs: int | None, *, cached: bool
+    llm: str | None, vocabulary: Path | None, jobs: int | None, how: tuple[int, float], *, cached: bool
 ) -> tuple[RelationReader, Meter, int]:
     import os
     from dataclasses import replace
@@ -242,11 +244,10 @@ def _reader(
     from kgdx.llm.connect import connect
 
     settings = Settings.load()
-    access = settings.llm(llm)
-    access = access if jobs is None else replace(access, concurrency=jobs)
+    access = settings.llm(llm) if jobs is None else replace(settings.llm(llm), concurrency=jobs)
     meter = Meter.of(access)
     cache = settings.cache / "llm" / "answers.sqlite" if cached else None
-    return ModelReader.of(connect(access, cache=cache, meter=meter)), meter, access.concurrency
+    return ModelReader(connect(access, cache=cache, meter=meter), *how), meter, access.concurrency
 
 
 def _range(text: str | None) -> range | None:

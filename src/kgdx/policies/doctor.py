@@ -299,9 +299,8 @@ class DoctorPolicy(RulesDoctorPolicy):
             return Extract(language=self.language)
         named = diagnosis(state)
         if named and not named[0].ids and not _remarked(state, LACKING):
-            return Remark(
-                code=LACKING, text="the diagnosis of the model is no disease of this graph, and stands beside it"
-            )
+            told = "the diagnosis of the model is no disease of this graph, and stands beside it"
+            return Remark(code=LACKING, text=told)
         ids = tuple(dict.fromkeys(id for each in named for id in each.ids))
         rank = Rank(top=self.top, explain=True) if state.case.observed else None
         return declaring(state, rank, self.explain, ids)

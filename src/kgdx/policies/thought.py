@@ -265,13 +265,8 @@ class ThoughtPolicy(WritingPolicy):
         return self.ending(state) if self.fallback else None
 
     def _asked(self, state: State, messages: Sequence[Message]) -> AskModel:
-        kind = (
-            "thought_diagnosis"
-            if not state.question
-            else "thought_direct"
-            if self.query == "none"
-            else "thought_answer"
-        )
+        answer = "thought_direct" if self.query == "none" else "thought_answer"
+        kind = answer if state.question else "thought_diagnosis"
         return AskModel(
             prompt=prompt(kind).id,
             messages=tuple(messages),
@@ -309,9 +304,8 @@ def _answers(state: State) -> list[Exchange]:
 
 def _diagnosis_doubts(named: DiseasesNamed) -> Iterator[Remark]:
     if named.unknown:
-        yield Remark(
-            code=CODE, text=f"names of the model's diagnosis that no disease of the graph has: {len(named.unknown)}"
-        )
+        unknown = f"names of the model's diagnosis that no disease of the graph has: {len(named.unknown)}"
+        yield Remark(code=CODE, text=unknown)
     if named.invented:
         yield Remark(code=CODE, text=f"marks in the model's reasons that no evidence has: {named.invented}")
 

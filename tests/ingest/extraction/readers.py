@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kgdx.errors import LlmError
-from kgdx.ingest.extraction.filters import ReadRelations, RelationClaim
+from kgdx.ingest.extraction.filters import ReadRelations, RelationClaim, RelationReader
 from kgdx.ingest.extraction.rule_reader import RuleReader
 
 TEXTS = ("感冒", "发热")
@@ -21,7 +21,7 @@ def symptom(head: str = "感冒", tail: str = "发热", **other: str) -> Relatio
 
 
 @dataclass
-class Scripted:
+class Scripted(RelationReader):
     """Reads what ``says`` returns for a question, and counts."""
 
     says: Callable[[str], ReadRelations | LlmError] = lambda question: ReadRelations((symptom(),))

@@ -70,7 +70,7 @@ def test_only_pages_whose_lines_changed_are_done_again(tmp_path: Path, file: Pat
     done = extract([file], tmp_path / "out", again, size=2)
     assert again.asked == ["感冒x"]
     assert (done.pages, done.kept) == (3, 2)
-    assert [path.stem for path in ExtractionFolder(tmp_path / "out").page_files()] == ["000000", "000001", "000002"]
+    assert [each.page for each in ExtractionFolder(tmp_path / "out").finished()] == [0, 1, 2]
 
 
 def test_a_range_of_pages_can_be_done_alone_and_the_rest_later(tmp_path: Path, file: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_page_that_keeps_failing_is_set_apart_and_the_others_are_done(tmp_path
         extract([file], tmp_path / "out", reader, size=2)
     folder = ExtractionFolder(tmp_path / "out")
     assert [each["page"] for each in folder.failed()] == [1]
-    assert len(folder.page_files()) == 3
+    assert len(folder.finished()) == 3
     done = extract([file], tmp_path / "out", Scripted(), size=2)
     assert (done.kept, done.relations, folder.failed()) == (3, 7, [])
 

@@ -16,7 +16,7 @@ from kgdx.ingest.extraction.extract import RelationExtraction, extract
 from kgdx.ingest.extraction.model_readers import ModelReader
 from kgdx.llm.budget import Meter
 from kgdx.llm.connect import connect
-from llm.server import Fail, Reply, Say, Script, Server, in_turn, serving
+from llm.server import Fail, Reply, Say, Server, in_turn, serving
 
 require_module("openai", "llm")
 
@@ -46,16 +46,17 @@ def said(document: Mapping[str, Any]) -> Say:
     return Say(json.dumps(document, ensure_ascii=False), usage=(100, 50))
 
 
-def run(server: Server, file: Path, out: Path, cache: Path | None = None, jobs: int = 2) -> RelationExtraction:
+def run(
+    server: Server, file: Path, out: Path, cache: Path | None = None, jobs: int = 2, **how: Any
+) -> RelationExtraction:
     access = LlmAccess("m", server.url, price_in=1.0, price_out=2.0, timeout=60.0, attempts=1, concurrency=jobs)
     meter = Meter.of(access)
-    reader = ModelReader.of(connect(access, cache=cache, meter=meter))
+    reader = ModelReader(connect(access, cache=cache, meter=meter), **how)
     return extract([file], out, reader, size=2, jobs=jobs, meter=meter)
 
 
-def one(document: Mapping[str, Any] | str, tmp_path: Path, file: Path) -> RelationExtraction:
-    script = in_turn(Say(document) if isinstance(document, str) else said(document))
-    with serving(script) as server:
+def one(reply: Say, tmp_path: Path, file: Path) -> RelationExtraction:
+    with serving(in_turn(reply)) as server:
         return run(server, file, tmp_path / "out")
 
 
@@ -96,6 +97,20 @@ def test_what_was_answered_before_the_endpoint_went_down_costs_nothing_later(tmp
     assert len(server.requests) == before + 1
 
 
+def test_records_are_read_together_each_by_its_own_words_and_alone_where_that_gives_nothing(tmp_path: Path) -> None:
+    texts = ["感冒会发热。", "可以吃阿司匹林片。感冒要休息。", "没有。", "也没有。"]
+    file = tmp_path / "qa.jsonl"
+    file.write_text("".join(json.dumps({"question": "怎么办", "answer": each}) + "\n" for each in texts))
+
+    def script(body: Mapping[str, Any], number: int) -> Reply:
+        return said(GOOD) if texts[0] in body["messages"][1]["content"] else Say("I cannot", finish="length")
+
+    with serving(script) as server:
+        done = run(server, file, tmp_path / "out", together=2, temperature=0.7)
+    assert dict(done.by_type) == {"HAS_SYMPTOM": 1, "RECOMMEND_DRUG": 1} and not done.left_out
+    assert (done.refused, len(server.requests)) == (2, 4) and {each["temperature"] for each in server.requests} == {0.7}
+
+
 def stated(**change: str) -> dict[str, Any]:
     return {**GOOD, "relations": [{**GOOD["relations"][0], **change}]}
 
@@ -132,24 +147,26 @@ def stated(**change: str) -> dict[str, Any]:
 def test_what_a_hostile_model_says_is_not_believed(
     tmp_path: Path, file: Path, document: dict[str, Any], reason: str
 ) -> None:
-    done = one(document, tmp_path, file)
+    done = one(said(document), tmp_path, file)
     assert done.relations == 0
     assert done.left_out[reason] > 0
     assert done.refused == 0
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("reply", "reason"),
     [
-        ("There are no relations in this text.", "no JSON as asked for"),
-        ('{"relations": "none"}', "no JSON as asked for"),
-        ('{"entities": [], "relations": [], "cypher": "MATCH (n) DETACH DELETE n"}', "no JSON as asked for"),
-        (json.dumps({**GOOD, "relations": GOOD["relations"] * 10_000}), "does not end its answer"),
+        (Say("There are no relations in this text."), "no JSON as asked for"),
+        (Say('{"relations": "none"}'), "no JSON as asked for"),
+        (Say('{"entities": [], "relations": [], "cypher": "MATCH (n) DETACH DELETE n"}'), "no JSON as asked for"),
+        (Say(json.dumps({**GOOD, "relations": GOOD["relations"] * 10_000})), "does not end its answer"),
+        (Say(refusal="no"), "refuses to answer"),
+        (Say("抱歉，我无法回答"), "refuses to answer"),
     ],
-    ids=lambda value: value[:30],
+    ids=range(6),
 )
-def test_an_answer_of_another_form_refuses_its_record(tmp_path: Path, file: Path, text: str, reason: str) -> None:
-    done = one(text, tmp_path, file)
+def test_an_answer_of_another_form_refuses_its_record(tmp_path: Path, file: Path, reply: Say, reason: str) -> None:
+    done = one(reply, tmp_path, file)
     assert (done.relations, done.refused) == (0, 4)
     assert reason in next(iter(done.reasons))
 
@@ -159,17 +176,6 @@ def test_a_name_that_was_cut_off_is_not_taken(tmp_path: Path, file: Path) -> Non
     with serving(in_turn(Say(text[: text.rindex("阿司匹林片")], finish="length"))) as server:
         done = run(server, file, tmp_path / "out")
     assert dict(done.by_type) == {"HAS_SYMPTOM": 4}
-
-
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [(in_turn(Say(refusal="no")), "refuses to answer"), (in_turn(Say("抱歉，我无法回答")), "refuses to answer")],
-)
-def test_a_refusal_refuses_its_record(tmp_path: Path, file: Path, script: Script, reason: str) -> None:
-    with serving(script) as server:
-        done = run(server, file, tmp_path / "out")
-    assert done.refused == 4
-    assert reason in next(iter(done.reasons))
 
 
 def test_a_wrong_key_is_one_line_and_leaves_a_folder_to_go_on_with(tmp_path: Path, file: Path) -> None:

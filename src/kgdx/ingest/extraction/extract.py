@@ -95,9 +95,6 @@ class ExtractionFolder:
     def about(self) -> dict[str, Any]:
         return self._lines()[0]
 
-    def page_files(self) -> list[Path]:
-        return [self._page(facts.page) for facts in self.finished()]
-
     def finished(self) -> list[PageFacts]:
         return [facts for _, said in sorted(self._said().items()) if (facts := self._facts(said)) is not None]
 
@@ -111,7 +108,7 @@ class ExtractionFolder:
         if "failed" in said or "gone" in said:
             return None
         try:
-            if pq.read_metadata(self._page(said["page"])).num_rows != sum(said["relations"].values()):
+            if pq.read_metadata(self.page_file(said["page"])).num_rows != sum(said["relations"].values()):
                 return None
         except (OSError, pa.ArrowException):
             return None
@@ -120,7 +117,7 @@ class ExtractionFolder:
     def finish(self, outcome: PageOutcome, digest: str, reader: RelationReader) -> PageFacts:
         left_out = dict(sorted(outcome.left_out.items()))
         by_type = dict(sorted(Counter(row["type"] for row in outcome.rows).items()))
-        with whole_file(self._page(outcome.page)) as temporary:
+        with whole_file(self.page_file(outcome.page)) as temporary:
             pq.write_table(_table(outcome, reader), temporary, compression="zstd")
         read = outcome.page, digest, outcome.file, outcome.records
         facts = PageFacts(*read, by_type, tuple(outcome.refused), left_out)
@@ -133,7 +130,7 @@ class ExtractionFolder:
     def drop_from(self, page: int) -> None:
         for number in [number for number, said in self._pages.items() if number >= page and "gone" not in said]:
             self._add({"page": number, "gone": True})
-            self._page(number).unlink(missing_ok=True)
+            self.page_file(number).unlink(missing_ok=True)
 
     def _add(self, said: Mapping[str, Any]) -> None:
         assert self._journal is not None
@@ -149,15 +146,12 @@ class ExtractionFolder:
             content = (self.path / FILE).read_bytes()
             found: list[dict[str, Any]] = [json.loads(line) for line in content[: content.rfind(b"\n")].splitlines()]
         except (OSError, ValueError) as error:
-            if (self.path / "extraction.json").exists():
-                found = [{"format": 1}]
-            else:
-                raise SourceError(f"{self.path} holds no extracted relations", hint=hint) from error
+            raise SourceError(f"{self.path} holds no extracted relations", hint=hint) from error
         if not found or found[0].get("format") != FORMAT:
             raise SourceError(f"{self.path} is of another version of kgdx", hint="extract into a new folder")
         return found
 
-    def _page(self, page: int) -> Path:
+    def page_file(self, page: int) -> Path:
         return self.path / "pages" / f"{page:06}.parquet"
 
 
@@ -188,11 +182,10 @@ def _folder(path: Path) -> Records:
     if not finished:
         raise SourceError(f"{path} has no finished page", hint="run `kgdx extract-relations` again")
     rejects = [_rejects(facts.file, facts.refused) for facts in finished]
-    warnings = []
-    if failed:
-        warnings.append(f"{len(failed)} of its pages failed and are missing: run `kgdx extract-relations` again")
+    missing = f"{len(failed)} of its pages failed and are missing: run `kgdx extract-relations` again"
     version = about["model"] if about["prompt"] is None else f"{about['model']}, {about['prompt']}"
-    return _joined(pl.scan_parquet(folder.page_files()), rejects, version, warnings)
+    parts = [folder.page_file(facts.page) for facts in finished]
+    return _joined(pl.scan_parquet(parts), rejects, version, [missing] if failed else [])
 
 
 def _file(path: Path) -> Records:
@@ -212,9 +205,8 @@ def _joined(
     for type_ in TYPES:
         of_type = stated.filter(pl.col("type") == type_).group_by("head", "tail", maintain_order=True)
         one = of_type.agg(*first, pl.len().cast(pl.Int64).alias("support"))
-        frames[type_.lower()] = (
-            one.rename({"head": "disease", "tail": "name", "line": LINE}).select(*COLUMNS, LINE).collect()
-        )
+        named = one.rename({"head": "disease", "tail": "name", "line": LINE})
+        frames[type_.lower()] = named.select(*COLUMNS, LINE).collect()
     merged = int(stated.select(pl.len()).collect().item()) - sum(frame.height for frame in frames.values())
     return Records(frames, join_rejects(rejects), version, merged, tuple(warnings))
 
@@ -265,10 +257,9 @@ class RelationExtraction:
         self.left_out.update(facts.left_out)
 
     def to_dict(self) -> dict[str, Any]:
-        counted = {"reasons": self.reasons, "left_out": self.left_out, "by_type": self.by_type}
         plain = {name: getattr(self, name) for name in self.__slots__}
-        ours = {name: dict(count) for name, count in counted.items()}
-        return {**plain, **ours, "relations": self.relations, "spent": self.spent.to_dict()}
+        plain |= {name: dict(count) for name, count in plain.items() if isinstance(count, Counter)}
+        return {**plain, "relations": self.relations, "spent": self.spent.to_dict()}
 
 
 def extract(
@@ -292,8 +283,9 @@ def extract(
     run = _Run(kept, reader, done, meter or Meter(), progress or (lambda _: None))
     with kept.extracting(reader, size):
         numbered = run.open_pages(files, size, only)
-        results = _in_processes if jobs > 1 and isinstance(reader, RuleReader) else _one_by_one
-        for page, result in results(numbered, reader, jobs):
+        shared = jobs > 1 and isinstance(reader, RuleReader)
+        one_by_one = ((page, _tried(page, reader, jobs)) for page in numbered)
+        for page, result in _in_processes(numbered, reader, jobs) if shared else one_by_one:
             run.settle(page, result)
         if only is None:
             kept.drop_from(run.total)
@@ -360,24 +352,11 @@ class _Run:
         self.progress(self.done)
 
 
-def _one_by_one(
-    numbered: Iterator[QuestionPage], reader: RelationReader, jobs: int
-) -> Iterator[tuple[QuestionPage, Result]]:
-    for page in numbered:
-        yield page, _tried(page, reader, jobs)
-
-
-def _tried(page: QuestionPage, reader: RelationReader, jobs: int) -> Result:
-    failure: LlmError | None = None
-    for _ in range(ATTEMPTS):
-        try:
-            return read_page(page, reader, jobs)
-        except LlmError as error:
-            failure = error
-            if error.kind in _ENDS_ALL:
-                break
-    assert failure is not None
-    return failure
+def _tried(page: QuestionPage, reader: RelationReader, jobs: int, tries: int = ATTEMPTS) -> Result:
+    try:
+        return read_page(page, reader, jobs)
+    except LlmError as error:
+        return error if tries == 1 or error.kind in _ENDS_ALL else _tried(page, reader, jobs, tries - 1)
 
 
 _reader: RelationReader | None = None

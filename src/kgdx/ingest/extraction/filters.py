@@ -137,6 +137,10 @@ def read_vocabulary(path: Path) -> NameVocabulary:
     return NameVocabulary({class_: frozenset(known) for class_, known in names.items()})
 
 
+OF_A_RECORD = frozenset({"refused", "malformed", "truncated", "rejected"})
+"""Faults of one answer; any other (the key, the network, the recording) stops the work, which goes on where it was."""
+LONGEST = 6_000
+"""Characters of a text that a model reads at most; of a longer one the beginning is read."""
 LONGEST_NAME = 40
 LONGEST_SPAN = 200
 MOST_RELATIONS = 200
@@ -270,6 +274,11 @@ class ReadRelations:
     entities: tuple[tuple[str, str], ...] = ()
     set_aside: Mapping[str, int] | None = None
 
+    def within(self, text: str) -> ReadRelations:
+        """Return what one of the texts that were read together says: its passages stand in it."""
+        own = tuple(each for each in self.statements if each.evidence in text and each.head in text)
+        return ReadRelations(own, tuple(each for each in self.entities if each[0] in text))
+
 
 class RelationReader(Protocol):
     """Reads relations from question and answer; may be called from several threads."""
@@ -282,5 +291,9 @@ class RelationReader(Protocol):
 
     @property
     def signature(self) -> str: ...
+
+    @property
+    def together(self) -> int:
+        return 1
 
     def read(self, question: str, answer: str) -> ReadRelations: ...

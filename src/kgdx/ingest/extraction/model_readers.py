@@ -15,12 +15,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from kgdx.case import Extraction, Finding, FindingReader, Span, Status
 from kgdx.errors import LlmError
 from kgdx.ingest.extraction.annotate import Article, MatcherReader
-from kgdx.ingest.extraction.filters import CLASSES, TYPES, ReadRelations, RelationClaim, known_classes, name
-from kgdx.llm.chat import ChatModel, Prompt, Request, prompt
+from kgdx.ingest.extraction.filters import (
+    CLASSES,
+    LONGEST,
+    OF_A_RECORD,
+    TYPES,
+    ReadRelations,
+    RelationClaim,
+    known_classes,
+    name,
+)
+from kgdx.llm.chat import ChatModel, Request, prompt
 from kgdx.llm.structured import structured
-
-LONGEST = 6_000
-"""Characters of a text at most; of a longer one the beginning is read."""
 
 MAX_TOKENS = 4_000
 
@@ -51,11 +57,8 @@ class ModelReader:
     """Reads relations by a language model; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
 
     chat: ChatModel
-    asking: Prompt
-
-    @classmethod
-    def of(cls, chat: ChatModel) -> ModelReader:
-        return cls(chat, prompt("relations"))
+    together: int = 1
+    temperature: float = 0.0
 
     @property
     def model(self) -> str:
@@ -63,15 +66,17 @@ class ModelReader:
 
     @property
     def prompt(self) -> str | None:
-        return self.asking.id
+        return prompt("relations").id
 
     @property
     def signature(self) -> str:
-        return f"{self.chat.name} {self.asking.id} {LONGEST} {MAX_TOKENS}"
+        how = f" {self.together} {self.temperature}" if self.together > 1 or self.temperature else ""
+        return f"{self.chat.name} {self.prompt} {LONGEST} {MAX_TOKENS}{how}"
 
     def read(self, question: str, answer: str) -> ReadRelations:
         text = f"{question}\n{answer}"
-        request = Request(self.asking.messages(text=text[:LONGEST]), max_tokens=MAX_TOKENS)
+        messages = prompt("relations").messages(text=text[:LONGEST])
+        request = Request(messages, max_tokens=MAX_TOKENS, temperature=self.temperature)
         report = structured(self.chat, request, Report).value
         entities = tuple((each.text, each.class_) for each in report.entities)
         classes = known_classes(entities)
@@ -86,8 +91,6 @@ class ModelReader:
         return ReadRelations(statements, entities, {"text beyond the limit": 1} if len(text) > LONGEST else None)
 
 
-UNUSABLE = ("refused", "malformed", "truncated", "rejected")
-"""Faults of one answer; any other (the key, the network, the recording) stops the build, which goes on where it was."""
 METHOD = "llm"
 SHORTEST = 2
 """Characters of a phrase at least."""
@@ -120,7 +123,7 @@ class ModelDocumentReader:
         try:
             return structured(self.model, asked, _Symptoms).value.symptoms
         except LlmError as error:
-            if error.kind in UNUSABLE:
+            if error.kind in OF_A_RECORD:
                 return None
             raise
 

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from kgdx.errors import LlmError, SourceError
-from kgdx.ingest.extraction.filters import FilteredClaims, RelationReader, believe
+from kgdx.ingest.extraction.filters import LONGEST, OF_A_RECORD, FilteredClaims, ReadRelations, RelationReader, believe
 from kgdx.ingest.records import RECORD_LENGTH
 from kgdx.ingest.unpack import unpacked
 
@@ -123,8 +124,6 @@ LARGEST = 32_000_000
 """Bytes of a page; one of long lines holds fewer records."""
 
 _BLOCK = 1 << 20
-_OF_A_RECORD = frozenset({"refused", "malformed", "truncated", "rejected"})
-"""Kinds of error that concern one record, unless all records of a page have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +206,7 @@ def _refuse_array(path: Path, line: bytes, number: int) -> None:
 
 def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> PageOutcome:
     outcome = PageOutcome(page.number, page.file, len(page.lines))
-    tasks: list[Callable[[], FilteredClaims]] = []
+    texts: list[tuple[str, str]] = []
     places: list[tuple[int, bytes, str]] = []
     for number, line in page.lines:
         try:
@@ -215,30 +214,42 @@ def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> Page
         except ValueError as error:
             outcome.refused.append(_refused(number, line, str(error)))
             continue
-        tasks.append(partial(_believed, reader, question, answer))
+        texts.append((question, answer))
         places.append((number, line, own or f"{page.file}:{number}"))
     failures: list[LlmError] = []
-    for result, (number, line, record) in zip(_done(tasks, jobs), places, strict=True):
+    size = reader.together
+    tasks = [partial(_believed, reader, texts[at : at + size]) for at in range(0, len(texts), size)]
+    for result, (number, line, record) in zip(chain(*_done(tasks, jobs)), places, strict=True):
         if isinstance(result, LlmError):
             failures.append(result)
             outcome.refused.append(_refused(number, line, result.message))
             continue
         outcome.left_out.update(result.refused)
         outcome.rows += ({**asdict(each), "record": record, "line": number} for each in result.relations)
-    if failures and len(failures) == len(tasks) and all(each.kind == "rejected" for each in failures):
+    if failures and len(failures) == len(texts) and all(each.kind == "rejected" for each in failures):
         raise failures[0]
     return outcome
 
 
-def _believed(reader: RelationReader, question: str, answer: str) -> FilteredClaims:
-    return believe(reader.read(question, answer), f"{question}\n{answer}")
+Believed = list[FilteredClaims | LlmError]
 
 
-def _done(tasks: Sequence[Callable[[], FilteredClaims]], jobs: int) -> list[FilteredClaims | LlmError]:
+def _believed(reader: RelationReader, records: Sequence[tuple[str, str]]) -> Believed:
+    """Return what is believed of records that are read together, or alone where they are long or that gives nothing."""
+    texts = ["\n".join(each) for each in records]
+    if len(texts) > 1 and sum(map(len, texts)) <= LONGEST:
+        found = _tried(lambda: reader.read(texts[0], "\n".join(texts[1:])))
+        if not isinstance(found, LlmError):
+            return [believe(found.within(text), text) for text in texts]
+    alone = zip([_tried(partial(reader.read, *each)) for each in records], texts, strict=True)
+    return [each if isinstance(each, LlmError) else believe(each, text) for each, text in alone]
+
+
+def _done(tasks: Sequence[Callable[[], Believed]], jobs: int) -> list[Believed]:
     if jobs == 1:
-        return [_tried(task) for task in tasks]
+        return [task() for task in tasks]
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(_tried, task) for task in tasks]
+        futures = [pool.submit(task) for task in tasks]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
             failed = [error for each in futures if each.done() and (error := each.exception()) is not None]
@@ -249,11 +260,11 @@ def _done(tasks: Sequence[Callable[[], FilteredClaims]], jobs: int) -> list[Filt
             pool.shutdown(cancel_futures=True)
 
 
-def _tried(task: Callable[[], FilteredClaims]) -> FilteredClaims | LlmError:
+def _tried(task: Callable[[], ReadRelations]) -> ReadRelations | LlmError:
     try:
         return task()
     except LlmError as error:
-        if error.kind not in _OF_A_RECORD:
+        if error.kind not in OF_A_RECORD:
             raise
         return error
 

@@ -16,6 +16,7 @@ from kgdx.ingest.extraction.filters import (
     NameVocabulary,
     ReadRelations,
     RelationClaim,
+    RelationReader,
     cues,
     denied,
     ends,
@@ -58,8 +59,8 @@ _MARKS = " \t\r\n\"'“”‘’《》「」【】。.!！?？:："
 
 
 @dataclass(frozen=True, slots=True)
-class RuleReader:
-    """Reads relations by rules; a :class:`~kgdx.ingest.extraction.filters.RelationReader`."""
+class RuleReader(RelationReader):
+    """Reads relations by rules."""
 
     vocabulary: NameVocabulary = field(default_factory=NameVocabulary)
 
