@@ -23,7 +23,15 @@ from kgdx.case.ddxplus_patients import COLUMNS as PATIENT_COLUMNS
 from kgdx.case.ddxplus_patients import Known, case_from_patient, is_patients
 from kgdx.case.patient import Case, FindingReader, constructor
 from kgdx.case.phenopacket import case_from_phenopacket
-from kgdx.case.published_cases import check_columns, form_of, osce_of_clinical, row_of, row_of_list
+from kgdx.case.published_cases import (
+    check_columns,
+    form_of,
+    is_admissions,
+    osce_of_clinical,
+    read_admissions,
+    row_of,
+    row_of_list,
+)
 from kgdx.errors import CaseError
 from kgdx.files.private import possible
 from kgdx.lazy import lazy_pattern
@@ -66,13 +74,10 @@ def read_cases(path: str | Path, *, known: Known = "all") -> Iterator[Case | Fai
     place = possible(path)
     if not place.exists():
         raise CaseError(f"no such file or folder: {place}", hint="check the path")
-    if place.is_dir():
-        from kgdx.case.admissions import is_admissions, read_admissions
-
-        if is_admissions(place):
-            for found in read_admissions(place):
-                yield found if isinstance(found, Case) else Failure(found[0], str(found[1]))
-            return
+    if place.is_dir() and is_admissions(place):
+        for found in read_admissions(place):
+            yield found if isinstance(found, Case) else Failure(found[0], str(found[1]))
+        return
     files = _files(place) if place.is_dir() else []
     if place.is_dir() and not files:
         raise CaseError(f"no case file in {place}", hint=f"it should hold {', '.join(SUFFIXES)} files")
