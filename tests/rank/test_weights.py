@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from mmap import mmap
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -102,7 +103,7 @@ def test_arrays_are_compiled_once_for_a_snapshot(mixed: Ranker, snapshot: Snapsh
     before = Sex.compiled
     again = Ranker.open(snapshot, {"sex": 1.0}, [Sex])
     assert Sex.compiled == before
-    assert isinstance(again.scorers["sex"].arrays["girls"].base, np.memmap)
+    assert isinstance(again.scorers["sex"].arrays["girls"].base.base.obj, mmap)
 
 
 def test_damaged_arrays_are_compiled_again(mixed: Ranker, snapshot: Snapshot) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from kgdx.answer.stated_things import family_of
 from kgdx.errors import UsageError
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import has_chinese
@@ -71,7 +70,8 @@ FORMS_SCORE = 0.9
 
 def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ...]:
     """The forms of diseases: the entries whose names are theirs with a number, a type or a mode behind."""
-    from kgdx.terms.names.suggestions import lay_names  # it loads what only builds and questions need
+    from kgdx.answer.stated_things import family_of  # both load what only builds and questions need
+    from kgdx.terms.names.suggestions import lay_names
 
     made = []
     for each in known:
@@ -108,6 +108,7 @@ _DIGITS = {han: str(at) for at, han in enumerate("一二三四五六七八九十
 
 def _of_type(graph: Operations, read: Resolved, of: str, number: str) -> Resolved:
     """The disease of a type, however it is written; where there is none, the types that there are come near."""
+    from kgdx.answer.stated_things import family_of
     from kgdx.terms.names.suggestions import lay_names
 
     index, number = graph.graph.names, _DIGITS.get(number, number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from kgdx.terms.names.name_index import NameIndex
     from kgdx.terms.names.suggestions import DiseaseWords
     from kgdx.terms.phenotypes import Hierarchy, Terms
-    from kgdx.terms.text_index import TextIndex
     from kgdx.terms.text_search import SearchableTexts
 
 
@@ -177,9 +177,7 @@ class GraphContext:
         def tell(done: str) -> None:
             self._tell(f"indexing the texts of the graph, once: {done}")
 
-        def graph() -> TextIndex:
-            return graph_texts(self.snapshot, lambda: self.store, tell)
-
+        graph = partial(graph_texts, self.snapshot, lambda: self.store, tell)
         home, vectors = self.settings.home / "texts", self.settings.cache / "vectors" / "pieces"
         if self._foreign:
             return SearchableTexts(None, home, self._encoder, vectors)
@@ -268,10 +266,7 @@ class GraphContext:
 
     def _saved_cases(self) -> list[Row]:
         """Return the cases that users saved: once while the folder is held, each time from a server."""
-
-        def read() -> list[Row]:
-            return self.run("saved_cases", source=USER)
-
+        read = partial(self.run, "saved_cases", source=USER)
         return read() if self.settings.is_neo4j else self._opened_once("saved_cases", read)
 
     def run(self, template: str, /, **parameters: Any) -> list[Row]:

@@ -11,15 +11,15 @@ from pydantic import Field
 
 from kgdx.actions.entities import MOST_FORMS, TYPED, NameList, named_or_forms
 from kgdx.answer.artifacts import ABSENT, Declared, Mentioned, Ranked, Read, Understood, mentions_of
-from kgdx.case import Case, Extraction, FindingReader, Resolution, Span, Status, read_text
-from kgdx.episode.operations import Operations
+from kgdx.case import Case, Extraction, Resolution, Span, Status, read_text
+from kgdx.episode.operations import GraphLike, Operations
 from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import Action, Outcome
 from kgdx.lazy import lazy_pattern
 from kgdx.rank.clauses import unread, with_phrases
-from kgdx.results.cited import Resolved
 
 if TYPE_CHECKING:
+    from kgdx.results.cited import Resolved
     from kgdx.terms.names.name_decision import Mention
 
 
@@ -39,10 +39,10 @@ class Extract(Action):
         case, before = view.case, view.last(Read)
         begin = 0 if before is None else before.characters
         given = {"characters": len(case.text) - begin, "terms": len(case.findings)}
-        reader = graph.graph.reader if begin == 0 else _Later(graph.graph.reader, begin)
 
         def read() -> Case:
             words = graph.graph.in_words
+            reader = _Later(graph.graph, begin)
             read = read_text(case, reader, graph.graph.ancestry, language=self.language, words=words)
             read = read.with_issues(issue for issue in unread(read) if issue not in read.issues)
             return with_phrases(read, begin) if words else read
@@ -61,26 +61,31 @@ class Extract(Action):
 
 
 class _Later:
-    """A reader of what stands behind a place in the text: what was read before is not read again."""
+    """A reader of what stands behind a place in the text: what was read before is not read again.
 
-    def __init__(self, reader: FindingReader, begin: int) -> None:
-        self._reader, self._begin = reader, begin
+    Terms that are given by their ids need no dictionary, so it is opened for words alone.
+    """
+
+    def __init__(self, graph: GraphLike, begin: int) -> None:
+        self._graph, self._begin = graph, begin
 
     def extract(self, text: str, language: str | None = None, patient: Case | None = None) -> Extraction:
         """Read the rest of a text; spans are places in the whole."""
         begin = self._begin
-        found = self._reader.extract(text[begin:], language, patient)
+        found = self._graph.reader.extract(text[begin:], language, patient)
         moved = (
             each if each.span is None else replace(each, span=Span(each.span.start + begin, each.span.end + begin))
             for each in found.findings
         )
         # words without a finding are an answer like any other: no reason to describe the patient anew
-        issues = found.issues if found.findings else tuple(each for each in found.issues if each.where != "text")
+        issues = tuple(each for each in found.issues if found.findings or not begin or each.where != "text")
         unread = (replace(each, start=each.start + begin, end=each.end + begin) for each in found.unread)
         return replace(found, findings=tuple(moved), issues=issues, unread=tuple(unread))
 
     def resolve(self, term: str) -> Resolution:
-        return self._reader.resolve(term)
+        from kgdx.terms.given_terms import by_id
+
+        return by_id(term.strip(), self._graph.terms) or self._graph.reader.resolve(term)
 
 
 class Recognise(Action):
@@ -133,6 +138,8 @@ class Understand(Action):
 
 def _read_in(graph: Operations, question: str, mentions: Sequence[Mention]) -> Iterator[Resolved]:
     """The findings that a reader of patients' words finds beyond what is named: "I can't sweat"."""
+    from kgdx.results.cited import Resolved
+
     for each in graph.graph.reader.extract(question).findings:
         span = each.span
         crossed = (one for one in mentions if span is not None and one.start < span.end and span.start < one.end)

@@ -36,6 +36,9 @@ class GraphLike(Queries, Protocol):
     def reader(self) -> FindingReader: ...
 
     @property
+    def terms(self) -> Any: ...
+
+    @property
     def in_words(self) -> bool: ...
 
     @property

@@ -436,12 +436,11 @@ def _shown(found: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
 
 def _terms(graph: Operations, phrases: Sequence[tuple[str, Status]]) -> tuple[list[Finding], int]:
     reader = graph.graph.reader
-
-    def resolve() -> list[Finding | None]:
-        return [reader.resolve(phrase).finding for phrase, _ in phrases]
-
     found = graph.tool(
-        "reader", {"phrases": len(phrases)}, resolve, lambda found: sum(each is not None for each in found)
+        "reader",
+        {"phrases": len(phrases)},
+        lambda: [reader.resolve(phrase).finding for phrase, _ in phrases],
+        lambda found: sum(each is not None for each in found),
     )
     pairs = zip(found, phrases, strict=True)
     terms = [replace(each, status=status, text=phrase, method=METHOD) for each, (phrase, status) in pairs if each]

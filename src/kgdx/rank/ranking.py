@@ -139,10 +139,9 @@ class CandidateNames:
     def _told_of(self) -> tuple[Ints, list[str], list[str]]:
         disease, term = (self.snapshot.column("has_phenotype", end) for end in ("disease", "phenotype"))
         said = {
-            row: (name.lower().removesuffix(f" {kind}"), kind)
+            row: name.lower().rsplit(" ", 1)
             for row, name in enumerate(self._labels)
-            for kind in ("inheritance", "onset")
-            if name and name.endswith(f" {kind}")
+            if name and name.endswith((" inheritance", " onset"))
         }
         rows = np.flatnonzero(np.isin(term, list(said)))
         names, kinds = zip(*(said[each] for each in term[rows].tolist()), strict=True) if len(rows) else ((), ())

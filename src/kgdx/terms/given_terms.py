@@ -50,8 +50,8 @@ def resolved(term: str, reader: NameReader) -> Resolution:
     if len(given) > _LONGEST_TERM:
         message = f"a term of {len(given):,} characters ({given[:20]!r}…)"
         return Resolution(None, (Issue("error", given[:80], message, "give an HPO id or a name; longer text as text"),))
-    if match := _HPO_ID.fullmatch(given):
-        return _by_number(given, match.group(1), reader)
+    if (known := by_id(given, reader.terms)) is not None:
+        return known
     found = [f for f in reader.named(given) if f.span and _covers(given, f)]
     if found:
         best = max(found, key=lambda f: (len(f.text), f.score))
@@ -73,12 +73,17 @@ def _current(curie: str, terms: Terms) -> Resolution:
     return Resolution(finding, tuple(issues))
 
 
-def _by_number(given: str, digits: str, reader: NameReader) -> Resolution:
+def by_id(given: str, terms: Terms) -> Resolution | None:
+    """Find the current term for an HPO id; ``None`` for what is no id."""
+    match = _HPO_ID.fullmatch(given)
+    if match is None or len(given) > _LONGEST_TERM:
+        return None
+    digits = match.group(1)
     if len(digits) == _DIGITS or (len(digits) < _DIGITS and not digits.startswith("0")):
-        return _current(f"HP:{digits:0>{_DIGITS}}", reader.terms)
+        return _current(f"HP:{digits:0>{_DIGITS}}", terms)
     near = dict.fromkeys(f"HP:{number}" for number in _one_digit_off(digits))
-    known = [(curie, row) for curie in near if (row := reader.terms.row(curie)) is not None]
-    suggestions = tuple(Finding(curie, label=reader.terms.name(row), text=given) for curie, row in known)
+    known = [(curie, row) for curie in near if (row := terms.row(curie)) is not None]
+    suggestions = tuple(Finding(curie, label=terms.name(row), text=given) for curie, row in known)
     message = f"{given[:80]} has {len(digits)} digits, an HPO id has {_DIGITS}"
     remedy = f"perhaps one of: {'; '.join(f'{f.id} {f.label}' for f in suggestions[:_SUGGESTIONS])}"
     issue = Issue("error", given[:80], message, remedy if suggestions else "check the number")

@@ -24,6 +24,7 @@ CJK = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 """Character-class ranges of Han characters, which are matched as characters, not as words."""
 
 
+@cache
 def read_table(file: Path) -> list[list[str]]:
     """Return the rows of a tab-separated file that ships with the package, without comments and column names."""
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -289,9 +289,7 @@ def cached_file(
     snapshot: Snapshot, name: str, file: str, compute: Callable[[Path], None]
 ) -> tuple[Path, Callable[[], object]]:
     """Return an index's file beside a snapshot's arrays, made when there is none yet, and what makes it anew."""
-
-    def make() -> Path:
-        return snapshot.derived(name, layout(), compute)
+    make = partial(snapshot.derived, name, layout(), compute)
 
     def again() -> None:
         snapshot.discard(name, layout())
