@@ -231,12 +231,14 @@ class ModelContender(PolicyContender):
         ward, ranker, right = self.board.ward, self.board.graph.ranker, {*self.board.right(id)}
         episode = run(ward.world_with(used), ward.start(id, seed=ward.seed, policy=self._policy), self._policy)
         used.check()
-        declared = episode.state.last(Declared)
-        if declared is None or not declared.diseases:
-            raise CaseError(str(used.error or episode.error or "the model declared no disease of the graph"))
-        ranks = (rank for rank, id in enumerate(declared.diseases, 1) if ranker.number_of(id) in right)
+        if (error := used.error or episode.error) is not None:
+            raise CaseError(str(error))
+        found = episode.state.last(Declared)
+        declared = () if found is None else found.diseases
+        ranks = (rank for rank, id in enumerate(declared, 1) if ranker.number_of(id) in right)
         acts = len(episode.state.all(Retrieved)) + len(episode.state.all(Searched)) + 1
-        return PatientResult(float(next(ranks, MISS)), acts, used.cost, 0, self._retrieved(episode.state, right))
+        also = {**self._retrieved(episode.state, right), "silent": float(not declared)}
+        return PatientResult(float(next(ranks, MISS)), acts, used.cost, 0, also)
 
     def _retrieved(self, state: State, right: set[int]) -> dict[str, float]:
         """Whether a matched patient has the disease, and whether anything that was retrieved names it."""
