@@ -1,6 +1,7 @@
 """Reading notes: findings, whose they are, age and sex, against notes annotated by hand; by language, kind, register.
 
-Run ``python -m benchmarks.reading NOTES [--store FOLDER] [--json]``, from the top of a checkout. NOTES are JSON lines::
+Run ``python -m benchmarks.reading NOTES [--store FOLDER] [--symptoms] [--json]``, from the top of a checkout. NOTES are
+JSON lines::
 
     {"id": …, "language": "en", "register": "ward", "text": …, "age_years": 22.0 or null, "sex": "female" or null,
      "findings": [{"text": …, "start": 17, "hpo": ["HP:…", …], "status": "present", "kind": "words", "who": "patient"}]}
@@ -17,7 +18,8 @@ the right); ``--plain`` leaves that out.
 A finding of the patient is read where one of its ids, or a parent or child of one, was read with its status. Precision
 is the share of the findings read of the patient that match an annotated one; a finding read belongs to the kind
 ``laboratory`` where a value or analyte gave it. A relative's finding is taken for the patient's where it was read as
-present within its words and the patient is not annotated with it.
+present within its words and the patient is not annotated with it. With ``--symptoms`` a symptom that HPO lacks counts
+as the terms of HPO that the graph maps it to ("throbbing headache" as headache), where one of these is annotated.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import re
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +77,9 @@ class Tally(Counter[str]):
 class Judge:
     """Compares what was read with what is annotated."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, mapped: Mapping[str, Set[str]] | None = None) -> None:
         self._terms = terms
+        self._mapped = mapped or {}
         self._near: dict[str, frozenset[str]] = {}
 
     def near(self, curie: str) -> frozenset[str]:
@@ -91,7 +94,7 @@ class Judge:
     def count(self, note: Note, case: Case) -> Tally:
         tally = Tally(notes=1)
         own = [each for each in note["findings"] if each["who"] == "patient"]
-        wanted = [(each, frozenset().union(*map(self.near, each["hpo"]))) for each in own]
+        wanted = [(each, self._ids(each)) for each in own]
         read = [each for each in case.findings if each.status in (Status.PRESENT, Status.ABSENT)]
         for each, ids in wanted:
             found = any(finding.id in ids and finding.status == each["status"] for finding in read)
@@ -108,6 +111,10 @@ class Judge:
                 tally["relatives taken"] += self._taken(each, read, wanted)
         self._person(note, case, tally)
         return tally
+
+    def _ids(self, annotated: Note) -> frozenset[str]:
+        ids = frozenset().union(*map(self.near, annotated["hpo"]))
+        return ids | {id for id, terms in self._mapped.items() if not terms.isdisjoint(annotated["hpo"])}
 
     def _taken(self, relative: Note, read: Sequence[Finding], wanted: Sequence[tuple[Note, frozenset[str]]]) -> bool:
         """Whether a relative's finding was read within its words as the patient's, who is not said to have it."""
@@ -156,9 +163,19 @@ def groups(note: Note) -> Iterator[str]:
     yield from ("all", f"language {note['language']}", f"register {note['register']}")
 
 
-def evaluate(graph: Graph, notes: Sequence[Note]) -> dict[str, Any]:
+def mapped_symptoms(graph: Graph) -> dict[str, Set[str]]:
+    """Return the terms of HPO that the graph maps each symptom to."""
+    symptoms, terms = (graph.snapshot.values(kind, "id").values() for kind in ("symptom", "phenotype"))
+    found: dict[str, Set[str]] = {}
+    rows = (graph.snapshot.column("symptom_phenotype", end).tolist() for end in ("symptom", "phenotype"))
+    for symptom, term in zip(*rows, strict=True):
+        found[symptoms[symptom]] = {terms[term], *found.get(symptoms[symptom], ())}
+    return found
+
+
+def evaluate(graph: Graph, notes: Sequence[Note], *, symptoms: bool = False) -> dict[str, Any]:
     """Read every note and compare; milliseconds are the median of the notes' best of three."""
-    judge, times = Judge(graph.reader.terms), []
+    judge, times = Judge(graph.reader.terms, mapped_symptoms(graph) if symptoms else None), []
     tallies: dict[str, Tally] = defaultdict(Tally)
     for note in notes:
         best, case = float("inf"), Case("")
@@ -272,6 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notes", type=Path, help="annotated notes")
     parser.add_argument("--store", help="the graph to read by; the default graph without it")
+    parser.add_argument("--symptoms", action="store_true", help="count symptoms as the terms that they are mapped to")
     parser.add_argument("--plain", action="store_true", help="phrases: do not compare sides and courses")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
@@ -280,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if rows and "expect" in rows[0]:
             print(phrases(graph, rows, plain=options.plain))
             return 0
-        result = evaluate(graph, read_notes(options.notes))
+        result = evaluate(graph, read_notes(options.notes), symptoms=options.symptoms)
     print(json.dumps(result, indent=1, ensure_ascii=False) if options.json else shown(result))
     return 0
 

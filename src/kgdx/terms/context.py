@@ -40,8 +40,10 @@ _LATER = 40
 _AFTER = ("backward", "behind", "later")
 
 _MORE = lazy_pattern(r"[^.;]{0,80}?,?\s(?:or|nor)\s")
-_GOES_ON = lazy_pattern(r"\s*(?:有|患|曾|[^，,。]{0,3}也|均|因|死于|确诊|诊断|表现)")
+_GOES_ON = lazy_pattern(r"\s*(?:并|有|患|曾|[^，,。]{0,3}也|均|因|死于|确诊|诊断|表现)")
 """How a clause begins that goes on to tell of the relative of the clause before it."""
+_I = lazy_pattern(r"\bI(?:['’]m|['’]ve| (?:am|have|feel|get|had|was))\b")
+"""Where the patient speaks: "my dad had it, he …" goes on to tell of the relative."""
 _FEW_WORDS = lazy_pattern(r"\s*(?:[\w-]+\s+){0,2}")
 _HAN = lazy_pattern(f"[{CJK}]")
 _PREDICATED = lazy_pattern(
@@ -97,6 +99,7 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
     plain = simplify(text)
     known, said, about = parts(plain), answers(plain, spans), subject(plain)
     whose = (about["kin"] or about["zh"]).lower() if about else ""
+    own = not whose and bool(_I.search(plain))
     starts = sorted({*sentences(plain), *(place for part in known for place in (part.start, part.body, part.end))})
     by_sentence: dict[int, list[int]] = {}
     for number, (start, _) in enumerate(spans):
@@ -108,7 +111,7 @@ def statuses(text: str, spans: Sequence[tuple[int, int]]) -> list[Status]:
         part = plain[low:high]
         local = [(spans[i][0] - low, spans[i][1] - low) for i in members]
         used = [(said[i].start - low, said[i].end - low) for i in members if i in said]
-        triggers = _triggers(part, [*local, *used], whose)
+        triggers = _triggers(part, [*local, *used], whose, own)
         places = [trigger.start for trigger in triggers]
         for number, span in zip(members, local, strict=True):
             at = bisect_left(places, span[0])
@@ -134,7 +137,7 @@ def _under(told: Status, answer: Status | None, kind: str) -> Status:
     return told
 
 
-def _triggers(part: str, spans: Sequence[tuple[int, int]], whose: str) -> list[Trigger]:
+def _triggers(part: str, spans: Sequence[tuple[int, int]], whose: str, own: bool) -> list[Trigger]:
     chars = list(part)
     for start, end in spans:
         chars[start:end] = _MASK * (min(end, len(chars)) - start)
@@ -144,7 +147,8 @@ def _triggers(part: str, spans: Sequence[tuple[int, int]], whose: str) -> list[T
     latin, both = _patterns()
     for match in (both if has_chinese(part) else latin).finditer(part):
         phrase = re.sub(r"\s+", " ", match.group().lower().replace("’", "'"))
-        found.append(Trigger(match.start(), match.end(), phrases[phrase], bool(_HAN.match(phrase))))
+        if not (own and phrase in ("he", "she") and "my " in part.lower()):
+            found.append(Trigger(match.start(), match.end(), phrases[phrase], bool(_HAN.match(phrase))))
     found.extend(
         Trigger(kin.start, kin.end, ((kin.kind, "family"),), has_chinese(part[kin.start : kin.end]))
         for kin in relatives(part, whose)
@@ -205,9 +209,7 @@ def _reaches(
 
 def _list_ended(part: str, between: str, end: int) -> bool:
     last = max(between.rfind(" or "), between.rfind(" nor "))
-    if last < 0 or "," not in between[last:]:
-        return False
-    return not _MORE.match(part, end)
+    return last >= 0 and "," in between[last:] and not _MORE.match(part, end)
 
 
 def _ends(end: str, status: str) -> bool:

@@ -6,7 +6,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _ID = lazy_pattern(r"(?<![\w:])HP[:_](\d{7})(?!\d)", re.IGNORECASE)
 _ACRONYM = lazy_pattern(r"\(([A-Z][A-Za-z]{1,6})\)")
 _FIELD = lazy_pattern(
-    r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|liver|spleen|JVP"
+    r"(?<![\w])(gait|tone|reflexes|DTRs|plantars?|power|speech|appetite|hearing|vision|sleep|sweating|libido|liver|spleen|JVP"
     r"|sats)[ \t]*:"
     r"(?=[ \t]*(?:absent|lost|none|increased|raised|high|brisk|exaggerated|decreased|reduced|diminished|sluggish"
     r"|low|poor|impaired|up|upgoing|extensor|weak|unsteady|ataxic|wide|broad|waddling|spastic|delayed|late|palpable|enlarged"
@@ -71,6 +71,9 @@ _GENERAL = frozenset({"HP:0012531", "HP:0000969"})
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = lazy_pattern(r"[^\W\d_]+")
+_OTHER = 8
+_OTHERS = lazy_pattern(r"(?:\bother|其他|其它|其余|别的)(?:的|关节|部位|地方)?\s?$", re.IGNORECASE)
+"""What is denied of the rest: "no other joint pain", "其它关节不疼"."""
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _CORRECTED = 0.9
 _NO_CHINESE = "the graph has no Chinese names, so only some everyday Chinese words are read"
@@ -142,7 +145,8 @@ class Extractor:
         spans = [(f.span.start, f.span.end) for f in found if f.span]
         held = statuses(text, [*spans, *(each.span for each in said)])
         told = _nested(found, held[: len(spans)])
-        named = with_values(text, [replace(f, status=_said(f.status, s)) for f, s in zip(found, told, strict=True)])
+        told = [_of_others(text, f, _said(f.status, s)) for f, s in zip(found, told, strict=True)]
+        named = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
         every = combined(named, values.findings, self.terms)
@@ -176,8 +180,10 @@ class Extractor:
         found = [] if language == "zh" else self._english(text)
         if language != "en" and has_chinese(text):
             found += self._chinese(text)
-        found = [e for e in found if not (e.span and e.status is Status.ABSENT and turned(text, e.span))]
+        found = [e for e in found if e.status is not Status.ABSENT or not turned(text, _at(e))]
         said = spoken(text, lambda id: id == FIGURE or self.terms.row(id) is not None)
+        reach = {each.start: each.end for each in map(_at, (*found, *said))}
+        found, said = ([each for each in some if not _denies_more(each, reach)] for some in (found, said))
         said.sort(key=_start)
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
         kept.sort(key=_start)
@@ -196,7 +202,7 @@ class Extractor:
             for each, status in zip(said, told, strict=True)
         ]
         once = {each.id: replace(each, status=status) for each, status in zip(said[::-1], told[::-1], strict=True)}
-        return sorted(once.values(), key=lambda each: each.span.start if each.span else 0)
+        return sorted(once.values(), key=_start)
 
     def resolve(self, term: str) -> Resolution:
         """Find the current term for an HPO id, a label or a phrase.
@@ -295,47 +301,56 @@ def _habit(text: str, finding: Finding, told: Status) -> Status:
     return Status.PRESENT if told is Status.ABSENT and behind and _PERSON.fullmatch(finding.text) else told
 
 
+def _at(finding: Finding) -> Span:
+    return finding.span or Span(0, 0)
+
+
 def _start(finding: Finding) -> int:
-    return finding.span.start if finding.span else 0
+    return _at(finding).start
 
 
 def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
-    if finding.span is None:
-        return ()
-    low = bisect_left(others, finding.span.start - _LONGEST, key=_start)
-    return others[low : bisect_left(others, finding.span.end, key=_start)]
+    low = bisect_left(others, _start(finding) - _LONGEST, key=_start)
+    return others[low : bisect_left(others, _at(finding).end, key=_start)]
 
 
 def _inside(finding: Finding, other: Finding) -> bool:
-    at, whole = finding.span, other.span
-    if at is None or whole is None or not (whole.start <= at.start and at.end <= whole.end):
-        return False
-    return whole != at or other.id == FIGURE or (other.status is Status.ABSENT and finding.status is Status.PRESENT)
+    at, whole = _at(finding), _at(other)
+    more = whole != at or other.id == FIGURE or (other.status is Status.ABSENT and finding.status is Status.PRESENT)
+    return more and whole.start <= at.start and at.end <= whole.end
+
+
+def _denies_more(finding: Finding, reach: Mapping[int, int]) -> bool:
+    """Return whether its first letter denies a longer one: 无尿 in 无尿痛."""
+    return finding.text[:1] in ("无", "没", "不", "未") and reach.get(_start(finding) + 1, 0) > _at(finding).end
 
 
 def _starts_in(finding: Finding, other: Finding) -> bool:
-    at, whole = finding.span, other.span
-    return at is not None and whole is not None and whole.start <= at.start < whole.end
+    return _start(other) <= _start(finding) < _at(other).end
 
 
 def _says(finding: Finding, other: Finding) -> bool:
-    if finding.span is None or other.span is None:
-        return False
-    apart = finding.span.end <= other.span.start or other.span.end <= finding.span.start
-    return not apart and finding.id == other.id
+    """Return whether one finding says another that it overlaps, or denies with its last words what that begins with."""
+    same = finding.id == other.id or (finding.status is Status.ABSENT and _start(finding) < _start(other))
+    return same and _start(other) < _at(finding).end and _start(finding) < _at(other).end
 
 
 def _said(own: Status, told: Status) -> Status:
     return own if told is Status.PRESENT else told
 
 
+def _of_others(text: str, finding: Finding, told: Status) -> Status:
+    others = _OTHERS.search(text[: _start(finding)][-_OTHER:]) or text.startswith(" elsewhere", _at(finding).end)
+    return Status.UNKNOWN if others and told is Status.ABSENT else told
+
+
 def _nested(found: Sequence[Finding], told: list[Status]) -> list[Status]:
-    spans = [finding.span or Span(0, 0) for finding in found]
+    spans = list(map(_at, found))
     outer, status = Span(0, 0), Status.PRESENT
     for number in sorted(range(len(told)), key=lambda n: (spans[n].start, -spans[n].end)):
         if spans[number].end > outer.end:
             outer, status = spans[number], told[number]
-        elif status in (Status.FAMILY, Status.HYPOTHETICAL, Status.UNKNOWN):
+        elif status not in (Status.PRESENT, Status.ABSENT):
             told[number] = status
     return told
 

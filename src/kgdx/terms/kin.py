@@ -30,8 +30,8 @@ OWNER = (
 _MINE = r"(?:my|our)"
 _SPEECH = (
     r"(?:report|say|said|state|note|notice|describe|den(?:y|ie)|bring|brought|think|thought|feel|felt|complain|recall"
-    r"|find|found|see|saw|observe|witness|tell|told|give|gave|mention|claim|worr(?:y|ie)|concern|believe|want|ask|call"
-    r"|confirm|is worried|is concerned|was worried|was concerned|carr(?:y|ie)d|held|took|take|attend|refuse|decline)"
+    r"|find|found|see|saw|observe|witness|tell|told(?! of)|give|gave|mention|claim|worr(?:y|ie)|concern|believe|want"
+    r"|ask|call|confirm|(?:is|was) (?:worried|concerned)|carr(?:y|ie)d|held|took|take|attend|refuse|decline)"
     r"(?:s|d|ed|ing)?\b"
 )
 _SPEAKS = rf"(?!(?:['’]s)?(?:\s+(?:also|has|have|had|now|first|both|is|are|was|were|anxiously))*\s+{_SPEECH})"
@@ -41,7 +41,7 @@ _WELL = (
     r"|asymptomatic|(?:non-?|un)?(?:consanguineous|related)|of \w+ (?:origin|descent)|first cousins)\b)"
 )
 _AGENT = lazy_pattern(
-    r"(?:\b(?:with|by|from|to|per|for|tells?|told|asked|see|sees|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
+    r"(?:\b(?:with|by|from|to|per|for|about|tells?|told|asked|sees?|saw|visit(?:s|ed)?|according to)|\bborn (?:to|of))"
     rf"\s+(?:(?:{OWNER}|{_MINE}|[\w-]+)\s+)?(?:{OWNER}\s+)*$",
     re.IGNORECASE,
 )
@@ -149,19 +149,12 @@ def relatives(text: str, whose: str = "") -> Iterator[Kin]:
     """Yield the relatives of a sentence of whom it tells something."""
     if not named(text):
         return
-    lower = text.lower()
-    starts: set[int] = set()
-    for pattern in (_OWNED, _TELLING, _STARTING, _ACQUAINTED):
-        for match in pattern.finditer(text):
-            if match.start() in starts:
-                continue
-            starts.add(match.start())
-            before = text[max(0, match.start() - 40) : match.start()]
-            if _TOGETHER.search(before):
-                continue
-            agent = _AGENT.search(before) and not re.match(r",?\s*who\b|\s*(?:has|had|:)", text[match.end() :])
-            if not agent and not (whose and whose in lower[match.start() : match.end()]):
-                yield Kin(*match.span(), "forward")
+    patterns = (_ACQUAINTED, _STARTING, _TELLING, _OWNED)
+    for match in {match.start(): match for pattern in patterns for match in pattern.finditer(text)}.values():
+        before = text[max(0, match.start() - 40) : match.start()]
+        agent = _AGENT.search(before) and not re.match(r",?\s*who\b|\s*(?:has|had|:)", text[match.end() :])
+        if not (agent or _TOGETHER.search(before) or (whose and whose in match.group().lower())):
+            yield Kin(*match.span(), "forward")
     yield from (Kin(*match.span(), "backward") for match in _BEHIND.finditer(text))
     yield from (Kin(*match.span(), "behind") for match in _BRACKETED.finditer(text))
     if has_chinese(text):

@@ -169,18 +169,12 @@ def _shared_start(parting: list[int], place: int, low: int, high: int) -> Iterat
 
 
 def _cuts(whole: list[TermMatch], start: int, gap_start: int, gap_end: int, end: int) -> bool:
-    for match in whole:
-        if match.end <= start or match.start >= end:
-            continue
-        if gap_start <= match.start and match.end <= gap_end:
-            return True
-        over_left = match.start < gap_start and match.end > start
-        over_right = match.end > gap_end and match.start < end
-        if over_left and match.start < start and match.end <= gap_start:
-            return True
-        if over_right and match.end > end and match.start >= gap_end:
-            return True
-    return False
+    return any(
+        (gap_start <= match.start and match.end <= gap_end)
+        or match.start < start < match.end <= gap_start
+        or gap_end <= match.start < end < match.end
+        for match in whole
+    )
 
 
 @dataclass(frozen=True, slots=True)

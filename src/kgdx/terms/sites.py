@@ -27,7 +27,7 @@ _NOT = r"(?:no|not|never|without|nor|denie[sd]|but|except|normal|fine|\w+n['’]
 _SMALL = (
     "the|an?|my|his|her|their|our|your|both|left|right|one|[LR]|upper|lower|back|front|sides?|top|tips?|base|whole"
     "|entire|all|inner|outer|big|little|of|in|on|at|to|down|up|along|around|round|behind|under|over|inside|across"
-    "|through|into|by|near|and"
+    "|through|into|by|near|and(?! (?:my|his|her|their|our)\\b)"
 )
 _FOLLOWS = lazy_pattern(rf"\s+(?:(?:{_SMALL})\s+){{0,5}}|", re.IGNORECASE)
 """Between a quality and the place behind it."""

@@ -34,13 +34,15 @@ _SPACE = r"(?:[ \t-]|\n(?=[a-z]))+"
 """What parts words; a new line only where the sentence goes on."""
 _FILLERS = (
     "the|an?|my|his|her|their|our|its|is|are|was|were|has|have|had|been|be|being|of|in|into|on|at|to|with|very|quite|so"
-    "|really|all|both|left|right|up|gone|went|goes|got|gets?|getting|feels?|looks?|looking|bit|just|too|now|he|she|it|and"
+    "|really|all|both|left|right|up|gone|went|goes|got|gets?|getting|feels?|looks?|looking|bit|just|too|now|he|she|it"
+    r"|and(?! (?:her|his|my|their|our|she|he|they|i)\b)"
 )
 _MARK, _MARKS = 0xE000, "\ue000-\ue0ff"
 """Words that may stand between others are written in letters of their own while phrases are looked for."""
 _MARKED = {code: code + _MARK for code in range(128)}
+_UNMARKED = {code: at for at, code in _MARKED.items()}
 _BLANK = rf"{_SPACE}(?:[{_MARKS}]+{_SPACE}){{0,3}}"
-_NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|except|neg\w*|nil|\w+n['’]t)\b)"
+_NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|and|except|neg\w*|nil|\w+n['’]t)\b)"
 _GAP, _GAP_ZH = (
     rf"{_SPACE}(?:{_NEGATED}[^\s,.;:!?()+]+{_SPACE}){{0,5}}?",
     r"(?:(?![不无没未否及和与])[^，。；;,.！？、\s]){0,8}?",
@@ -174,7 +176,7 @@ def phrase_pattern(phrase: str) -> str:
         elif token == " ":
             parts.append("" if chinese else _BLANK)
         elif token == "*" and parts[-1][-1:] >= chr(_MARK):  # "look*": a word that may stand between, or a longer one
-            parts[-1] = rf"(?:{parts[-1]}|{_plain(parts[-1])}\w*)"
+            parts[-1] = rf"(?:{parts[-1]}|{parts[-1].translate(_UNMARKED)}\w*)"
         else:
             said = re.escape(marked(token.lower())).replace("'", "['’]?").replace(rf"\ {_IS}", f"(?: {_IS}|s)")
             parts.append(_SIGN.get(token) or said)
@@ -185,10 +187,6 @@ def phrase_pattern(phrase: str) -> str:
 def marked(text: str) -> str:
     """Write the words that may stand between others, in small letters, in letters of their own at the same places."""
     return _FILLER.sub(lambda found: found[0].translate(_MARKED), _SHORT_IS.sub(f" {_IS}", text))
-
-
-def _plain(said: str) -> str:
-    return said.translate({code: at for at, code in _MARKED.items()})
 
 
 @cache

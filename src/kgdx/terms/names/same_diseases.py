@@ -73,9 +73,8 @@ class Components:
             (True, False, False)
         """
         mine, yours = self.of(one), self.of(other)
-        if mine is yours or self.find(one) == self.find(other):
-            return True
-        return not {kind(id) for id in mine} & {kind(id) for id in yours}
+        together = mine is yours or self.find(one) == self.find(other)
+        return together or not {kind(id) for id in mine} & {kind(id) for id in yours}
 
 
 def vocabulary(id: str) -> str:

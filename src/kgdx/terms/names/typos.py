@@ -90,11 +90,8 @@ def _han_typo(one: str, other: str) -> bool:
     from rapidfuzz.distance import Levenshtein
 
     for edit in Levenshtein.editops(one, other):
-        parts: set[str] = set()
-        if edit.tag in ("delete", "replace"):
-            parts.add(one[edit.src_pos])
-        if edit.tag in ("insert", "replace"):
-            parts.add(other[edit.dest_pos])
+        at, to = edit.src_pos, edit.dest_pos
+        parts = {*one[at : at + (edit.tag != "insert")], *other[to : to + (edit.tag != "delete")]}
         if not (parts <= _WEAK or frozenset(parts) in _ALIKE):
             return False
     return True
