@@ -69,10 +69,36 @@ def test_words_apart_are_read_together(text: str, label: str) -> None:
         "blind as a bat",
         "他心里像蜜一样甜",
         "thirst for knowledge",
+        "Gas: K 3.8, Cl 101, HCO3 24.",
+        "Left lower lobe collapse has cleared.",
+        "Walking along furniture, says mama.",
+        "患者无尿痛、无尿频，会阴部无麻木。",
     ],
 )
 def test_what_is_no_finding_is_not_read(text: str, hpo_reader: Extractor) -> None:
     assert not [each for each in hpo_reader.extract(text).findings if each.status is Status.PRESENT]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "status"),
+    [
+        ("She has no pain and her legs are weak.", "Muscle weakness", Status.PRESENT),
+        ("The lump doesn't hurt and moves when I swallow.", "Odynophagia", None),
+        ("It doesn't hurt to pee.", "Dysuria", None),
+        ("No other joint pain.", "Arthralgia", Status.UNKNOWN),
+        ("其它关节不疼，没有皮疹。", "Arthralgia", Status.UNKNOWN),
+        ("月经规律，量多伴血块。", "Menorrhagia", Status.PRESENT),
+        ("She walks independently.", "Gait disturbance", None),
+        ("No tongue biting.", "Seizure", None),
+        ("Sweating: reduced", "Hypohidrosis", Status.PRESENT),
+        ("皮肤易青紫。", "Cyanosis", None),
+    ],
+)
+def test_what_is_said_of_one_finding_goes_to_no_other(
+    text: str, label: str, status: Status | None, hpo_reader: Extractor
+) -> None:
+    told = {each.label: each.status for each in hpo_reader.extract(text).findings}
+    assert told.get(label) is status
 
 
 @pytest.mark.parametrize(

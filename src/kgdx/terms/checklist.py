@@ -17,7 +17,9 @@ from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import CJK, read_table
 
 _ASIDE = r"(?:[ \t]*\([^()\n]{0,30}\))?"
-_PARTED = r"(?:[ \t]*(?:[:：=?？|\t]|\.{2,}|…|[-–—]+>)[ \t]*|[ \t][-–—]+[ \t]?|[-–—](?=nil|none|no\b|neg|absent))"
+_PARTED = (
+    r"(?:[ \t]*(?:[:：=?？|\t]|\[[ \t]*\]|\.{2,}|…|[-–—]+>)[ \t]*|[ \t][-–—]+[ \t]?|[-–—](?=nil|none|no\b|neg|absent))"
+)
 _BRACKET = r"[ \t]*[(（\[][ \t]*"
 _STOPS = r"(?=\s*(?:[.,;，。；、\n\r|/)）\]]|$|but\b|[✓✗☐☑√□]))"
 _CAPITAL = rf"(?=\s*(?:[.,;，。；、\n\r|/)）\]]|$|but\b)|\s+(?-i:[A-Z{CJK}]))"
@@ -112,5 +114,6 @@ def _behind(text: str, end: int) -> ChecklistAnswer | None:
         return None
     group = found.lastgroup or "said"
     said = found[group].lower()
-    status = Status.ABSENT if group == "said" else _answers()[said]
+    ticked = said == "x" and "[" in found.group()
+    status = Status.PRESENT if ticked else Status.ABSENT if group == "said" else _answers()[said]
     return ChecklistAnswer(status, found.start(group), found.end(group), group != "beside")

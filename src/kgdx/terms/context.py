@@ -23,9 +23,8 @@ from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
 
 _SENTENCE = lazy_pattern(
-    r"(?<!er d)[.!;](?=\s|$)|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z"
-    + CJK
-    + r"])|\r|\|"
+    rf"(?<!er d)[.!;](?=\s|$)|(?<=[{CJK}]);|;(?=[{CJK}])|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n"
+    rf"|\n\s*(?=[-*•\d])|\n(?=\s*[A-Z{CJK}])|\r|\|"
 )
 """Where a sentence ends; "sister d. cardiomyopathy" goes on."""
 _COMMA = lazy_pattern("[，,]")

@@ -317,7 +317,8 @@ def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
 def _inside(finding: Finding, other: Finding) -> bool:
     at, whole = _at(finding), _at(other)
     more = whole != at or other.id == FIGURE or (other.status is Status.ABSENT and finding.status is Status.PRESENT)
-    return more and whole.start <= at.start and at.end <= whole.end
+    denied = other.status is Status.ABSENT and whole.start < at.start < whole.end  # "doesn't hurt to pee"
+    return denied or (more and whole.start <= at.start and at.end <= whole.end)
 
 
 def _denies_more(finding: Finding, reach: Mapping[int, int]) -> bool:
@@ -330,9 +331,8 @@ def _starts_in(finding: Finding, other: Finding) -> bool:
 
 
 def _says(finding: Finding, other: Finding) -> bool:
-    """Return whether one finding says another that it overlaps, or denies with its last words what that begins with."""
-    same = finding.id == other.id or (finding.status is Status.ABSENT and _start(finding) < _start(other))
-    return same and _start(other) < _at(finding).end and _start(finding) < _at(other).end
+    apart = _at(finding).end <= _start(other) or _at(other).end <= _start(finding)
+    return not apart and finding.id == other.id
 
 
 def _said(own: Status, told: Status) -> Status:
