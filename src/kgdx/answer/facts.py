@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -11,37 +12,16 @@ from kgdx.answer.artifacts import Fitted, Retrieved
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import EvidenceItem
 from kgdx.results.evidence_paths import PathNode, frequency_text, references
+from kgdx.terms.normalise import read_table
 
-RELATIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "symptoms_of_diseases": ("HAS_SYMPTOM", "Symptom"),
-        "text_symptoms_of_diseases": ("HAS_SYMPTOM", "Phenotype"),
-        "tests_of_diseases": ("RECOMMEND_TEST", "Test"),
-        "drugs_of_diseases": ("RECOMMEND_DRUG", "Drug"),
-        "cures_of_diseases": ("RECOMMEND_CURE", "Cure"),
-        "comorbidities_of_diseases": ("HAS_COMORBIDITY", "Disease"),
-        "phenotypes_of_diseases": ("HAS_PHENOTYPE", "Phenotype"),
-        "absent_phenotypes_of_diseases": ("LACKS_PHENOTYPE", "Phenotype"),
-        "genes_of_diseases": ("ASSOCIATED_GENE", "Gene"),
-        "medicines_of_diseases": ("INDICATION", "Drug"),
-        "cooccurring_phenotypes": ("SAME_CASES", "Phenotype"),
-    }
-)
-"""Template → the relation that its rows state of a disease, and the class at the other end; phenotypes observed in the
-cases of another one have no relation of their own in the graph."""
+_ROWS = read_table(Path(__file__).with_name("relations.tsv"))
 
-INFERENCES: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "infer_diseases": ("HAS_PHENOTYPE", "Phenotype", "phenotypes"),
-        "infer_diseases_exact": ("HAS_PHENOTYPE", "Phenotype", "phenotypes"),
-        "infer_diseases_by_symptoms": ("HAS_SYMPTOM", "Symptom", "symptoms"),
-        "infer_diseases_by_tests": ("RECOMMEND_TEST", "Test", "tests"),
-        "infer_diseases_by_drugs": ("RECOMMEND_DRUG", "Drug", "drugs"),
-        "infer_diseases_by_cures": ("RECOMMEND_CURE", "Cure", "cures"),
-        "infer_diseases_by_comorbidities": ("HAS_COMORBIDITY", "Disease", "comorbidities"),
-        "infer_diseases_by_genes": ("ASSOCIATED_GENE", "Gene", "genes"),
-    }
-)
+RELATIONS: Mapping[str, tuple[str, str]] = {
+    name: (relation, kind) for name, relation, kind, field in _ROWS if not field
+}
+"""Template → the relation that its rows state of a disease, and the class at the other end."""
+
+INFERENCES: Mapping[str, tuple[str, str, str]] = {name: (one, kind, field) for name, one, kind, field in _ROWS if field}
 """Template → the relation by which diseases were matched, the class of what was given, and the parameter it was in."""
 
 PASSAGES = frozenset({"texts_of_diseases", "phenotype_by_id"})

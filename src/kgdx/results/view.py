@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.case.patient import Finding, Status
@@ -17,6 +18,7 @@ from kgdx.results.evidence_paths import EvidencePath, PathNode, PathRelation
 from kgdx.results.ranked import Candidate, CaseSummary, Contribution, DiagnosisDocument
 from kgdx.results.words import clean, each_reference, frequency
 from kgdx.schema import relation_words, wording
+from kgdx.terms.normalise import read_table
 
 if TYPE_CHECKING:
     from kgdx.results.cited import AnswerDocument, EvidenceItem
@@ -44,28 +46,7 @@ PATHS = {
 }
 """Kinds of evidence paths as headings of lists."""
 
-RULES = {
-    "exact": "annotated",
-    "descendant": "a more specific term is annotated",
-    "ancestor": "a more general term is annotated",
-    "shared": "a related term is annotated",
-    "neighbour": "similar diseases have it",
-    "annotated_absent": "annotated as absent",
-    "opposite": "the opposite is annotated",
-    "excluded_annotated": "excluded, though annotated",
-    "excluded": "excluded",
-    "background": "not annotated",
-    "breadth": "how many annotations the disease has",
-    "hub": "what it scores whatever the patient has",
-    "baseline": "compared with the other diseases",
-    "patient": "another patient of the graph",
-    "phrase": "the patient's words",
-    "prior": "how common it is where the patient is seen",
-    "onset": "when the disease begins",
-    "sex": "the patient's sex",
-    "inheritance": "how the disease is inherited",
-    "gene_evidence": "the patient's genes",
-}
+RULES = {rule: words for rule, words in read_table(Path(__file__).with_name("rules.tsv"))}
 """What the rule of a contribution says."""
 
 FROM_OBJECT = frozenset({"INDICATION", "CONTRAINDICATION", "OFF_LABEL_USE"})

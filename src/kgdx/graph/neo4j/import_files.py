@@ -40,43 +40,6 @@ _DELIMITERS = "\x1f\x1e\x1d\x1c\x1b\x1a\x19\x18\x17\x16\x15\x14\x13\x12\x11\x10\
 _UNFINISHED_S = 86_400.0
 _HEAP = "1g"
 
-_SCRIPT = """\
-#!/bin/sh
-# Imports the graph beside this file: sh import.sh [DATABASE] [options of neo4j-admin]
-set -eu
-cd "$(dirname "$0")"
-database="${1:-neo4j}"
-[ "$#" -eq 0 ] || shift
-exec "${NEO4J_ADMIN:-neo4j-admin}" database import full "$database" {options} "$@"
-"""
-
-_ABOUT = """\
-# A graph of kgdx for Neo4j's offline import
-
-{count} nodes and relations, fingerprint {fingerprint}. Cases that users saved are among them where there are any: keep
-the folder as private as the graph.
-
-1. Copy the folder to the server, whose user has to be able to read it. `sha256sum -c {digests}` tells whether all of it
-   has arrived.
-2. Stop the server (Community), or choose a database that is not there yet (Enterprise), and as the server's user run
-
-       sh {script} neo4j --overwrite-destination
-
-   Without `--overwrite-destination` a database that is there is never replaced. `NEO4J_ADMIN` says where neo4j-admin
-   is, where that is not on the path. On Windows, run the command that stands in `{script}` by hand, in this folder. On
-   Enterprise, follow with `CREATE DATABASE <name>` in the system database.
-3. Start the server, and make keys and indexes:
-
-       cypher-shell -a bolt://localhost:7687 -u neo4j -d neo4j -f {statements}
-
-4. `kgdx status --store bolt://localhost:7687` opens the graph. `kgdx push bolt://localhost:7687` from where it was
-   built compares both, and stores the compiled snapshot there for others to fetch.
-
-The command:
-
-    neo4j-admin database import full neo4j {options}
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -228,9 +191,14 @@ def statements(schema: Schema) -> Iterator[str]:
 def _completed(folder: Path, options: Sequence[str], build: Mapping[str, object], count: int) -> int:
     given = " \\\n  ".join(["", *options]).strip()
     names = {"script": SCRIPT, "statements": STATEMENTS, "digests": DIGESTS}
-    about = _ABOUT.format(count=f"{count:,}", fingerprint=build["fingerprint"], options=given, **names)
+    about = (
+        Path(__file__)
+        .with_name("import_about.md")
+        .read_text(encoding="utf-8")
+        .format(count=f"{count:,}", fingerprint=build["fingerprint"], options=given, **names)
+    )
     texts = {
-        SCRIPT: _SCRIPT.replace("{options}", given),
+        SCRIPT: Path(__file__).with_name("import_script.sh").read_text(encoding="utf-8").replace("{options}", given),
         STATEMENTS: "\n".join(statements(load_schema())) + "\n",
         ABOUT: about,
     }

@@ -39,26 +39,6 @@ _STOP_SECONDS = 60.0
 _FREE_SECONDS = 2.0  # a process that was killed keeps its ports for a moment
 _FOLDERS = ("conf", "data", "logs", "plugins", "import", "run", "licenses")
 _LOG = Path("logs", "console.log")
-_CONFIG = """\
-# Written by `kgdx neo4j up`; changes are lost at the next start.
-server.default_listen_address=127.0.0.1
-server.default_advertised_address=127.0.0.1
-server.bolt.listen_address=127.0.0.1:{bolt}
-# A server that runs a query gives a sign of life every 5 s; drivers give up a connection after three that did not come.
-server.bolt.connection_keep_alive=5s
-server.bolt.connection_keep_alive_probes=3
-server.http.listen_address=127.0.0.1:{http}
-server.https.enabled=false
-server.memory.heap.initial_size=256m
-server.memory.pagecache.size=512m
-dbms.security.auth_enabled=true
-dbms.usage_report.enabled=false
-# Nobody else talks to this server, so a stop need not wait 5 seconds for late requests. Other versions may not know
-# the setting.
-internal.dbms.bolt.netty_server_shutdown_quiet_period=0
-server.config.strict_validation.enabled=false
-browser.post_connect_cmd=style {style}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +234,9 @@ def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
         home.chmod(0o700)
         for folder in _FOLDERS:
             (home / folder).mkdir(exist_ok=True)
-        (home / "conf" / "neo4j.conf").write_text(_CONFIG.format(bolt=ports[0], http=ports[1], style=_style()), "utf-8")
+        config = Path(__file__).with_name("neo4j-server.conf").read_text(encoding="utf-8")
+        written = config.format(bolt=ports[0], http=ports[1], style=_style())
+        (home / "conf" / "neo4j.conf").write_text(written, "utf-8")
         password = settings.local_login(_bolt(ports))[1]
         if new and password:
             (home / "password").unlink(missing_ok=True)
