@@ -1,4 +1,5 @@
 // purpose: Phenotypes that diseases are annotated not to have.
+// action: get_absent of Phenotype: Findings (HPO) that diseases are recorded not to have.
 // params: diseases: strings
 // columns: disease, id, name, frequency, evidence, reference, source
 MATCH (d:Disease)-[r:LACKS_PHENOTYPE]->(p:Phenotype) WHERE d.id IN $diseases

@@ -104,7 +104,11 @@ PHENOTYPE = ("Phenotype",)
             [("甲热", DISEASE), ("乙热", DISEASE)],
             ["get_symptom", "get_phenotype", "get_gene", "get_phenotype", "get_phenotype"],
         ),
-        ("Does 甲热 cause 晶脱?", [("甲热", DISEASE), ("晶脱", PHENOTYPE)], ["get_phenotype", "get_passage"]),
+        (
+            "Does 甲热 cause 晶脱?",
+            [("甲热", DISEASE), ("晶脱", PHENOTYPE)],
+            ["get_phenotype", "get_absent", "get_passage"],
+        ),
         (
             "diseases with 耳聋 and 色变",
             [("耳聋", DISEASE + SYMPTOM), ("色变", DISEASE + PHENOTYPE)],

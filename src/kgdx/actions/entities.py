@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from kgdx.errors import UsageError
 from kgdx.lazy import lazy_pattern
-from kgdx.terms.normalise import has_chinese
+from kgdx.terms.normalise import fold_name, has_chinese
 
 if TYPE_CHECKING:
     from kgdx.episode.operations import Operations
@@ -22,7 +22,7 @@ MOST = 50
 """Most names that one action takes."""
 MOST_IDS = 400
 """Most ids that the names of one action may stand for together."""
-MOST_FORMS = 30
+MOST_FORMS = 200
 """Most forms of a disease that are looked at."""
 NEAR = 3
 
@@ -44,7 +44,7 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
     found = graph.tool(
         "names",
         {"kinds": list(kinds), "names": len(names)},
-        lambda: tuple(_found(graph, name, tuple(kinds)) for name in names),
+        lambda: tuple(looked_up(graph, name, tuple(kinds)) for name in names),
         lambda found: sum(bool(each.ids) for each in found),
     )
     if not any(each.ids for each in found):
@@ -52,9 +52,10 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
     return found
 
 
-def _found(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
+def looked_up(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
+    """Return what a name means: an entry, a disease's forms, or the finding that a reader of words takes it for."""
     found = understood(graph.graph.names.resolve(name, kinds))
-    if kinds == ("Phenotype",) and not found.ids and name.startswith("HP:"):  # modes of inheritance have no names
+    if kinds == ("Phenotype",) and not found.ids:  # modes of inheritance have no names, and lay words are none
         term = graph.graph.reader.resolve(name).finding
         return found if term is None else replace(found, ids=(term.id,), names=(term.label,), method="id", reason="")
     if found.ids or kinds != ("Disease",):
@@ -62,7 +63,7 @@ def _found(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
     return named_or_forms(graph, name)
 
 
-_FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
+_FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?(?:,.*)?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
 _AMERICAN = lazy_pattern(r"(?<=[a-z])[ao]e(?=[a-z])", re.IGNORECASE)
 FORMS_SCORE = 0.9
 """Score of the forms of a disease that is named without saying which."""
@@ -78,8 +79,13 @@ def forms_of(graph: Operations, known: Sequence[Resolved]) -> tuple[Resolved, ..
         named = each.given, _AMERICAN.sub("e", each.given), each.matched, *lay_names(each.given), *each.names
         names = tuple(dict.fromkeys(name for name in named if name.isascii() and name))
         found = [form for name in names for form in graph.graph.names.complete(name, ("Disease",), MOST_FORMS)]
-        forms = {form.id: form.name for form in found if any(family_of(form.name) == family_of(name) for name in names)}
-        new = {id: name for id, name in forms.items() if id not in each.ids}
+        whole = [f" {fold_name(name)} " for name in names]  # "type II" is not in "type III"
+        found = [form for form in found if any(name in f" {fold_name(form.matched)} " for name in whole)]
+        families = {family_of(name) for name in names}
+        forms = {form.id: form.name for form in found if family_of(form.name) in families}
+        decided = map(graph.graph.names.resolve, forms.values())
+        same = (pair for found in decided for pair in zip(found.ids, found.names, strict=True))
+        new = {id: name for id, name in (*forms.items(), *same) if id not in each.ids}
         if new:
             made.append(replace(each, ids=tuple(new), names=tuple(new.values()), via=(), sources=()))
     return tuple(made)

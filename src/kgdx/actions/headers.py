@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from kgdx.actions.entities import NameList, distinct, given_rows, resolve
-from kgdx.actions.retrieving import MAX_ROWS, Limit, OfDiseases, retrieve
+from kgdx.actions.retrieving import MAX_ROWS, MOST_OF_DISEASE, Limit, OfDiseases, retrieve
 from kgdx.answer.artifacts import Retrieved
 from kgdx.answer.stated_things import family_of
 from kgdx.episode.operations import Operations
@@ -167,7 +167,8 @@ def _class(template: Template) -> type[OfDiseases | DiseasesBy]:
     title = name.title().replace("_", "")
     if "diseases" in template.parameters:
         aliases += (f"GET_{template.name.upper().replace('DISEASES', 'DISEASE')}",)
-        return type(title, (OfDiseases,), stated | {"aliases": aliases, "gives": said["kind"]})
+        stated |= {"aliases": aliases, "gives": said["kind"]}
+        return type(title, (OfDiseases,), stated | ({"few": MOST_OF_DISEASE + 1} if said["kind"] == "Gene" else {}))
     (binds,) = (each for each, kind in template.parameters.items() if kind == "rows")
     takes = "diseases" if said["kind"] == "Disease" else binds
     stated |= {"aliases": (*aliases, template.name.upper()), "takes": takes, "binds": binds, "kinds": (said["kind"],)}

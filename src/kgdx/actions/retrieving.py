@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgdx.actions.entities import Name, NameList, forms_of, ids_of, resolve, understood
+from kgdx.actions.entities import Name, NameList, forms_of, ids_of, looked_up, resolve
 from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Retrieved
 from kgdx.episode.operations import Operations
@@ -145,8 +145,7 @@ class OfDiseases(Action, ABC):
 
     def run(self, graph: Operations, view: State) -> Retrieved:
         found = resolve(graph, self.diseases, ("Disease",))
-        index = graph.graph.names
-        things = tuple(understood(index.resolve(name, (self.gives,))) for name in self.only or ())
+        things = tuple(looked_up(graph, name, (self.gives,)) for name in self.only or ())
         whole = self if self.only is None else self.model_copy(update={"limit": MOST_OF_DISEASE})
 
         def look_up(diseases: tuple[Resolved, ...]) -> Retrieved:
@@ -167,7 +166,8 @@ class OfDiseases(Action, ABC):
 
     def _stated(self, graph: Operations, found: tuple[Resolved, ...]) -> Retrieved:
         diseases = [each for each in found if "Disease" in each.kinds]
-        arguments = {"diseases": ids_of(diseases), "limit": self.limit}
+        given = {"diseases": ids_of(diseases), "limit": self.limit}
+        arguments = {name: given[name] for name in given if name in template(self.template, "read").parameters}
         return self._wanted(retrieve(graph, self, self.template, arguments, found))
 
     def _wanted(self, found: Retrieved) -> Retrieved:

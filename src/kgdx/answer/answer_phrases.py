@@ -132,7 +132,7 @@ def wanted(want: str, language: str) -> str:
         >>> wanted("gene", "zh")
         '致病基因'
     """
-    english, chinese, _ = _wanted()[want]
+    english, chinese, *_ = _wanted()[want]
     return chinese if language == "zh" else english
 
 

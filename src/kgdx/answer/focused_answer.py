@@ -7,11 +7,14 @@ sources state is said once. What no source states is named, with the kind of sou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from kgdx.answer.answer_phrases import (
+    Inference,
     SentencePatterns,
     bringing,
     in_chinese,
@@ -30,32 +33,27 @@ from kgdx.case.ddxplus_release import is_detail
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import CitedText, EvidenceItem, Resolved, Sentence
 from kgdx.results.evidence_paths import PathNode
-from kgdx.terms.normalise import form
+from kgdx.terms.normalise import form, read_table
 
+_SAID = defaultdict[str, dict[str, re.Pattern[str]]](dict)
+"""Kind of what questions say → what names or ids hold, or what is meant → how questions say it."""
+for _kind, _name, _words in read_table(Path(__file__).with_name("said.tsv")):
+    _SAID[_kind][_name] = lazy_pattern(_words, re.IGNORECASE)
+_WORDS = _SAID["word"]
+_KINDS = {Want.INHERITANCE: "mode", Want.ONSET: "age"}
 ROOM = 380
 LEAST_ROOM, QUOTED = 110, 2
-_ALWAYS = lazy_pattern(r"\b(?:always|never|certainly|definitely|necessarily)\b|一定|就是|必然|总是|肯定", re.IGNORECASE)
-_SAME = lazy_pattern(r"\bsame\s+(?:as|thing)\b|一回事|同一|一样", re.IGNORECASE)
-_COUNT = lazy_pattern(r"\bhow\s+many\b|多少[种个]|几[种个]", re.IGNORECASE)
+_MANY_ROWS = 200
+"""Diseases from which on a list may not hold all that there are."""
 _ID = lazy_pattern(r"[A-Za-z]+:\w+")
 _LISTS = frozenset({"department", "diet", "avoided", "inheritance", "onset"})
 _MARKS_ALONE = 3
 _LOUD = 6
 _OF_FORMS = frozenset({Want.GENE, Want.INHERITANCE, Want.RECURRENCE, Want.ONSET})
+_OF_MODES = _OF_FORMS - {Want.GENE}
 _MANY = frozenset({"HP:0010982", "HP:0001426", "HP:0010983", "HP:0010984"})
 """Modes of inheritance of several genes or causes, which make no "yes"."""
 _LAST = frozenset({"ddxplus"})
-_MODES = {
-    "autosomal": lazy_pattern(r"\bautosomal\b|常染色体", re.IGNORECASE),
-    "dominant": lazy_pattern(r"\bdominant|显性", re.IGNORECASE),
-    "recessive": lazy_pattern(r"\brecessive|隐性", re.IGNORECASE),
-    "x-linked": lazy_pattern(r"\b(?:x|sex)[-\s]linked|X\W?连锁|伴性|伴X", re.IGNORECASE),
-    "mitochondrial": lazy_pattern(r"\bmitochondrial|\bmaternal|线粒体|母系", re.IGNORECASE),
-}
-"""What names of modes of inheritance hold → how questions say it."""
-_OF_PARENTS = lazy_pattern(
-    r"\b(?:one|both|either)\s+parents?\b|\bskip|\b(?:son|daughter)s?\b|父母|[一双]方|隔代|儿子|女儿", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,16 @@ class _Subject:
 
 
 _Said = tuple[str, tuple[str, ...]]
+
+
+def _united(groups: Mapping[Inference, list[EvidenceItem]]) -> dict[Inference, list[EvidenceItem]]:
+    """Diseases by what they match, be it a symptom of one source or a finding of another."""
+    found: dict[tuple[object, ...], Inference] = {}
+    made: dict[Inference, list[EvidenceItem]] = {}
+    for how, items in sorted(groups.items(), key=lambda pair: (-pair[0].matched, -len(pair[1]))):
+        same = found.setdefault((how.matched, how.asked, tuple(map(str.casefold, how.objects))), how)
+        made.setdefault(same, []).extend(items)
+    return made
 
 
 def focused(pack: EvidencePack, asked: Asked, language: str = "en", strict: bool = True) -> CitedText:
@@ -101,7 +109,7 @@ class _Writer:
             ]
             resolved = known[0] if known else None
             ids = frozenset(id for each in known for id in each.ids)
-            own = frozenset(resolved.ids if resolved else ())
+            own = frozenset(resolved.ids if resolved and resolved.method != "forms" else ())
             if not own or not any(own & each.own for each in found):  # one disease may be named in both languages
                 found.append(_Subject(self._label(given, resolved), ids, own))
         named = [each.own for each in found]
@@ -173,6 +181,8 @@ class _Writer:
                 yield from told
                 if told:
                     silent.pop(want, None)
+                if told and want is Want.DESCRIPTION and not self._aside(want) and not self._defined(subject):
+                    lacking.append((want, subject.label))
                 given = want is Want.CODE and "icd" not in self.pack.question.casefold()
                 if not told and not given and not self._aside(want):
                     lacking.append((want, subject.label))
@@ -182,13 +192,22 @@ class _Writer:
             yield self._weighed(self._treatments)
             yield self.words.caution, ()
 
+    def _defined(self, subject: _Subject) -> bool:
+        return any(each.details.get("about") == PASSAGES[Want.DESCRIPTION] for each in self._about(subject))
+
+    def _about(self, subject: _Subject) -> list[EvidenceItem]:
+        return [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+
     def _taken(self) -> Iterator[_Said]:
         about = () if Want.DISEASE in self.asked.wants else self.asked.subjects  # the diseases found are not asked of
         for given in (*about, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
             unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
-            if each is not None and (_ID.fullmatch(given) or Want.CODE in self.asked.wants):
-                pairs = zip(each.ids, each.names, strict=False)
+            typed = Want.CODE in self.asked.wants or (_ID.fullmatch(given) and given in self.pack.question)
+            if each is not None and typed:
+                pairs = list(zip(each.ids, each.names, strict=False))
+                asked = tuple(begin for begin, words in _SAID["id"].items() if words.search(self.pack.question))
+                pairs = [pair for pair in pairs if pair[0].startswith(asked)] or pairs
                 ids = self.words.list([f"{clean(self._in_language(id, name))} ({id})" for id, name in pairs], 9)
                 yield self.words.identified.format(given=clean(given), list=ids), ()
             elif each is not None and each.method in unsure:
@@ -196,13 +215,20 @@ class _Writer:
                 yield self.words.taken.format(given=clean(given), name=label), ()
 
     def _of(self, want: Want, subject: _Subject, room: int) -> Iterator[_Said]:
-        items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+        if want is Want.FORMS:
+            yield from self._forms(subject)
+            return
+        if want is Want.ABSENT and not any(each.relation == "LACKS_PHENOTYPE" for each in self.pack.items):
+            yield self.words.none_absent.format(subject=subject.label), ()
+            return
+        items = self._about(subject)
         stated = [each for each in items if each.kind == "relation" and aspect_in(each) in self._stating(want)]
         if want is Want.TEST and not stated and Want.SYMPTOM not in self.asked.wants:
             stated = [each for each in items if aspect_in(each) == "HAS_PHENOTYPE"]  # of the laboratory alone
             genes = list(self._of(Want.GENE, subject, room))
             yield from ((self._lacking(want, subject.label), ()), *genes, *[(self.words.gene_test, ())] * bool(genes))
         stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
+        room = ROOM if want in _OF_MODES else room  # a mode of inheritance left out is one denied
         passages = [
             each for each in items if each.kind == "description" and each.details.get("about") == PASSAGES.get(want, "")
         ]
@@ -215,9 +241,18 @@ class _Writer:
             return
         if want is Want.DESCRIPTION and quoted:
             room = LEAST_ROOM  # what it shows in leaves room for what it is, though in another language
-        if stated:
-            names = dict.fromkeys(each.subject.name for each in stated if each.subject is not None)
-            if want in _OF_FORMS and not any(each.subject and each.subject.id in subject.own for each in stated):
+        mine = [each for each in stated if want in _OF_FORMS and each.subject and each.subject.id in subject.own]
+        if mine:
+            named_here = {each.objects[0].id for each in mine}
+            further = [each for each in stated if each.objects[0].id not in named_here]
+            again = [each for each in stated if want is Want.GENE and each not in further]
+            yield from self._listing(again or mine, subject, want, room)
+            if further:
+                listed_forms, cites = self._list(self._by_form(further), room)
+                yield self.words.of_forms_also.format(list=listed_forms), cites
+        elif stated:
+            if want in _OF_FORMS:
+                names = dict.fromkeys(each.subject.name for each in stated if each.subject is not None)
                 forms = self.words.list([clean(name) for name in names], 3)
                 label = self.words.of_forms[len(names) > 3].format(forms=forms, n=len(names), subject=subject.label)
                 subject = replace(subject, label=label)
@@ -235,6 +270,34 @@ class _Writer:
         beside = (stated or listed) and want is not Want.DESCRIPTION
         yield from self._quotes(native if beside else quoted, room)
 
+    def _by_form(self, stated: Sequence[EvidenceItem]) -> list[Thing]:
+        """What is stated of forms of a disease, each with the forms that it is stated of."""
+        things = self._things(stated)
+        for each in things:
+            of = dict.fromkeys(one.subject.name for one in stated if one.subject is not None and one.id in each.cites)
+            first = clean(next(iter(of)))
+            each.shown, each.bare = (
+                f"{name} ({first})" if len(of) == 1 else self.words.forms.format(name=name, n=len(of))
+                for name in (each.shown, each.bare)
+            )
+        return things
+
+    def _forms(self, subject: _Subject) -> Iterator[_Said]:
+        """The forms of a disease of which genes are stated, with these."""
+        found: dict[str, Thing] = {}
+        for each in self.pack.items:
+            of = each.subject
+            if each.kind == "relation" and of is not None and of.id in subject.ids - subject.own:
+                thing = found.setdefault(form(of.name).key, Thing(of.name, "", [], set(), 0.0, True))
+                thing.cites.append(each.id)
+                thing.sources.add(each.objects[0].name)
+        for thing in found.values():
+            thing.shown = thing.bare = f"{clean(thing.shown)} ({self.words.list(sorted(thing.sources), 3)})"
+        if found:
+            begin = self.words.count.format(n=len(found)) if _WORDS["how_many"].search(self.pack.question) else ""
+            text, cites = self._list(sorted(found.values(), key=lambda each: each.shown), ROOM)
+            yield begin + self.words.form_list.format(subject=subject.label, list=text), cites
+
     def _empty(self, subject: _Subject, node: PathNode) -> bool:
         named = {node.name.casefold(), clean(self._in_language(node.id, node.name, original=False)).casefold()}
         return is_detail(node.id) or (node.label != "Gene" and subject.label.casefold() in named)
@@ -249,29 +312,43 @@ class _Writer:
     def _listing(self, stated: Sequence[EvidenceItem], subject: _Subject, want: Want, room: int) -> Iterator[_Said]:
         if not stated:
             return
-        things = self._things(stated)
+        entries = {each.subject.id for each in stated if each.subject is not None}
+        several = len(entries) > 1 < len({each.objects[0].id for each in stated})
+        apart = several and want in _OF_MODES and not entries & subject.own
+        apart |= want is Want.ABSENT and len(subject.ids) > 1
+        things = self._by_form(stated) if apart else self._things(stated)
         aspect = STATED[want][0] if want is not Want.CURE else aspect_in(stated[0])
         aspect = aspect if any(aspect_in(each) == aspect for each in stated) else aspect_in(stated[0])
-        begin = self._agreeing(stated) if self.asked.whether and want is Want.INHERITANCE else ""
-        begin = self.words.count.format(n=len(things)) if _COUNT.search(self.pack.question) else begin
+        said = _SAID[_KINDS[want]] if want in _KINDS else None
+        whole = [each for each in self._about(subject) if aspect_in(each) in STATED[want]]  # of its forms, too
+        begin = self._agreeing(whole, said) if self.asked.whether and said else ""
+        begin = self.words.count.format(n=len(things)) if _WORDS["how_many"].search(self.pack.question) else begin
         aspect = "LABORATORY" if want is Want.TEST and aspect == "HAS_PHENOTYPE" else aspect
         what = self.words.statement(aspect, several=len(things) > 1)
         listed, cites = self._list(things, room - len(begin) - len(what) - len(subject.label) - 10)
         text = self.words.relation[len(things) > 1].format(what=what, subject=subject.label, list=listed)
         yield begin + (text[0].lower() + text[1:] if begin and text[:4] == "The " else text), cites
-        if want is Want.GENE and len(things) > _LOUD:
+        if want is Want.GENE and len(things) > 1:
             yield self.words.causal, ()
+            if _WORDS["most_of"].search(self.pack.question):
+                yield self.words.unweighed, ()
+        if want is Want.ABSENT:
+            yield self.words.unlisted, ()
         modes = dict.fromkeys(node.id for each in stated for node in each.objects)
-        if want is Want.RECURRENCE:
+        if want is Want.RECURRENCE and (
+            entries & subject.own or len(entries) >= len(subject.own)
+        ):  # no rare form's rule
             yield from ((rule, ()) for id in modes if (rule := note_of(id, self.words.language)))
 
-    def _agreeing(self, stated: Sequence[EvidenceItem]) -> str:
-        """How an answer begins to a question whether a disease is inherited, or in a certain mode."""
+    def _agreeing(self, stated: Sequence[EvidenceItem], said: Mapping[str, re.Pattern[str]]) -> str:
+        """How an answer begins to a question whether a disease is inherited, in a certain mode, or from some age on."""
         modes = {node.id: node.name.casefold() for each in stated for node in each.objects}
-        if self.asked.unused or _MANY & modes.keys() or _OF_PARENTS.search(self.pack.question):
+        if self.asked.unused or _MANY & modes.keys() or _WORDS["of_parents"].search(self.pack.question):
             return ""
         question = self.pack.question.replace(self.asked.subjects[0], "")
-        asked = [mode for mode, words in _MODES.items() if words.search(question)]
+        asked = [mode for mode, words in said.items() if words.search(question)]
+        if said is _SAID["age"] and not asked:
+            return ""
         if not asked or any(all(mode in name for mode in asked) for name in modes.values()):
             return str(self.words.yes)
         return str(self.words.other_mode)
@@ -317,7 +394,7 @@ class _Writer:
         if self.asked.absent and not any(missing for *_, missing in found):
             yield self.words.all_recorded, ()
         for number, (subject, stated, lacks, missing) in enumerate(found):
-            yes = self.words.unsure if _ALWAYS.search(self.pack.question) else self.words.yes
+            yes = self.words.unsure if _WORDS["always"].search(self.pack.question) else self.words.yes
             told = [self._stated(stated, subject, yes if sure and not number else "")] if stated else []
             if lacks:
                 listed, cites = self._list(lacks, ROOM // 2)
@@ -327,7 +404,7 @@ class _Writer:
             yield from reversed(told) if self.asked.absent else told
 
     def _recorded(self, subject: _Subject) -> tuple[list[EvidenceItem], list[Thing], list[str]]:
-        about = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+        about = self._about(subject)
         lacks = [each for each in about if each.relation == "LACKS_PHENOTYPE"]
         stated = [each for each in about if each.kind == "relation" and each not in lacks]
         told = [each for each in about if each.details.get("about")]
@@ -358,12 +435,12 @@ class _Writer:
         found = []
         compared = Want.GENE if shared_alone and Want.GENE in self.asked.wants else Want.SYMPTOM
         for subject in subjects:
-            items = [each for each in self.pack.items if each.subject is not None and each.subject.id in subject.ids]
+            items = self._about(subject)
             stated = [each for each in items if each.kind == "relation" and aspect_in(each) in STATED[compared]]
             stated = [each for each in stated if not any(self._empty(subject, node) for node in each.objects)]
             found.append({each.shown.split(" (")[0].casefold(): each for each in self._things(stated)})
         names = self.words.list([each.label for each in subjects], 4)
-        if _SAME.search(self.pack.question):
+        if _WORDS["same"].search(self.pack.question):
             yield self.words.different.format(names=names), ()
         common = [key for key in found[0] if all(key in each for each in found[1:])]
         shared = [replace(found[0][key], cites=[id for each in found for id in each[key].cites]) for key in common]
@@ -386,7 +463,7 @@ class _Writer:
                 yield self._lacking(Want.DIFFERENCE, subject.label), ()
 
     def _inferred(self) -> Iterator[_Said]:
-        groups = inferred(self.pack.items)
+        groups = _united(inferred(self.pack.items))
         most = next(iter(groups)).matched if groups else 0
         best = [each for each in groups.items() if each[0].matched == most]
         for how, items in best[:3]:
@@ -395,7 +472,10 @@ class _Writer:
                 families.setdefault(same_name(item.subject.name if item.subject else ""), []).append(item)
             things = sorted(map(self._family, families.values()), key=lambda each: not each.native)
             text, cites = self._list(things, ROOM // min(len(best), 3) - 60)
-            yield self.words.inferred(how, text, len(things), 6), cites
+            count = self.words.at_least if len(items) >= _MANY_ROWS else self.words.count
+            begin = count.format(n=len(things)) if _WORDS["how_many"].search(self.pack.question) else ""
+            said = self.words.inferred(how, text, len(things), 6)
+            yield begin + (said[0].lower() + said[1:] if begin else said), cites
         if not groups:
             yield from self._unknown()
         kinds = {
@@ -470,7 +550,7 @@ class _Writer:
         return self.words.list([*names, *[""] * (count - len(names))], len(names))
 
     def _aside(self, want: Want) -> bool:
-        overview = {Want.DESCRIPTION, Want.SYMPTOM} <= set(self.asked.wants)
+        overview = {Want.DESCRIPTION, Want.SYMPTOM, Want.COMORBIDITY} <= set(self.asked.wants)
         return Want.DISEASE in self.asked.wants or (overview and want is Want.DESCRIPTION)
 
     def _all_lacking(self, lacking: Sequence[tuple[Want, str]]) -> Iterator[_Said]:
@@ -500,7 +580,8 @@ class _Writer:
             return clean(given)
         names = [self.pack.called.get(id, {}).get(self.words.language) for id in resolved.ids]
         every = [name for name in (*names, resolved.matched) if name and language_of(name) == self.words.language]
-        return clean(next((name for name in every if name[:1].isupper()), "") or next(iter(every), resolved.names[0]))
+        every = every or [resolved.matched or resolved.names[0]]
+        return clean(next((name for name in every if name[:1].isupper()), every[0]))
 
     def _in_language(self, id: str, name: str, *, original: bool = True) -> str:
         language = self.words.language

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 
 from kgdx.terms.normalise import read_table
 
@@ -56,57 +55,34 @@ class Want(StrEnum):
     TRIAL = "trial"
     CODE = "code"
     HISTORY = "history"
+    ABSENT = "absent"
+    """Findings that a disease is recorded not to have."""
+    FORMS = "forms"
+    """The numbered or named forms of a disease."""
     DIFFERENCE = "difference"
     """What one of several diseases has alone, and what they have in common."""
     SHARED = "shared"
     DESCRIPTION = "description"
 
 
-UNSAID = (Want.DOSE, Want.SIDE_EFFECT, Want.TRIAL, Want.CODE, Want.HISTORY)
-"""What people ask and no source has a place for: it is recognised to be named as missing."""
+_ROWS = [row for row in read_table(Path(__file__).with_name("wanted.tsv")) if row[0] in list(Want)]
 
-STATED: Mapping[Want, tuple[str, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys((Want.SYMPTOM, Want.DESCRIPTION), ("HAS_SYMPTOM", "HAS_PHENOTYPE")),
-        Want.TEST: ("RECOMMEND_TEST",),
-        Want.DRUG: ("RECOMMEND_DRUG", "INDICATION", "OFF_LABEL_USE"),
-        Want.CONTRAINDICATION: ("CONTRAINDICATION",),
-        Want.CURE: ("RECOMMEND_CURE", "RECOMMEND_DRUG", "INDICATION"),
-        **dict.fromkeys((Want.COMORBIDITY, Want.TOGETHER), ("HAS_COMORBIDITY",)),
-        Want.GENE: ("ASSOCIATED_GENE", "DISEASE_PROTEIN"),
-        Want.CAUSE: ("ASSOCIATED_GENE",),
-        **dict.fromkeys((Want.INHERITANCE, Want.RECURRENCE), ("INHERITANCE",)),
-        Want.ONSET: ("ONSET",),
-        Want.RISK: ("RISK_FACTOR",),
-        Want.COURSE: ("COURSE",),
-    }
-)
+STATED: Mapping[Want, tuple[str, ...]] = {Want(row[0]): tuple(row[4].split()) for row in _ROWS if row[4]}
 """Want → the relations, or aspects of an annotation (:func:`aspect_of`), that answer it."""
 
 TREATMENTS = frozenset({Want.DRUG, Want.CURE})
 """Wants whose answer carries the weight of its sources, and a caution."""
 
-TEXTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {about: tuple(kinds.split()) for about, kinds in read_table(Path(__file__).with_name("texts.tsv"))}
-)
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    about: tuple(kinds.split()) for about, kinds in read_table(Path(__file__).with_name("texts.tsv"))
+}
 """What a text can be about → the kinds of text (template ``texts_of_diseases``) that say that and nothing else."""
 
-_OF_THEIR_OWN = (
-    *(Want.CAUSE, Want.INHERITANCE, Want.ONSET, Want.PREVALENCE, Want.RISK, Want.PREVENTION, Want.TRANSMISSION),
-    *(Want.COURSE, Want.DEPARTMENT, Want.DIET, Want.COST, *UNSAID),
-)
+PASSAGES: Mapping[Want, str] = {Want(row[0]): row[5] for row in _ROWS if row[5]}
+"""Want → what texts are about that say it."""
 
-IN_WORDS = frozenset({Want.DESCRIPTION, *_OF_THEIR_OWN})
+IN_WORDS = frozenset({Want.DESCRIPTION, *(want for want, about in PASSAGES.items() if about == want.value)})
 """What sources say in words; of everything else they are read where no relation states it."""
-
-PASSAGES: Mapping[Want, str] = MappingProxyType(
-    {
-        **{want: want.value for want in _OF_THEIR_OWN},
-        **dict.fromkeys((Want.DESCRIPTION, Want.DIFFERENCE, Want.SHARED), "definition"),
-        **dict.fromkeys((Want.CURE, Want.DRUG), "treatment"),
-        **{Want.TEST: "tests", Want.SYMPTOM: "symptoms", Want.COMORBIDITY: "complications"},
-    }
-)
 
 
 def aspect_of(relation: str, aspect: str, name: str) -> str:

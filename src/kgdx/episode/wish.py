@@ -221,7 +221,7 @@ _BUILT_IN = (
     ("actions.retrieving", "get_comorbidity"),
     ("actions.headers", "infer_by_symptom infer_by_test infer_by_drug infer_by_cure infer_by_comorbidity"),
     ("actions.retrieving", "get_phenotype"),
-    ("actions.headers", "get_gene get_medicine infer_by_phenotype infer_by_gene"),
+    ("actions.headers", "get_gene get_absent get_medicine infer_by_phenotype infer_by_gene"),
     ("actions.retrieving", "get_cooccurrence"),
     ("actions.describing", "get_definition get_passage describe name_found"),
     ("actions.answering", "cite"),

@@ -149,7 +149,7 @@ def _unpatterned(question: str, rest: str, names: int) -> tuple[Want, ...]:
     unread = not names or not asked - _VAGUE
     if kind and odds > (_LIKELY if unread and kind in OUTSIDE else _SURE) * (1 if names or asked - _VAGUE else 0.5):
         return (Want(kind),)
-    kind, odds = (Want.DISEASE, _SURE) if names > 2 else likeness(rest, held=True)
+    kind, odds = (Want.DISEASE, _SURE) if names > 2 else likeness(remainder(rest), held=True)
     known = asked or odds < (_SURE - 4 if asks_whether(rest) else _LIKELY - 1) or (1 < names < 3 and asks_whether(rest))
     return () if known else (Want(kind),)
 
@@ -206,6 +206,9 @@ _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
 _VERB = lazy_pattern(r"leads?\s+to\b|(?:(?<=\bwhat )|(?<=\bwhich ))fits?\b", re.IGNORECASE)  # no metal, no seizure
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
 _EPONYM = re.compile(r"(?<=[a-z]\s)(?:[A-Z][\w'’-]+\s){1,3}(?:syndrome|disease)\b")
+_OF_PART_ZH = lazy_pattern(r"^正常|(?<=.)(?:疾病|病变|病|问题|异常|受累|方面)$")
+_PREFIX = lazy_pattern(r"(?:遗传|先天|家族|特发|原发|获得)性$")
+"""How a Chinese name of a disease may begin, before what is named: 遗传性耳聋."""
 _HEAD = re.compile(r"\s?综合[征症]")
 _TYPED = re.compile(r"type\s+(\d+|[IVX]+)\b|(\d+|[IVX]+)型", re.IGNORECASE)
 _WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
@@ -325,6 +328,10 @@ def read_question(state: State) -> QuestionReading:
             rest = _pattern(name).sub(" ", rest)
     findings = {each.text for each in mentions if each.kind in FINDINGS}
     other = any(each.kind == "Disease" and each.text not in findings for each in mentions)
+    if Want.DIFFERENCE in wanted and findings and not other and names_diseases(rest):
+        wanted = (Want.DISEASE,)  # a differential of findings compares nothing
+    if Want.CODE in wanted and says("phenotype_code", rest):
+        mentions = [each for each in mentions if each.kind == "Phenotype"] or mentions
     if findings and other and says("reason", rest) and not names_diseases(rest):
         wanted = ()  # whether it is recorded can be told, why not
     named = tuple(each for each in mentions if not negated(question, each) and each.text not in absent)
@@ -401,6 +408,8 @@ def names_to_try(state: State) -> tuple[str, ...]:
     of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
         not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
     )
+    if not diseases and asks_whether(rest) and says("disease_last", rest):  # "is scoliosis seen in neurofibromatosis?"
+        findings, of_disease = findings[-1:], True
     of_type = [each.text for each in typed]
     wide = wider(state.question, mentions)
     eponyms = _EPONYM.findall(rest)
@@ -415,8 +424,10 @@ def _numbered_whole(question: str, name: str) -> str:
 
 
 def wider(question: str, mentions: Sequence[Mention]) -> list[str]:
-    """Chinese words of which what is named is a part: 脊髓性肌萎缩症 is not 肌萎缩."""
-    words = [each for each in runs(question) if has_chinese(each)]
+    """Chinese words of which what is named is a part: 脊髓性肌萎缩症 is not 肌萎缩, nor 遗传性耳聋 any 耳聋."""
+    begun = ((each, _PREFIX.search(question, 0, each.start)) for each in mentions)
+    whole = [prefix[0] + each.text for each, prefix in begun if prefix]
+    words = whole + [each for each in runs(question) if has_chinese(each)]
     return [each for each in words if any(one.text in each != one.text for one in mentions)]
 
 
@@ -556,7 +567,7 @@ def _body() -> Mapping[str, str]:
 
 def part_of(text: str) -> str:
     """The phenotype that stands for what is wrong with a part of the body; empty where none is named."""
-    said = text.casefold().removeprefix("正常")
+    said = _OF_PART_ZH.sub("", text.casefold())
     words = [said] if has_chinese(said) else [word for word in said.split() if not says("of_part", word)]
     return _body().get(words[0], "") if len(words) == 1 else ""
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.actions.answering import Respond
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
     from kgdx.terms.names.name_decision import Mention
 
 FOCUS = 3
+MOST_COUNTED = 200
+"""Diseases that are counted."""
 Given = tuple[str, Mapping[str, Any]]
 OVERVIEW_WANTS = (Want.DESCRIPTION, Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.COMORBIDITY)
 
@@ -52,12 +53,10 @@ _MEANT = {
     **{"Test": Want.TEST, "Drug": Want.DRUG, "Cure": Want.CURE, "Gene": Want.GENE, "Disease": Want.COMORBIDITY},
 }
 
-INFERRED: Mapping[str, tuple[str, str, Want]] = MappingProxyType(
-    {
-        kind: (f"infer_by_{want if kind == 'Disease' else kind.lower()}", f"{kind.lower()}s", want)
-        for kind, want in _MEANT.items()
-    }
-)
+INFERRED: Mapping[str, tuple[str, str, Want]] = {
+    kind: (f"infer_by_{want if kind == 'Disease' else kind.lower()}", f"{kind.lower()}s", want)
+    for kind, want in _MEANT.items()
+}
 """Class of what a question names → the action that infers diseases from it, its field, and the words that mean it."""
 
 _SALTS = ("", "盐酸", "硫酸")
@@ -119,7 +118,7 @@ class RulesPolicy(EndingPolicy):
             yield from _confirming(read, confirmed_of(read, about), others, state)
         elif Want.TOGETHER in read.wanted and about and about == texts_of(read.named):
             yield from getting(about, asked, state)
-            yield from _inferring({"Disease": about}, likeliest=False)
+            yield from _inferring({"Disease": about})
         elif read.beside_the_point:
             return
         elif read.inferring and not read.unnamed:
@@ -130,7 +129,8 @@ class RulesPolicy(EndingPolicy):
             if read.conditions:
                 classes = {"Phenotype": (*texts_of(read.named), *read.conditions)}
             every = read.every or len(parts) == 1 or bool(read.conditions)
-            yield from _inferring(classes, likeliest=True, without=texts_of(read.denied), every=every)
+            limit = MOST_COUNTED if says("how_many", read.rest) else 0
+            yield from _inferring(classes, without=texts_of(read.denied), every=every, limit=limit)
             further = [want for want in _further(read) if not _meant(want, read.named)]
             yield from getting(_focus(state), further, state)
         elif about and (part := part_asked(read)):
@@ -159,14 +159,15 @@ def _confirming(
 ) -> Iterator[Action]:
     named = texts_of(read.named)
     for kind, (inferred, *_) in INFERRED.items():
-        names = [inferred.replace("infer_by", "get")] + ["get_medicine"] * (kind == "Drug")
+        beside = {"Drug": ["get_medicine"], "Phenotype": ["get_absent"]}
+        names = [inferred.replace("infer_by", "get"), *beside.get(kind, ())]
         texts = texts_of(each for each in read.named if each.kind == kind and each.text in others)
         findings = {each.text for each in read.named if each.kind != "Disease"}
         sought = findings if kind in FINDINGS else named
         texts += tuple(text for text in others if text not in (*texts, *sought))  # no name of it: sought in others
         part = [id for text in texts if kind == "Phenotype" and (id := part_of(text))]
         for name in names if texts else ():
-            forms = {"forms": True} if kind in ("Phenotype", "Gene") else {}
+            forms = {"forms": True} if name in ("get_phenotype", "get_gene") else {}
             yield _action(name, diseases=list(subjects), only=[*texts[:MOST], *part], **forms)
     if not any(each.rows for each in state.all(Retrieved)):
         yield _action("get_passage", diseases=list(subjects), about="symptoms", naming=list(others[:MOST]))
@@ -275,13 +276,14 @@ def getting(diseases: tuple[str, ...], wanted: Iterable[Want], state: State) -> 
 
 
 def _inferring(
-    classes: Mapping[str, tuple[str, ...]], *, likeliest: bool, without: Sequence[str] = (), every: bool = False
+    classes: Mapping[str, tuple[str, ...]], *, without: Sequence[str] = (), every: bool = False, limit: int = 0
 ) -> Iterator[Action]:
     for kind, names in classes.items():
         action, parameter, _ = INFERRED[kind]
-        ordered: dict[str, Any] = {"likeliest": True} if likeliest and kind in FINDINGS else {}
+        ordered: dict[str, Any] = {"likeliest": True} if kind in FINDINGS else {}
         ordered |= {"without": list(without[:MOST])} if without and kind in FINDINGS else {}
         ordered |= {"min_match_count": len(names)} if every else {}
+        ordered |= {"limit": limit} if limit else {}
         if kind != "Phenotype":
             names = tuple(name for name in names if not name.startswith("HP:"))
         if names:

@@ -54,6 +54,8 @@ _VERB = lazy_pattern(
     re.IGNORECASE,
 )
 """What "fits this patient" is no seizure."""
+_TYPED_LOW = lazy_pattern(r"[a-z]{2,}[0-9]+[a-z]?[0-9]*")
+"""A gene in small letters, which no word looks like: "brca1"."""
 MOST_FORMS = 1_000
 """Forms that a search for names near to another one may touch."""
 _SCORED = 120
@@ -104,7 +106,7 @@ def mentions(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> l
         by_kind: dict[int, list[Any]] = defaultdict(list)
         plain = [row for each in meant.get(number, ()) for row in named.get(each, ()) if row[1] == _DISEASE]
         for row in {*plain, *(row for each in run.forms for row in named.get(each, ()))}:
-            if row[1] != _GENE or row[2] == said:
+            if row[1] != _GENE or row[2] == said or (row[2] == said.upper() and _TYPED_LOW.fullmatch(said)):
                 by_kind[row[1]].append(row)
         if by_kind:
             found.append((run, by_kind))

@@ -26,7 +26,7 @@ from kgdx.terms.names.name_database import FILE, layout, marks, opened, unreadab
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, Mention, NameDecision, NameEntry, kinds_of
 from kgdx.terms.names.sssom import BASES, PREFIXES
 from kgdx.terms.names.suggestions import Meanings, lay_names, shortened, typos_of
-from kgdx.terms.normalise import Form, bare, fold_name, form
+from kgdx.terms.normalise import Form, bare, fold_name, form, has_chinese
 
 if TYPE_CHECKING:
     from kgdx.terms.encoder import Encoder
@@ -120,7 +120,7 @@ class NameIndex:
             if entries:
                 kept = tuple(entries[:limit])
                 return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
-        if "Phenotype" in wanted and "Disease" not in wanted and (entries := self._as_finding(given, asked, numbers)):
+        if entries := self._as_other(given, asked, wanted):
             return NameDecision(name, wanted, tuple(entries[:limit]), _reason(given, entries))
         return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
 
@@ -205,11 +205,14 @@ class NameIndex:
             for row in self._of("t.folded", key, [_DISEASE])
         ]
 
-    def _as_finding(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> list[NameEntry]:
-        diseases = self._with_same(_stated(self._exact(given, asked, [_DISEASE])), ["Disease"])
-        phenotype = [KINDS.index("Phenotype")]
-        names = dict.fromkeys(fold_name(entry.name) for entry in diseases)
-        found = [(row, "same", SAME) for name in names for row in self._of("t.folded", name, phenotype)]
+    def _as_other(self, given: str, asked: Sequence[Form], wanted: Sequence[str]) -> list[NameEntry]:
+        """A finding by the name of the disease that is called so, or a disease by that of a finding in Chinese."""
+        if ("Phenotype" in wanted) == ("Disease" in wanted) or ("Disease" in wanted and not has_chinese(given)):
+            return []
+        mine, other = ("Disease", "Phenotype") if "Disease" in wanted else ("Phenotype", "Disease")
+        known = self._with_same(_stated(self._exact(given, asked, [KINDS.index(other)])), [other])
+        names = dict.fromkeys(fold_name(entry.name) for entry in known)
+        found = [(row, "same", SAME) for name in names for row in self._of("t.folded", name, [KINDS.index(mine)])]
         return [entry for entry, _ in _stated(found)]
 
     def _near_in_meaning(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:

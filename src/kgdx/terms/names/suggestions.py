@@ -27,7 +27,7 @@ from kgdx.terms.names.cascade import COSINE, LEAD
 from kgdx.terms.names.name_database import layout, marks, skeleton
 from kgdx.terms.names.name_decision import ALL_KINDS, KINDS, NameDecision, NameEntry
 from kgdx.terms.names.typos import WORD_STEPS, bound, is_typo, is_word_typo, word_edits
-from kgdx.terms.normalise import Form, fold_name, form, read_table, word_list, word_rows
+from kgdx.terms.normalise import Form, fold_name, form, has_chinese, read_table, word_list, word_rows
 from kgdx.terms.phrase_vectors import contrary
 from kgdx.terms.word_index import WordIndex
 
@@ -49,6 +49,8 @@ _LEAST_SHORT = 4
 _BEGUN = 40
 _LONGEST_SHORT = 6
 _ABBREVIATION = lazy_pattern(r"[A-Z][A-Z0-9]{1,5}")
+_PART = lazy_pattern(r"(?:due to|type) ")
+"""How the name of a part of a disease goes on, for which the whole does not stand."""
 _TRIED = 20
 _READINGS = 8
 """Words that one misspelt word may be read as."""
@@ -86,7 +88,8 @@ def lay_names(given: str) -> list[str]:
 def lay_names_in(said: str, forms: Sequence[str]) -> list[str]:
     """Return the names of the disease that a part of a text stands for, whose folded forms are known."""
     known = _said()
-    found = [name for each in forms for name in known.get(each, ())]
+    short = [f"{each}综合征" for each in forms if has_chinese(each)]  # 马凡
+    found = [name for each in (*forms, *short) for name in known.get(each, ())]
     return found or (known.get(said, []) if len(said) <= _LONGEST_SHORT else [])
 
 
@@ -109,14 +112,18 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
     words = word_rows("head_zh" if asked.han else "head_en")[0]
     owner = stem if asked.han else stem.removesuffix("s")  # "Wilsons"
     heads = [f"{each}{space}{head}" for each in (owner, f"{owner}s") for head in words]
-    named = "SELECT DISTINCT folded FROM term WHERE kind = ? AND relation = 'exact' AND folded"
-    whole = [row[0] for row in database.execute(f"{named} IN ({marks(heads)})", (kind, *heads))]
+    named = (
+        "SELECT DISTINCT t.folded, coalesce(e.same, -e.number) FROM term t JOIN entity e ON e.number = t.entity "
+        "WHERE t.kind = ? AND t.relation = 'exact' AND t.folded"
+    )
+    whole = database.execute(f"{named} IN ({marks(heads)})", (kind, *heads)).fetchall()
     if whole:
-        return whole if len({name.removeprefix(owner).removeprefix("s") for name in whole}) == 1 else []
-    begun = f"{named} >= ? AND folded < ? LIMIT {_BEGUN}"
+        behind = {name.removeprefix(owner).removeprefix("s") for name, _ in whole}
+        return [name for name, _ in whole] if 1 in (len(behind), len({entity for _, entity in whole})) else []
+    begun = f"{named} >= ? AND t.folded < ? LIMIT {_BEGUN}"
     start = stem + space
-    found = sorted((row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))), key=len)
-    if found and all(name.startswith(found[0]) for name in found):
+    found = sorted({row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))}, key=len)
+    if found and all(name.startswith(found[0]) for name in found) and not _PART.match(found[0], len(start)):
         return found[:1]
     return [] if found else _abbreviated(database, given, kind)
 
