@@ -89,6 +89,25 @@ def test_an_imported_mapping_is_stated(invoke: Callable, graph: str, tmp_path: P
     assert "HP:0001945\t" in out and "skos:broadMatch\tMESH:D009422" in out
 
 
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ("MESH:D009422\tskos:broadMatch\tHP:0001945\t\tx:y", "lines 4 and 5, decide differently"),
+        ("HP:0001945\tskos:exactMatch\tMESH:D004827\t\tx:y", "lines 4 and 5: HP:0001945 cannot be"),
+        ("HP:0001250\tskos:exactMatch\tMESH:D004827\t癫痫\tx:y", "line 5: '癫痫' is in a language"),
+    ],
+)
+def test_a_set_that_cannot_be_right_is_refused_as_a_whole(
+    invoke: Callable, graph: str, tmp_path: Path, second: str, message: str
+) -> None:
+    columns = "subject_id\tpredicate_id\tobject_id\tobject_label\tmapping_justification"
+    first = f"#mapping_set_id: urn:x\n#license: CC0\n{columns}\nHP:0001945\tskos:exactMatch\tMESH:D009422\t\tx:y"
+    (tmp_path / "in.tsv").write_text(f"{first}\n{second}\n", "utf-8")
+    done = invoke("mappings", "import", str(tmp_path / "in.tsv"), "--store", graph)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1) and message in done.stderr
+    assert not (Path(graph) / "mappings.sssom.tsv").exists()
+
+
 def test_a_name_finds_its_descriptor(invoke: Callable, graph: str) -> None:
     found = json.loads(invoke("mappings", "mesh", "epilepsies", "--json", "--store", graph).stdout)
     assert (found["id"], found["method"]) == ("MESH:D004827", "normalised")

@@ -14,6 +14,7 @@ from kgdx.cli.options import OUT, Json, Store, add_typer, argument, flag, option
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
+    from kgdx.graph.protocol import GraphTable
     from kgdx.terms.names.sssom import MappingStatement
 
 KEEP = "Only keep the decisions; the next build or update takes them in."
@@ -37,7 +38,7 @@ def review(
     """
     from kgdx.config import Settings
     from kgdx.ingest.alignment.decisions import Decisions
-    from kgdx.ingest.alignment.mappings import align, names_and_classes, vocabulary_tables
+    from kgdx.ingest.alignment.mappings import align, names_and_classes
     from kgdx.ingest.alignment.review import review_rows, write_review
     from kgdx.render.terminal.graph_text import by_status
     from kgdx.results.words import count
@@ -45,8 +46,7 @@ def review(
 
     settings = Settings.load(store)
     decisions = Decisions.read(settings.graph_folder)
-    with inputs.graph(store) as graph:
-        tables = vocabulary_tables(graph.store)
+    tables = _tables(store)
     found = align(tables, decisions, meaning(settings, output.remark))
     every = review_rows(found, decisions, names_and_classes(tables)[0], tables)
     rows = [row for row in every if not status or row.status in status]
@@ -59,9 +59,10 @@ def review(
 
 def apply(file: File, no_update: bool = flag(KEEP), store: Store = None) -> None:
     """Keep the decisions of an edited review, and apply them."""
+    from kgdx.ingest.alignment.mappings import names_and_classes
     from kgdx.ingest.alignment.review import read_review
 
-    _take(read_review(file, _classes(store)), store, update=not no_update)
+    _take(read_review(file, names_and_classes(_tables(store))[1]), store, update=not no_update)
 
 
 def export(
@@ -79,11 +80,8 @@ def export(
 
     if not sssom:
         decisions = Decisions.read(Settings.load(store).graph_folder)
-        _write(
-            write_sssom(decisions.statements, title="Reviewed mappings"),
-            out,
-            count(len(decisions.statements), "decision"),
-        )
+        text = write_sssom(decisions.statements, title="Reviewed mappings")
+        _write(text, out, count(len(decisions.statements), "decision"))
         return
     with inputs.graph(store) as graph:
         names, _ = names_and_classes(vocabulary_tables(graph.store))
@@ -97,11 +95,12 @@ def import_(file: File, no_update: bool = flag(KEEP), store: Store = None) -> No
 
     Mappings with predicate_modifier Not are rejections. What the graph has no place for is left out and counted.
     """
+    from kgdx.ingest.alignment.mappings import all_names, names_and_classes
     from kgdx.ingest.alignment.review import usable
-    from kgdx.terms.names.sssom import read_sssom, refuse_circles
+    from kgdx.terms.names.sssom import read_sssom
 
-    refuse_circles(file, found := read_sssom(file))
-    statements, left = usable(found, _classes(store))
+    found, tables = read_sssom(file), _tables(store)
+    statements, left = usable(file, found, names_and_classes(tables)[1], all_names(tables))
     for reason, number in sorted(left.items(), key=lambda item: (-item[1], item[0])):
         output.remark(f"left out: {number:,} ({reason})")
     _take(statements, store, update=not no_update)
@@ -121,11 +120,11 @@ def mesh(
     output.present(found, as_json, mesh_decision)
 
 
-def _classes(store: str | None) -> dict[str, str]:
-    from kgdx.ingest.alignment.mappings import names_and_classes, vocabulary_tables
+def _tables(store: str | None) -> list[GraphTable]:
+    from kgdx.ingest.alignment.mappings import vocabulary_tables
 
     with inputs.graph(store) as graph:
-        return names_and_classes(vocabulary_tables(graph.store))[1]
+        return vocabulary_tables(graph.store)
 
 
 def _take(statements: Sequence[MappingStatement], store: str | None, *, update: bool) -> None:

@@ -215,9 +215,10 @@ def test_an_imported_set_is_taken_as_far_as_the_graph_has_it() -> None:
             MappingStatement("OMIM:7", "exact", "MESH:D1"),
             MappingStatement("HP:1", "exact", "OMIM:1"),
         ],
+        (4, 5, 6),
         skipped=[(9, "the predicate skos:closeMatch")],
     )
-    kept, left = usable(given, CLASSES)
+    kept, left = usable(Path("m.tsv"), given, CLASSES, {id: [] for id in CLASSES})
     assert [(each.subject, each.object, each.matched) for each in kept] == [("OMIM:1", "MESH:D1", "")]
     assert left == {
         "the predicate skos:closeMatch": 1,

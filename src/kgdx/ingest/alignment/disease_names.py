@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from kgdx.terms.names.entity_names import POPULATION, node_frame
+from kgdx.terms.names.entity_names import POPULATION, WORDED, node_frame
 from kgdx.terms.names.morphemes import adds, beginnings, meaning
 from kgdx.terms.normalise import PHRASES, bare, form, has_chinese, read_table, word_list
 
 if TYPE_CHECKING:
     from kgdx.graph.protocol import GraphTable
 
-NAME, TRANSLATION, GLOSS, SYNONYM, ALIAS = 1.0, 0.995, 0.991, 0.99, 0.985
-"""How much a match of each kind of name says: a gloss is the English name with which a Chinese definition begins, an
-alias is what it says a disease is also called."""
+NAME, TRANSLATION, GLOSS, SYNONYM = 1.0, 0.995, 0.991, 0.99
+"""How much a match of each kind of name says: a gloss is the English name with which a Chinese definition begins."""
 
 _APART = "MONDO_GROUPED:"
 """Groups of entries are none of their members."""
@@ -33,15 +32,7 @@ _ABBREVIATION = re.compile(r"[A-Z0-9-]{1,4}")
 _EPONYM = re.compile(r"^(\w{2,})氏(\w*(?:综合征|病|症|瘤|征))$")
 _DISORDER = re.compile(r"(?<=\w{3})(?<!综合)(?<!并发)症$")
 _POPULATION = re.compile(POPULATION.replace("(?i:", "(?:"), re.IGNORECASE)
-_ALIAS = re.compile(
-    r"(?:又称|又名|亦称|也称|俗称|旧称|或称|曾称|也叫|又叫|亦名)(?:之为|为|作)?[:：]?[“\"‘]?"
-    r"([\u4e00-\u9fffA-Za-z0-9-]{2,16}?)[”\"’]?(?=[,，。、;；(（)）]|或|和|是)"
-)
-_ALIASED = 80
-"""Characters of a definition in which it says what a disease is also called."""
 _NUMBER = re.compile(r"\d+")
-_USUAL = {"acute", "essential", "primary", "major", "disease", "disorder", "syndrome", "fever", "infection"}
-"""Words that people leave out: what is mostly acute, or mostly has no known cause, is called so without them."""
 _LIMITS = Path(__file__).with_suffix(".tsv")
 
 
@@ -100,38 +91,17 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield zh, TRANSLATION
     of_some = _POPULATION.match(name)
     explained = not has_chinese(name) or _plain(row["definition"] or "").startswith(f"{_plain(name)}(")
-    for each in row["synonyms"] or ():
+    for each in () if row["id"].startswith(WORDED) else row["synonyms"] or ():
         if _ABBREVIATION.fullmatch(each) or (of_some and not _POPULATION.match(each)):
             continue
         foreign = has_chinese(each) != has_chinese(name)
-        if row["id"].startswith("KGDX:") and not foreign and _means_another(each, name):
-            continue
         pair = (name, each) if has_chinese(each) else (each, name)
         if not foreign or (explained and same_limits(*pair)):
             yield each, GLOSS if foreign and has_chinese(name) else SYNONYM
-    if has_chinese(name):
-        for each in _aliases(name, row["definition"] or ""):
-            yield each, ALIAS
-
-
-def _means_another(synonym: str, name: str) -> bool:
-    """Whether a synonym is of the whole ("stroke" of the ischemic one) or of a form with a letter ("hepatitis A")."""
-    said, own = (set(form(bare(text)).key.split()) for text in (synonym, name))
-    return (said < own and not own - said <= _USUAL) or any(len(word) == 1 and word.isascii() for word in said - own)
 
 
 def _plain(text: str) -> str:
     return "".join(unicodedata.normalize("NFKC", text).split())
-
-
-def _aliases(name: str, definition: str) -> Iterator[str]:
-    said = _plain(definition)
-    if said.startswith(_plain(name)):
-        for each in _ALIAS.findall(said.partition("。")[0][:_ALIASED]):
-            mine, yours = meaning(name), meaning(each)
-            limits = all((zh.search(name) is None) == (zh.search(each) is None) for _, zh in _limits())
-            if limits and not adds(mine, yours) and not set(mine.split()).isdisjoint(yours.split()):
-                yield each
 
 
 def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[EntryName]:

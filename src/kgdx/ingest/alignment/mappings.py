@@ -33,7 +33,7 @@ from kgdx.terms.names.sssom import MappingStatement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
-VERSION = 6
+VERSION = 7
 """Changes with what is aligned or recorded."""
 
 _NODES = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "PatientCase")
@@ -239,13 +239,16 @@ def vocabulary_tables(store: Store) -> list[GraphTable]:
 
 def names_and_classes(tables: Sequence[GraphTable]) -> tuple[dict[str, str], dict[str, str]]:
     """Return name and class of each node that can be mapped, by id."""
-    names: dict[str, str] = {}
-    classes: dict[str, str] = {}
-    for label in CLASSES:
-        found = dict(node_frame(tables, label, ("id", "name")).iter_rows())
-        names |= found
-        classes |= dict.fromkeys(found, label)
-    return names, classes
+    found = {label: dict(node_frame(tables, label, ("id", "name")).iter_rows()) for label in CLASSES}
+    names = {id: name for each in found.values() for id, name in each.items()}
+    return names, {id: label for label, each in found.items() for id in each}
+
+
+def all_names(tables: Sequence[GraphTable]) -> dict[str, list[str]]:
+    """Return the names of each node that can be mapped, in all its languages, by id."""
+    columns = ("id", "name", "name_zh", "synonyms")
+    rows = (row for label in CLASSES for row in node_frame(tables, label, columns).iter_rows())
+    return {id: [each for each in (name, zh, *(synonyms or ())) if each] for id, name, zh, synonyms in rows}
 
 
 def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:

@@ -30,7 +30,9 @@ from kgdx.terms.names.sssom import (
     MappingSet,
     MappingStatement,
     read_rows,
+    refuse_circles,
 )
+from kgdx.terms.normalise import has_chinese
 
 # fmt: off
 COLUMNS = (
@@ -46,6 +48,7 @@ WORDS |= {word: word for word in ("accept", "reject", "replace", "add", "")}
 
 _OPEN = ("stated", "ambiguous", "below", "taken", "conflict", "apart")
 _SHOWN = 5
+Numbered = tuple[int, MappingStatement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +141,21 @@ def write_review(rows: Iterable[ReviewRow]) -> str:
 def read_review(file: Path, classes: Mapping[str, str]) -> list[MappingStatement]:
     """Read the decisions that people wrote into the table."""
     table = read_rows(file, ("subject", "object", "decision"), what="a review of mappings")
+    return _consistent(
+        file, ((row.line, each) for row in table.rows for each in _decisions(file, row, classes)), classes
+    )
+
+
+def _consistent(file: Path, rows: Iterable[Numbered], classes: Mapping[str, str]) -> list[MappingStatement]:
+    """Return the statements, each pair once; a file that contradicts itself is refused as a whole."""
     found: dict[frozenset[str], tuple[int, MappingStatement]] = {}
-    for row in table.rows:
-        for each in _decisions(file, row, classes):
-            line, before = found.get(each.pair, (row.line, each))
-            if before != each:
-                message = f"{file}, lines {line} and {row.line}, decide differently about {each.subject}"
-                raise UsageError(f"{message} and {each.object}", hint="keep one of them")
-            found[each.pair] = row.line, each
+    for line, each in rows:
+        first, before = found.setdefault(each.pair, (line, each))
+        if (before.subject, before.relation, before.denied) != (each.subject, each.relation, each.denied):
+            message = f"{file}, lines {first} and {line}, decide differently about {each.subject}"
+            raise UsageError(f"{message} and {each.object}", hint="keep one of them")
     _check_single(file, found.values(), classes)
+    refuse_circles(file, found.values())
     return [each for _, each in found.values()]
 
 
@@ -191,7 +200,7 @@ def _checked(place: str, statement: MappingStatement, classes: Mapping[str, str]
     return found[1]
 
 
-def _check_single(file: Path, found: Iterable[tuple[int, MappingStatement]], classes: Mapping[str, str]) -> None:
+def _check_single(file: Path, found: Iterable[Numbered], classes: Mapping[str, str]) -> None:
     exact: dict[tuple[str, str, str], tuple[int, MappingStatement]] = {}
     for line, each in found:
         if each.denied or each.relation != "exact":
@@ -206,22 +215,29 @@ def _check_single(file: Path, found: Iterable[tuple[int, MappingStatement]], cla
                 raise UsageError(message, hint="write narrower or broader as the relation of one, or reject it")
 
 
-def usable(found: MappingSet, classes: Mapping[str, str]) -> tuple[list[MappingStatement], dict[str, int]]:
-    """Return the mappings of an SSSOM file that this graph can take, and why the others are left out."""
-    kept: list[MappingStatement] = []
+def usable(
+    file: Path, found: MappingSet, classes: Mapping[str, str], names: Mapping[str, Sequence[str]]
+) -> tuple[list[MappingStatement], dict[str, int]]:
+    """Return the mappings of an SSSOM file that this graph can take, and why the others are left out.
+
+    ``names`` are those of each id: a label in a language in which it has none may be that of another id.
+    """
+    kept: list[tuple[int, MappingStatement]] = []
     left = Counter(reason for _, reason in found.skipped)
-    for each in found.statements:
+    for line, each in zip(found.lines, found.statements, strict=True):
         ends = classes.get(each.subject), classes.get(each.object)
         placed = oriented(each, ends)
         if None in ends:
-            reason = "an id that the graph lacks"
+            left["an id that the graph lacks"] += 1
         elif placed is None:
-            reason = f"{ends[0]} to {ends[1]}"
+            left[f"{ends[0]} to {ends[1]}"] += 1
         else:
-            kept.append(replace(placed[1], matched=""))
-            continue
-        left[reason] += 1
-    return kept, left
+            for id, label in ((each.subject, each.subject_name), (each.object, each.object_name)):
+                if label and names[id] and all(has_chinese(name) != has_chinese(label) for name in names[id]):
+                    message = f"{file}, line {line}: {label!r} is in a language in which {id} has no name"
+                    raise UsageError(message, hint=f"it is {names[id][0]}; correct the id, or leave the label empty")
+            kept.append((line, replace(placed[1], matched="")))
+    return _consistent(file, kept, classes), left
 
 
 def stated_mappings(store: Store, names: Mapping[str, str]) -> list[MappingStatement]:

@@ -23,9 +23,8 @@ from kgdx.graph.protocol import GraphTable, RelationTable
 from kgdx.ingest.alignment import differences
 from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.alignment.disease_names import (
-    ALIAS,
-    GLOSS,
     NAME,
+    SYNONYM,
     TRANSLATION,
     EntryName,
     entry_frame,
@@ -164,34 +163,37 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     entries, labels = entry_frame(tables), label_frame(tables)
     rare = entries.filter(pl.col("id").str.extract("^([^:]*)").is_in(list(RARE)))
     found = _of_one_row(entry_names(entries.join(rare, on="id", how="anti")))
-    own = [each for each in found if each.entry.startswith(_MINTED) and each.weight in (NAME, ALIAS)]
+    own = [each for each in found if each.entry.startswith(_MINTED) and each.weight == NAME]
     yield _shared_ids(entries)
     yield _inside(own)
     rows = list(_stated_names())
     wanted = signatures(text for each in (found, rows) for text in (name.text for name in each))
     wanted |= signatures(labels["name"])
     keys = {each.key for each in found} | {key for label in labels["name"] for key in label_keys(label)}
-    terms = term_names(near(node_frame(tables, "Phenotype", _TERM), wanted), keys)
+    terms = _of_one_row(term_names(near(node_frame(tables, "Phenotype", _TERM), wanted), keys))
     wanted |= signatures(each.text for each in terms)
     said = [each.by_meaning() for each in found]
-    meant = {each.key for each in said} | {meaning(label) for label in labels["name"]}
+    names = {(kind(each.entry), meaning(each.text)): each for each in own}
+    children = list(_of_children(names))
+    meant = {each.key for each in (*said, *children)} | {meaning(label) for label in labels["name"]}
     others = [each for each in _of_one_row(entry_names(like(rare, meant))) if meaning(each.text) in meant]
     said += (each.by_meaning() for each in others)
     found += _of_one_row(entry_names(near(rare, wanted)))
     preferred = {id: meaning(bare(name or "")) for id, name in entries.select("id", "name").iter_rows()}
+    preferred |= {each.entry: each.key for each in children}
     pairs = {
         *_equal(found, joined, SAME_NAME),
         *_equal(said, joined, SAME_MEANING),
         *_bridged(found, terms, joined, ONE_TERM),
         *_bridged(found, rows, joined, ONE_ROW),
+        *_equal([*children, *_inherited(said, tables)], joined, SAME_MEANING),
     }
-    meant_by_gloss = _glossed(found, joined)
     yield (
-        _unless_glossed(pair, meant_by_gloss, joined)
+        pair
         for pair in pairs  # a synonym may be too wide
         if pair.method == ONE_ROW or not adds(preferred[pair.left], preferred[pair.right])
     )
-    yield _for_some(own, joined)
+    yield _for_some(names, own, joined)
     called = _called(labels["name"], [*found, *others], terms)
     yield _labels(labels.iter_rows(), called, joined)
 
@@ -214,34 +216,34 @@ def _shared_ids(entries: pl.DataFrame) -> Iterator[NamePair]:
 
 def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
     by_key: dict[tuple[str, str], dict[str, EntryName]] = defaultdict(dict)
-    for each in sorted(own, key=lambda each: -each.weight):
+    for each in own:
         by_key[kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
-    for group in by_key.values():
-        first, *others = group.values()
-        if first.weight == NAME:
-            yield from (_pair(first, other, SAME_WORDS) for other in others)
+    for first, *others in map(dict.values, by_key.values()):
+        yield from (_pair(first, other, SAME_WORDS) for other in others)
 
 
-def _glossed(found: Iterable[EntryName], joined: Components) -> Mapping[str, str]:
-    """Return the rare disease that a Chinese definition itself names in English, for each entry that has such a one."""
-    named = {each.key: each.entry for each in found if each.weight == NAME and kind(each.entry) == RARE[0]}
-    glossed = (each for each in found if each.weight == GLOSS and each.key in named)
-    return {each.entry: joined.find(named[each.key]) for each in glossed}
+def _of_children(own: Mapping[tuple[str, str], EntryName]) -> Iterator[EntryName]:
+    """Yield what children have by the name of the disease, where the source has no other entry of it: 小儿槭糖尿病."""
+    for (source, said), each in own.items():
+        plain = without_population(said)
+        alone = plain and (source, plain) not in own and has_chinese(each.text)
+        if alone and set(said.split()) - set(plain.split()) == {meaning("child")}:
+            yield replace(each, key=plain, weight=SYNONYM)
 
 
-def _unless_glossed(pair: NamePair, glossed: Mapping[str, str], joined: Components) -> NamePair:
-    for one, other in ((pair.left, pair.right), (pair.right, pair.left)):
-        if one in glossed and kind(other) == RARE[0] and joined.find(other) != glossed[one]:
-            return replace(pair, refused=f"the definition of {one} names {glossed[one]}")
-    return pair
+def _inherited(said: Sequence[EntryName], tables: Sequence[GraphTable]) -> Iterator[EntryName]:
+    """Yield the names of rare diseases that have genes or a mode of inheritance: children have those themselves."""
+    facts = differences.known(tables, {each.entry for each in said if kind(each.entry) == RARE[0]})
+    told = facts.get("genes", {}).keys() | facts.get("inheritance", {}).keys()
+    yield from (each for each in said if each.entry in told)
 
 
-def _for_some(own: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
-    names = [each for each in own if each.weight == NAME]
-    by_key = {(kind(each.entry), meaning(each.text)): each for each in names}
-    for each in names:
+def _for_some(
+    names: Mapping[tuple[str, str], EntryName], own: Iterable[EntryName], joined: Components
+) -> Iterator[NamePair]:
+    for each in own:
         plain = without_population(meaning(each.text))
-        other = plain and by_key.get((kind(each.entry), plain))
+        other = plain and names.get((kind(each.entry), plain))
         if other and joined.find(other.entry) != joined.find(each.entry):
             evidence = f"{each.text} is {other.text} of some patients"
             yield NamePair(-_WORTH[FOR_SOME], each.entry, other.entry, FOR_SOME, evidence, "narrower")
@@ -271,18 +273,29 @@ def _stated_names() -> tuple[EntryName, ...]:
 
 
 def _of_one_row(names: Iterable[EntryName]) -> list[EntryName]:
-    """Leave out what an entry is also called that has a row of its own: Graves disease, of hyperthyroidism."""
+    """Leave out what an entry is also called that has a row of its own: Graves disease, of hyperthyroidism.
+
+    Of an entry that has no row a translation that has one is left out, unless it says the same.
+    """
     every, row = list(names), {each.key: each.entry for each in _stated_names()}
-    own = {each.entry: row[each.key] for each in every if each.weight == NAME and each.key in row}
-    return [each for each in every if each.entry not in own or row.get(each.key, own[each.entry]) == own[each.entry]]
+    name = {each.entry: each for each in every if each.weight == NAME}
+    own = {id: row[each.key] for id, each in name.items() if each.key in row}
+
+    def wrong(each: EntryName) -> bool:
+        return each.weight == TRANSLATION and meaning(each.text) != meaning(name.get(each.entry, each).text)
+
+    return [
+        each
+        for each in every
+        if row.get(each.key) in (None, own.get(each.entry)) or (each.entry not in own and not wrong(each))
+    ]
 
 
 def _fits(pair: NamePair, joined: Components) -> bool:
     if pair.method not in (ONE_ROW, SAME_WORDS):
         return joined.fits(pair.left, pair.right)
-    mine, yours = ({id for id in joined.of(end)} for end in (pair.left, pair.right))
-    curated = [{kind(id) for id in side if not id.startswith(_MINTED)} for side in (mine, yours)]
-    return not curated[0] & curated[1]
+    ends = ((id for id in joined.of(end) if not id.startswith(_MINTED)) for end in (pair.left, pair.right))
+    return set.isdisjoint(*({kind(id) for id in curated} for curated in ends))
 
 
 def _equal(found: Iterable[EntryName], joined: Components, method: str) -> Iterator[NamePair]:

@@ -34,6 +34,8 @@ _BARE = 0.99
 """The same for everyday wordings, and for names without the abbreviation that follows them."""
 _ABBREVIATION = "^[A-Z0-9-]{1,3}$"
 """An abbreviation that stands for too many things to be anybody's name."""
+WORDED = "KGDX:common."
+"""Conditions whose synonyms are wordings that mean them in texts, wider and narrower ones among these."""
 POPULATION = f"^(?:{_either('population_zh')})|(?i:{_either('population')})"
 """Words by which a name speaks of some patients only."""
 _DOSAGE_FORM = f"(?:{_either('dosage_before')})*(?:{_either('dosage_form')})(?:[(（][^)）]*[)）])?$"
@@ -137,9 +139,8 @@ def diseases(tables: Sequence[GraphTable], *, lookup: bool = False) -> Side:
     columns = ("id", "name", "source", "name_source", "name_zh", "synonyms", "obsolete")
     nodes = node_frame(tables, "Disease", columns).filter(~pl.col("obsolete").fill_null(False))
     named = nodes.filter(~pl.col("name_source").is_in(["id", "match"]).fill_null(False))
-    names = pl.concat(
-        [_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), _listed(nodes, "synonyms")]
-    )
+    listed = _listed(nodes.filter(pl.lit(lookup) | ~pl.col("id").str.starts_with(WORDED)), "synonyms")
+    names = pl.concat([_named(named, "name", "name"), _named(nodes, "name_zh", "translation"), listed])
     return side(nodes, _of_some_patients(named, names), diseases=True, lookup=lookup)
 
 

@@ -52,7 +52,7 @@ def _lexicon() -> _Lexicon:
         for text in filter(None, map(str.strip, right.split(";"))):
             chinese.setdefault(form(text).key, number)
     longest = max(text.count(" ") + 1 for text in english), max(map(len, chinese))
-    inborn = frozenset(english[word] for word in ("congenital", "hereditary", "familial"))
+    inborn = frozenset(english[word] for word in ("congenital", "hereditary", "familial", "xlinked"))
     words = frozenset(word for text in english for word in text.split())
     return _Lexicon(kinds, english, first, last, chinese, longest, inborn, words)
 

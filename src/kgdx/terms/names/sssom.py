@@ -11,11 +11,13 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from kgdx.errors import UsageError
+from kgdx.terms.names.same_diseases import Components
 
 MANUAL = "semapv:ManualMappingCuration"
 JUSTIFICATIONS = {
@@ -176,28 +178,23 @@ def read_sssom(file: Path) -> MappingSet:
     )
 
 
-def refuse_circles(file: Path, found: MappingSet) -> None:
-    """Refuse mappings by which something would be narrower than itself."""
-    above: dict[str, dict[str, int]] = {}
-    for line, each in zip(found.lines, found.statements, strict=True):
-        if each.relation in ("narrower", "broader") and not each.denied:
-            low, high = (each.subject, each.object) if each.relation == "narrower" else (each.object, each.subject)
-            above.setdefault(low, {})[high] = line
-    done: set[str] = set()
-    for start in above:
-        path, ways = [start], [iter(above[start])]
-        while ways and start not in done:
-            up = next(ways[-1], None)
-            if up is None:
-                done.add(path.pop())
-                ways.pop()
-            elif up in path:
-                shown = " → ".join([*path[path.index(up) :], up])
-                message = f"{file}, line {above[path[-1]][up]}: each is narrower than the next, in a circle: {shown}"
-                raise UsageError(message, hint="take one of them out; nothing was taken")
-            elif up in above and up not in done:
-                path.append(up)
-                ways.append(iter(above[up]))
+def refuse_circles(file: Path, rows: Iterable[tuple[int, MappingStatement]]) -> None:
+    """Refuse mappings by which something, or what is exactly the same, would be narrower than itself."""
+    same, above = Components(), dict[str, dict[str, int]]()
+    stated = [(line, each) for line, each in rows if not each.denied]
+    for each in (each for _, each in stated if each.relation == "exact"):
+        same.join(each.subject, each.object)
+    for line, each in (pair for pair in stated if pair[1].relation in ("narrower", "broader")):
+        low = each if each.relation == "narrower" else each.turned()
+        above.setdefault(same.find(low.subject), {})[same.find(low.object)] = line
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        way = error.args[1][::-1]
+        message = (
+            f"{file}, line {above[way[0]][way[1]]}: each is narrower than the next, in a circle: {' → '.join(way)}"
+        )
+        raise UsageError(message, hint="take one of them out; nothing was taken") from error
 
 
 def _metadata(file: Path, comment: str) -> dict[str, Any]:
