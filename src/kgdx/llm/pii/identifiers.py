@@ -230,7 +230,7 @@ _PATTERNS = {
             r"(?P<that>[A-Z]{1,3}[ ]?\d{2,4})(?!\w)|尾号[:：为是]?\s*(?P<day>\d{3,6})"
         ),
         (
-            r"(?<![\w.,:/^*-])(?!\d*000(?!\d))(?:\d{7,9}|(?!(?:19|20)\d\d-)\d{3,6}-\d{5,8})"
+            r"(?<![\w.,:/^*-])(?!(?:19|20)\d\d-)\d{3,6}-\d{5,8}"
             r"(?![\w:/%^*-]|[.,]\d|[ \t]*(?:/|"
             r"[a-zμµ]*mol|[km]?[bB]p?\b|base|cells|copies|reads|个|例|IU|U\b|units?|[mµμkn]?[gl]\b|人))"
         ),
@@ -506,9 +506,6 @@ def _addresses(text: str) -> Iterator[Found]:
     for match in _SCHOOL.finditer(text):
         start, end = match.span(match.lastgroup or 0)
         named = [each for each in re.finditer(r"[^\s]+", text[start:end])]
-        if match["short"] and len(named) > 2 and named[0][0].lower() in words("plain_words"):
-            start += named[1].start()
-            named = named[1:]
         proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
         if match["short"] and not re.search(r"['’]s\b|^St\b", match["short"]):
             known = words("plain_words") | {each.lower() for each in words("medical_words")}
