@@ -10,13 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kgdx
 from kgdx.errors import UsageError
 from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.ingest.alignment.decisions import FILE, Decisions
-from kgdx.ingest.alignment.mappings import align, names_and_classes
-from kgdx.ingest.alignment.review import COLUMNS, ReviewRow, read_review, review_rows, usable, write_review
+from kgdx.ingest.alignment.mappings import align, all_names, names_and_classes, vocabulary_tables
+from kgdx.ingest.alignment.review import (
+    COLUMNS,
+    ReviewRow,
+    read_review,
+    review_rows,
+    stated_mappings,
+    usable,
+    write_review,
+)
 from kgdx.ingest.alignment.same_names import infer
-from kgdx.terms.names.sssom import MappingSet, MappingStatement, read_rows
+from kgdx.terms.names.sssom import MappingSet, MappingStatement, read_rows, read_sssom, write_sssom
 from terms.names.named import findings, nodes
 
 CLASSES = {
@@ -37,6 +46,18 @@ def review(tmp_path: Path, *lines: str, encoding: str = "utf-8", separator: str 
     rows = [header, *(line.replace("|", separator) for line in lines)]
     file.write_bytes((end.join(rows) + end).encode(encoding))
     return file
+
+
+def test_what_a_graph_states_can_be_taken_back(default_graph: Path, tmp_path: Path) -> None:
+    with kgdx.open(default_graph) as graph:
+        tables = vocabulary_tables(graph.store)
+        names, classes = names_and_classes(tables)
+        stated = stated_mappings(graph.store, names)
+    file = tmp_path / "stated.sssom.tsv"
+    file.write_text(write_sssom(stated, title="stated"), "utf-8")
+    kept, left = usable(file, read_sssom(file), classes, all_names(tables))
+    assert len(kept) > 7_000 and left.keys() == {"the vocabulary DDXPLUS"}
+    assert len(kept) + left.total() == len({each.pair for each in stated})
 
 
 def test_decisions_are_read(tmp_path: Path) -> None:

@@ -203,8 +203,8 @@ def _checked(place: str, statement: MappingStatement, classes: Mapping[str, str]
 def _check_single(file: Path, found: Iterable[Numbered], classes: Mapping[str, str]) -> None:
     exact: dict[tuple[str, str, str], tuple[int, MappingStatement]] = {}
     for line, each in found:
-        if each.denied or each.relation != "exact":
-            continue
+        if each.denied or each.relation != "exact" or each.justification == OTHER:
+            continue  # a source may state two, and has its reasons
         same = classes[each.subject] == classes[each.object]
         ends = [(each.subject, each.object), *([(each.object, each.subject)] if same else [])]
         for one, other in ends:
@@ -241,7 +241,7 @@ def usable(
 
 
 def stated_mappings(store: Store, names: Mapping[str, str]) -> list[MappingStatement]:
-    """Return the mappings and equalities that a graph states, whoever stated them."""
+    """Return the mappings and equalities that a graph states; of a pair that people judged, what they say."""
     columns = ["method", "score", "status", "source"]
     counts, schema = store.counts(), load_schema()
     found: list[MappingStatement] = []
@@ -261,6 +261,8 @@ def stated_mappings(store: Store, names: Mapping[str, str]) -> list[MappingState
                     comment=f"{row['source']}: {row['method'] or 'stated by the source'}",
                 )
                 found.append(each)
+    judged = {each.pair for each in found if each.justification == MANUAL}
+    found = [each for each in found if each.justification == MANUAL or each.pair not in judged]
     return sorted(found, key=lambda each: (each.subject, each.object, each.comment))
 
 

@@ -179,9 +179,12 @@ def read_sssom(file: Path) -> MappingSet:
 
 
 def refuse_circles(file: Path, rows: Iterable[tuple[int, MappingStatement]]) -> None:
-    """Refuse mappings by which something, or what is exactly the same, would be narrower than itself."""
+    """Refuse mappings by which something, or what is exactly the same, would be narrower than itself.
+
+    What sources state, as a graph's own export does, is not refused: Orphanet's table has such circles.
+    """
     same, above = Components(), dict[str, dict[str, int]]()
-    stated = [(line, each) for line, each in rows if not each.denied]
+    stated = [(line, each) for line, each in rows if not each.denied and each.justification != OTHER]
     for each in (each for _, each in stated if each.relation == "exact"):
         same.join(each.subject, each.object)
     for line, each in (pair for pair in stated if pair[1].relation in ("narrower", "broader")):
@@ -246,7 +249,8 @@ def _statement(file: Path, row: MappingRow, bases: Mapping[str, str]) -> Mapping
         return f"the predicate {row.get('predicate_id')}"
     ends = [curie(row.get(name), bases) for name in ("subject_id", "object_id")]
     if None in ends:
-        return f"the vocabulary of {row.get('subject_id') if ends[0] is None else row.get('object_id')}"
+        id = row.get("subject_id") if ends[0] is None else row.get("object_id")
+        return f"the vocabulary {id.partition(':')[0]}"
     modifier = row.get("predicate_modifier")
     if modifier.lower() not in ("", "not"):
         hint = "leave it empty, or write Not"
