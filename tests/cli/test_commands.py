@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -212,6 +213,21 @@ def test_a_build_that_takes_away_what_ranking_needs_has_to_be_forced(invoke: Inv
     assert refused.returncode == 2 and (copy / "CURRENT").read_text() == before
     assert "hpoa: which findings rare diseases have" in refused.stderr
     assert "ranking needs hpoa" in refused.stderr and "`kgdx update`" in refused.stderr and "--force" in refused.stderr
+
+
+@pytest.mark.parametrize("answer", [False, True])
+def test_at_a_terminal_it_asks_first(
+    answer: bool, invoke: Invoke, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (table := tmp_path / "kg.csv").write_text("x_id\n", encoding="utf-8")
+    asked, before = [], (copy / "CURRENT").read_text()
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("kgdx.cli.graphs.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr("typer.confirm", lambda question, **_: asked.append(question) or answer)
+    done = invoke("build", f"primekg={table}", "--store", str(copy))
+    assert asked == ["Build without them?"] and "hpoa: which findings rare diseases have" in done.stderr
+    assert ("ranking needs hpoa" in done.stderr) is not answer and done.returncode == (5 if answer else 2)
+    assert (copy / "CURRENT").read_text() == before
 
 
 @pytest.mark.parametrize("path", ["a" * 20000, "x/" * 3000, "b" * 300])

@@ -98,7 +98,7 @@ def test_whether_medmcqa_counts_from_0_or_1_is_asked_where_it_cannot_be_told() -
 
 def test_a_question_without_a_right_option_is_read_and_not_answerable() -> None:
     found = parse_option_set(lines({**MEDMCQA, "cop": -1}))
-    assert len(found.questions) == 1 and found.answerable == ()
+    assert [each.gold for each in found.questions] == [None]
 
 
 def test_two_formats_in_one_file_are_refused_with_the_line_of_each() -> None:

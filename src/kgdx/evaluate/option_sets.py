@@ -144,10 +144,6 @@ class OptionSet:
     refused: tuple[str, ...] = ()
     format: str = "own"
 
-    @property
-    def answerable(self) -> tuple[OptionQuestion, ...]:
-        return tuple(each for each in self.questions if each.gold is not None)
-
 
 def read_option_set(path: str | Path, format: str | None = None) -> OptionSet:
     """Read a set of option questions.

@@ -305,9 +305,9 @@ class Snapshot:
         return self._columns[name]
 
     def stated_names(self) -> list[str]:
-        """Return the names of diseases that sources state: that of a match is another entry's, and counts as none."""
+        """Return the names of diseases that sources state, their ids where none does; a match's is another's."""
         columns = (self.values("disease", column).values() for column in ("id", "name", "name_source"))
-        return [id if source == "match" else name or "" for id, name, source in zip(*columns, strict=True)]
+        return [id if source in ("id", "match") else name or "" for id, name, source in zip(*columns, strict=True)]
 
     def _mapped(self, name: str) -> dict[str, Column]:
         rows, kinds = self.rows(name), TABLES[name]

@@ -231,24 +231,25 @@ _NAMED_BY = {
 
 
 def named_by_matches(nodes: pl.DataFrame, matches: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame:
-    """Give diseases that no source names the name of their equals, or else one made of their neighbours'."""
+    """Give diseases that no source names the name of their equals, or one made of their neighbours', or say so."""
     nameless = (pl.col("name_source") == ID_NAMED).fill_null(False)
     if not {"name", "name_source"} <= set(nodes.columns) or not nodes.select(nameless.any()).item():
         return nodes
     known = nodes.filter(~nameless & pl.col("name").is_not_null()).select(other="id", called="name")
-    ways = []
+    ways = [known.clear().select(id="other", order=pl.lit(0), called="called")]
     for order, (relation, wordings) in enumerate(_NAMED_BY.items()):
         for mine, yours, wording in zip(("start", "end"), ("end", "start"), wordings, strict=True):
             for table in matches.get(relation, ()):
                 pairs = table.select(id=mine, other=yours).join(known, on="other")
                 ways.append(pairs.select("id", order=order, called=pl.format(wording, "called")))
-    if not ways:
-        return nodes
     found = pl.concat(ways).sort("order", "called").unique("id", keep="first", maintain_order=True)
     rows = nodes.join(found.drop("order"), on="id", how="left", maintain_order="left")
     given = nameless & pl.col("called").is_not_null()
     source = pl.when(given).then(pl.lit(MATCH_NAMED)).otherwise("name_source").alias("name_source")
-    return rows.with_columns(pl.when(given).then("called").otherwise("name").alias("name"), source).drop("called")
+    parts = pl.col("id").str.splitn(":", 2).struct
+    unnamed = pl.format("unnamed entry of {} ({})", parts[0], parts[1])
+    name = pl.when(given).then("called").when(nameless).then(unnamed).otherwise("name").alias("name")
+    return rows.with_columns(name, source).drop("called")
 
 
 def merged_nodes(tables: Sequence[StagedTable], tally: RecordTally) -> pl.DataFrame:

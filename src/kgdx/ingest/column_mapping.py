@@ -38,7 +38,7 @@ def stage(records: Records, manifest: Manifest) -> tuple[list[StagedTable], pl.D
     """Map a source's records to the ontology: tables to check, and the records that were refused so far."""
     tables, rejects = [], [records.rejects]
     for column, allowed in manifest.only.items():
-        rejects += _keep_only(records, manifest, column, allowed)
+        rejects += _keep_only(records, column, allowed)
     entries: list[NodeMap | RelationMap] = [*manifest.nodes, *manifest.relations]
     for entry in entries:
         frame = _rows(_frame(records, manifest, entry), entry)
@@ -101,7 +101,7 @@ def mapped_columns(manifest: Manifest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _keep_only(records: Records, manifest: Manifest, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
+def _keep_only(records: Records, column: str, allowed: Sequence[str]) -> Iterator[pl.DataFrame]:
     for name, frame in records.frames.items():
         if column in frame.columns:
             records.frames[name], wrong = split(frame, _none_of(column, allowed), f"frame:{name}")

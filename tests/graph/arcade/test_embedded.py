@@ -313,10 +313,13 @@ def test_a_write_that_the_disk_refuses_is_said_and_never_opens_as_whole(tmp_path
     [
         (["Transaction error on commit", "No space left on device"], "the disk of .* is full: free some space"),
         (["Transaction error on commit", "File too large"], "the disk of .* is full: free some space"),
+        (["Cannot open", "Invalid position 7 in page"], "the store .* is damaged .Cannot open.*: build it again"),
+        (["Error on creating new database instance"], "the store .* is damaged .*`kgdx verify` lists"),
+        (["Error on creating new database instance", "Permission denied"], "see that the disk has space"),
         (["Transaction error on commit"], "failed .Transaction error on commit.: see that the disk has space"),
     ],
 )
 def test_what_the_engine_fails_with_says_what_to_do(tmp_path: Path, chain: list[str], says: str) -> None:
     error = RuntimeError(chain[0])
     error.native = {"chain": [("Exception", text) for text in chain]}  # type: ignore[attr-defined]
-    assert re.search(says, str(_translated(error, tmp_path)))
+    assert re.search(says, str(told := _translated(error, tmp_path))) and told.exit_code == 6

@@ -403,7 +403,7 @@ def test_a_disease_that_no_source_names_is_called_by_what_it_matches() -> None:
     ends = {"exact": (["A:1"], ["B:1"]), "narrower": (["A:2", "A:1"], ["B:1", "B:1"])}
     matches = {how: [pl.DataFrame({"start": start, "end": end})] for how, (start, end) in ends.items()}
     named = named_by_matches(nodes, matches).select("name", "name_source").rows()
-    assert named == [("Gout", "match"), ("form of Gout", "match"), ("A:3", "id"), ("Gout", None)]
+    assert named == [("Gout", "match"), ("form of Gout", "match"), ("unnamed entry of A (3)", "id"), ("Gout", None)]
 
 
 VALUE = st.recursive(

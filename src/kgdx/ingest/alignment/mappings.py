@@ -224,10 +224,9 @@ def placed(
 def vocabulary_tables(store: Store) -> list[GraphTable]:
     """Return what alignment reads of a store, without what it stated itself."""
     schema, counts = load_schema(), store.counts()
-    tables: list[GraphTable] = []
-    for label in _NODES:
-        if counts.get(label):
-            tables.append(NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))))
+    there = filter(counts.get, _NODES)
+    nodes = [NodeTable(label, store.export_nodes(label, list(schema.node(label).properties))) for label in there]
+    tables: list[GraphTable] = [*nodes]
     for type_ in (*MATCHES.values(), "MAPPED_TO", "IS_A", *differences.READS):
         for start, end in schema.relation(type_).ends if counts.get(type_) else ():
             if type_ == "IS_A" and start != "Phenotype":
