@@ -151,12 +151,7 @@ LEFT = "left"
 LACKING = "no_such_disease"
 """Code of the remark that a diagnosis is no disease of the graph."""
 
-PROMPTS = {
-    "medkgi": "doctor_turn",
-    "agentclinic": "doctor_plain",
-    "thought": "doctor_thought",
-    "mediq": "doctor_abstain",
-}
+PROMPTS = {"medkgi": "turn", "agentclinic": "plain", "thought": "thought", "mediq": "abstain"}
 """By which prompt a model says what it does in a turn."""
 
 MOST_TOKENS = 2_048
@@ -256,7 +251,7 @@ class DoctorPolicy(RulesDoctorPolicy):
         listed = self._offered(state)
         if paper and self.graph:
             yield from self._told_apart(state)
-        asked: Any = PROMPTS[self.way]
+        asked: Any = f"doctor_{PROMPTS[self.way]}"
         read_turn = ReadTurn(
             turn=turn,
             asked=asked,

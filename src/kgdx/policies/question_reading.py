@@ -146,6 +146,9 @@ def likeness(question: str, *, held: bool = False) -> tuple[str, float]:
 def _unpatterned(question: str, rest: str, names: int) -> tuple[Want, ...]:
     """What a question wants by the wordings that it is like: what no graph tells, or what no pattern says."""
     (kind, odds), asked = likeness(question), set(wants(rest))
+    if (names or asked) and kind in OUTSIDE:
+        strongest = max(_odds(False)[kind].get(word, 0.0) for word in _stems(question))
+        kind = kind if odds - strongest >= _BESIDE else ""
     unread = not names or not asked - _VAGUE
     if kind and odds > (_LIKELY if unread and kind in OUTSIDE else _SURE) * (1 if names or asked - _VAGUE else 0.5):
         return (Want(kind),)
@@ -188,6 +191,8 @@ def remainder(rest: str) -> str:
 
 
 MOST_COMPARED = 4
+_BESIDE = 3.0
+"""Log odds that all words but the strongest have to have, where a question names something: "list" books no bed."""
 _LIKELY, _SURE = 5.0, 12.0
 """Log odds above which a question that is not read otherwise is of a kind, and above which any is."""
 MOST_WORDS = 4
