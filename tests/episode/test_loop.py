@@ -350,7 +350,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "retrieve": {"template": "build"},
     "read_plan": {"round": 1, "actions": []},
     **{f"get_{what}": {"diseases": ["flu"]} for what in ("symptom", "test", "drug", "cure", "comorbidity")},
-    **{f"get_{what}": {"diseases": ["flu"]} for what in ("phenotype", "gene", "medicine")},
+    **{f"get_{what}": {"diseases": ["flu"]} for what in ("phenotype", "gene", "medicine", "absent")},
     "get_cooccurrence": {"phenotype": "fever"},
     **{f"infer_by_{what}": {f"{what}s": ["x"]} for what in ("symptom", "test", "drug", "cure", "gene", "phenotype")},
     "infer_by_comorbidity": {"diseases": ["flu"]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from kgdx.rank.complaints import FIRST, NARROWED, STAGES, asked_first, complaint
 from kgdx.rank.evidence_odds import ConditionCounts, EvidenceOdds, EvidenceTable
 from kgdx.rank.evidences import Evidences
 from kgdx.rank.proposing import OPTIONS, WAYS, _moves
-from kgdx.rank.selectors import Situation
+from kgdx.rank.selectors import Situation, graph_cosines
 from kgdx.terms.normalise import has_chinese
 
 LONGEST = 11
@@ -242,10 +243,9 @@ def test_types_of_one_disease_are_not_told_apart_by_questions(default_graph: Pat
         family = ranker.model.families.members.columns(int(ranker.model.families.of[int(scored.total.argmax())]))
         shares = np.zeros(len(scored.total))
         shares[family] = 1 / len(family)
-        gains = [
-            Situation(shares, pool, np.ones(len(pool.ids), bool), scored, person=True, families=families).gain.max()
-            for families in (None, ranker.model.families.of)
-        ]
+        told, of = (shares, pool, np.ones(len(pool.ids), bool), scored), ranker.model.families.of
+        kept = {"person": True, "alike": partial(graph_cosines, pool)}
+        gains = [Situation(*told, families=each, **kept).gain.max() for each in (None, of)]
     assert len(family) > 1 and gains[0] > 0.1 and gains[1] < 1e-9
 
 
