@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.lookups import look_ups, percentiles, whole_action
 
+from benchmarks.lookups import look_ups, percentiles, whole_action
 from kgdx.actions import ACTIONS
 from kgdx.actions.graph_context import GraphContext
 from kgdx.config import Settings

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from benchmarks.equivalence import default_tables
 
 import kgdx
+from benchmarks.equivalence import default_tables
 from kgdx.graph.protocol import GraphTable
 from kgdx.ingest.alignment.mappings import CURATED
 from kgdx.terms.encoder import CachedEncoder, NameEncoder, encoder

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.inquiry import groups
-from benchmarks.judgement import NOTES, called, diagnosed_as, notes
 
 import kgdx
+from benchmarks.inquiry import groups
+from benchmarks.judgement import NOTES, called, diagnosed_as, notes
 from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.evaluate.labels import Labels

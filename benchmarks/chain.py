@@ -26,10 +26,10 @@ from random import Random
 from typing import Any
 
 import yaml
-from benchmarks.dpo_toy import SHARES, TEMPLATE
-from benchmarks.train_toy import DISEASES, FINDINGS, make_model
 
 import kgdx
+from benchmarks.dpo_toy import SHARES, TEMPLATE
+from benchmarks.train_toy import DISEASES, FINDINGS, make_model
 from kgdx.answer.option_questions import LETTERS, OptionQuestion
 from kgdx.api import Graph
 from kgdx.llm.chat import Message

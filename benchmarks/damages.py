@@ -22,9 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.small_graph import build as build_small
-
 import kgdx
+from benchmarks.small_graph import build as build_small
 from kgdx import api
 from kgdx.errors import KgdxError
 

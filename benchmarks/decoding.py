@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.train_small import unpacked
-
 from kgdx.config import LlmAccess
 from kgdx.llm.chat import Message, Request
 from kgdx.llm.local_model import LocalModel

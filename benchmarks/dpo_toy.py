@@ -20,7 +20,6 @@ from statistics import fmean, stdev
 from typing import Any
 
 from benchmarks.train_toy import DISEASES, FINDINGS, make_model
-
 from kgdx.llm.chat import Completion, Message, Request
 from kgdx_train.batch_model import BatchModel
 from kgdx_train.language_run import CURVE, FINAL, RunFolder, curves

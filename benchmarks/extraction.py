@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.extraction_text import FIELDS, Known, diseases, held_out, records, unseen
-
 from kgdx.ingest.extraction.filters import FIELDS as CLASSES
 from kgdx.ingest.extraction.filters import NameVocabulary, believe
 from kgdx.ingest.extraction.question_pages import clean, read_line

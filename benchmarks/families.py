@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from benchmarks.inquiry import groups
-
 import kgdx
+from benchmarks.inquiry import groups
 from kgdx.evaluate.labels import Labels
 
 NUMBERED = re.compile(r"^(.{6,}?)[, ]+(?:type |types |form |group )?(?:\d+[a-z]*\d*|[ivx]+[a-h]?)\b")

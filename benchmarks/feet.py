@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import serve
-from benchmarks.templates import TARGETS, timed
 
 import kgdx
+from benchmarks import serve
+from benchmarks.templates import TARGETS, timed
 from kgdx.api import Graph
 from kgdx.case import Case, Finding
 from kgdx.graph.templates import templates

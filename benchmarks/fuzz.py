@@ -23,7 +23,6 @@ from pathlib import Path
 
 from benchmarks.small_graph import BESIDE, FILES, TINY
 from benchmarks.small_graph import build as build_small
-
 from kgdx import errors
 from kgdx.api.building import readers
 from kgdx.case import read_cases

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.ranking import DATA, FOLDS, Ranked, components, numbers, one_core, prepare, show
 
 import kgdx
+from benchmarks.ranking import DATA, FOLDS, Ranked, components, numbers, one_core, prepare, show
 from kgdx.case import read_cases
 from kgdx.case.person import CandidateGene, merged
 from kgdx.evaluate.metrics import mean_rank

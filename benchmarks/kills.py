@@ -38,10 +38,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.damages import answers
-from benchmarks.small_graph import FILES, TINY
 
 import kgdx
+from benchmarks.damages import answers
+from benchmarks.small_graph import FILES, TINY
 from kgdx import api
 from kgdx.config import Settings
 from kgdx.errors import KgdxError

@@ -20,9 +20,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scripted_models import KNOWN, scripted_options
-
 import kgdx
+from benchmarks.scripted_models import KNOWN, scripted_options
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.api import Graph
 from kgdx.case import Case, read_cases

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.scripted_models import PLANNERS, scripted
 from transcript import transcript
 
 import kgdx
+from benchmarks.scripted_models import PLANNERS, scripted
 from kgdx.api import Graph
 from kgdx.config import LlmAccess
 from kgdx.evaluate.answer_pairs import CompiledTemplates, GraphAsker

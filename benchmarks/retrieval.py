@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.joint import DATA, show
 
 import kgdx
+from benchmarks.joint import DATA, show
 from kgdx.api import Graph
 from kgdx.arrays.sparse import Floats
 from kgdx.case import Case, read_cases

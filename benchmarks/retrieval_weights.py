@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.joint import show
-from benchmarks.retrieval import AT, in_words, labelled, percent
 from scipy.optimize import minimize
 
 import kgdx
+from benchmarks.joint import show
+from benchmarks.retrieval import AT, in_words, labelled, percent
 from kgdx.api import Graph
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.retrieval import METHODS

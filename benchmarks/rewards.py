@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.environment import DATA, usable
 
 import kgdx
+from benchmarks.environment import DATA, usable
 from kgdx.errors import KgdxError
 from kgdx.learn.recorded_cases import RecordedCases
 from kgdx.policies.tags import TagsPolicy

@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from benchmarks.environment import DATA, usable
 
 import kgdx
+from benchmarks.environment import DATA, usable
 from kgdx.api import Graph
 from kgdx.case import Case
 from kgdx.episode.conversation import spans

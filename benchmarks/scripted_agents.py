@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from benchmarks.scripted_models import ScriptedModel, SectionedPrompt, kind_of
-
 from kgdx.evaluate.osce_agents import NORMAL, Osce, OsceFact, matching
 from kgdx.llm.chat import Request
 

@@ -21,7 +21,6 @@ from statistics import fmean, stdev
 from typing import Any, ClassVar, Self
 
 from benchmarks.train_toy import Patient, Toy
-
 from kgdx.llm.chat import Message
 from kgdx_train.batch_model import BatchModel
 from kgdx_train.language_run import CURVE, FINAL, INITIAL, RunFolder
