@@ -46,7 +46,7 @@ def test_the_default_graph_has_the_counts_of_its_release(default: tuple[GraphFol
         "LACKS_PHENOTYPE": 3_250,
         "HAS_SYMPTOM": 1_878,
         "MAPPED_TO": 275,
-        "SAME_AS": 3_657,
+        "SAME_AS": 3_649,
         "BROAD_MATCH": 600,
         "NARROW_MATCH": 3_239,
         "ASSOCIATED_GENE": 12_302,
