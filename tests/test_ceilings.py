@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-
-from conftest import ROOT
-
-spec = importlib.util.spec_from_file_location("house", ROOT / "benchmarks" / "house.py")
-assert spec is not None and spec.loader is not None
-house = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(house)
+from benchmarks import house
 
 
 def test_no_room_exceeds_its_ceiling() -> None:

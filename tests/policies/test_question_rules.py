@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from episode.states import state_of
 from kgdx.actions import Respond
-from kgdx.answer.wants import UNTOLD, Want
+from kgdx.answer.wants import OUTSIDE, UNTOLD, Want
 from kgdx.case import Case, Span
 from kgdx.episode import Action
 from kgdx.policies.finishing import undescribed
-from kgdx.policies.question_reading import GAP, likeness, masked, negated, of_causes, remainder, wants
+from kgdx.policies.question_reading import GAP, _unpatterned, likeness, masked, negated, of_causes, remainder, wants
 from kgdx.policies.question_rules import RulesPolicy
 from kgdx.results.cited import Resolved
 from kgdx.terms.names.name_decision import Mention
@@ -407,6 +407,12 @@ def test_what_no_pattern_reads_is_told_by_the_wordings_that_it_is_like(question:
 def test_among_what_a_graph_holds_the_wordings_tell_too(question: str, want: Want) -> None:
     assert likeness(question, held=True)[0] == want
     assert likeness(question)[0] == ""
+
+
+def test_no_single_word_refuses_a_question_that_names_something() -> None:
+    for question in ("〇 vs 〇: what sets them apart clinically?", "List syndromes with 〇 but without 〇", "〇?", ""):
+        assert not {*OUTSIDE}.intersection(_unpatterned(question, question, 2)), question
+    assert _unpatterned("Which hospital near Leeds is best for 〇?", "", 1) == (Want.PLACE,)
 
 
 def test_words_of_descriptions_are_read_as_those_of_patients_are() -> None:

@@ -42,12 +42,9 @@ def toy() -> ModuleType:
     import torch
 
     torch.set_num_threads(1)
-    spec = importlib.util.spec_from_file_location("train_toy", ROOT / "benchmarks" / "train_toy.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["train_toy"] = module
-    spec.loader.exec_module(module)
-    return module
+    from benchmarks import train_toy
+
+    return train_toy
 
 
 def config(folder: Path, toy: ModuleType, **changed: Any) -> Path:

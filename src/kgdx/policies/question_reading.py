@@ -147,7 +147,7 @@ def _unpatterned(question: str, rest: str, names: int) -> tuple[Want, ...]:
     """What a question wants by the wordings that it is like: what no graph tells, or what no pattern says."""
     (kind, odds), asked = likeness(question), set(wants(rest))
     if (names or asked) and kind in OUTSIDE:
-        strongest = max(_odds(False)[kind].get(word, 0.0) for word in _stems(question))
+        strongest = max((_odds(False)[kind].get(word, 0.0) for word in _stems(question)), default=0.0)
         kind = kind if odds - strongest >= _BESIDE else ""
     unread = not names or not asked - _VAGUE
     if kind and odds > (_LIKELY if unread and kind in OUTSIDE else _SURE) * (1 if names or asked - _VAGUE else 0.5):

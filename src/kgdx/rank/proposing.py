@@ -255,7 +255,7 @@ class Proposer:
     def _alike(self, numbers: Ints, known: Ints) -> Floats:
         diseases = tuple(each.name for each in map(self._ranker.names.candidate, numbers.tolist()))
         findings = tuple(map(self.pools["phenotype"].labels, known.tolist()))
-        found: Floats = vectors_of(diseases) @ vectors_of(findings).T if diseases and findings else np.zeros((0, 0))
+        found: Floats = vectors_of(diseases) @ vectors_of(findings).T if findings else np.zeros((len(diseases), 0))
         return found
 
     def left_to_examine(self, case: Case, said: Sequence[str] = ()) -> list[tuple[str, str]]:
