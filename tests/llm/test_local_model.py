@@ -35,6 +35,12 @@ TEMPLATE = (
     "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
+TOOLS = (
+    "{% if tools %}{% for tool in tools %}{{ tool | tojson }}{% endfor %}{% endif %}"
+    "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}"
+    "{% if message['tool_calls'] %}{% for call in message['tool_calls'] %}<tool_call>{{ call | tojson }}</tool_call>"
+    "{% endfor %}{% endif %}</s>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
 NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + TEMPLATE
 TAGS = ("<match>", "</match>")
 TAUGHT = 'Here: {"disease": "马方综合征", "codes": ["HP:0001166", "HP:0001519",]} Well?'
