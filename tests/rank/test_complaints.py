@@ -119,6 +119,8 @@ def test_only_a_patient_of_a_whole_list_is_taken_for_one_of_it(default_graph: Pa
         case = Case("p", (Finding("DDXPLUS:E_53", method="id"), Finding("DDXPLUS:E_91", Status.ABSENT, method="id")))
         score = scorer.score(ranker.query(case)[0])[scorer.numbers]
         whole = scorer.arrays["whole"][scorer.numbers]
+        known = scorer.arrays["conditions"][scorer.arrays["whole"]].tolist()
+    assert set(known) == set(EvidenceTable.read().conditions), "also those that are joined with others"
     assert (score[~whole] <= 0.5).all() and np.median(score[whole]) > 1
 
 

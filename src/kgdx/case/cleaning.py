@@ -29,6 +29,10 @@ from kgdx.case.patient import (
 )
 from kgdx.case.reading_limits import limited
 from kgdx.errors import CaseError
+from kgdx.lazy import lazy_pattern
+
+_JOINS = lazy_pattern(r"\b(?:and|with)\b|[+/&,，、和且及伴]")
+"""What joins two things that are told together."""
 
 
 class Ancestry(Protocol):
@@ -284,7 +288,13 @@ def with_terms(
 
 
 def _outer(findings: tuple[Finding, ...]) -> list[Finding]:
-    inner = inner_spans(finding.span for finding in findings if finding.span and finding.status is Status.PRESENT)
+    """Leave out what is only a part of how another finding is told, as the faint of "felt faint".
+
+    Where the other one joins two things, the part is a finding of its own: "tender with guarding in the right iliac
+    fossa".
+    """
+    present = (each for each in findings if each.status is Status.PRESENT and not _JOINS.search(each.text))
+    inner = inner_spans(each.span for each in present if each.span)
     return [finding for finding in findings if finding.status is not Status.PRESENT or finding.span not in inner]
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from kgdx.lazy import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,62 +42,3 @@ class Measurement:
     unit: str = ""
     low: float | None = None
     high: float | None = None
-
-
-class JsonReader(Protocol):
-    """Typed look-ups in JSON; what cannot be used is noted."""
-
-    def note(self, path: str, message: str, remedy: str) -> None:
-        """Note that something was not used."""
-
-    def get(self, parent: Mapping[str, Any], key: str) -> Any:
-        """Return a value, ``None`` where there is none."""
-
-    def child(self, parent: Mapping[str, Any], key: str, path: str = "") -> Mapping[str, Any]: ...
-
-    def objects(self, parent: Mapping[str, Any], key: str) -> Iterator[tuple[str, Mapping[str, Any]]]: ...
-
-    def string(self, parent: Mapping[str, Any], key: str) -> str: ...
-
-
-_UCUM = (("[iU]", "IU"), ("[IU]", "IU"), ("mm[Hg]", "mmHg"), ("Cel", "°C"), ("[degF]", "°F"), ("10*", "10^"))
-_NOTE = lazy_pattern(r"\{[^}]*\}")
-
-
-def packet_measurements(reader: JsonReader, top: Mapping[str, Any]) -> Iterator[Measurement]:
-    """Yield the measurements of a phenopacket; one that cannot be used is noted."""
-    for path, each in reader.objects(top, "measurements"):
-        assay = reader.child(each, "assay", f"{path}.")
-        label = reader.string(assay, "label")
-        value = reader.child(each, "value", f"{path}.")
-        quantity = reader.child(value, "quantity")
-        said = reader.string(reader.child(value, "ontologyClass"), "label")
-        number = reader.get(quantity, "value")
-        measured = isinstance(number, int | float) and not isinstance(number, bool)
-        if not label or not (measured or said):
-            what = "has no label" if not label else "has no value that is read"
-            called = label or reader.string(assay, "id")
-            reader.note(
-                path, f"the measurement {called[:60]!r} {what}", "ignored; give its label, a quantity and a unit"
-            )
-            continue
-        if not measured:
-            yield Measurement(label, said)
-            continue
-        limits = reader.child(quantity, "referenceRange")
-        low, high = (_bound(reader.get(limits, end)) for end in ("low", "high"))
-        yield Measurement(label, float(number), _unit(reader, reader.child(quantity, "unit")), low, high)
-
-
-def _bound(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _unit(reader: JsonReader, unit: Mapping[str, Any]) -> str:
-    code = reader.string(unit, "id")
-    if not code.upper().startswith("UCUM:"):
-        return reader.string(unit, "label")
-    written = _NOTE.sub("", code[5:])
-    for ucum, plain in _UCUM:
-        written = written.replace(ucum, plain)
-    return written

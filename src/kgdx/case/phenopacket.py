@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NoReturn
 
-from kgdx.case.measured_values import packet_measurements
+from kgdx.case.measured_values import Measurement
 from kgdx.case.patient import QUALIFIERS, SEXES, Case, Finding, Issue, Status, valid
 from kgdx.case.person import OLDEST, CandidateGene, merged, years_of
 from kgdx.errors import CaseError
@@ -33,6 +33,9 @@ _LASTING = lazy_pattern(r"P(?:\d+[YMWD]|T\d+[HM])")
 """Since when a feature has been, which phenopackets have no field for: its description."""
 _AGE = lazy_pattern(r"P(?=\d|T\d)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T.*)?")
 
+_UCUM = (("[iU]", "IU"), ("[IU]", "IU"), ("mm[Hg]", "mmHg"), ("Cel", "°C"), ("[degF]", "°F"), ("10*", "10^"))
+_ANNOTATION = lazy_pattern(r"\{[^}]*\}")
+
 
 def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     """Read one phenopacket (already parsed from JSON) into a case.
@@ -42,7 +45,7 @@ def case_from_phenopacket(packet: object, where: str = "phenopacket") -> Case:
     reader = _Reader(where)
     top = reader.object(packet, "phenopacket")
     features = reader.items(top, "phenotypicFeatures")
-    measurements = tuple(packet_measurements(reader, top))
+    measurements = tuple(_measurements(reader, top))
     if not features and not measurements:
         _refuse(where, "the phenopacket has no phenotypicFeatures", "add the patient's HPO terms, observed or excluded")
     findings = tuple(_findings(reader, features))
@@ -172,6 +175,44 @@ def _modifiers(reader: _Reader, feature: Mapping[str, Any], path: str) -> Iterat
             yield identifier
         else:
             reader.note(f"{path}.modifiers", "a modifier has no HPO id", "ignored")
+
+
+def _measurements(reader: _Reader, top: Mapping[str, Any]) -> Iterator[Measurement]:
+    for path, each in reader.objects(top, "measurements"):
+        assay = reader.child(each, "assay", f"{path}.")
+        label = reader.string(assay, "label")
+        value = reader.child(each, "value", f"{path}.")
+        quantity = reader.child(value, "quantity")
+        said = reader.string(reader.child(value, "ontologyClass"), "label")
+        number = reader.get(quantity, "value")
+        measured = isinstance(number, int | float) and not isinstance(number, bool)
+        if not label or not (measured or said):
+            what = "has no label" if not label else "has no value that is read"
+            called = label or reader.string(assay, "id")
+            reader.note(
+                path, f"the measurement {called[:60]!r} {what}", "ignored; give its label, a quantity and a unit"
+            )
+            continue
+        if not measured:
+            yield Measurement(label, said)
+            continue
+        limits = reader.child(quantity, "referenceRange")
+        low, high = (_bound(reader.get(limits, end)) for end in ("low", "high"))
+        yield Measurement(label, float(number), _unit(reader, reader.child(quantity, "unit")), low, high)
+
+
+def _bound(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _unit(reader: _Reader, unit: Mapping[str, Any]) -> str:
+    code = reader.string(unit, "id")
+    if not code.upper().startswith("UCUM:"):
+        return reader.string(unit, "label")
+    written = _ANNOTATION.sub("", code[5:])
+    for ucum, plain in _UCUM:
+        written = written.replace(ucum, plain)
+    return written
 
 
 def _age(reader: _Reader, subject: Mapping[str, Any]) -> str | None:

@@ -21,6 +21,7 @@ from kgdx.case.ddxplus_release import PREFIX, VALUE, evidence_of, evidences
 from kgdx.case.patient import Case, Status
 from kgdx.case.person import years_of
 from kgdx.errors import ConfigError
+from kgdx.rank.fusion import parts_of_entropy
 from kgdx.resources import resource
 
 AGES = (0, 1, 5, 15, 30, 45, 60, 75)
@@ -224,11 +225,6 @@ def information(shares: Floats, chance: Floats) -> float:
     Shapes (diseases,) and (diseases, values).
     """
     weight = shares / max(float(shares.sum()), 1e-300)
-
-    def bits(p: Floats) -> Floats:
-        found: Floats = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
-        return found
-
     chance = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
-    gain = np.asarray(bits(weight @ chance) - weight @ bits(chance))
+    gain = parts_of_entropy(weight @ chance).sum() - weight @ parts_of_entropy(chance).sum(axis=-1)
     return max(float(gain), 0.0)

@@ -42,7 +42,7 @@ class Evidences(Scorer):
     """
 
     name: ClassVar[str] = "evidences"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     standardised: ClassVar[bool] = False
 
     @classmethod
@@ -61,11 +61,13 @@ class Evidences(Scorer):
         listed = compressed(row, column.astype(np.int32), share, len(ids))
         names = [name or id for name, id in zip(snapshot.column("symptom", "name").tolist(), ids, strict=True)]
         conditions = np.full(len(model.curated), "", "U120")
-        conditions[owner[use]] = snapshot.column("disease", "id")[disease[use]].astype("U120")
+        released = use & (snapshot.column("has_symptom", "source") == RELEASE)
+        for rows in (use, released):  # the table of patients knows a joined condition by the release's id
+            conditions[owner[rows]] = snapshot.column("disease", "id")[disease[rows]].astype("U120")
         codes = np.array([id if mine else "" for id, mine in zip(ids, known.tolist(), strict=True)], str)
         texts = MappedTexts.arrays(name if mine else "" for name, mine in zip(names, known.tolist(), strict=True))
         whole = np.zeros(len(model.curated), bool)
-        whole[owner[use & (snapshot.column("has_symptom", "source") == RELEASE)]] = True
+        whole[owner[released]] = True
         made = {"start": listed.start, "index": listed.index, "share": listed.values, "whole": whole}
         return made | {"conditions": conditions, "codes": codes} | texts
 

@@ -299,6 +299,12 @@ def entropy(share: Floats) -> Floats:
     return bits
 
 
+def parts_of_entropy(chance: Floats) -> Floats:
+    """Return -p log₂ p of each of many answers."""
+    bits: Floats = -chance * np.log2(np.where(chance > 0, chance, 1.0))
+    return bits
+
+
 PARTS = 64
 """Parts of scores that are kept, of what does not depend on the findings: 80 kB each."""
 ANSWERED = 2.0

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.errors import UsageError
-from kgdx.rank.fusion import Scored, entropy, leading
+from kgdx.rank.fusion import Scored, entropy, leading, parts_of_entropy
 from kgdx.rank.question_pools import QuestionPool
 from kgdx.registry import Registry
 
@@ -194,13 +194,13 @@ def named_information(pool: QuestionPool, shares: Floats, leaders: Ints, free: I
     which = np.log2(total) - np.bincount(cell, bits, len(cells)) / total
     yes = -np.expm1(-total)
     weight = share[candidate]
-    known = np.bincount(asked, weight * (_terms(yes) + _terms(1 - yes) + yes * which), items)
+    known = np.bincount(asked, weight * (parts_of_entropy(yes) + parts_of_entropy(1 - yes) + yes * which), items)
     chance = np.bincount(asked, weight * yes, items)
     pairs, named = numbered(pair, len(pool.up.index))
     told = np.bincount(named, (weight * yes / total)[cell] * rate, len(pairs))
-    heard = np.bincount(pool.up.index[pairs], _terms(told), items)
+    heard = np.bincount(pool.up.index[pairs], parts_of_entropy(told), items)
     possible = np.flatnonzero(chance > 0)
-    gain[possible] = np.maximum(heard[possible] + _terms(1 - chance[possible]) - known[possible], 0) * mass
+    gain[possible] = np.maximum(heard[possible] + parts_of_entropy(1 - chance[possible]) - known[possible], 0) * mass
     return gain
 
 
@@ -212,11 +212,6 @@ def numbered(values: Ints, size: int) -> tuple[Ints, Ints]:
     place = np.empty(size, np.int32)
     place[distinct] = np.arange(len(distinct), dtype=np.int32)
     return distinct, place[values]
-
-
-def _terms(chance: Floats) -> Floats:
-    found: Floats = -chance * np.log2(np.where(chance > 0, chance, 1.0))
-    return found
 
 
 class SplitSelector(Selector):
@@ -380,7 +375,7 @@ class MedKGI(Selector):
         yes = np.where(has, 1 / size, OUTSIDE)
         no = np.where(has, 1 - 1 / (size + 1), 1 - OUTSIDE)
         belief = self._posterior(situation, numbers, size)[:, None]
-        value[inside] = _bits(belief)[0] - _left(belief * yes) - _left(belief * no)
+        value[inside] = parts_of_entropy(belief).sum(axis=0)[0] - _left(belief * yes) - _left(belief * no)
         return np.maximum(value, 0) * situation.mass(self.candidates)
 
     def _posterior(self, situation: Situation, numbers: Ints, size: Ints) -> Floats:
@@ -426,13 +421,7 @@ def _neighbour(pool: QuestionPool, numbers: Ints, items: Ints) -> Ints:
     return np.array([np.isin(items, pool.neighbours.columns(number)) for number in numbers.tolist()])
 
 
-def _bits(shares: Floats) -> Floats:
-    safe = np.maximum(shares, 1e-300)
-    total: Floats = -(shares * np.log2(safe)).sum(axis=0)
-    return total
-
-
 def _left(joint: Floats) -> Floats:
     chance = joint.sum(axis=0)
-    left: Floats = chance * _bits(joint / np.maximum(chance, 1e-300))
+    left: Floats = chance * parts_of_entropy(joint / np.maximum(chance, 1e-300)).sum(axis=0)
     return left

@@ -187,12 +187,14 @@ class Extractor:
         said.sort(key=_start)
         kept = [each for each in found if not any(_inside(each, other) for other in _beside(each, said))]
         kept.sort(key=_start)
-        kept += [e for e in said if e.id != FIGURE and not any(_says(o, e) for o in _beside(e, kept))]
+        said = [e for e in said if e.id != FIGURE and not any(_part_of(e, other) for other in _beside(e, said))]
+        kept += [e for e in said if not any(_says(o, e) or _part_of(e, o) for o in _beside(e, kept))]
         every = [*kept, *spoken(text, lambda id: id == FIGURE or id in self.symptoms)]
         return [*kept, *at_sites(text, every, lambda id: self.terms.row(id) is not None)]
 
     def _beside(self, text: str, read: Sequence[Finding]) -> list[Finding]:
         said = spoken(text, self.symptoms.__contains__)
+        said = [e for e in said if not any(_part_of(e, other) for other in (*_beside(e, read), *_beside(e, said)))]
         said += at_sites(text, (*read, *said), lambda id: id in self.symptoms)
         told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
         told = [_said(each.status, _habit(text, each, status)) for each, status in zip(said, told, strict=True)]
@@ -319,6 +321,13 @@ def _inside(finding: Finding, other: Finding) -> bool:
     more = whole != at or other.id == FIGURE or (other.status is Status.ABSENT and finding.status is Status.PRESENT)
     denied = other.status is Status.ABSENT and whole.start < at.start < whole.end  # "doesn't hurt to pee"
     return denied or (more and whole.start <= at.start and at.end <= whole.end)
+
+
+def _part_of(denial: Finding, other: Finding) -> bool:
+    """Return whether what denies a finding is only a part of how another is told: "burning when passing urine"."""
+    at, whole = _at(denial), _at(other)
+    inner = at != whole and whole.start <= at.start and at.end <= whole.end
+    return inner and denial.status is Status.ABSENT and other.id != FIGURE
 
 
 def _denies_more(finding: Finding, reach: Mapping[int, int]) -> bool:

@@ -213,8 +213,10 @@ def _spoken(text: str) -> tuple[Finding, ...]:
     stops = [0, *(match.end() for match in _STOP.finditer(simple)), len(simple)]
     for start, end in pairwise(stops):
         for row in _near(plain[start:end]):
-            for match in _compiled(row.pattern, True).finditer(written, start, end):
-                found.setdefault(row.id, []).append((*match.span(), row.name))
+            pattern = _compiled(row.pattern, True)
+            for match in pattern.finditer(written, start, end):
+                place = _tightened(pattern, written, *match.span()) if "~" in row.pattern else match.span()
+                found.setdefault(row.id, []).append((*place, row.name))
     kept, ruled = [], set[int]()
     for id, places in sorted(found.items()):
         taken, status = 0, Status.ABSENT if id.startswith(DENIED) else Status.PRESENT
@@ -229,6 +231,13 @@ def _spoken(text: str) -> tuple[Finding, ...]:
     return tuple(
         e for e in kept if e.id == FIGURE or e.status is Status.ABSENT or not e.span or e.span.start not in ruled
     )
+
+
+def _tightened(pattern: re.Pattern[str], text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the shortest match with this end is: 尿痛 in 尿频尿急尿痛."""
+    while (nearer := pattern.search(text, start + 1, end)) and nearer.end() == end:
+        start = nearer.start()
+    return start, end
 
 
 def turned(text: str, at: Span) -> bool:
