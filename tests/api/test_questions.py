@@ -82,10 +82,8 @@ def test_a_model_is_reached_by_the_settings(zh_graph: Path, kgdx_home: Path, mon
     with kgdx.open(zh_graph) as graph, pytest.raises(ConfigError, match="KGDX_LLM_BASE_URL"):
         graph.ask(QUESTION, model="m")
     monkeypatch.setenv("KGDX_LLM_PRICE_IN", "1000")
-    with serving(planned) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
-        with kgdx.open(zh_graph) as graph:
-            first, again = (graph.ask(QUESTION, model="m") for _ in range(2))
+    with serving(planned, monkeypatch) as server, kgdx.open(zh_graph) as graph:
+        first, again = (graph.ask(QUESTION, model="m") for _ in range(2))
     assert len(server.requests) == 3
     assert (first.usage.calls, first.usage.cached, first.usage.cost) == (3, 0, pytest.approx(0.03))
     assert (again.usage.calls, again.usage.cached, again.usage.cost) == (0, 3, 0.0)

@@ -83,8 +83,7 @@ def test_what_it_will_take_is_told_before_anything_is_sent(graph: Graph, cases: 
 def test_one_budget_holds_for_all_and_the_order_of_retrieval_stands_beyond_it(
     graph: Graph, cases: list[Case], kgdx_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(by(backwards)) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(by(backwards), monkeypatch) as server:
         monkeypatch.setenv("KGDX_CACHE", str(kgdx_home / "cache"))
         with kgdx.open(graph.url) as opened:
             work = Reranker(opened, "m", RerankPolicy(explain=0), budget=Limits(calls=3), concurrency=2)

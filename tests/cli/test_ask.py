@@ -30,8 +30,7 @@ def test_a_chinese_name_that_is_not_there_leads_to_the_sources(invoke: Invoke) -
 
 
 def test_a_model_plans_and_writes(invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(planned) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(planned, monkeypatch) as server:
         done = invoke("ask", QUESTION, "--llm", "m", "--store", str(zh_graph))
     assert done.returncode == 0
     assert done.stderr == f"asking m at {server.url}\n"
@@ -42,8 +41,7 @@ def test_a_model_plans_and_writes(invoke: Invoke, zh_graph: Path, monkeypatch: p
 def test_json_is_one_document_and_holds_the_models_words_on_request_alone(
     invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(lambda body, number: planned(body, number % 3)) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(lambda body, number: planned(body, number % 3), monkeypatch):
         plain, whole = (
             json.loads(invoke("ask", QUESTION, "--llm", "m", "--json", "--store", str(zh_graph), *more).stdout)
             for more in ((), ("--trace",))
@@ -62,8 +60,7 @@ def test_json_is_one_document_and_holds_the_models_words_on_request_alone(
 def test_a_model_that_cannot_be_asked_is_named_beside_the_rules_answer(
     invoke: Invoke, zh_graph: Path, monkeypatch: pytest.MonkeyPatch, reply: Reply, line: str
 ) -> None:
-    with serving(lambda body, number: reply) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(lambda body, number: reply, monkeypatch):
         done = invoke("ask", QUESTION, "--llm", "m", "--store", str(zh_graph))
     shown = " ".join(done.stdout.split())
     assert done.returncode == 0
@@ -103,8 +100,7 @@ def test_an_answer_is_saved_and_can_be_proved(invoke: Invoke, zh_graph: Path, tm
 
 @pytest.mark.parametrize("policy", ["planner", "tags", "thought"])
 def test_a_diagnosis_keeps_to_its_calls(invoke: Invoke, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(lambda body, number: Say("I would think further.")) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(lambda body, number: Say("I would think further."), monkeypatch) as server:
         done = invoke("diagnose", "seizures", "--policy", policy, "--llm", "m", "--max-calls", "1", "--json")
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 1

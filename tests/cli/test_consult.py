@@ -156,6 +156,15 @@ def test_a_model_words_the_questions_and_a_person_answers(invoke: Kgdx, tmp_path
     assert '"policy": "doctor"' in transcript.read_text("utf-8")
 
 
+def test_a_consultation_keeps_to_its_calls_and_goes_on_by_rules(invoke: Kgdx, tmp_path: Path) -> None:
+    words = ("--llm", "m", "--certain", "1", "--max-calls", "2", "--json")
+    with serving(answering(scripted_agent("right", osces()))) as server:
+        settings = {"KGDX_LLM_BASE_URL": server.url, "KGDX_CACHE": str(tmp_path), **ENDPOINT}
+        done = invoke("consult", "seizures", *words, stdin="y\nn\nn\nf\n", **settings)
+        assert len(server.requests) == 2
+    assert done.returncode == 0 and json.loads(done.stdout)["candidates"], done.stderr
+
+
 def test_a_model_for_a_policy_that_asks_none_is_refused_in_a_line(invoke: Kgdx) -> None:
     done = invoke("consult", "seizures", "--policy", "inquiry", "--llm", "m", stdin="f\n")
     assert done.returncode != 0 and "asks no model" in done.stderr and done.stderr.count("\n") == 1

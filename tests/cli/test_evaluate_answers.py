@@ -43,8 +43,7 @@ def test_recall_is_shown_by_split_and_action(
 ) -> None:
     require_module("openai", "llm")
     details = tmp_path / "details.jsonl"
-    with serving(answering(scripted("right", read_questions(asked)))) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(answering(scripted("right", read_questions(asked))), monkeypatch) as server:
         command = ("evaluate", "recall", str(asked), "--llm", "planner", "--store", str(store))
         done = invoke(*command, "--details", str(details))
     assert done.returncode == 0, done.stderr
@@ -52,6 +51,10 @@ def test_recall_is_shown_by_split_and_action(
         assert words in done.stdout
     rows = [json.loads(line) for line in details.read_text("utf-8").splitlines()]
     assert {row["recall"] for row in rows} == {1.0}
+    with serving(answering(scripted("right", read_questions(asked))), monkeypatch) as server:
+        monkeypatch.setenv("KGDX_CACHE", str(tmp_path / "cache"))
+        invoke(*command, "--max-calls", "3")
+        assert len(server.requests) == 3
     told = invoke("evaluate", "recall", str(asked), "--split", "tuned", "--json", "--store", str(store))
     found = json.loads(told.stdout)
     assert found["model"] is None and found["split"].keys() == {"tuned"} and "questions" not in found
@@ -94,7 +97,7 @@ def test_answers_are_compared_over_http_and_judged(
         (
             ("answers", "{set}", "--out", "{out}", "--llm", "gguf:m", "--judge", "none", "--max-cost", "1"),
             2,
-            "needs prices",
+            "no prices are set",
         ),
         (("questions", "--language", "fr"), 2, "Invalid value for '--language'"),
         (("questions", "--source", "nowhere"), 2, "no disease of the source"),

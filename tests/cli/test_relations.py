@@ -75,6 +75,13 @@ def modelled(invoke: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
     return run
 
 
+def test_no_more_is_asked_than_is_let(modelled: Callable[..., Run], tmp_path: Path) -> None:
+    with serving(in_turn(GOOD)) as server:
+        done = modelled(server.url, "--max-calls", "3", "--jobs", "2")
+        assert len(server.requests) == 3
+    assert done.returncode != 0 and "budget of 3 calls" in done.stderr and "1 pages are kept" in done.stderr
+
+
 def test_a_model_is_asked_and_its_cost_is_shown(modelled: Callable[..., Run], tmp_path: Path) -> None:
     with serving(in_turn(GOOD)) as server:
         done = modelled(server.url, KGDX_LLM_API_KEY="sk-secret")

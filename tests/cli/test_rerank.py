@@ -30,8 +30,7 @@ def batch(tmp_path: Path, count: int = 3) -> str:
 def test_the_table_shows_where_each_was_by_score_and_why_it_moved(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(perfect("Short stature with hypotonia")) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(perfect("Short stature with hypotonia"), monkeypatch):
         done = invoke("diagnose", PATIENT, "--rerank", "m", "--explain", "1")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("asking m at http://127.0.0.1:")
@@ -43,8 +42,7 @@ def test_the_table_shows_where_each_was_by_score_and_why_it_moved(
 
 
 def test_the_json_has_both_ranks_and_the_counts(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(by(backwards)) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(by(backwards), monkeypatch):
         options = ("--rerank-top", "2", "--rerank-prompt", "cot", "--shuffle", "1", "--rerank-weight", "0.9", "--json")
         found = json.loads(invoke("diagnose", PATIENT, "--rerank", "m", *options).stdout)
     assert [(each["rank"], each["retrieved_rank"]) for each in found["candidates"]] == [(1, 1), (2, 2), (3, 3)]
@@ -53,8 +51,7 @@ def test_the_json_has_both_ranks_and_the_counts(invoke: Invoke, monkeypatch: pyt
 
 
 def test_a_page_shows_what_was_moved(invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with serving(perfect("Short stature with hypotonia")) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(perfect("Short stature with hypotonia"), monkeypatch):
         assert invoke("diagnose", PATIENT, "--rerank", "m", "--html", str(tmp_path / "x.html")).returncode == 0
     page = (tmp_path / "x.html").read_text("utf-8")
     assert "number by score: 2" in page and "is seen in it [E" in page and "re-ordered by m" in page
@@ -71,8 +68,7 @@ def test_who_chooses_the_steps_is_said_once(invoke: Invoke) -> None:
 def test_a_batch_needs_a_budget_says_what_it_will_take_and_then_did(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with serving(by(backwards)) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(by(backwards), monkeypatch) as server:
         refused = invoke("batch", batch(tmp_path), "--rerank", "m")
         assert refused.returncode != 0 and "nothing limits what that costs" in refused.stderr
         assert not server.requests
@@ -107,8 +103,7 @@ def test_an_instruction_is_learned_kept_and_used(
     cases, out = tmp_path / "dev.jsonl", tmp_path / "own.md"
     one = {"phenotypes": ["HP:0001250", "HP:0004322"], "diseases": ["DECIPHER:18"]}
     cases.write_text("\n".join(json.dumps({"id": f"p{n}", **one}) for n in range(24)))
-    with serving(reply) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(reply, monkeypatch):
         learn = ("learn", "prompt", str(cases), "--llm", "m", "--variants", "1", "--out", str(out))
         assert "nothing limits" in invoke(*learn).stderr and not out.exists()
         done = invoke(*learn, "--max-calls", "500", "--json")
@@ -125,8 +120,7 @@ def test_a_batch_by_a_policy_that_asks_a_model_keeps_to_one_budget(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: tuple[str, ...]
 ) -> None:
     plain = [json.loads(line) for line in invoke("batch", batch(tmp_path)).stdout.splitlines()]
-    with serving(lambda body, number: Say("I think that it is a seizure.")) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(lambda body, number: Say("I think that it is a seizure."), monkeypatch) as server:
         monkeypatch.setenv("KGDX_LLM_MODEL", "m")
         refused = invoke("batch", batch(tmp_path), *how)
         assert refused.returncode == 2 and "nothing limits what that costs" in refused.stderr

@@ -221,11 +221,14 @@ def test_the_command_measures_and_shows(
     invoke: Callable[..., Run], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played = ("--llm", "doctor", "--patient", "patient", "--judge", "judge")
-    with serving(answering(scripted_agent("right", osces()))) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(answering(scripted_agent("right", osces())), monkeypatch) as server:
         done = invoke("evaluate", "consult", str(file), *played, "--questions", "8", "--out", str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
     assert "medkgi" in done.stdout and "doctor: doctor" in done.stdout and "66.7 %" in done.stdout
+    with serving(answering(scripted_agent("right", osces())), monkeypatch) as server:
+        kept = ("--questions", "8", "--max-calls", "5", "--out", str(tmp_path / "kept"))
+        done = invoke("evaluate", "consult", str(file), *played, *kept)
+        assert len(server.requests) == 5 and done.returncode != 0 and "budget" in done.stderr
     shown = invoke("evaluate", "consult", str(file), "--ablate", "selector", "--sample", "1", "--json")
     assert set(json.loads(shown.stdout)["doctors"]) == {"medkgi", "medkgi:random", "medkgi:degree"}
 

@@ -218,8 +218,7 @@ def test_the_command_prints_the_table_and_writes_a_page(
     file, page = tmp_path / "q.jsonl", tmp_path / "page.html"
     file.write_text("\n".join(write_option_questions(asked)) + "\n{cut", encoding="utf-8")
     args = ["evaluate", "options", str(file), "--llm", "m", "--arms", "none,thought+graph", "--max-calls", "10000"]
-    with serving(answering(scripted_options("half-knows", asked))) as server:
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(answering(scripted_options("half-knows", asked)), monkeypatch):
         assert ran([*args, "--vary", "documents=1,8", "--store", str(chinese_store), "--html", str(page)]) == 0
     shown = capsys.readouterr().out
     assert "thought+graph:documents=8" in shown and "difference" in shown and "1 row refused" in shown

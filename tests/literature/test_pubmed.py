@@ -143,14 +143,17 @@ def test_an_answer_does_not_wait_for_slow_pubmed(opened: Open, slow: Reply, monk
     assert made.problems == ("no answer within 0.05 s; what comes later is kept for the next time",)
 
 
-def test_what_comes_after_the_budget_is_there_the_next_time(opened: Open) -> None:
-    go = threading.Event()
-
-    def late(program: str, fields: Fields, number: int) -> Reply:
+def late(go: threading.Event) -> Callable[[str, Fields, int], Reply]:
+    def script(program: str, fields: Fields, number: int) -> Reply:
         go.wait(10)
         return well(program, fields, number)
 
-    with serving(late) as server:
+    return script
+
+
+def test_what_comes_after_the_budget_is_there_the_next_time(opened: Open) -> None:
+    go = threading.Event()
+    with serving(late(go)) as server:
         made = opened(server.url, seconds=0.0)
         assert made.find(NAMES, [], 3).count == 0
         go.set()
@@ -162,12 +165,7 @@ def test_what_comes_after_the_budget_is_there_the_next_time(opened: Open) -> Non
 
 def test_searches_do_not_pile_up_behind_slow_pubmed(opened: Open) -> None:
     go = threading.Event()
-
-    def late(program: str, fields: Fields, number: int) -> Reply:
-        go.wait(10)
-        return well(program, fields, number)
-
-    with serving(late) as server:
+    with serving(late(go)) as server:
         made = opened(server.url, seconds=0.0)
         for number in range(pubmed.MOST_THREADS):
             made.find({"D:1": (f"disease {number}",)}, [], 3)

@@ -307,10 +307,15 @@ def _usage(usage: tuple[int, int]) -> dict[str, int]:
 
 
 @contextmanager
-def serving(script: Script, latency: tuple[float, float] = (0.0, 0.0)) -> Iterator[Server]:
-    """Run a server for the time of a block; ``latency`` is the range of seconds that each request takes."""
+def serving(script: Script, patch: Any = None, latency: tuple[float, float] = (0.0, 0.0)) -> Iterator[Server]:
+    """Run a server for the time of a block; a test that gives its ``monkeypatch`` has its settings name the server.
+
+    ``latency`` is the range of seconds that each request takes.
+    """
     server = Server(script, latency)
     server.start()
+    if patch is not None:
+        patch.setenv("KGDX_LLM_BASE_URL", server.url)
     try:
         yield server
     finally:

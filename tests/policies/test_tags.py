@@ -21,7 +21,7 @@ from kgdx.terms.corpora import Corpus
 from kgdx.terms.text_search import index_corpus
 from kgdx_train.adversaries import Writer
 from learn.conftest import EPILEPSY, EPILEPSY_NAME, SEIZURE, STATURE_NAME, built
-from llm.server import Fail, Say, Server
+from llm.server import Fail, Say, Server, serving
 from policies.conftest import behind
 
 CASE = Case("x", (Finding(SEIZURE, label="Seizure"),), publications=("PMID:77",))
@@ -184,8 +184,7 @@ def test_the_command_shows_the_whole_rollout(
     patients_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.html"
-    with behind(writing(PARTS)) as (_, server):
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(writing(PARTS), monkeypatch):
         monkeypatch.setenv("KGDX_HOME", str(tmp_path))
         monkeypatch.setenv("COLUMNS", "200")
         with pytest.raises(SystemExit) as ended:

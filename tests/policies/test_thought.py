@@ -22,7 +22,7 @@ from kgdx.errors import LlmError, StoreError, UsageError
 from kgdx.policies.thought import ThoughtPolicy
 from kgdx.terms.corpora import Corpus
 from kgdx.terms.text_search import index_corpus
-from llm.server import Body, Fail, Reply, Say
+from llm.server import Body, Fail, Reply, Say, serving
 from policies.conftest import behind
 
 QUESTION = "Which drug is given to a child with a fever of unknown name?"
@@ -400,8 +400,7 @@ def test_the_command_chooses_an_option(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     given = ["--option", "A=aspirin", "--option", "b = jiapian"]
-    with behind(script()) as (_, server):
-        monkeypatch.setenv("KGDX_LLM_BASE_URL", server.url)
+    with serving(script(), monkeypatch):
         store = ["--store", str(graph.settings.store)]
         assert command("ask", QUESTION, "--policy", "thought", "--llm", "m", *given, *store) == 0
         assert "B. jiapian" in capfd.readouterr().out

@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kgdx.actions.graph_source import MAPPED, FolderSource, GraphSource, MappedSource, NothingCompiled, ServerSource
 from kgdx.case import Case, Extraction, Finding, Measurement, Resolution
 from kgdx.episode.world import Memo
 from kgdx.errors import StoreError
-from kgdx.graph.protocol import USER
+from kgdx.graph.protocol import USER, Closing
 
 if TYPE_CHECKING:
     from kgdx.case import GeneNames
@@ -50,7 +49,7 @@ def _once(make: Callable[[GraphContext], T]) -> Callable[[GraphContext], T]:
     return opened
 
 
-class GraphContext:
+class GraphContext(Closing):
     """One open graph; use it as a context manager, or call :meth:`close`.
 
     It is read-only. :meth:`writing` takes it over for the length of one block.
@@ -334,14 +333,6 @@ class GraphContext:
                 if close is not None:
                     close()
             self._source.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _opened_once(self, name: str, make: Callable[[], T]) -> T:
         with self._lock:

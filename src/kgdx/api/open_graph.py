@@ -161,6 +161,7 @@ class Graph(GraphContext):
         policy: str | Policy | None = None,
         model: ChatModel | str | None = None,
         resume: Transcript | None = None,
+        limits: Limits | None = None,
         seed: int = 0,
         keep: Keep | None = None,
         trusted: bool = True,
@@ -174,6 +175,7 @@ class Graph(GraphContext):
             policy: Who chooses the questions: a policy that asks patients, or its name; by default ``inquiry``.
             resume: What to go on with: :meth:`Consultation.to_dict`, a log, or the file of one. It has its own patient,
                 policy and settings.
+            limits: What the model may cost from now on: calls, tokens, cost, seconds.
             keep: Given the whole log after each change.
             trusted: Whether the transcript was kept where nobody could change it. Otherwise only its patient, its
                 settings and its answers count: all else is done again, and has to come out the same.
@@ -195,12 +197,12 @@ class Graph(GraphContext):
                 raise UsageError("a transcript has its own patient and settings", hint=hint)
             log = log_of(resume)
             chooser = asking(policy_of(log))
-            world = replace(self.world(chooser, model=model), memo=self.memo)
+            world = replace(self.world(chooser, model=model, limits=limits), memo=self.memo)
             episode = resumed(world, chooser, log) if trusted else verified(self, world, chooser, log)
         else:
             chooser = asking(policy if isinstance(policy, Policy) else asking_policy(policy, settings))
             able(chooser, "diagnoses", model, patient=self)
-            world = replace(self.world(chooser, model=model), memo=self.memo)
+            world = replace(self.world(chooser, model=model, limits=limits), memo=self.memo)
             patient = Case("") if case is None else self.case(case)
             episode = begun(self, world, chooser, patient.identified(), seed)
         return Consultation(self, world, chooser, episode, self.diagnosis, keep)

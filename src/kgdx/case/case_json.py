@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from kgdx.case.demographics import described
-from kgdx.case.patient import QUALIFIERS, SEXES, Case, Finding, Issue, Status, valid
+from kgdx.case.patient import QUALIFIERS, SEXES, Case, Finding, Issue, Status, usable, valid
 from kgdx.case.person import (
     RELATIVES,
     SEX_WORDS,
@@ -56,11 +56,11 @@ def case_from_json(document: Mapping[str, Any], where: str = "case") -> Case:
         findings=tuple(findings),
         text=text,
         sex=sex or "UNKNOWN",
-        age=_checked(checked_age, string(document, "age", where), "age", where, issues),
+        age=usable(checked_age, string(document, "age", where), "age", where, issues),
         diseases=_strings(document, "diseases", where),
         publications=_strings(document, "publications", where),
         genes=_strings(document, "causal_genes", where),
-        onset=_checked(checked_onset, string(document, "onset", where), "onset", where, issues),
+        onset=usable(checked_onset, string(document, "onset", where), "onset", where, issues),
         family=_family(document, where, issues),
         gene_evidence=gene_evidence(document.get("genes"), f"{where}: genes"),
         source=string(document, "source", where) or "user",
@@ -131,21 +131,13 @@ def _person(case: Case) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None and value != []}
 
 
-def _checked(check: Callable[[str], str], said: str, key: str, where: str, issues: list[Issue]) -> str | None:
-    try:
-        return check(said) if said else None
-    except CaseError as error:
-        issues.append(Issue("warning", f"{where}: {key}", error.message, "ignored"))
-        return None
-
-
 def _family(document: Mapping[str, Any], where: str, issues: list[Issue]) -> Family:
     related = document.get("consanguineous")
     if related is not None and not isinstance(related, bool):
         _refuse(where, '"consanguineous" is neither true nor false', "leave it out where it is not known")
     modes = document.get("inheritance")
     listed = _strings({"inheritance": [modes] if isinstance(modes, str) else modes}, "inheritance", where)
-    read = (_checked(checked_mode, mode, "inheritance", where, issues) for mode in listed)
+    read = (usable(checked_mode, mode, "inheritance", where, issues) for mode in listed)
     affected = tuple(each.upper() for each in _strings(document, "affected_relatives", where))
     if strange := [each for each in affected if each not in RELATIVES]:
         message = f"{strange[0][:40]!r} is not one of {', '.join(RELATIVES)}"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgdx.case.patient import Case, Finding, Issue, Status, valid
+from kgdx.case.patient import Case, Finding, Issue, Status, usable, valid
 from kgdx.case.person import (
     SEX_WORDS,
     CandidateGene,
@@ -102,7 +102,7 @@ def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
         diseases=tuple(dict.fromkeys(each for each in stated if _CURIE.fullmatch(each))),
         publications=tuple(_publications(known["publications"], where)),
         genes=tuple(each for each, _ in _terms(known["causal_genes"], "causal_genes", where, hpo=False)),
-        onset=_checked(checked_onset, known["onset"], "onset", where, issues),
+        onset=usable(checked_onset, _text(known["onset"], "onset", where).strip(), "onset", where, issues),
         family=_family(known, where, issues),
         gene_evidence=_genes(known["genes"], where),
         source="table",
@@ -170,18 +170,9 @@ def _age(value: Any, where: str, issues: list[Issue]) -> str | None:
     return None
 
 
-def _checked(check: Callable[[str], str], value: Any, key: str, where: str, issues: list[Issue]) -> str | None:
-    said = _text(value, key, where).strip()
-    try:
-        return check(said) if said else None
-    except CaseError as error:
-        issues.append(Issue("warning", f"{where}: {key}", error.message, "ignored"))
-        return None
-
-
 def _family(known: Mapping[str, Any], where: str, issues: list[Issue]) -> Family:
     modes = [each for each, _ in _terms(known["inheritance"], "inheritance", where, hpo=False)]
-    read = (_checked(checked_mode, each, "inheritance", where, issues) for each in modes)
+    read = (usable(checked_mode, each, "inheritance", where, issues) for each in modes)
     related = known["consanguineous"]
     if related is not None and not isinstance(related, bool):
         said = str(related).strip().lower()

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from kgdx.case.measured_values import Measurement, Range
 from kgdx.case.person import Family, GeneEvidence
+from kgdx.errors import CaseError
 from kgdx.lazy import lazy_pattern
 
 SEXES = ("FEMALE", "MALE", "OTHER", "UNKNOWN")
@@ -172,6 +173,15 @@ class Issue:
     where: str
     message: str
     remedy: str = ""
+
+
+def usable(check: Callable[[str], str], said: str, key: str, where: str, issues: list[Issue]) -> str | None:
+    """Return what a check makes of words; where it refuses them, tell why."""
+    try:
+        return check(said) if said else None
+    except CaseError as error:
+        issues.append(Issue("warning", f"{where}: {key}", error.message, "ignored"))
+        return None
 
 
 @dataclass(frozen=True, slots=True)

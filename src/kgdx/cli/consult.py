@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, output
-from kgdx.cli.options import CaseArgument, Presentation, Store, TermOptions, flag, option
+from kgdx.cli.options import BudgetOptions, CaseArgument, Presentation, Store, TermOptions, flag, option
 from kgdx.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgdx.api.consulting import Consultation, Keep
     from kgdx.case import Case
     from kgdx.episode import Segment
+    from kgdx.episode.state import Limits
     from kgdx.results.consulted import QuestionDocument
 
 
@@ -27,23 +28,16 @@ class ConsultQuestions:
     policy: str | None = option(None, "NAME", "Who chooses the questions.")
     llm: str | None = option(None, "MODEL", "Model that plays the doctor (--policy doctor).")
     selector: str | None = option(None, "NAME", "How they are chosen: infogain, split:20, medkgi, degree …")
-    max_questions: int | None = option(None, "N", "Most questions; 20 unless said.", min=0, max=500)
+    questions: int | None = option(None, "N", "Most questions; 20 unless said.", "--max-questions", min=0, max=500)
     certain: float | None = option(None, "SHARE", "Share of the best disease at which to end; .6.", min=0.01, max=1.0)
-    language: str | None = option(None, "LANGUAGE", "Ask in en or zh; by default as the patient is described.")
-
+    speaks: str | None = option(None, "LANGUAGE", "Ask in en or zh; as the patient is described.", "--language")
     costs: str | None = option(None, "WAY=PRICE,…", "Prices of ask, look, examine, laboratory, imaging; by effort.")
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that were given, by the policy's names."""
-        given = {
-            "selector": self.selector,
-            "questions": self.max_questions,
-            "certain": self.certain,
-            "speaks": self.language,
-            "costs": None if self.costs is None else prices(self.costs),
-        }
-        return {name: value for name, value in given.items() if value is not None}
+        given = {name: each for name, each in vars(self).items() if each is not None and name not in ("policy", "llm")}
+        return given if self.costs is None else {**given, "costs": prices(self.costs)}
 
 
 def prices(given: str) -> dict[str, float]:
@@ -82,6 +76,7 @@ def consult(
     *,
     terms: TermOptions,
     asking: ConsultQuestions,
+    budget: BudgetOptions,
     keep: ConsultFiles,
     trace: bool = flag("Show every step, and who took it."),
     shown: Presentation,
@@ -99,7 +94,7 @@ def consult(
         raise UsageError("a transcript has its own patient and settings", hint="leave them out, or --resume")
     given = inputs.one(case)
     with inputs.graph(store) as graph:
-        consultation = _begun(graph, given, terms, asking, keep)
+        consultation = _begun(graph, given, terms, asking, budget.limits(), keep)
         _ask(consultation)
         output.write_record(keep.record, consultation, force=shown.force)
         if consultation.waiting:
@@ -110,27 +105,19 @@ def consult(
         found = consultation.diagnosis
         if keep.save:
             output.remark_saved(graph.save(found), graph)
-    if shown.as_json:
-        output.write_json(found.to_dict())
-    else:
-        from kgdx.render.terminal.diagnosis_text import diagnosis, steps
-
-        output.show(diagnosis(found, explain=len(found.evidence)), facts=shown.plain)
-        if trace:
-            output.show(steps(found.trace), facts=shown.plain)
-    output.write_result(shown, found, store)
+    output.diagnosed(shown, found, store, trace=trace, explain=len(found.evidence))
 
 
 def _begun(
-    graph: Graph, given: Case | None, terms: TermOptions, asking: ConsultQuestions, keep: ConsultFiles
+    graph: Graph, given: Case | None, terms: TermOptions, asking: ConsultQuestions, limits: Limits, keep: ConsultFiles
 ) -> Consultation:
     """Return the consultation until it first waits: a new one, or that of a transcript."""
     kept = _keeper(keep.resume or keep.transcript)
     if keep.resume is not None:
-        return graph.consult(resume=keep.resume, model=asking.llm, keep=kept)
+        return graph.consult(resume=keep.resume, model=asking.llm, limits=limits, keep=kept)
     known = inputs.with_terms(given, terms, graph) if given or terms.given else None
     policy = asking.policy or ("doctor" if asking.llm else None)
-    return graph.consult(known, policy=policy, model=asking.llm, keep=kept, **asking.settings)
+    return graph.consult(known, policy=policy, model=asking.llm, limits=limits, keep=kept, **asking.settings)
 
 
 def _keeper(path: Path | None) -> Keep | None:

@@ -127,15 +127,7 @@ def diagnose(
     announce(store, how["model"], ranking.policy)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
-    if shown.as_json:
-        output.write_json(found.to_dict(words=True))
-    else:
-        from kgdx.render.terminal.diagnosis_text import diagnosis, steps
-
-        output.show(diagnosis(found, explain=ranking.explain, members=members), facts=shown.plain)
-        if trace:
-            output.show(steps(found.trace), facts=shown.plain)
-    output.write_result(shown, found, store)
+    output.diagnosed(shown, found, store, trace=trace, words=True, explain=ranking.explain, members=members)
     finished(found)
     if save:
         with kgdx.open(store) as graph:

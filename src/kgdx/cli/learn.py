@@ -17,17 +17,10 @@ from kgdx.files.private import private_file
 
 def register(app: typer.Typer) -> None:
     group = add_typer(app, "learn", "Train on the graph.", prompt, map=embedding_map)
-    group.command(hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(policy)
     options.add_commands(group, "learn", ("embeddings", "pairs", "transcripts"))
     options.add_commands(add_typer(app, "train", "Train language models."), "train", ("grpo", "dpo"))
     options.add(app, predict, nearest)
     add_typer(app, "llm", "Try a language model.", check)
-
-
-def policy() -> None:
-    """Say what replaces the command."""
-    hint = "docs/how-to/learned-policy.md trains one with Stable-Baselines3; `--policy rounds` does better"
-    raise UsageError("kgdx trains no policy of its own any more", hint=hint)
 
 
 def embedding_map(

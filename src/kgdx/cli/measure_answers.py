@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kgdx.evaluate.judges import Judge
     from kgdx.evaluate.option_accuracy import OptionArm
     from kgdx.evaluate.question_sets import BenchmarkQuestion
+    from kgdx.llm.budget import Meter
     from kgdx.llm.chat import ChatModel, Prices
 
 Questions = Annotated[Path, typer.Argument(metavar="FILE", help="Question set, JSON lines; or .gz.")]
@@ -62,14 +63,15 @@ class JudgeOptions:
     seed: Seed = 0
 
     def who(self, out: Path) -> Judge | None:
+        from kgdx.config import Settings
         from kgdx.evaluate.judges import ModelJudge, RagasJudge
 
         if self.judge == "none":
             return None
-        model, access = _model(self.judge, out, judges=True)
+        access = Settings.load().judge(self.judge)
         if self.ragas:
             return RagasJudge.connect(access)
-        return ModelJudge(model, (access.price_in, access.price_out))
+        return ModelJudge(_model(access, out), (access.price_in, access.price_out))
 
 
 def questions(
@@ -77,7 +79,7 @@ def questions(
     diseases: int = option(100, "N", "Diseases asked about for each action; 0 for all.", min=0),
     with_options: bool = flag("Make option questions, N of each kind, from all relations.", "--options"),
     cases: str | None = option(None, "FILE", "With --options: ask for the diagnosis of these cases instead."),
-    language: Literal["zh", "en"] | None = option(None, "zh|en", "Only questions in this language."),
+    language: Literal["en", "zh"] | None = option(None, "en|zh", "Only questions in this language."),
     split: Literal["tuned", "held_out"] | None = option(None, "NAME", OF_SPLIT),
     seed: Seed = 0,
     to: Path | None = option(None, "FILE", "File to write; standard output by default.", *OUT),
@@ -135,6 +137,7 @@ def _of_cases(graph: Graph, cases: str, wanted: OptionSettings) -> Iterator[Opti
 def recall(
     file: Questions,
     way: PlanOptions,
+    budget: BudgetOptions,
     llm: str | None = option(None, "MODEL", "Who plans: a model at KGDX_LLM_BASE_URL; rules when left out."),
     details: Path | None = option(None, "FILE", "Write what was measured of each question, JSON lines."),
     as_json: Json = False,
@@ -150,7 +153,8 @@ def recall(
     from kgdx.evaluate.evidence_recall import evaluate_recall
 
     asked = way.asked(file)
-    model, access = (None, None) if llm is None else _model(llm)
+    access = None if llm is None else budget.access(llm)
+    model = None if access is None else _model(access)
     jobs = way.jobs or (1 if access is None else access.concurrency)
     with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
         result = evaluate_recall(asked, way.asker(graph), model, jobs=jobs, progress=advance)
@@ -177,19 +181,17 @@ def answers(
     A judge scores each blindly from 0 to 1. Interrupted, it goes on where it stopped when run again. Example: kgdx
     evaluate answers questions.jsonl --out run --llm MODEL --judge JUDGE
     """
+    from kgdx.config import Settings
     from kgdx.evaluate.answer_pairs import PairedEvaluation
     from kgdx.llm.budget import Budget
     from kgdx.render.terminal.accuracy_text import paired_figures
 
     asked = way.asked(file)
-    model, access = _model(llm, out)
+    access, _ = Settings.load().llm(llm), spending.access(llm)  # the budget is of all runs into one folder
     judge, prices = judging.who(out), (access.price_in, access.price_out)
-    if spending.max_cost is not None and not any(prices):
-        hint = "set KGDX_LLM_PRICE_IN and KGDX_LLM_PRICE_OUT"
-        raise UsageError("--max-cost needs prices, and none are set", hint=hint)
     with inputs.graph(store) as graph, output.progress_bar("questions", len(asked)) as advance:
         evaluation = PairedEvaluation(
-            model,
+            _model(access, out),
             way.asker(graph).answered,
             judge,
             about={"graph": graph.fingerprint, "rounds": way.rounds, "strict": not way.unstrict},
@@ -204,21 +206,18 @@ def answers(
     output.present(result, as_json, lambda figures: paired_figures(figures, out))
 
 
-def _model(name: str | None, out: Path | None = None, *, judges: bool = False) -> tuple[ChatModel, LlmAccess]:
-    """Return a model that is connected when it is first asked, with the settings of its endpoint."""
+def _model(access: LlmAccess, out: Path | None = None, meter: Meter | None = None) -> ChatModel:
+    """Return a model that is connected when it is first asked."""
     from kgdx.config import Settings
     from kgdx.evaluate.model_use import LazyModel
     from kgdx.evaluate.runner import CACHE
     from kgdx.llm.connect import connect, described
 
-    settings = Settings.load()
-    access = settings.judge(name) if judges else settings.llm(name)
-
     def make() -> ChatModel:
         output.remark(f"asking {described(access)}")
-        return connect(access, cache=(out or settings.cache / "llm") / CACHE)
+        return connect(access, cache=(out or Settings.load().cache / "llm") / CACHE, meter=meter)
 
-    return LazyModel(access.model, make), access
+    return LazyModel(access.model, make)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,22 +235,24 @@ class PlayerOptions:
     judge: str = option("none", "MODEL", "Who judges what the graph does not know; none by default.")
     stage: str | None = option(None, "MODEL", "Who parts vignettes into story, examination and tests.")
 
-    def cast(self, out: Path | None) -> Cast:
+    def cast(self, out: Path | None, budget: BudgetOptions) -> Cast:
+        """Return who plays; all models share one budget."""
         from kgdx.evaluate.consultations import Cast
         from kgdx.evaluate.judges import DiseaseJudge
+        from kgdx.llm.budget import Meter
 
-        doctor, access = (None, None) if self.llm is None else _model(self.llm, out)
-        patient = None if self.patient == "rules" else _model(self.patient, out)[0]
-        judge = None if self.judge == "none" else DiseaseJudge(_model(self.judge, out)[0])
-        stage = None if self.stage is None else _model(self.stage, out)[0]
-        prices = (0.0, 0.0) if access is None else (access.price_in, access.price_out)
-        return Cast(doctor, patient, judge, prices, stage)
+        named = (self.llm, self.patient, self.judge, self.stage)
+        played = [None if name in (None, "rules", "none") else budget.access(name) for name in named]
+        meter = next(map(Meter.of, filter(None, played)), Meter())
+        doctor, patient, judge, stage = (None if each is None else _model(each, out, meter) for each in played)
+        return Cast(doctor, patient, None if judge is None else DiseaseJudge(judge), meter.prices, stage)
 
 
 def consult(
     cases: str = argument(..., "FILE|FOLDER|-", "OSCE cases: AgentClinic, CMB-Clin; with --stage, vignettes; or .gz."),
     *,
     players: PlayerOptions,
+    budget: BudgetOptions,
     questions: int = option(20, "N", "Most turns of a consultation.", min=1, max=500),
     sample: int | None = option(None, "N", "Only the first N cases.", min=1),
     jobs: int = option(8, "N", "Consultations at the same time.", min=1, max=256),
@@ -272,7 +273,7 @@ def consult(
     names = list(dict.fromkeys(expanded(listed(players.doctor), listed(players.ablate))))
     doctors = [doctor(name, model=players.llm is not None, questions=questions) for name in names]
     given = list(islice(inputs.many(cases), sample))
-    cast = players.cast(out)
+    cast = players.cast(out, budget)
     with inputs.graph(store) as graph, output.progress_bar("patients", len(given)) as advance:
         result = ConsultEvaluation(graph, doctors, cast, seed, jobs, advance).run(given, out)
     output.figures("consult", result, as_json)
@@ -342,7 +343,6 @@ def _models(
     jobs: int | None,
     out: Path | None,
 ) -> tuple[dict[str, ChatModel], dict[str, Prices], int]:
-    from kgdx.api.questions import limited
     from kgdx.evaluate.runner import CACHE
     from kgdx.llm.budget import Meter
     from kgdx.llm.connect import connect, described
@@ -356,7 +356,7 @@ def _models(
     cache = (out or graph.settings.cache / "llm") / CACHE
     for name in dict.fromkeys([answering.llm, *(each.model for each in arms if each.model)]):
         budget.require(graph.settings)
-        access = limited(graph.settings.llm(name), budget.limits())
+        access = budget.access(name)
         url = places.get(access.model, access.base_url)
         access = replace(access, base_url=url, concurrency=jobs or access.concurrency)
         meter = meter or Meter.of(access)

@@ -18,7 +18,7 @@ from kgdx.registry import Registry
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
-    from kgdx.config import Settings
+    from kgdx.config import LlmAccess, Settings
     from kgdx.episode.state import Limits
     from kgdx.evaluate.runner import EvaluationTask
     from kgdx.learn.shares import Item, Result
@@ -168,6 +168,13 @@ class BudgetOptions:
         return Limits(
             steps=STEPS, seconds=self.max_seconds, cost=self.max_cost, calls=self.max_calls, tokens=self.max_tokens
         )
+
+    def access(self, name: str | None) -> LlmAccess:
+        """Return how a model is asked within the budget."""
+        from kgdx.api.questions import limited
+        from kgdx.config import Settings
+
+        return limited(Settings.load().llm(name), self.limits())
 
     def require(self, settings: Settings) -> None:
         """Refuse to ask a model about many patients where neither an option nor a setting says what that may cost."""

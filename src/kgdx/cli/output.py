@@ -188,6 +188,21 @@ def write_result(shown: Presentation, result: Diagnosis | Answer, store: str | N
     write(shown.html, make, force=shown.force)
 
 
+def diagnosed(
+    shown: Presentation, found: Diagnosis, store: str | None, *, trace: bool, words: bool = False, **how: Any
+) -> None:
+    """Write a diagnosis for a program or a person, and its page; ``words``: with those that the patient is told in."""
+    if shown.as_json:
+        write_json(found.to_dict(words=words))
+    else:
+        from kgdx.render.terminal.diagnosis_text import diagnosis, steps
+
+        show(diagnosis(found, **how), facts=shown.plain)
+        if trace:
+            show(steps(found.trace), facts=shown.plain)
+    write_result(shown, found, store)
+
+
 def check_record(path: Path | None, *, force: bool) -> None:
     """Refuse a place that no record can be written to."""
     if path is None:

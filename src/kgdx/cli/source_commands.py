@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from kgdx import api
 from kgdx.cli import output
-from kgdx.cli.options import OUT, Json, Store, add, argument, flag, grouped, option
+from kgdx.cli.options import OUT, BudgetOptions, Json, Store, add, argument, flag, grouped, option
 from kgdx.errors import UsageError
 
 if TYPE_CHECKING:
@@ -193,17 +194,51 @@ def _table(store: str | None, source: str | None) -> DataFrame:
     return read(GraphFolder(Settings.load(store).graph_folder), source)
 
 
+@dataclass(frozen=True)
+class RelationReading(BudgetOptions):
+    """Who reads relations, and what a model may cost."""
+
+    llm: str | None = option(None, "MODEL", "Ask this model at KGDX_LLM_BASE_URL; else by rules.")
+    vocabulary: Path | None = option(None, "FILE", "Names that the rules may trust: a medical.json.")
+    jobs: int | None = option(None, "N", "Processes, or questions at a time; KGDX_LLM_CONCURRENCY.", min=1, max=64)
+    together: int = option(1, "N", "Records that one question to the model holds.", min=1, max=100)
+    temperature: float = option(0.0, "T", "Of the model; 0 for the likeliest.", min=0, max=2)
+    no_cache: bool = flag("Ask again what the model answered before.")
+
+    def reader(self) -> tuple[RelationReader, Meter, int]:
+        """Return who reads, what counts the cost, and how many pages or questions are read at a time."""
+        import os
+        from dataclasses import replace
+
+        from kgdx.config import Settings
+        from kgdx.llm.budget import Meter
+
+        if self.llm is None:
+            from kgdx.ingest.extraction.filters import NameVocabulary, read_vocabulary
+            from kgdx.ingest.extraction.rule_reader import RuleReader
+
+            known = NameVocabulary() if self.vocabulary is None else read_vocabulary(self.vocabulary)
+            return RuleReader(known), Meter(), self.jobs or os.cpu_count() or 1
+        if self.vocabulary is not None:
+            raise UsageError("--vocabulary is for the rules", hint="leave out --vocabulary, or --llm")
+        from kgdx.ingest.extraction.model_readers import ModelReader
+        from kgdx.llm.connect import connect
+
+        access = self.access(self.llm)
+        access = replace(access, concurrency=self.jobs or access.concurrency)
+        meter = Meter.of(access)
+        cache = None if self.no_cache else Settings.load().cache / "llm" / "answers.sqlite"
+        model = connect(access, cache=cache, meter=meter)
+        return ModelReader(model, self.together, self.temperature), meter, access.concurrency
+
+
 def extract_relations(
     file: list[Path] = argument(..., "FILE…", "Questions and answers, JSON lines; or compressed."),
     out: Path = option(..., "FOLDER", "Where finished pages are kept.", *OUT),
-    llm: str | None = option(None, "MODEL", "Ask this model at KGDX_LLM_BASE_URL; else by rules."),
-    vocabulary: Path | None = option(None, "FILE", "Names that the rules may trust: a medical.json."),
     only: str | None = option(None, "A:B", "Only pages A to B-1, counted from 0.", "--pages"),
     page_size: int = option(1000, "N", "Records of a page.", min=1, max=100_000),
-    jobs: int | None = option(None, "N", "Processes, or questions at a time; KGDX_LLM_CONCURRENCY.", min=1, max=64),
-    together: int = option(1, "N", "Records that one question to the model holds.", min=1, max=100),
-    temperature: float = option(0.0, "T", "Of the model; 0 for the likeliest.", min=0, max=2),
-    no_cache: bool = flag("Ask again what the model answered before."),
+    *,
+    reading: RelationReading,
     as_json: Json = False,
 ) -> None:
     """Read relations from questions and answers.
@@ -215,39 +250,12 @@ def extract_relations(
     from kgdx.ingest.extraction.question_pages import count
     from kgdx.render.terminal.sources_text import extraction, extraction_progress
 
-    reader, meter, usual = _reader(llm, vocabulary, jobs, (together, temperature), cached=not no_cache)
+    reader, meter, jobs = reading.reader()
     wanted = _range(only)
     total = count(file, page_size) if wanted is None else len(wanted)
     with extraction_progress(total, meter.priced) as tell:
-        done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs or usual, meter=meter, progress=tell)
+        done = extract(file, out, reader, size=page_size, only=wanted, jobs=jobs, meter=meter, progress=tell)
     output.present(done, as_json, lambda each: extraction(each, meter.priced))
-
-
-def _reader(
-    llm: str | None, vocabulary: Path | None, jobs: int | None, how: tuple[int, float], *, cached: bool
-) -> tuple[RelationReader, Meter, int]:
-    import os
-    from dataclasses import replace
-
-    from kgdx.config import Settings
-    from kgdx.llm.budget import Meter
-
-    if llm is None:
-        from kgdx.ingest.extraction.filters import NameVocabulary, read_vocabulary
-        from kgdx.ingest.extraction.rule_reader import RuleReader
-
-        known = NameVocabulary() if vocabulary is None else read_vocabulary(vocabulary)
-        return RuleReader(known), Meter(), os.cpu_count() or 1
-    if vocabulary is not None:
-        raise UsageError("--vocabulary is for the rules", hint="leave out --vocabulary, or --llm")
-    from kgdx.ingest.extraction.model_readers import ModelReader
-    from kgdx.llm.connect import connect
-
-    settings = Settings.load()
-    access = settings.llm(llm) if jobs is None else replace(settings.llm(llm), concurrency=jobs)
-    meter = Meter.of(access)
-    cache = settings.cache / "llm" / "answers.sqlite" if cached else None
-    return ModelReader(connect(access, cache=cache, meter=meter), *how), meter, access.concurrency
 
 
 def _range(text: str | None) -> range | None:

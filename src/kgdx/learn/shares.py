@@ -12,10 +12,10 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgdx.errors import StoreError, UsageError
+from kgdx.graph.protocol import Closing
 from kgdx.learn.workers import Actors, Post, Processes, ShareOutcome, Work
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Team(Generic[Item, Result]):
+class Team(Closing, Generic[Item, Result]):
     """Workers for one kind of work, kept for as many rounds as there are; use it as a context manager."""
 
     def __init__(
@@ -56,14 +56,6 @@ class Team(Generic[Item, Result]):
             return
         post = Post(work, _everywhere(graph.settings), encoder, graph.fingerprint)
         self._crew = Processes(post, jobs or 1) if ray is None else Actors(post, ray, jobs)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         if self._crew is not None:

@@ -150,23 +150,19 @@ def test_what_a_loaded_table_says_is_not_stated_again() -> None:
     assert rows(relations(tables, Decisions()), "SAME_AS") == {}
 
 
+GIVEN = [
+    NodeTable("Disease", pa.table({"id": ["OMIM:1"], "name": ["Fever"], "source": ["x"], "xrefs": [["MESH:D000002"]]})),
+    nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
+]
+
+
 def test_an_id_that_the_source_gives_goes_before_names() -> None:
-    row = {"id": ["OMIM:1"], "name": ["Fever"], "source": ["test"], "xrefs": [["MESH:D000002"]]}
-    tables = [
-        NodeTable("Disease", pa.table(row)),
-        nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
-    ]
-    found = rows(relations(tables, Decisions()))
+    found = rows(relations(GIVEN, Decisions()))
     assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000002"): "given"}
 
 
 def test_where_a_person_rejects_the_id_that_the_source_gives_names_decide() -> None:
-    row = {"id": ["OMIM:1"], "name": ["Fever"], "source": ["test"], "xrefs": [["MESH:D000002"]]}
-    tables = [
-        NodeTable("Disease", pa.table(row)),
-        nodes("MeshDescriptor", {"MESH:D000001": ("Fever",), "MESH:D000002": ("Hyperthermia",)}),
-    ]
-    found = rows(relations(tables, Decisions((MappingStatement("OMIM:1", "exact", "MESH:D000002", denied=True),))))
+    found = rows(relations(GIVEN, Decisions((MappingStatement("OMIM:1", "exact", "MESH:D000002", denied=True),))))
     assert {pair: each["method"] for pair, each in found.items()} == {("OMIM:1", "MESH:D000001"): "exact"}
 
 

@@ -363,9 +363,9 @@ def test_every_relation_of_primekg_is_mapped_to_its_own_name() -> None:
         assert "display_relation" in load_schema().relation(type).properties
 
 
-damage = st.sampled_from(
-    ["none", "none", "none", "short", "long", "quote", "namespace", "relation", "loop", "nul", "latin", "blank"]
-)
+LONG = ("long more", "long ", "long ,", "long a,b,c,d,e,f", "long ,,x")
+OTHER = ("short", "namespace", "relation", "loop", "nul", "latin", "blank", 'quote,"', 'quote,"a"b')
+damage = st.sampled_from(["none"] * 5) | st.sampled_from(LONG + OTHER)
 
 
 @examples(60)
@@ -383,11 +383,11 @@ def test_every_row_is_taken_merged_or_refused(rows: list[tuple[Edge, str]]) -> N
             made = cells((relation, word, x, x))
         elif fault == "short":
             made = made[:7]
-        elif fault == "long":
-            made = [*made, "more"]
+        elif fault.startswith("long"):
+            made = [*made, *fault[5:].split(",")]
         line = text([made], COLUMNS).split("\n")[1].encode()
-        if fault == "quote":
-            line = line.replace(b",", b',"', 1)
+        if fault.startswith("quote"):
+            line = line.replace(b",", fault[5:].encode(), 1)
         elif fault == "nul":
             line += b"\0"
         elif fault == "latin":

@@ -45,9 +45,9 @@ class _Edges:
 
     def add(self, rows: pl.DataFrame, ends: np.ndarray, kinds: np.ndarray) -> pl.Series:
         """Keep the rows that can be used, whose ends are nodes of these types (-1 for none); return which those are."""
-        prints = rows.select("relation", "display_relation").hash_rows()
-        pairs = rows.select("relation", "display_relation").filter(prints.is_first_distinct()).rows()
-        local = prints.replace_strict(prints.unique(maintain_order=True), range(len(pairs))).to_numpy()
+        said = rows[["relation", "display_relation"]]
+        _, firsts, local = np.unique(said.hash_rows().to_numpy(), return_index=True, return_inverse=True)
+        pairs = said[firsts.tolist()].rows()
         types = list(CLASSES)
         ways = np.full((len(pairs), len(types) + 1, len(types) + 1), -1, np.int8)
         for number, (relation, display) in enumerate(pairs):
@@ -306,7 +306,7 @@ class PrimeNodes:
             ends = self._within(ends)
             return np.where(self.kinds[ends] >= 0, ends, -1)
         sides = [pl.DataFrame({name: rows[f"{side}_{name}"] for name in _CELLS} | {LINE: rows[LINE]}) for side in "xy"]
-        prints = np.stack([side.select(_CELLS).hash_rows().to_numpy() for side in sides])
+        prints = np.stack([side[[*_CELLS]].hash_rows().to_numpy() for side in sides])
         strange = self._prints[self._within(ends)] != prints
         if not strange.any():
             return ends

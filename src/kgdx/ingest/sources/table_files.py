@@ -23,7 +23,7 @@ import pyarrow as pa
 from kgdx.errors import SourceError
 from kgdx.ingest.column_mapping import mapped_columns
 from kgdx.ingest.manifest import Manifest, did_you_mean
-from kgdx.ingest.records import LINE, Records, join_rejects, no_rejects
+from kgdx.ingest.records import LINE, REFUSED, Records, join_rejects, no_rejects
 from kgdx.ingest.unpack import begun, read_text, unpacked
 
 VERSION = "1"
@@ -40,9 +40,10 @@ LONGEST_CELL = 1 << 17
 """Characters beyond which a cell is taken for damage; the longest description in PrimeKG has 30,000."""
 SPAN = 200
 """Lines that one record may have."""
+MORE = 4
+"""Cells too many that a line may have; where one of a block has more, every line is looked at before it is read."""
 
 _REPLACED = "\ufffd".encode()
-_PACKED = (b"x", b"\x1f", b"(")
 _DAMAGED = "the line holds bytes that are no text in the file's encoding"
 
 
@@ -202,18 +203,23 @@ def read_blocks(
     Yields:
         The records as text (an empty cell is null) with :data:`~kgdx.ingest.records.LINE`, and what was refused.
     """
-    line, unfinished, headed = 2, b"", False
+    line, unfinished, headed, orderly = 2, b"", False, True
     for lines in _lines(path, encoding):
         block = lines
         if not headed:
             block, headed = lines.split(b"\n", 1)[1], True
         block = unfinished + (block.replace(b"\r\n", b"\n") if b"\r" in block else block)
-        breaks = block.count(b"\n")
-        frame, rejects, unfinished = _parsed(block, breaks, line, header)
-        line += breaks - unfinished.count(b"\n")
+        breaks = _count(block, "\n")
+        found = _at_once(block, breaks, line, header) if orderly else None
+        frame, rejects, unfinished = found or _one_by_one(block, line, header)
+        line, orderly = line + breaks - _count(unfinished, "\n"), rejects.is_empty()
         yield frame, rejects
     if unfinished:
-        yield _parsed(unfinished, unfinished.count(b"\n"), line, header, final=True)[:2]
+        yield _one_by_one(unfinished, line, header, final=True)[:2]
+
+
+def _count(block: bytes, letter: str) -> int:
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(letter)))
 
 
 def _lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
@@ -247,25 +253,19 @@ def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
         raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
 
 
-def _parsed(
-    block: bytes, breaks: int, line: int, header: TableHeader, *, final: bool = False
-) -> tuple[pl.DataFrame, pl.DataFrame, bytes]:
-    frame = _at_once(block, breaks, line, header)
-    if frame is not None:
-        return frame, no_rejects(), b""
-    return _one_by_one(block, line, header, final=final)
+Parsed = tuple[pl.DataFrame, pl.DataFrame, bytes]
+"""Records, lines that were refused, and what may be the beginning of a record that goes on."""
 
 
-def _at_once(block: bytes, breaks: int, line: int, header: TableHeader) -> pl.DataFrame | None:
-    if b"\0" in block or (_REPLACED[:1] in block and _REPLACED in block) or block.count(b'"') % 2:
+def _at_once(block: bytes, breaks: int, line: int, header: TableHeader) -> Parsed | None:
+    if b"\0" in block or (_REPLACED[:1] in block and _REPLACED in block) or _count(block, '"') % 2:
         return None  # the first byte alone is looked for much faster
     try:
         frame = _csv(block, header)
     except pl.exceptions.PolarsError:
         return None
-    longest, shortest = (frame.select(getattr(pl.all().str.len_bytes(), of)()).row(0) for of in ("max", "min"))
-    if any(length is not None and length > LONGEST_CELL for length in longest) or not _complete(block, frame, header):
-        return None
+    if _longest(frame) > LONGEST_CELL or frame[frame.columns[-1]].null_count():
+        return None  # a cell that is empty, or one that is not there
     if frame.height == breaks:
         numbers = pl.int_range(line, line + frame.height, eager=True)
     else:
@@ -274,45 +274,33 @@ def _at_once(block: bytes, breaks: int, line: int, header: TableHeader) -> pl.Da
         if spans.sum() != breaks or (spans.max() or 0) > SPAN:  # type: ignore[operator]
             return None
         numbers = spans.cum_sum() - spans + line
-    frame = frame.with_columns(numbers.cast(pl.Int64).alias(LINE))
-    return _kept(frame) if 0 in shortest or frame[frame.columns[0]].null_count() else frame
+    return _kept(frame.with_columns(numbers.cast(pl.Int64).alias(LINE))), no_rejects(), b""
 
 
-def _complete(block: bytes, frame: pl.DataFrame, header: TableHeader) -> bool:
-    if not frame[frame.columns[-1]].null_count():
-        return True
-    inner, separators = 0, block.count(header.separator.encode())
-    if b'"' in block:
-        inner = sum(frame.select(pl.all().str.count_matches(header.separator, literal=True).sum()).row(0))
-    blank = frame.select(pl.all_horizontal(pl.all().is_null()).sum()).item()
-    return bool(separators - inner == (frame.height - blank) * (len(header.columns) - 1))
+def _longest(frame: pl.DataFrame) -> int:
+    return max((length or 0 for length in frame.select(pl.all().str.len_bytes().max()).row(0)), default=0)
 
 
-def _csv(block: bytes, header: TableHeader) -> pl.DataFrame:
-    schema = dict.fromkeys(header.columns, pl.String)
-    if not block or block.isspace():
-        return pl.DataFrame(schema=schema)
-    packed = block.startswith(_PACKED)  # polars would take the block for compressed data, and not for text
-    text = header.separator.encode() * (len(header.columns) - 1) + b"\n" + block if packed else block
-    return pl.read_csv(
-        text, has_header=False, skip_rows=int(packed), schema=schema, separator=header.separator, quote_char='"'
-    )
+def _csv(block: bytes | bytearray, header: TableHeader, more: int = 0) -> pl.DataFrame:
+    names = [str(number) for number in range(len(header.columns) + more)]
+    text = b"".join([header.separator.join(names).encode(), b"\n", block])
+    frame = pl.read_csv(text, schema=dict.fromkeys(names, pl.String), separator=header.separator, quote_char='"')
+    return frame.rename(dict(zip(names, header.columns, strict=False)))
 
 
 def _kept(frame: pl.DataFrame) -> pl.DataFrame:
     cells = pl.exclude(LINE)
+    if not frame[frame.columns[0]].null_count() and 0 not in frame.select(cells.str.len_bytes().min()).row(0):
+        return frame
     frame = frame.with_columns(pl.when(cells != "").then(cells))
-    blank = pl.all_horizontal(cells.is_null())
-    return frame.filter(~blank)
+    return frame.filter(~pl.all_horizontal(cells.is_null()))
 
 
-def _one_by_one(
-    block: bytes, line: int, header: TableHeader, *, final: bool
-) -> tuple[pl.DataFrame, pl.DataFrame, bytes]:
+def _one_by_one(block: bytes, line: int, header: TableHeader, *, final: bool = False) -> Parsed:
     lines = _Lines(block)
-    plain = _whole(lines.series(), header).to_numpy().copy()
+    frame, plain = _alone(lines, header)
     special: list[tuple[int, list[str]]] = []
-    refused: list[tuple[int, str, str]] = []
+    refused: list[tuple[None, int, str, str, None]] = []
     at, end = 0, len(lines)
     for number in np.flatnonzero(~plain).tolist():
         if number < at:
@@ -327,23 +315,40 @@ def _one_by_one(
         elif "\ufffd" in text or "\0" in text:
             reason = _DAMAGED
         elif text.strip():
-            reason = _problem(text.split(header.separator), len(header.columns))
-            plain[number] = reason is None
+            cells = text.split(header.separator)
+            reason = _problem(cells, len(header.columns))
         if reason is not None:
-            refused.append((line + number, text, reason))
+            refused.append((None, line + number, text, reason, None))
         elif cells:
             special.append((line + number, cells))
         at = number + span
         plain[number + 1 : at] = False
     plain[end:] = False
-    frame = _csv(lines.only(plain), header)
-    frame = frame.with_columns(pl.Series(LINE, line + np.flatnonzero(plain), pl.Int64))
-    schema = {**dict.fromkeys(header.columns, pl.String), LINE: pl.Int64}
-    others = pl.DataFrame([(*cells, number) for number, cells in special], schema=schema, orient="row")
-    rejects = pl.DataFrame(refused, schema={"line": pl.Int64, "record": pl.String, "reason": pl.String}, orient="row")
-    rejects = pl.concat([no_rejects(), rejects], how="diagonal")
+    frame = frame.with_columns(pl.int_range(line, line + len(lines), dtype=pl.Int64, eager=True).alias(LINE))
+    frame = frame.filter(pl.Series(plain))
+    others = pl.DataFrame([(*cells, number) for number, cells in special], schema=frame.schema, orient="row")
+    rejects = pl.DataFrame(refused, schema=REFUSED, orient="row")
     frame = pl.concat([frame, others]).sort(LINE) if special else frame
     return _kept(frame), rejects, lines.text[lines.starts[end] :]
+
+
+def _alone(lines: _Lines, header: TableHeader) -> tuple[pl.DataFrame, np.ndarray]:
+    """Return a row for each line, and whether the line is a record by itself, and that row is its cells."""
+    strange, width = lines.strange(), len(header.columns)
+    try:
+        frame = _csv(lines.without(strange), header, more=MORE)
+    except pl.exceptions.PolarsError:  # a quotation mark within a cell, or a line of many records
+        strange = ~_whole(lines.series(), header).to_numpy()
+        frame = _csv(lines.without(strange), header, more=MORE)
+    short = lines.letters[lines.starts[1:] - 2] == ord(header.separator)
+    doubtful = strange | short | frame[frame.columns[width - 1]].is_null().to_numpy()
+    for name in [name for name in frame.columns[width:] if frame[name].null_count() < frame.height]:
+        doubtful |= frame[name].is_not_null().to_numpy()
+    frame = frame.select(frame.columns[:width])
+    if _longest(frame) > LONGEST_CELL:
+        doubtful |= frame.select(pl.any_horizontal(pl.all().str.len_bytes() > LONGEST_CELL)).to_series().to_numpy()
+    doubtful[doubtful] = ~_whole(lines.series().filter(pl.Series(doubtful)), header).to_numpy()
+    return frame, ~doubtful
 
 
 class _Lines(Sequence[str]):
@@ -353,7 +358,8 @@ class _Lines(Sequence[str]):
             self.text = block
         except UnicodeDecodeError:
             self.text = block.decode("utf-8", "replace").encode()
-        self.starts = np.concatenate([[0], np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("\n")) + 1])
+        self.letters = np.frombuffer(self.text, np.uint8)
+        self.starts = np.concatenate([[0], np.flatnonzero(self.letters == ord("\n")) + 1])
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -365,10 +371,28 @@ class _Lines(Sequence[str]):
         starts, text = pa.py_buffer(self.starts), pa.py_buffer(self.text)
         return cast(pl.Series, pl.from_arrow(pa.LargeStringArray.from_buffers(len(self), starts, text)))
 
-    def only(self, chosen: np.ndarray) -> bytes:
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8)))
-        bounds = self.starts[edges].reshape(-1, 2).tolist()
-        return b"".join([self.text[begin:end] for begin, end in bounds])
+    def strange(self) -> np.ndarray:
+        """Return which lines have an odd number of quotation marks, or bytes that are no text."""
+        found: np.ndarray = (
+            np.bincount(self._of(np.flatnonzero(self.letters == ord('"'))), minlength=len(self)) % 2 == 1
+        )
+        if b"\0" in self.text:
+            found[self._of(np.flatnonzero(self.letters == 0))] = True
+        if _REPLACED[:1] in self.text and _REPLACED in self.text:  # the first byte alone is looked for much faster
+            at = np.flatnonzero(self.letters == _REPLACED[0])
+            found[self._of(at[(self.letters[at + 1] == _REPLACED[1]) & (self.letters[at + 2] == _REPLACED[2])])] = True
+        return found
+
+    def _of(self, places: np.ndarray) -> Any:
+        return np.searchsorted(self.starts, places, "right") - 1
+
+    def without(self, some: np.ndarray) -> bytearray:
+        """Return the text, with blanks in the place of some of its lines."""
+        text = bytearray(self.text)
+        for number in np.flatnonzero(some).tolist():
+            begin, end = self.starts[number : number + 2].tolist()
+            text[begin : end - 1] = b" " * (end - 1 - begin)
+        return text
 
 
 def _whole(lines: pl.Series, header: TableHeader) -> pl.Series:
@@ -384,19 +408,21 @@ def _record(lines: Sequence[str], at: int, header: TableHeader, *, final: bool) 
 
     It has no line when the block ends before it does.
     """
-    text, span = lines[at], 1
-    cells, reason = _cells(text, header)
-    while reason is not None and text.count('"') % 2 and span < SPAN:
-        if at + span >= len(lines):
+    parts = [lines[at]]
+    odd = parts[0].count('"') % 2
+    cells, reason = _cells(parts[0], header)
+    while reason is not None and odd and len(parts) < SPAN:
+        if at + len(parts) >= len(lines):
             if not final:
                 return 0, [], None
             break
-        text, span = f"{text}\n{lines[at + span]}", span + 1
-        if text.count('"') % 2 == 0:
-            cells, reason = _cells(text, header)
+        parts.append(lines[at + len(parts)])
+        odd ^= parts[-1].count('"') % 2
+        if not odd:
+            cells, reason = _cells("\n".join(parts), header)
     if reason is None:
-        return span, cells, None
-    return 1, [], "a quotation mark is not closed" if lines[at].count('"') % 2 else reason
+        return len(parts), cells, None
+    return 1, [], "a quotation mark is not closed" if parts[0].count('"') % 2 else reason
 
 
 def _cells(text: str, header: TableHeader) -> tuple[list[str], str | None]:

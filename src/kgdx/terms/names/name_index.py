@@ -12,12 +12,11 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial, wraps
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from kgdx.case.patient import valid
 from kgdx.errors import StoreError
-from kgdx.graph.protocol import Exports, GraphTable, NodeTable, RelationTable
+from kgdx.graph.protocol import Closing, Exports, GraphTable, NodeTable, RelationTable
 from kgdx.graph.snapshot import Snapshot
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.names.cascade import NORMALISED, REORDERED, TYPO_COST
@@ -78,7 +77,7 @@ def repairing(look_up: Callable[Concatenate[_I, _P], _R]) -> Callable[Concatenat
     return run
 
 
-class NameIndex:
+class NameIndex(Closing):
     """An opened index; close it, or use it as a context manager. Threads may share it."""
 
     def __init__(self, file: Path, again: Callable[[], object] | None = None, meanings: Meanings | None = None) -> None:
@@ -147,12 +146,6 @@ class NameIndex:
         self._decided.cache_clear()
         for database in (self._database, *self._left):
             database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def _repair(self, used: sqlite3.Connection, error: sqlite3.Error) -> None:
         with self._lock:
