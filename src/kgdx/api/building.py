@@ -359,8 +359,8 @@ def _derived(settings: Settings) -> tuple[tuple[Derive, ...], tuple[Hook, ...]]:
     from kgdx.terms.encoder import meaning
 
     decisions, encoder = Decisions.read(settings.graph_folder), meaning(settings)
-    texts, names = annotate.step(_document_reader(settings)), mappings.step(decisions, encoder)
-    return (texts, equivalence.step(), same_names.step(decisions), names), (compile_if_annotated, build_dictionary)
+    same = (equivalence.step(decisions), same_names.step(decisions), mappings.step(decisions, encoder))
+    return (annotate.step(_document_reader(settings)), *same), (compile_if_annotated, build_dictionary)
 
 
 def _document_reader(settings: Settings) -> DocumentReader | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 import small_graph
 from kgdx.graph.protocol import NodeTable, RelationTable
+from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.alignment.equivalence import (
     FEATURES,
     METHOD,
@@ -16,8 +19,10 @@ from kgdx.ingest.alignment.equivalence import (
     infer,
     parted,
     read_entries,
+    step,
     words,
 )
+from kgdx.terms.names.sssom import MappingStatement
 
 
 def other_diseases(count: int = 40) -> list[NodeTable | RelationTable]:
@@ -46,6 +51,13 @@ def test_the_same_words_and_the_same_only_gene_are_the_same_disease() -> None:
 def test_a_loaded_cross_reference_wins(relation: str) -> None:
     staged = small_graph.tables(same_as=[("ORPHA:1", "OMIM:2", relation)])
     assert infer([*staged, *other_diseases()]).rows.num_rows == 0
+
+
+@pytest.mark.parametrize("decision", [{"denied": True}, {"relation": "narrower"}])
+def test_what_a_person_decided_wins(decision: dict[str, Any]) -> None:
+    decided = MappingStatement(**{"subject": "OMIM:1", "relation": "exact", "object": "ORPHA:1"} | decision)
+    (found,) = step(Decisions((decided,))).function([*small_graph.tables(same_as=()), *other_diseases()])
+    assert found.rows.num_rows == 0
 
 
 def test_another_number_is_another_disease() -> None:

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
+from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.alignment.disease_names import name_key, same_limits, signatures
 from kgdx.ingest.alignment.same_names import (
     FOR_SOME,
+    FOREIGN_NAME,
     LABEL,
     ONE_ROW,
-    ONE_TERM,
     SAME_ID,
     SAME_MEANING,
     SAME_NAME,
@@ -25,6 +26,7 @@ from kgdx.ingest.alignment.same_names import (
     _stated_names,
     infer,
     judged,
+    step,
 )
 from kgdx.schema import load_schema
 from kgdx.terms.names.same_diseases import Components, vocabulary
@@ -40,11 +42,6 @@ def disease(id: str, name: str, name_zh: str | None = None, **more: Any) -> Node
 
 def chinese(local: str, name: str, *, english: Sequence[str] = (), definition: str = "") -> Node:
     return disease(f"{ZH}{local}", name, name, synonyms=list(english), definition=definition)
-
-
-def term(id: str, name: str, name_zh: str | None = None, synonyms: Sequence[str] = ()) -> Node:
-    scopes = ["EXACT"] * len(synonyms)
-    return {"id": id, "name": name, "name_zh": name_zh, "synonyms": list(synonyms), "synonym_scopes": scopes}
 
 
 def table(label: str, rows: Sequence[Node]) -> NodeTable:
@@ -64,16 +61,49 @@ def same(*pairs: tuple[str, str]) -> RelationTable:
     return RelationTable("SAME_AS", "Disease", "Disease", pa.table(rows))
 
 
-def joined(diseases: Sequence[Node], terms: Sequence[Node] = (), *more: GraphTable) -> dict[frozenset[str], str]:
-    tables = [table("Disease", diseases), *([table("Phenotype", terms)] if terms else []), *more]
-    rows = infer(tables).rows.to_pylist()
+def joined(diseases: Sequence[Node], *more: GraphTable) -> dict[frozenset[str], str]:
+    rows = infer([table("Disease", diseases), *more]).rows.to_pylist()
     assert all((row["relation"] == "narrower") == (row["method"] == FOR_SOME) and row["evidence"] for row in rows)
     return {frozenset((row["start"], row["end"])): row["method"] for row in rows}
 
 
-def test_a_translation_joins_two_vocabularies() -> None:
-    nodes = [chinese("1", "肝豆状核变性"), disease("ORPHA:905", "Wilson disease", "肝豆状核变性")]
-    assert joined(nodes) == {frozenset((f"{ZH}1", "ORPHA:905")): SAME_NAME}
+@pytest.mark.parametrize(
+    ("one", "other", "method"),
+    [
+        (chinese("1", "肝豆状核变性"), disease("ORPHA:905", "Wilson disease", "肝豆状核变性"), SAME_NAME),
+        (disease("DECIPHER:1", "Sotos syndrome"), disease("OMIM:1", "Sotos syndrome"), SAME_NAME),
+        (chinese("1", "耳石症"), disease(f"{EN}1", "benign paroxysmal positional vertigo"), ONE_ROW),
+        (chinese("1", "肺栓塞"), disease(f"{EN}1", "pulmonary embolism"), SAME_MEANING),
+        (chinese("1", "老视"), disease(f"{EN}1", "presbyopia"), SAME_MEANING),
+        (chinese("1", "心绞痛"), disease(f"{EN}1", "angina"), SAME_MEANING),
+        (chinese("1", "头虱"), disease(f"{EN}1", "head lice"), SAME_MEANING),
+        (chinese("1", "克兰费尔特综合征"), disease(f"{EN}1", "klinefelter syndrome"), SAME_MEANING),
+        (chinese("1", "先天性胆道闭锁"), disease(f"{EN}1", "congenital biliary atresia"), SAME_MEANING),
+        (chinese("1", "胸腺瘤"), disease(f"{EN}1", "thymoma"), SAME_MEANING),
+        (chinese("1", "先天性喉蹼"), disease(f"{EN}1", "isolated congenital laryngeal web"), SAME_MEANING),
+        (chinese("1", "食管癌"), disease("OMIM:1", "Esophageal cancer, somatic"), SAME_MEANING),
+        (chinese("1", "获得性鱼鳞病"), chinese("2", "后天性鱼鳞病"), SAME_WORDS),
+        (chinese("1", "食管贲门粘膜撕裂综合征"), chinese("2", "食管贲门黏膜撕裂症"), SAME_WORDS),
+        (chinese("1", "失眠症"), chinese("2", "失眠"), SAME_WORDS),
+        (chinese("1", "桡骨远端骨折"), chinese("2", "桡骨下端骨折"), SAME_WORDS),
+        (chinese("1", "骨瘤"), chinese("2", "骨肿瘤"), None),
+        (chinese("1", "阴茎癌"), chinese("2", "龟头癌"), None),
+        (chinese("1", "胃肠道癌"), chinese("2", "胃肠道伴癌综合征"), None),
+        (disease("KGDX:common.1", "Biliary colic", synonyms=["gallstones"]), disease(f"{EN}1", "gallstones"), None),
+        (disease("KGDX:common.1", "Biliary colic", synonyms=["胆结石"]), chinese("1", "胆结石"), None),
+        (chinese("1", "雷诺综合征"), disease("OMIM:1", "Reynolds syndrome", "雷诺综合征"), None),
+        (chinese("1", "主动脉瓣狭窄"), disease("OMIM:1", "Supravalvular aortic stenosis", "主动脉瓣狭窄；SVAS"), None),
+        (chinese("1", "溶血性贫血"), disease("ORPHA:712", "ORPHA:712", "溶血性贫血", name_source="id"), None),
+        (disease(f"{EN}1", "gout"), disease("MONDO_GROUPED:1_2", "gout"), None),
+        (disease(f"{EN}1", "gout"), disease("MONDO:1", "gout", obsolete=True), None),
+        (chinese("1", "色盲"), disease("ORPHA:1", "Achromatopsia", "全色盲"), None),
+    ],
+)
+def test_two_names_join_where_they_say_the_same(one: Node, other: Node, method: str | None) -> None:
+    labels = table(
+        "Phenotype", [{"id": "HP:0011516", "name": "Achromatopsia", "name_zh": "色盲"}]
+    )  # which join nothing
+    assert joined([one, other], labels) == ({frozenset((one["id"], other["id"])): method} if method else {})
 
 
 def test_an_id_that_two_sources_give_joins_what_their_names_may_say() -> None:
@@ -119,48 +149,6 @@ def test_different_genes_and_organs_keep_apart_what_a_synonym_joins() -> None:
     ]
 
 
-def test_labels_of_a_term_join_two_languages() -> None:
-    nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alphaitis")]
-    assert joined(nodes, [term("HP:0001101", "Alphaitis", "甲病症")]) == {frozenset((f"{ZH}1", f"{EN}1")): ONE_TERM}
-
-
-def test_a_synonym_of_a_term_joins_nothing() -> None:
-    nodes = [chinese("1", "神经瘤"), disease(f"{EN}1", "pinched nerve")]
-    assert not joined(nodes, [term("HP:0030430", "Neuroma", "神经瘤", ["Pinched nerve"])])
-
-
-def test_names_that_people_checked_join_entries_of_one_source_too() -> None:
-    nodes = [chinese("1", "耳石症"), disease(f"{EN}1", "benign paroxysmal positional vertigo")]
-    assert joined(nodes) == {frozenset((f"{ZH}1", f"{EN}1")): ONE_ROW}
-
-
-@pytest.mark.parametrize(
-    ("chinese_name", "english"),
-    [
-        ("肺栓塞", "pulmonary embolism"),
-        ("老视", "presbyopia"),
-        ("心绞痛", "angina"),
-        ("头虱", "head lice"),
-        ("克兰费尔特综合征", "klinefelter syndrome"),
-        ("先天性胆道闭锁", "congenital biliary atresia"),
-        ("胸腺瘤", "thymoma"),
-        ("先天性喉蹼", "isolated congenital laryngeal web"),
-    ],
-)
-def test_what_two_names_say_joins_two_languages(chinese_name: str, english: str) -> None:
-    nodes = [chinese("1", chinese_name), disease(f"{EN}1", english)]
-    assert joined(nodes) == {frozenset((f"{ZH}1", f"{EN}1")): SAME_MEANING}
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("获得性鱼鳞病", "后天性鱼鳞病"), ("食管贲门粘膜撕裂综合征", "食管贲门黏膜撕裂症"), ("失眠症", "失眠")],
-)
-def test_the_same_words_are_joined_within_a_source_before_others(one: str, other: str) -> None:
-    found = joined([chinese("1", one), chinese("2", other)])
-    assert found == {frozenset((f"{ZH}1", f"{ZH}2")): SAME_WORDS}
-
-
 def test_variants_of_an_english_name_are_joined_within_a_source() -> None:
     nodes = [disease(f"{EN}1", "chicken pox"), disease(f"{EN}2", "chickenpox"), chinese("1", "水痘")]
     assert set(joined(nodes).values()) == {SAME_WORDS, SAME_MEANING} and len(joined(nodes)) == 2
@@ -180,17 +168,6 @@ def test_a_part_a_form_or_a_complication_is_not_the_disease(wrong: str, english:
     assert joined(nodes) == {frozenset((f"{ZH}2", f"{EN}1")): SAME_MEANING}
 
 
-@pytest.mark.parametrize(("one", "other"), [("骨瘤", "骨肿瘤"), ("阴茎癌", "龟头癌"), ("胃肠道癌", "胃肠道伴癌综合征")])
-def test_a_part_a_form_or_another_is_not_the_same_within_a_source(one: str, other: str) -> None:
-    assert not joined([chinese("1", one), chinese("2", other)])
-
-
-@pytest.mark.parametrize("wording", ["gallstones", "胆结石"])
-def test_a_wording_of_a_common_condition_is_no_name_of_it(wording: str) -> None:
-    common = disease("KGDX:common.1", "Biliary colic", synonyms=["gallstones", "胆结石"])
-    assert not joined([common, disease(f"{EN}1", wording)])
-
-
 def test_what_children_have_is_the_disease_where_it_is_inherited_and_has_no_other_entry() -> None:
     nodes = [chinese("1", "小儿槭糖尿病"), disease("OMIM:1", "Maple syrup urine disease", "槭糖尿病")]
     assert not joined(nodes)
@@ -199,17 +176,22 @@ def test_what_children_have_is_the_disease_where_it_is_inherited_and_has_no_othe
     assert joined([*nodes, chinese("2", "槭糖尿病")])[frozenset((f"{ZH}1", f"{ZH}2"))] == FOR_SOME
 
 
-def test_a_translation_that_is_the_name_of_another_disease_joins_nothing() -> None:
-    nodes = [chinese("1", "雷诺综合征"), disease("OMIM:1", "Reynolds syndrome", "雷诺综合征")]
+def test_an_english_name_joins_what_children_have_to_a_disease_that_is_inherited() -> None:
+    name = "Peutz-Jeghers syndrome"
+    nodes = [chinese("1", "小儿波-杰综合征", english=[name]), disease("OMIM:1", name)]
     assert not joined(nodes)
-    kidneys = term("HP:0000090", "Nephronophthisis", "肾结核")
-    assert not joined([chinese("1", "肾结核"), disease("ORPHA:1", "Nephronophthisis")], [kidneys])
+    nodes[1]["inheritance"] = ["Autosomal dominant"]
+    assert joined(nodes) == {frozenset((f"{ZH}1", "OMIM:1")): FOREIGN_NAME}
+    assert joined([*nodes, chinese("2", "波-杰综合征")]) == {frozenset((f"{ZH}1", f"{ZH}2")): FOR_SOME}
 
 
-def test_a_translation_of_less_than_the_name_joins_nothing() -> None:
-    assert not joined(
-        [chinese("1", "主动脉瓣狭窄"), disease("OMIM:1", "Supravalvular aortic stenosis", "主动脉瓣狭窄；SVAS")]
-    )
+@pytest.mark.parametrize("type", ["BROAD_MATCH", "NARROW_MATCH", "CLOSE_MATCH"])
+def test_what_a_loaded_table_judges_otherwise_is_not_joined(type: str) -> None:
+    nodes = table("Disease", [chinese("1", "肺炎"), disease(f"{EN}1", "pneumonia")])
+    rows = pa.table({"start": [f"{ZH}1"], "end": [f"{EN}1"], "source": ["test"]})
+    tables: list[GraphTable] = [nodes, RelationTable(type, "Disease", "Disease", rows)]
+    (made,) = step(Decisions()).function(tables)
+    assert made.rows.num_rows == 0 and infer([nodes]).rows.num_rows == 1
 
 
 def test_what_some_patients_have_is_narrower_than_the_disease() -> None:
@@ -286,14 +268,14 @@ def test_entries_that_a_table_joins_take_one_partner_together() -> None:
         disease(f"{EN}1", "alpha disease"),
     ]
     assert set(joined(nodes)) == {frozenset((f"{EN}1", "ORPHA:1"))}  # OMIM's may be one form of it
-    assert len(joined(nodes, (), same(("ORPHA:1", "OMIM:100001")))) == 1
+    assert len(joined(nodes, same(("ORPHA:1", "OMIM:100001")))) == 1
 
 
 def test_labels_of_patients_are_no_bridge() -> None:
     label = disease("KGDX:cases.1", "Alpha disease", "甲病症", source="cases")
     nodes = [chinese("1", "甲病症"), disease(f"{EN}1", "alpha disease"), label]
     assert len(joined(nodes)) == 2
-    assert joined(nodes, (), PATIENTS) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
+    assert joined(nodes, PATIENTS) == {frozenset(("KGDX:cases.1", f"{EN}1")): LABEL}
 
 
 def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
@@ -302,23 +284,12 @@ def test_a_label_that_may_mean_two_diseases_is_folded_into_neither() -> None:
         disease(f"{EN}1", "alpha disease"),
         disease("OMIM:1", "Alpha disease, familial", synonyms=["Alpha disease"]),
     ]
-    assert LABEL not in joined([*nodes, label], (), PATIENTS).values()
+    assert LABEL not in joined([*nodes, label], PATIENTS).values()
 
 
 def test_a_name_that_only_patients_give_is_a_label_too() -> None:
     nodes = [disease("OMIM:100001", "Alpha disease", name_source="cases"), disease(f"{EN}1", "alpha disease")]
-    assert joined(nodes) and not joined(nodes, (), PATIENTS)
-
-
-def test_an_entry_that_is_named_by_its_id_has_no_name() -> None:
-    nameless = disease("ORPHA:712", "ORPHA:712", "溶血性贫血", name_source="id")
-    assert not joined([chinese("1", "溶血性贫血"), nameless])
-
-
-def test_groups_and_obsolete_entries_are_left_out() -> None:
-    group = disease("MONDO_GROUPED:1_2", "gout")
-    gone = disease("MONDO:1", "gout", obsolete=True)
-    assert not joined([disease(f"{EN}1", "gout"), group, gone])
+    assert joined(nodes) and not joined(nodes, PATIENTS)
 
 
 def test_the_order_of_rows_makes_no_difference() -> None:
@@ -356,7 +327,7 @@ def test_a_label_means_the_entry_of_its_name_or_of_one_that_is_the_same() -> Non
     nodes = [chinese("1", "肩周炎"), chinese("2", "子宫内膜炎"), disease(f"{EN}1", "gout")]
     said = ["Gout", "Adhesive capsulitis", "Endometritis", "Endometriosis", "小儿肩周炎"]
     labels = [disease(f"KGDX:cases.{at}", name, source="cases") for at, name in enumerate(said)]
-    found = joined([*nodes, *labels], [term("HP:1", "Endometritis", "子宫内膜炎")], PATIENTS)
+    found = joined([*nodes, *labels], PATIENTS)
     meant = zip(said, (f"{EN}1", f"{ZH}1", f"{ZH}2", None, f"{ZH}1"), strict=True)
     wanted = {frozenset((f"KGDX:cases.{at}", id)) for at, (_, id) in enumerate(meant) if id}
     assert {pair for pair, method in found.items() if method == LABEL} == wanted

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from kgdx.errors import UsageError
 from kgdx.files.known import write_whole
+from kgdx.graph.protocol import GraphTable
+from kgdx.schema.model import MATCHES
 from kgdx.terms.names.sssom import MappingStatement, read_sssom, write_sssom
 
 FILE = "mappings.sssom.tsv"
@@ -16,6 +18,9 @@ FILE = "mappings.sssom.tsv"
 
 CLASSES = ("Disease", "Phenotype", "Symptom", "MeshDescriptor")
 """Classes whose nodes can be mapped."""
+
+COMPUTED = "kgdx:"
+"""How the names of sources begin that kgdx infers itself."""
 
 TYPES: Mapping[tuple[str, str], str] = {
     ("Disease", "Disease"): "SAME_AS",
@@ -59,9 +64,17 @@ class Decisions:
         facts = sorted((e.subject, e.relation, e.object, str(e.denied)) for e in self.statements)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if facts else "none"
 
-    def denied(self) -> list[tuple[str, str]]:
-        pairs = [(each.subject, each.object) for each in self.statements if each.denied]
-        return pairs + [(object, subject) for subject, object in pairs]
+    def unequal(self, tables: Iterable[GraphTable] = ()) -> set[tuple[str, str]]:
+        """Return the pairs, both ways, that a person or a loaded table calls something else than equal."""
+        pairs = {(each.subject, each.object) for each in self.statements if each.denied or each.relation != "exact"}
+        stated = {type: relation for relation, type in MATCHES.items()} | {"MAPPED_TO": "exact"}
+        for table in tables:
+            if table.ends and table.name in stated:
+                for row in table.rows.to_pylist():
+                    called = row.get("relation") or stated[table.name]
+                    if called != "exact" and not (row.get("source") or "").startswith(COMPUTED):
+                        pairs.add((row["start"], row["end"]))
+        return pairs | {(object, subject) for subject, object in pairs}
 
     def stated(self) -> list[MappingStatement]:
         return [each for each in self.statements if not each.denied]

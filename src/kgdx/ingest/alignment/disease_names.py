@@ -1,4 +1,4 @@
-"""Names by which diseases may be joined, in a form that compares: of entries, and of HPO's terms.
+"""Names by which diseases may be joined, in a form that compares.
 
 A name that limits what another of the same entry says (a translation without "familial", the English word for asthma
 in a definition of asthma in pregnancy) is left out: the shortest unmodified name of a Chinese description is its own.
@@ -29,6 +29,8 @@ NAME, TRANSLATION, GLOSS, SYNONYM = 1.0, 0.995, 0.991, 0.99
 _APART = "MONDO_GROUPED:"
 """Groups of entries are none of their members."""
 _ABBREVIATION = re.compile(r"[A-Z0-9-]{1,4}")
+_INITIALS = re.compile(r"[A-Z]{4,} (?:syndrome|association)$")
+"""Initials that read as a word are none: LUMBAR syndrome is not of the lumbar spine."""
 _EPONYM = re.compile(r"^(\w{2,})氏(\w*(?:综合征|病|症|瘤|征))$")
 _DISORDER = re.compile(r"(?<=\w{3})(?<!综合)(?<!并发)症$")
 _POPULATION = re.compile(POPULATION.replace("(?i:", "(?:"), re.IGNORECASE)
@@ -46,7 +48,7 @@ class EntryName:
     weight: float
 
     def by_meaning(self) -> EntryName:
-        return replace(self, key=meaning(self.text))
+        return self if _INITIALS.match(self.text) else replace(self, key=meaning(self.text))
 
 
 def entry_frame(tables: Sequence[GraphTable]) -> pl.DataFrame:
@@ -102,24 +104,6 @@ def _entry_texts(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _plain(text: str) -> str:
     return "".join(unicodedata.normalize("NFKC", text).split())
-
-
-def term_names(terms: pl.DataFrame, wanted: Set[str]) -> list[EntryName]:
-    """Return label and Chinese label of HPO's terms of which one has one of these forms.
-
-    Synonyms do not count: HPO's everyday ones are not always of one disease ("pinched nerve" for neuroma).
-    """
-    kept: list[EntryName] = []
-    for row in terms.iter_rows(named=True):
-        if row["obsolete"] or not row["name"]:
-            continue
-        texts = [(row["name"], NAME)]
-        if row["name_zh"]:
-            texts.append((row["name_zh"], TRANSLATION))
-        found = list(named(row["id"], texts))
-        if any(each.key in wanted for each in found):
-            kept += (each for each in found if each.text == row["name"] or same_limits(row["name"], row["name_zh"]))
-    return kept
 
 
 def named(entry: str, texts: Iterable[tuple[str, float]]) -> Iterator[EntryName]:

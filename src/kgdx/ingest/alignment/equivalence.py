@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from scipy import sparse
 
 from kgdx.arrays.sparse import Floats, Ints, ancestors, gather
 from kgdx.graph.protocol import GraphTable, RelationTable
+from kgdx.ingest.alignment.decisions import Decisions
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.schema.model import ANNOTATIONS, MATCHES
 from kgdx.terms.dictionary import ROOT
@@ -81,12 +82,13 @@ class EntryPairs:
     group: Ints
 
 
-def step() -> Derive:
+def step(decisions: Decisions) -> Derive:
     reads = ("Disease", "Phenotype", "IS_A", *ANNOTATIONS, "ASSOCIATED_GENE", *MATCHES.values())
-    return Derive(SOURCE, "1", reads, lambda tables: [infer(tables)], "inferring equivalences")
+    made = f"2 {decisions.digest}"
+    return Derive(SOURCE, made, reads, lambda tables: [infer(tables, decisions.unequal())], "inferring equivalences")
 
 
-def infer(tables: Sequence[GraphTable]) -> RelationTable:
+def infer(tables: Sequence[GraphTable], denied: Container[tuple[str, str]] = ()) -> RelationTable:
     entries = read_entries(tables)
     pairs = compare(entries)
     value = judge(pairs, WEIGHTS)
@@ -100,6 +102,7 @@ def infer(tables: Sequence[GraphTable]) -> RelationTable:
             "source": SOURCE,
         }
         for row in np.flatnonzero(value >= WEIGHTS.threshold).tolist()
+        if (entries.ids[pairs.left[row]], entries.ids[pairs.right[row]]) not in denied
     ]
     return RelationTable("SAME_AS", "Disease", "Disease", pa.Table.from_pylist(rows))
 

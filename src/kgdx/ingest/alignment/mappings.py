@@ -26,18 +26,18 @@ from kgdx.terms import dictionary
 from kgdx.terms.encoder import NameEncoder
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.names.cascade import VERSIONS, AlignmentLimits, Given, candidates, decide, pairs_frame
-from kgdx.terms.names.entity_names import Side, descriptors, diseases, node_frame, phenotypes, symptoms
+from kgdx.terms.names.entity_names import Side, descriptors, diseases, edges, node_frame, phenotypes, symptoms
 from kgdx.terms.names.same_diseases import RULES as SAMENESS
 from kgdx.terms.names.same_diseases import align_diseases, exact_pairs
 from kgdx.terms.names.sssom import MappingStatement
 from kgdx.terms.names.typos import known_words
 
 SOURCE = "kgdx:alignment"
-VERSION = 7
+VERSION = 8
 """Changes with what is aligned or recorded."""
 
 _NODES = ("Disease", "Phenotype", "Symptom", "MeshDescriptor", "Source", "PatientCase")
-READS = (*_NODES, "IS_A", "SAME_AS", "MAPPED_TO", *differences.READS)
+READS = (*_NODES, "IS_A", *MATCHES.values(), "MAPPED_TO", *differences.READS)
 
 DISEASE_BRANCHES = ("C", "F03")
 """Branches of the MeSH tree that hold diseases and mental disorders."""
@@ -256,8 +256,7 @@ def _given(tables: Sequence[GraphTable], decisions: Decisions) -> Given:
         nodes = node_frame(tables, label, ("id", "xrefs")).explode("xrefs").drop_nulls("xrefs")
         mesh = pl.col("xrefs").str.extract(r"^(?:MESH|MSH|MeSH):([DC]\d+)$")
         frames.append(nodes.select(subject="id", object=pl.lit("MESH:") + mesh).drop_nulls("object"))
-    denied = decisions.denied()
-    refused = pairs_frame([subject for subject, _ in denied], [object for _, object in denied])
+    refused = pairs_frame(*map(list, zip(*sorted(decisions.unequal(tables)), strict=True)))
     return Given(pl.concat(frames).unique(maintain_order=True), refused)
 
 
@@ -267,7 +266,7 @@ def _mapped(tables: Sequence[GraphTable], decisions: Decisions) -> dict[tuple[st
         if each.relation == "exact":
             found.setdefault(ends, set()).add(each.subject)
     for ends in TYPES:
-        found.setdefault(ends, set()).update(start for start, _ in exact_pairs(tables, "MAPPED_TO", ends))
+        found.setdefault(ends, set()).update(start for start, _ in edges(tables, "MAPPED_TO", *ends))
     return found
 
 

@@ -2,9 +2,10 @@
 
 What is stated here lets ranking take two entries for one candidate, so it is stricter than the alignment of names
 (:mod:`kgdx.terms.names.same_diseases`): names have to be equal in their forms, nothing is near enough. Two names are of
-one disease where an entry or a term of HPO has both, or a row of ``common_names.tsv``. Pairs are joined one to one, the
-surest first, and only where no vocabulary gets a second entry into what is joined: two entries of OMIM never become one
-by a name.
+one disease where an entry has both, or a row of ``common_names.tsv``; labels of HPO's terms join nothing, whose Chinese
+is of another disease in one of eight (色盲 of achromatopsia, 肾结核 of nephronophthisis). Pairs are joined one to one,
+the surest first, and only where no vocabulary gets a second entry into what is joined: two entries of OMIM never become
+one by a name.
 """
 
 from __future__ import annotations
@@ -34,26 +35,34 @@ from kgdx.ingest.alignment.disease_names import (
     like,
     named,
     near,
+    same_limits,
     signatures,
-    term_names,
 )
 from kgdx.ingest.pipeline.derive import Derive
 from kgdx.ingest.pipeline.stages import code_digest
-from kgdx.terms.names.entity_names import node_frame
+from kgdx.schema.model import MATCHES
 from kgdx.terms.names.morphemes import adds, meaning, without_population
 from kgdx.terms.names.same_diseases import RARE, Components, exact_pairs, kind
 from kgdx.terms.normalise import bare, has_chinese, read_table
 
 SOURCE = "kgdx:names"
-READS = ("Disease", "Phenotype", "PatientCase", "SAME_AS", *differences.READS)
+READS = ("Disease", "Phenotype", "PatientCase", *MATCHES.values(), *differences.READS)
 
 SAME_ID = "same id"
 SAME_NAME, SAME_WORDS, SAME_MEANING = "same name", "same words", "same meaning"
-ONE_TERM, ONE_ROW = "names of one term", "names checked by hand"
+ONE_ROW = "names checked by hand"
+FOREIGN_NAME = "name in English of what children have"
 LABEL, FOR_SOME = "label of a case", "the same for some patients"
 """Methods: what two entries have in common. Of the same words are two names in one source, of the same meaning names in
 two (:mod:`kgdx.terms.names.morphemes`)."""
-_WORTH = {SAME_ID: 1.1, SAME_WORDS: 1.05, SAME_NAME: 1.0, SAME_MEANING: 0.992, ONE_ROW: 0.985, ONE_TERM: 0.98}
+_WORTH = {
+    SAME_ID: 1.1,
+    SAME_WORDS: 1.05,
+    SAME_NAME: 1.0,
+    SAME_MEANING: 0.992,
+    ONE_ROW: 0.985,
+    FOREIGN_NAME: 0.975,
+}
 _WORTH |= {FOR_SOME: 0.95, LABEL: 0.9}
 """How much each says beside the others: the surest pair is joined first."""
 _STEP = 0.0005
@@ -78,14 +87,14 @@ class NamePair:
 
 def step(decisions: Decisions) -> Derive:
     version = f"{code_digest('kgdx.terms.names')} {decisions.digest}"
-    return Derive(SOURCE, version, READS, lambda tables: [infer(tables, decisions.denied())], "joining names")
+    return Derive(SOURCE, version, READS, lambda tables: [infer(tables, decisions.unequal(tables))], "joining names")
 
 
 def infer(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ()) -> RelationTable:
     """Return SAME_AS relations between entries that have a name in common; a label of cases gets one at most.
 
-    What a source has for some patients only (小儿肺炎) is narrower than the disease. Pairs that a person rejected
-    (``denied``) are not joined, nor are they through others.
+    What a source has for some patients only (小儿肺炎) is narrower than the disease. Pairs that a person has
+    judged otherwise (``denied``) are not joined, nor are they through others.
     """
     rows = [
         {
@@ -130,9 +139,7 @@ def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ())
                     yield pair
 
 
-def _called(
-    labels: Iterable[str], entries: Iterable[EntryName], terms: Iterable[EntryName]
-) -> dict[str, tuple[str, ...]]:
+def _called(labels: Iterable[str], entries: Iterable[EntryName]) -> dict[str, tuple[str, ...]]:
     asked = {label: label_keys(label) for label in labels}
     said = {meaning(label) for label in asked}
     by_key: dict[str, set[str]] = defaultdict(set)
@@ -141,12 +148,11 @@ def _called(
         by_key[each.key].add(each.entry)
         if each.weight >= TRANSLATION and (key := meaning(each.text)) in said:
             by_meaning[key].add(each.entry)
-    steps: list[dict[str, set[str]]] = [{key: {key} for keys in asked.values() for key in keys}]
-    for bridges in (_stated_names(), terms):
-        of_bridge: dict[str, set[str]] = defaultdict(set)
-        for each in bridges:
-            of_bridge[each.entry].add(each.key)
-        steps.append({each.key: of_bridge[each.entry] for each in bridges})
+    of_row: dict[str, set[str]] = defaultdict(set)
+    for each in _stated_names():
+        of_row[each.entry].add(each.key)
+    steps = [{key: {key} for keys in asked.values() for key in keys}]
+    steps.append({each.key: of_row[each.entry] for each in _stated_names()})
     found = {}
     for label, keys in asked.items():
         ways = [{id for other in step.get(key, ()) for id in by_key.get(other, ())} for key in keys for step in steps]
@@ -157,8 +163,8 @@ def _called(
 def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterable[NamePair]]:
     """Yield the pairs that may be joined: inside one source, between two, forms of a disease, and labels of cases.
 
-    Entries of OMIM, Orphanet and DECIPHER are joined with others only, and most graphs have few others: names of the
-    former, and of HPO's terms, count only where they look like one of those.
+    Entries of OMIM and Orphanet are joined with others only, and most graphs have few others: names of the former count
+    only where they look like one of those.
     """
     entries, labels = entry_frame(tables), label_frame(tables)
     rare = entries.filter(pl.col("id").str.extract("^([^:]*)").is_in(list(RARE)))
@@ -169,13 +175,11 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     rows = list(_stated_names())
     wanted = signatures(text for each in (found, rows) for text in (name.text for name in each))
     wanted |= signatures(labels["name"])
-    keys = {each.key for each in found} | {key for label in labels["name"] for key in label_keys(label)}
-    terms = _of_one_row(term_names(near(node_frame(tables, "Phenotype", _TERM), wanted), keys))
-    wanted |= signatures(each.text for each in terms)
     said = [each.by_meaning() for each in found]
     names = {(kind(each.entry), meaning(each.text)): each for each in own}
     children = list(_of_children(names))
-    meant = {each.key for each in (*said, *children)} | {meaning(label) for label in labels["name"]}
+    translated = list(_translated_children(names, entries))
+    meant = {each.key for each in (*said, *children, *translated)} | {meaning(label) for label in labels["name"]}
     others = [each for each in _of_one_row(entry_names(like(rare, meant))) if meaning(each.text) in meant]
     said += (each.by_meaning() for each in others)
     found += _of_one_row(entry_names(near(rare, wanted)))
@@ -184,9 +188,9 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
     pairs = {
         *_equal(found, joined, SAME_NAME),
         *_equal(said, joined, SAME_MEANING),
-        *_bridged(found, terms, joined, ONE_TERM),
-        *_bridged(found, rows, joined, ONE_ROW),
-        *_equal([*children, *_inherited(said, tables)], joined, SAME_MEANING),
+        *_of_rows(found, joined),
+        *_equal([*children, *(inherited := list(_inherited(said, tables)))], joined, SAME_MEANING),
+        *_equal([*translated, *inherited], joined, FOREIGN_NAME),
     }
     yield (
         pair
@@ -194,7 +198,7 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
         if pair.method == ONE_ROW or not adds(preferred[pair.left], preferred[pair.right])
     )
     yield _for_some(names, own, joined)
-    called = _called(labels["name"], [*found, *others], terms)
+    called = _called(labels["name"], [*found, *others])
     yield _labels(labels.iter_rows(), called, joined)
 
 
@@ -231,6 +235,18 @@ def _of_children(own: Mapping[tuple[str, str], EntryName]) -> Iterator[EntryName
             yield replace(each, key=plain, weight=SYNONYM)
 
 
+def _translated_children(own: Mapping[tuple[str, str], EntryName], entries: pl.DataFrame) -> Iterator[EntryName]:
+    """Yield the English names of what children have, where the source has no other entry of it."""
+    foreign = dict(entries.select("id", "synonyms").iter_rows())
+    for (source, said), each in own.items():
+        plain = without_population(said)
+        if has_chinese(each.text) and meaning(each.text[:2]) == meaning("child") and (source, plain) not in own:
+            texts = (text for text in foreign[each.entry] or () if not has_chinese(text) and " " in text)
+            for text in texts:
+                if same_limits(text, each.text[2:]):
+                    yield EntryName(each.entry, meaning(text), text, SYNONYM)
+
+
 def _inherited(said: Sequence[EntryName], tables: Sequence[GraphTable]) -> Iterator[EntryName]:
     """Yield the names of rare diseases that have genes or a mode of inheritance: children have those themselves."""
     facts = differences.known(tables, {each.entry for each in said if kind(each.entry) == RARE[0]})
@@ -256,9 +272,6 @@ def _labels(
         if len({joined.find(each) for each in called[name]}) == 1:
             meant = min(called[name], key=lambda each: (each.startswith(_MINTED), each))
             yield NamePair(-_WORTH[LABEL], id, meant, LABEL, f"patients are labelled {name}")
-
-
-_TERM = ("id", "name", "name_zh", "synonyms", "obsolete")
 
 
 @cache
@@ -292,7 +305,7 @@ def _of_one_row(names: Iterable[EntryName]) -> list[EntryName]:
 
 
 def _fits(pair: NamePair, joined: Components) -> bool:
-    if pair.method not in (ONE_ROW, SAME_WORDS):
+    if pair.method not in (ONE_ROW, SAME_WORDS, FOREIGN_NAME):
         return joined.fits(pair.left, pair.right)
     ends = ((id for id in joined.of(end) if not id.startswith(_MINTED)) for end in (pair.left, pair.right))
     return set.isdisjoint(*({kind(id) for id in curated} for curated in ends))
@@ -303,44 +316,29 @@ def _equal(found: Iterable[EntryName], joined: Components, method: str) -> Itera
     for each in found:
         by_key[each.key].append(each)
     for group in by_key.values():
-        yield from _pairs(group, joined, method, "")
+        yield from _pairs(group, joined, method)
 
 
-def _bridged(
-    found: Sequence[EntryName], bridges: Iterable[EntryName], joined: Components, method: str
-) -> Iterator[NamePair]:
-    """Yield the pairs of entries of which each has a name of one bridge: a term, or a row of the table.
-
-    For a term, the name has to be the entry's preferred one: a translation may be that of several terms. For a row it
-    may be a synonym in the same language.
-    """
-    by_key: dict[str, list[EntryName]] = defaultdict(list)
-    for bridge in bridges:
-        by_key[bridge.key].append(bridge)
-    meant = {key: one for key, group in by_key.items() if (one := _only(group)) is not None}
-    by_bridge: dict[str, dict[str, EntryName]] = defaultdict(dict)
+def _of_rows(found: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
+    """Yield the pairs of entries of which each has a name of one row, a preferred one or one in its language."""
+    rows = {each.key: each for each in _stated_names()}
+    by_row: dict[str, dict[str, EntryName]] = defaultdict(dict)
     preferred: dict[str, EntryName] = {}
     for each in found:
         if each.entry not in preferred or preferred[each.entry].weight < each.weight:
             preferred[each.entry] = each
     for each in found:
-        one, own = meant.get(each.key), preferred[each.entry]
-        synonym = method == ONE_ROW and has_chinese(each.text) == has_chinese(own.text)
-        if one is not None and (synonym or each.weight == own.weight):
-            weight = each.weight * one.weight
-            known = by_bridge[one.entry].get(each.entry)
+        row, own = rows.get(each.key), preferred[each.entry]
+        if row and (has_chinese(each.text) == has_chinese(own.text) or each.weight == own.weight):
+            weight = each.weight * row.weight
+            known = by_row[row.entry].get(each.entry)
             if known is None or known.weight < weight:
-                by_bridge[one.entry][each.entry] = EntryName(each.entry, each.key, each.text, weight)
-    for name, entries in by_bridge.items():
-        yield from _pairs(list(entries.values()), joined, method, f" ({name})" if method == ONE_TERM else "")
+                by_row[row.entry][each.entry] = replace(each, weight=weight)
+    for entries in by_row.values():
+        yield from _pairs(list(entries.values()), joined, ONE_ROW)
 
 
-def _only(group: Sequence[EntryName]) -> EntryName | None:
-    first, *others = sorted(group, key=lambda each: (-each.weight, each.entry))
-    return None if others and others[0].weight == first.weight else first
-
-
-def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: str) -> Iterator[NamePair]:
+def _pairs(group: Sequence[EntryName], joined: Components, method: str) -> Iterator[NamePair]:
     if len(group) < 2:  # as most are
         return
     by_kind: dict[str, list[EntryName]] = defaultdict(list)
@@ -352,13 +350,13 @@ def _pairs(group: Sequence[EntryName], joined: Components, method: str, note: st
             chosen += members
         elif (one := _meant(members, joined)) is not None:
             chosen.append(one)
-    yield from (_pair(one, other, method, note) for one, other in combinations(chosen, 2))
+    yield from (_pair(one, other, method) for one, other in combinations(chosen, 2))
 
 
-def _pair(one: EntryName, other: EntryName, method: str, note: str = "") -> NamePair:
+def _pair(one: EntryName, other: EntryName, method: str) -> NamePair:
     left, right = sorted((one, other), key=lambda each: each.entry)
-    same = left.text == right.text and method != SAME_WORDS and not note
-    evidence = f"both are called {left.text}" if same else f"{left.text} = {right.text}{note}"
+    same = left.text == right.text and method != SAME_WORDS
+    evidence = f"both are called {left.text}" if same else f"{left.text} = {right.text}"
     rank = -round(one.weight * other.weight * _WORTH[method], 4)
     return NamePair(rank, left.entry, right.entry, method, evidence)
 

@@ -24,7 +24,7 @@ from kgdx.terms.normalise import bare
 RULES = AlignmentLimits(stages=STAGES, cosine=0.93, least=0.93, alone=True)
 """What the encoder finds is a close match, which joins no candidates: of five such pairs one is wrong."""
 
-RARE = ("OMIM", "ORPHA", "DECIPHER")
+RARE = ("OMIM", "ORPHA")
 """Vocabularies that kgdx aligns by more than names (:mod:`kgdx.ingest.alignment.equivalence`), and never by names
 alone."""
 
