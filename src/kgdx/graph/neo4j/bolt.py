@@ -200,15 +200,14 @@ _RETRY_SECONDS = 10.0  # how long a read, or a managed write, is tried again aft
 
 
 def driver_package() -> Any:
-    """Import the driver without pandas, which takes longer than the driver and serves its parameters alone."""
-    if not {"neo4j", "pandas"} & sys.modules.keys():
-        sys.modules["pandas"] = None  # type: ignore[assignment]  # an import of it fails, which the driver expects
-        try:
-            import neo4j
-        finally:
-            del sys.modules["pandas"]
-    import neo4j
-
+    """Import the driver without pandas and pyarrow, which take long and serve its parameters alone."""
+    away: dict[str, Any] = {} if "neo4j" in sys.modules else dict.fromkeys({"pandas", "pyarrow"} - sys.modules.keys())
+    sys.modules.update(away)  # an import of them fails, which the driver expects
+    try:
+        import neo4j
+    finally:
+        for name in away:
+            del sys.modules[name]
     return neo4j
 
 
