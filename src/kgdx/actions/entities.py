@@ -118,7 +118,7 @@ def _of_type(graph: Operations, read: Resolved, of: str, number: str) -> Resolve
     from kgdx.terms.names.suggestions import lay_names
 
     index, number = graph.graph.names, _DIGITS.get(number, number)
-    known = dict.fromkeys((*lay_names(of), *index.resolve(of).names))
+    known = dict.fromkeys((*lay_names(of), *index.resolve(of).names, f"{of} disease", f"{of} syndrome"))
     for other in (f"type {number} {of}", *(f"{each} type {number}" for each in known)):
         if (found := index.resolve(other)).ids:
             return replace(understood(found), given=read.given)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from kgdx.actions.entities import MOST_FORMS, TYPED, NameList, named_or_forms
+from kgdx.actions.entities import MOST_FORMS, TYPED, NameList, named_or_forms, understood
 from kgdx.answer.artifacts import ABSENT, Declared, Mentioned, Ranked, Read, Understood, mentions_of
 from kgdx.case import Case, Extraction, Resolution, Span, Status, read_text
 from kgdx.episode.operations import GraphLike, Operations
@@ -129,7 +129,8 @@ class Understand(Action):
             whole = [named_or_forms(graph, f"{name} {end}") for name in bare for end in ends]  # "Becker and Duchenne"
             known = tuple(each for each in (*whole, *every) if each.ids)
             if self.read and (found := tuple(_read_in(graph, view.question, mentions_of(view)))):
-                sure = (each for each in known if each.method != "short" and _surely(each))
+                begun = view.question.split(maxsplit=1)[0]  # its capital tells no name
+                sure = (each for each in known if _surely(each) and (each.method != "short" or each.given != begun))
                 known = (*found, *(each for each in sure if not any(each.given in one.given for one in found)))
             return known or tuple(every)
 
@@ -159,6 +160,9 @@ def _meant(graph: Operations, name: str, strict: bool, said: bool) -> Iterator[R
             return
     if whole.ids and (not strict or _surely(whole)):
         yield whole
+        return
+    if said and " " in name and (term := graph.graph.names.resolve(name, ("Phenotype",))).ids:
+        yield understood(term)  # "renal Fanconi" is a finding in full but for its last word
         return
     if TYPED.search(name):  # another type is another disease
         yield replace(whole, ids=(), names=())

@@ -107,7 +107,7 @@ class _Writer:
                 for each in self.pack.resolved
                 if each.given == given and {"Disease", "Phenotype"} & set(each.kinds)
             ]
-            resolved = known[0] if known else None
+            resolved = next((each for each in known if each.ids), known[0] if known else None)
             ids = frozenset(id for each in known for id in each.ids)
             own = frozenset(resolved.ids if resolved and resolved.method != "forms" else ())
             if not own or not any(own & each.own for each in found):  # one disease may be named in both languages
@@ -152,6 +152,7 @@ class _Writer:
             return
         if self.asked.others and self.subjects and self.subjects[0].ids:
             yield from self._whether()
+            yield from self._all_lacking([(Want.LOCUS, self.subjects[0].label)] * (Want.LOCUS in self.asked.wants))
             return
         if {Want.DIFFERENCE, Want.SHARED} & set(self.asked.wants) and self.subjects and self.subjects[0].ids:
             yield from self._compared()
@@ -183,7 +184,7 @@ class _Writer:
                     silent.pop(want, None)
                 if told and want is Want.DESCRIPTION and not self._aside(want) and not self._defined(subject):
                     lacking.append((want, subject.label))
-                given = want is Want.CODE and "icd" not in self.pack.question.casefold()
+                given = want in (Want.CODE, Want.NAMES) and "icd" not in self.pack.question.casefold()
                 if not told and not given and not self._aside(want):
                     lacking.append((want, subject.label))
         labels = self.words.list([subject.label for subject in self.subjects], 3)
@@ -203,10 +204,13 @@ class _Writer:
         for given in (*about, *self.asked.others):
             each = next((one for one in self.pack.resolved if one.given == given and one.ids), None)
             unsure = ("edit", "encoder", "short") if given in self.asked.subjects else ("edit", "encoder")
-            typed = Want.CODE in self.asked.wants or (_ID.fullmatch(given) and given in self.pack.question)
+            code = _ID.fullmatch(given) is not None and given in self.pack.question
+            typed = code or {Want.CODE, Want.NAMES} & set(self.asked.wants)
             if each is not None and typed:
                 pairs = list(zip(each.ids, each.names, strict=False))
                 asked = tuple(begin for begin, words in _SAID["id"].items() if words.search(self.pack.question))
+                if asked and not any(id.startswith(asked) for id, _ in pairs):
+                    yield self.words.no_code.format(subject=clean(given)), ()
                 pairs = [pair for pair in pairs if pair[0].startswith(asked)] or pairs
                 ids = self.words.list([f"{clean(self._in_language(id, name))} ({id})" for id, name in pairs], 9)
                 yield self.words.identified.format(given=clean(given), list=ids), ()
@@ -575,7 +579,7 @@ class _Writer:
     def _label(self, given: str, resolved: Resolved | None) -> str:
         if resolved is None or not resolved.ids:
             return clean(given)
-        exact = resolved.method in ("exact", "normalised", "same", "forms")
+        exact = resolved.method in ("exact", "normalised", "same", "forms") and not _ID.fullmatch(given)
         if exact and language_of(given) == self.words.language:
             return clean(given)
         names = [self.pack.called.get(id, {}).get(self.words.language) for id in resolved.ids]

@@ -18,15 +18,16 @@ from kgdx.episode.state import State
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Resolved
 from kgdx.terms.names.name_decision import Mention
-from kgdx.terms.normalise import has_chinese, read_table
+from kgdx.terms.normalise import has_chinese, read_table, word_key
 from kgdx.terms.word_index import words_of
 
 GAP = "〇"
 _VAGUE = frozenset({Want.DISEASE, Want.DESCRIPTION, Want.RISK, Want.COURSE})
 _NOBODY = frozenset({*OUTSIDE, Want.URGENCY, Want.SAFETY, Want.DOSE})
+OF_TERMS = frozenset({Want.DESCRIPTION, Want.NAMES})
 _OF_GENES = frozenset({Want.GENE, Want.COMORBIDITY, Want.CAUSE, Want.TOGETHER})
 _WHOLE = _NOBODY | {Want.SHARED, Want.RECURRENCE}  # asked of all that a text says
-_ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.INHERITANCE, Want.COURSE})
+_ASKED_BESIDE = frozenset({Want.SYMPTOM, Want.TEST, Want.DRUG, Want.CURE, Want.GENE, Want.COURSE})
 
 
 @cache
@@ -105,12 +106,10 @@ def refused(question: str) -> tuple[Want, ...]:
 
 
 @cache
-def _odds(held: bool) -> Mapping[str, Mapping[str, float]]:
+def _odds() -> Mapping[str, Mapping[str, float]]:
     """Want → word → the logarithm of how much likelier its wordings have it than others (naive Bayes)."""
     table = read_table(Path(__file__).with_name("question_kinds.tsv"))
-    rows = [
-        (want if held or want in _NOBODY else "", _stems(said)) for want, said in table if not held & (want in _NOBODY)
-    ]
+    rows = [(want if want in _NOBODY else "", _stems(said)) for want, said in table]
     every = Counter(word for _, words in rows for word in words)
     there = Counter((want, word) for want, words in rows for word in words)
     odds: dict[str, dict[str, float]] = {}
@@ -125,20 +124,18 @@ def _odds(held: bool) -> Mapping[str, Mapping[str, float]]:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:5] for word in words_of(text) if len(word) > 1}
+    return {" ".join(word_key(word)) for word in words_of(text) if len(word) > 1}
 
 
-def likeness(question: str, *, held: bool = False) -> tuple[str, float]:
-    """Return what the wordings want that a question is most like, and the log odds of it.
-
-    It is told among what nobody tells from a graph; with ``held``, among what a graph holds.
+def likeness(question: str) -> tuple[str, float]:
+    """Return what of that which nobody tells from a graph a question is most like, and the log odds of it.
 
     Example:
-        >>> likeness("Which clinic near York is best?")[0], likeness("What raises the risk?", held=True)[0]
-        ('place', 'risk')
+        >>> likeness("Which clinic near York is best?")[0], likeness("What raises the risk?")[0]
+        ('place', '')
     """
     said = _stems(question)
-    odds = {want: sum(words[word] for word in said & words.keys()) for want, words in _odds(held).items()}
+    odds = {want: sum(words[word] for word in said & words.keys()) for want, words in _odds().items()}
     best = max(odds, key=odds.__getitem__)
     return best, odds[best]
 
@@ -147,18 +144,21 @@ def _unpatterned(question: str, rest: str, names: int) -> tuple[Want, ...]:
     """What a question wants by the wordings that it is like: what no graph tells, or what no pattern says."""
     (kind, odds), asked = likeness(question), set(wants(rest))
     if (names or asked) and kind in OUTSIDE:
-        strongest = max((_odds(False)[kind].get(word, 0.0) for word in _stems(question)), default=0.0)
+        strongest = max((_odds()[kind].get(word, 0.0) for word in _stems(question)), default=0.0)
         kind = kind if odds - strongest >= _BESIDE else ""
     unread = not names or not asked - _VAGUE
     if kind and odds > (_LIKELY if unread and kind in OUTSIDE else _SURE) * (1 if names or asked - _VAGUE else 0.5):
         return (Want(kind),)
-    kind, odds = (Want.DISEASE, _SURE) if names > 2 else likeness(remainder(rest), held=True)
-    known = asked or odds < (_SURE - 4 if asks_whether(rest) else _LIKELY - 1) or (1 < names < 3 and asks_whether(rest))
-    return () if known else (Want(kind),)
+    return (Want.DISEASE,) if names > 2 and not asked else ()
 
 
 def asks_whether(rest: str) -> bool:
     return says("whether", rest) is not None and says("either", rest) is None
+
+
+def asks_part(rest: str) -> bool:
+    """Tell whether a question, or a part of it that names something, can be answered with yes or no."""
+    return asks_whether(rest) or any(GAP in part and asks_whether(part) for part in _pattern("parts").split(rest))
 
 
 def names_diseases(rest: str) -> bool:
@@ -178,7 +178,7 @@ def runs(rest: str) -> list[str]:
     """Return the words of a question that are not accounted for, those together that stand together."""
     for name in (*Want, "filler"):
         rest = _pattern(name).sub("|", rest)
-    parts = re.split(r"[^\w\s'’-]+|\s-+\s", rest.replace(GAP, "|"))
+    parts = _APART.split(rest.replace(GAP, "|"))
     kept = (
         [word for word in part.split() if word.strip("'-")[1:] or word.isdigit() or not word.isascii()]
         for part in parts
@@ -198,7 +198,8 @@ _LIKELY, _SURE = 5.0, 12.0
 MOST_WORDS = 4
 _MOST_TRIED = 12
 _CONFIRMABLE = {Want.SYMPTOM, Want.DRUG, Want.CURE, Want.TEST, Want.COMORBIDITY, Want.CAUSE, Want.GENE, Want.TOGETHER}
-_OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION, Want.RECURRENCE} - {
+_CODE = lazy_pattern(r"\w+:\w+")
+_OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION, Want.RECURRENCE, Want.COMORBIDITY} - {
     Want.CAUSE,
     Want.DESCRIPTION,
     Want.RISK,
@@ -206,17 +207,20 @@ _OF_DISEASES = {*IN_WORDS, Want.CONTRAINDICATION, Want.RECURRENCE} - {
 }
 FINDINGS = ("Symptom", "Phenotype")
 LONGEST_NAME = 80
+_APART = lazy_pattern(r"[^\w\s'’-]+|\s-+\s|(?<=[A-Za-z]{4})(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])(?=[A-Za-z]{4})")
+"""What ends a run of words; a Latin name within Chinese words stands for itself."""
 _LISTED = lazy_pattern(r"(?:[、，,;；/和与及或\s]|\b(?:and|or|with|plus)\b)++")
 _NUMBER = re.compile(r"(?:\d+[A-Za-z]?|[IVX]+|[A-Z])(?=型?$)")
-_VERB = lazy_pattern(r"leads?\s+to\b|(?:(?<=\bwhat )|(?<=\bwhich ))fits?\b", re.IGNORECASE)  # no metal, no seizure
 _LATIN = re.compile(r"\b([A-Za-z][A-Za-z' -]+?)\s?综合[征症]")
-_EPONYM = re.compile(r"(?<=[a-z]\s)(?:[A-Z][\w'’-]+\s){1,3}(?:syndrome|disease)\b")
 _OF_PART_ZH = lazy_pattern(r"^正常|(?<=.)(?:疾病|病变|病|问题|异常|受累|方面)$")
 _PREFIX = lazy_pattern(r"(?:遗传|先天|家族|特发|原发|获得)性$")
 """How a Chinese name of a disease may begin, before what is named: 遗传性耳聋."""
+_GUESSED = frozenset({"short", "edit", "encoder"})
 _HEAD = re.compile(r"\s?综合[征症]")
 _TYPED = re.compile(r"type\s+(\d+|[IVX]+)\b|(\d+|[IVX]+)型", re.IGNORECASE)
-_WITH_NUMBER = lazy_pattern(r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+)\b(?!\s*[%/])")
+_WITH_NUMBER = lazy_pattern(
+    r"\s+(?:(?:syndrome|disease|disorder)\s+)?(?:type\s+)?(?:\d+[A-Za-z]?|[IVX]+|(?-i:(?<=type\s)[A-H]\d?))\b(?!\s*[%/])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,22 +291,26 @@ class QuestionReading:
         return tuple(want for want in self.wanted if want is not Want.DISEASE)
 
     @property
-    def of_finding(self) -> bool:
-        """Whether it wants of a finding what is said of diseases alone: who treats it, whether it is catching."""
-        if self.diseases or len(self.findings) != 1 or texts_of(self.named) != self.findings:
+    def of_term(self) -> bool:
+        """Whether it asks what findings are, are called, or are to one another, or what is said of diseases alone."""
+        findings, asked = set(self.findings), set(self.asked)
+        if not findings or set(texts_of(self.named)) != findings or findings <= set(self.diseases):
             return False
-        diseases = Want.DISEASE in self.wanted or names_diseases(self.rest)
-        return Want.COMORBIDITY in self.asked or bool(not diseases and set(self.asked) & _OF_DISEASES)
+        if Want.DISEASE in self.wanted or names_diseases(self.rest):
+            return Want.COMORBIDITY in asked and len(findings) == 1
+        code = not asked and _CODE.fullmatch(self.findings[0]) is not None and not name_in(self.rest)
+        pair = len(findings) > 1 and bool({Want.DIFFERENCE, Want.SHARED} & asked)
+        return code or pair or bool((OF_TERMS if len(findings) > 1 else OF_TERMS | _OF_DISEASES) & asked)
 
     @property
     def inferring(self) -> bool:
         """Whether diseases are wanted that match what is named."""
-        if not self.named or self.of_finding:
+        if not self.named or self.of_term:
             return False
         if Want.CAUSE in self.wanted and len(self.diseases) == 1 and self.diseases == texts_of(self.named):
             return names_diseases(self.rest)
         disease = len(texts_of(self.named)) == 1 and self.diseases and not self.findings
-        if Want.DESCRIPTION in self.wanted and (disease or (len(self.findings) == 1 and not names_diseases(self.rest))):
+        if Want.DESCRIPTION in self.wanted and disease:
             return False
         asked = [want for want in self.asked if want is not Want.DESCRIPTION]
         several = len(self.findings) > 1 and set(self.findings) == set(texts_of(self.named))
@@ -339,7 +347,8 @@ def read_question(state: State) -> QuestionReading:
         mentions = [each for each in mentions if each.kind == "Phenotype"] or mentions
     if findings and other and says("reason", rest) and not names_diseases(rest):
         wanted = ()  # whether it is recorded can be told, why not
-    named = tuple(each for each in mentions if not negated(question, each) and each.text not in absent)
+    sure = other and asks_whether(rest)  # "… does not cause deafness, right?" asks of deafness
+    named = tuple(each for each in mentions if sure or not (negated(question, each) or each.text in absent))
     denied = tuple(each for each in mentions if each not in named and each.kind in FINDINGS)
     named += tuple(_numbered(question, named))
     unnamed = unknown[0].text if unknown else _unnamed(named, rest, wanted)
@@ -361,19 +370,15 @@ def _typed(question: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _apart(mentions: Sequence[Mention], found: Sequence[Mention]) -> list[Mention]:
-    return [each for each in mentions if not any(one.start <= each.start and each.end < one.end for one in found)]
+    def inside(each: Mention, one: Mention) -> bool:
+        return one.start <= each.start and each.end <= one.end and one.end - one.start > each.end - each.start
+
+    return [each for each in mentions if not any(inside(each, one) for one in found)]
 
 
 def _recognised(state: State) -> list[Mention]:
     question = state.question
-    mentions = [
-        replace(each, text=each.text[:-3].rstrip(), end=each.end - 4 + each.text.endswith(" an"))
-        if each.text.endswith((" the", " an"))
-        else each
-        for each in mentions_of(state)
-        if not _VERB.match(question, each.start)
-    ]
-    mentions = _telling(question, mentions)
+    mentions = _telling(question, list(mentions_of(state)))
     others = [each for each in mentions if not says("pregnant", each.text)]
     return others if len(others) < len(mentions) and Want.SAFETY in wants(masked(question, others)) else mentions
 
@@ -384,6 +389,8 @@ def by_findings(state: State) -> bool:
     findings, rest = texts_of(each for each in mentions if each.kind in FINDINGS), masked(state.question, mentions)
     other = any(each.kind == "Disease" and each.text not in findings for each in mentions)
     asked = wants(rest) or _unpatterned(state.question, rest, len(texts_of(mentions)))
+    if asks_part(rest) and not findings:
+        return True  # "does it go with low calcium?"
     several = len(texts_of(mentions)) > 2 and bool(findings)
     return (not other or several) and set(asked) in ({Want.DISEASE}, {Want.DISEASE, Want.CAUSE}, set())
 
@@ -403,22 +410,20 @@ def names_to_try(state: State) -> tuple[str, ...]:
     ]
     found = [_numbered_whole(state.question, each) for each in found]
     joined = [each for each in _joined(state.question, mentions, found) if each not in found]
-    ends = {each.text.partition(" ")[2] for each in mentions if each.kind == "Disease"} - {""}
-    listed = [f"{each} {end}" for each in found for end in ends if " " not in each]
     diseases = {each.text for each in mentions if each.kind == "Disease"}
     asked = set(wants(rest))
     kinds = FINDINGS if Want.DISEASE in asked else (*FINDINGS, "Gene")  # "which diseases … TRPS1" means the gene
-    apart = (each for each in mentions if not says("asked_kind", state.question[: each.start]))  # "which tumours"
-    findings = [each.text for each in apart if each.kind in kinds and each.text not in diseases | {each.ids[0]}]
-    of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED}) or (
-        not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER})
-    )
-    if not diseases and asks_whether(rest) and says("disease_last", rest):  # "is scoliosis seen in neurofibromatosis?"
-        findings, of_disease = findings[-1:], True
-    of_type = [each.text for each in typed]
+    findings = [each.text for each in mentions if each.kind in kinds and each.text not in diseases | {each.ids[0]}]
     wide = wider(state.question, mentions)
-    eponyms = _EPONYM.findall(rest)
-    tried = (*of_type, *eponyms, *wide, *joined, *listed, *found, *(findings if of_disease else ()))
+    unnamed = bool(found or diseases)  # two findings alone are compared as what they are
+    of_disease = bool(asked & {Want.DIFFERENCE, Want.SHARED} and unnamed) or (
+        not diseases and bool(asked - {Want.DISEASE, Want.SYMPTOM, Want.COMORBIDITY, Want.TOGETHER, *OF_TERMS})
+    )
+    if not diseases and asks_whether(rest) and (len(findings) > 1 or says("disease_last", rest)):
+        findings = findings[-1:] if says("disease_last", rest) else findings[:1]  # "is scoliosis seen in …?"
+        of_disease = True
+    of_type = [each.text for each in typed]
+    tried = (*of_type, *wide, *joined, *found, *(findings if of_disease else ()))
     return tuple(dict.fromkeys(tried))[:_MOST_TRIED]
 
 
@@ -444,6 +449,7 @@ def _joined(question: str, mentions: Sequence[Mention], found: Sequence[str]) ->
 
 def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
     question, made = state.question, list[Mention]()
+    findings = {one.text for one in mentions if one.kind in FINDINGS}
     for each in sorted(_resolved(state), key=lambda one: -len(one.given)):
         said = each.given
         while said and said not in question:
@@ -452,12 +458,14 @@ def _understood(state: State, mentions: Sequence[Mention]) -> list[Mention]:
         end = start + len(said)
         if head := _HEAD.match(question, end):  # the Chinese word for a syndrome behind a Latin name
             end = head.end()
+        longer = each.matched.casefold().removeprefix(said.casefold()).strip()
+        if each.method in _GUESSED and said in findings and (" " in longer or len(longer) > len("syndrome")):
+            continue  # a finding is no rare disease whose name begins with it
         taken = [one for one in (*mentions, *made) if one.kind == "Disease"]
         within = [one for one in taken if one.start < end and start < one.end]
         if (
             each.ids
             and said
-            and not _VERB.match(question, start)
             and all(start <= one.start and one.end <= end and one.end - one.start < end - start for one in within)
         ):
             kind = "Disease" if "Disease" in each.kinds else each.kinds[0]
@@ -512,7 +520,8 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
         return ()
     if says("working", read.rest) and part_asked(read):
         return ()  # yes or no would be the wrong way round
-    if not (often or read.chooses or asks_whether(read.rest) or says("reason", read.rest)):
+    beside_list = bool(apart) and Want.SYMPTOM not in read.asked and asks_part(read.rest)
+    if not (often or read.chooses or beside_list or asks_whether(read.rest) or says("reason", read.rest)):
         return ()
     left, of = name_in(read.rest), confirmed_of(read, about)
     left = left.replace(" ", "") if has_chinese(left) else left
@@ -542,22 +551,12 @@ def name_in(rest: str) -> str:
 
 
 def _telling(question: str, mentions: Sequence[Mention]) -> list[Mention]:
-    telling = {each.start for each in mentions if remainder(each.text) or (each.start and each.text[0].isupper())}
-    for listed in _lists(question, mentions):
-        if telling.intersection(mention.start for mention in listed):
-            telling.update(mention.start for mention in listed)
-    return [mention for mention in mentions if mention.start in telling] or list(mentions)
-
-
-def _lists(question: str, mentions: Sequence[Mention]) -> Iterator[list[Mention]]:
-    for kind in dict.fromkeys(mention.kind for mention in mentions):
-        listed: list[Mention] = []
-        for mention in (each for each in mentions if each.kind == kind):
-            if listed and not _LISTED.fullmatch(question[listed[-1].end : mention.start]):
-                yield listed
-                listed = []
-            listed.append(mention)
-        yield listed
+    """The mentions that are no mere words of questions, and those of the same kind that are listed beside one."""
+    telling = [each for each in mentions if remainder(each.text) or (each.start and each.text[0].isupper())]
+    pairs = ((each, sorted((each, one), key=lambda two: two.start)) for each in mentions for one in telling)
+    same = ((each, before, behind) for each, (before, behind) in pairs if before.kind == behind.kind)
+    listed = [each for each, before, behind in same if _LISTED.fullmatch(question[before.end : behind.start])]
+    return [each for each in mentions if each in telling or each in listed] or list(mentions)
 
 
 def texts_of(mentions: Iterable[Mention]) -> tuple[str, ...]:
@@ -579,7 +578,7 @@ def part_of(text: str) -> str:
 
 def part_asked(read: QuestionReading) -> str:
     """The part of the body of which a question wants the signs of a disease; empty where it names none."""
-    if read.asked not in ((), (Want.SYMPTOM,)):
+    if says("besides", read.rest) or read.asked not in ((), (Want.SYMPTOM,)):
         return ""
     named = (part_of(text) for text in (name_in(read.rest), *read.findings))
     return next(filter(None, named), "")

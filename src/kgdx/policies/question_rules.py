@@ -21,8 +21,10 @@ from kgdx.episode.wish import ACTIONS, Action, Wish, parse_action
 from kgdx.policies.finishing import EndingPolicy, lost
 from kgdx.policies.question_reading import (
     FINDINGS,
+    GAP,
+    MOST_COMPARED,
     QuestionReading,
-    asks_whether,
+    asks_part,
     by_findings,
     confirmed_of,
     name_in,
@@ -107,11 +109,13 @@ class RulesPolicy(EndingPolicy):
         read, names = read_question(state), names_to_try(state)
         if {Want.SAFETY, Want.DOSE, *OUTSIDE} & set(read.wanted) or read.wanted == (Want.URGENCY,):
             return
-        if read.of_finding:
-            yield _action("get_definition", phenotype=read.findings[0])
-            return
+        if Want.USE in read.wanted and read.diseases and not {"Drug", "Cure"} & {each.kind for each in read.named}:
+            return  # of a drug that the graph does not know
         if names and not (state.case.observed and not read.named):
             yield Understand(names=names, read=by_findings(state))
+        if read.of_term:
+            yield from (_action("get_definition", phenotype=each) for each in read.findings[:MOST_COMPARED])
+            return
         about = subjects_of(read)
         asked = [want for want in read.asked if want is not Want.DESCRIPTION]
         if others := others_of(read, about):
@@ -124,7 +128,8 @@ class RulesPolicy(EndingPolicy):
         elif read.inferring and not read.unnamed:
             causes = of_causes(read.rest)
             classes = _classes(read.named, read.wanted, causes=causes)
-            if parts := tuple(id for each in runs(read.rest) if (id := part_of(each))):  # "malformations in the lung"
+            apart = (each for each in runs(read.rest) if f"{each}{GAP}" not in read.rest)  # a part of 皮肤〇 it is not
+            if parts := tuple(id for each in apart if (id := part_of(each))):  # "malformations in the lung"
                 classes = {"Phenotype": (*classes.get("Phenotype", ()), *parts)}
             if read.conditions:
                 classes = {"Phenotype": (*texts_of(read.named), *read.conditions)}
@@ -143,8 +148,6 @@ class RulesPolicy(EndingPolicy):
             yield from getting(about, read.asked or OVERVIEW_WANTS, state)
         elif state.case.observed:
             yield from getting(_focus(state), asked, state)
-        elif Want.DESCRIPTION in read.wanted and len(read.findings) == 1:
-            yield _action("get_definition", phenotype=read.findings[0])
         elif drugs := chinese_of(name_in(read.rest)):
             made = [f"{salt}{drug}{form}" for drug in drugs for salt in _SALTS for form in _FORMS]
             yield _action("infer_by_drug", drugs=made[:MOST])
@@ -178,14 +181,17 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
     if OUTSIDE & set(read.wanted) or read.wanted == (Want.URGENCY,):
         return {"wants": read.wanted, "subjects": ()}
     if OF_DRUGS & set(read.wanted):
-        names = (each for each in (*runs(read.rest), *texts_of(read.named)) if len(each) > 1)
+        drug = runs(read.rest) if Want.USE in read.wanted else []
+        names = (each for each in drug or (*runs(read.rest), *texts_of(read.named)) if len(each) > 1)
         return {"wants": read.wanted, "subjects": about, "unused": ", ".join(dict.fromkeys(names))}
-    whether = asks_whether(read.rest)
+    whether = asks_part(read.rest)
     counted = says("counted", read.rest)
     if not read.named and counted:
         return {"wants": read.wanted, "subjects": (), "unread": counted[0].strip()}
-    if read.of_finding:
-        return {"wants": tuple(each for each in read.asked if each is not Want.DESCRIPTION), "subjects": read.findings}
+    if read.of_term:
+        beside = (want for want in read.asked if want not in (Want.DIFFERENCE, Want.SHARED))
+        wants = tuple(beside) or (Want.DESCRIPTION,)
+        return {"wants": wants, "subjects": read.findings[:MOST_COMPARED], "unused": name_in(read.rest)}
     if others := others_of(read, about):
         return {
             "wants": read.asked or (Want.SYMPTOM,),
@@ -195,8 +201,6 @@ def _answered(read: QuestionReading, state: State) -> dict[str, Any]:
             "absent": read.absent,
             "unused": name_in(read.rest.partition(":")[0]) if read.chooses else " ".join(read.unheeded),
         }
-    if not about and Want.DESCRIPTION in read.wanted and len(read.findings) == 1 and not read.inferring:
-        return {"wants": (Want.DESCRIPTION,), "subjects": read.findings}
     if read.beside_the_point:
         return {"wants": (Want.DESCRIPTION,), "subjects": (), "unused": name_in(read.rest)}
     if (read.inferring or not about) and not read.unnamed:

@@ -41,6 +41,7 @@ MOST_CHARACTERS = 24
 
 _CURIE = lazy_pattern(r"(?<![\w:])[A-Za-z][A-Za-z_.]*:[A-Za-z0-9_.]*[A-Za-z0-9]", re.ASCII)
 _TOKEN = lazy_pattern(rf"(?:[^\W_{CJK}]|[+<>%'’`])+")
+_QUOTES = lazy_pattern(r"(?<!\w)['’`]+|['’`]+(?!\w)")
 _HAN = lazy_pattern(rf"[{CJK}]")
 _JOINS = frozenset("-‐‑–—－·•/／()（）[]［］\"'“”‘’")
 """Signs that stand within Chinese names: 锁骨下动脉-腋动脉瘤, 静注人免疫球蛋白(pH4), 抗溶血性链球菌“O”试验."""
@@ -49,11 +50,11 @@ _DISEASE, _GENE, _DRUG = KINDS.index("Disease"), KINDS.index("Gene"), KINDS.inde
 _SAYS_NOTHING = word_list("question")
 """Words of questions that some source has as a name."""
 _VERB = lazy_pattern(
-    r"(?<=\bbest )fits?\b|(?<=\bbetter )fits?\b"
+    r"\bleads?\s+to\b|(?<=\bwhat )fits?\b|(?<=\bwhich )fits?\b|(?<=\bbest )fits?\b|(?<=\bbetter )fits?\b"
     r"|\bfits?\b(?=\s+(?:best|better|all|the|this|that|these|those|my|our|your|his|her|him|it|them)\b)",
     re.IGNORECASE,
 )
-"""What "fits this patient" is no seizure."""
+"""What "fits this patient" is no seizure, and what "leads to" it no metal."""
 _TYPED_LOW = lazy_pattern(r"[a-z]{2,}[0-9]+[a-z]?[0-9]*")
 """A gene in small letters, which no word looks like: "brca1"."""
 MOST_FORMS = 1_000
@@ -162,7 +163,8 @@ def _longest(text: str, found: list[_Found]) -> Iterator[Mention]:
 
 
 def _words(text: str) -> Iterator[Iterator[_Run]]:
-    tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(text)]
+    bare = _QUOTES.sub(lambda signs: " " * len(signs[0]), text)  # 'Microcephaly' is no other name
+    tokens = [(found.start(), found.end(), fold_name(found[0])) for found in _TOKEN.finditer(bare)]
     words = [
         (start, end, folded, " ".join(part for word in folded.split(" ") for part in word_key(word)))
         for start, end, folded in tokens
@@ -178,6 +180,8 @@ def _words_from(words: Sequence[tuple[int, int, str, str]]) -> Iterator[_Run]:
     for _, end, folded, part in words:
         said = f"{said} {folded}" if said else folded
         key = f"{key} {part}" if key and part else key or part
+        if not part:
+            continue  # no name ends in an article
         yield _Run(begin, end, said, form(said).key if rephrased(said) else key)
 
 

@@ -47,7 +47,7 @@ SAME = 0.99
 
 _BRIDGES = {"Symptom": "Phenotype"}
 """A name of the second class stands for what is said to be the same in the first."""
-_DISEASE = KINDS.index("Disease")
+_DISEASE, _PHENOTYPE = KINDS.index("Disease"), KINDS.index("Phenotype")
 _ID = lazy_pattern(r"([A-Za-z][\w.]*?)(?:\s*[:_]\s*(\S+)|\s+(\d+))")
 _I = TypeVar("_I", bound="NameIndex")
 _P = ParamSpec("_P")
@@ -170,7 +170,8 @@ class NameIndex(Closing):
 
     def _exact(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
         found = [(row, "exact", 1.0) for each in asked for row in self._of("t.folded", each.folded, kinds)]
-        lay = [form(name) for name in lay_names(given)] if _DISEASE in kinds else []
+        said = dict.fromkeys((given, *(each.key for each in asked if each.han)))
+        lay = [form(name) for each in said for name in lay_names(each)] if _DISEASE in kinds else []
         return found + [(row, "exact", 1.0) for each in lay for row in self._of("t.folded", each.folded, [_DISEASE])]
 
     def _normalised(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
@@ -189,13 +190,13 @@ class NameIndex(Closing):
         ]
 
     def _shortened(self, given: str, asked: Sequence[Form], kinds: Sequence[int]) -> _Found:
-        if _DISEASE not in kinds:
-            return []
         return [
             (row, "short", SHORT)
+            for kind in kinds
+            if kind in (_DISEASE, _PHENOTYPE)
             for each in asked[:1]
-            for key in shortened(self._database, given, each, _DISEASE)
-            for row in self._of("t.folded", key, [_DISEASE])
+            for key in shortened(self._database, given, each, kind)
+            for row in self._of("t.folded", key, [kind])
         ]
 
     def _as_other(self, given: str, asked: Sequence[Form], wanted: Sequence[str]) -> list[NameEntry]:

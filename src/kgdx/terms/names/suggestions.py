@@ -48,6 +48,7 @@ _LEAST_SHORT = 4
 """Letters of the shortest name that another one may begin with."""
 _BEGUN = 40
 _LONGEST_SHORT = 6
+_SAYING = lazy_pattern(r"[^\W\d_]{3}|[\u4e00-\u9fff]")  # 15q11 is a place
 _ABBREVIATION = lazy_pattern(r"[A-Z][A-Z0-9]{1,5}")
 _PART = lazy_pattern(r"(?:due to|type) ")
 """How the name of a part of a disease goes on, for which the whole does not stand."""
@@ -104,7 +105,7 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
     with it; and in capitals for the only one that has it as its abbreviation.
     """
     stem = asked.folded.removesuffix(" s").removesuffix("'s").removesuffix("’s").strip()
-    if set(stem.split()) <= word_list("short_for_nothing"):
+    if set(stem.split()) <= word_list("short_for_nothing") or not _SAYING.search(stem):
         return []
     if len(stem) < (2 if asked.han else _LEAST_SHORT):
         return _abbreviated(database, given, kind)
@@ -117,12 +118,12 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
         "WHERE t.kind = ? AND t.relation = 'exact' AND t.folded"
     )
     whole = database.execute(f"{named} IN ({marks(heads)})", (kind, *heads)).fetchall()
-    if whole:
+    if whole or kind != KINDS.index("Disease"):
         behind = {name.removeprefix(owner).removeprefix("s") for name, _ in whole}
         return [name for name, _ in whole] if 1 in (len(behind), len({entity for _, entity in whole})) else []
-    begun = f"{named} >= ? AND t.folded < ? LIMIT {_BEGUN}"
+    goes_on = f"{named} >= ? AND t.folded < ? LIMIT {_BEGUN}"
     start = stem + space
-    found = sorted({row[0] for row in database.execute(begun, (kind, start, start + "\U0010ffff"))}, key=len)
+    found = sorted({row[0] for row in database.execute(goes_on, (kind, start, start + "\U0010ffff"))}, key=len)
     if found and all(name.startswith(found[0]) for name in found) and not _PART.match(found[0], len(start)):
         return found[:1]
     return [] if found else _abbreviated(database, given, kind)
