@@ -407,7 +407,7 @@ def test_names_of_the_graph_are_found_in_every_wording_and_so_is_what_is_wanted(
         found = [each for each in found if each["name"].isalpha() and each["name_zh"] and each["definition"]]
         findings = [each for each in found if not graph.names.resolve(each["name"]).ids]
         for want, *wordings in WORDINGS:
-            for wording in wordings:
+            for wording in 2 * wordings:
                 (d, e), (f, o), z = draw.sample(diseases, 2), draw.sample(findings, 2), draw.choice(chinese)
                 said = {"d": d["name"], "low": d["name"].lower(), "e": e["name"], "z": z["name_zh"], "i": f["id"]}
                 said |= {"f": f["name"].lower(), "o": o["name"].lower(), "c": f["name_zh"], "b": o["name_zh"]}
