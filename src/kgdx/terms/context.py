@@ -84,8 +84,13 @@ def _phrases() -> dict[str, tuple[tuple[str, str], ...]]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    latin = [phrase for phrase in _phrases() if phrase.isascii()]
-    return any_of(latin), any_of(list(_phrases()))
+    every = [phrase for phrase in _phrases() if phrase[0] != "/"]
+    return any_of([phrase for phrase in every if phrase.isascii()]), any_of(every)
+
+
+@cache
+def _constructs() -> list[tuple[re.Pattern[str], tuple[tuple[str, str], ...]]]:
+    return [(re.compile(said[1:], re.IGNORECASE), kinds) for said, kinds in _phrases().items() if said[0] == "/"]
 
 
 def sentences(text: str) -> list[int]:
@@ -148,6 +153,8 @@ def _triggers(part: str, spans: Sequence[tuple[int, int]], whose: str, own: bool
         phrase = re.sub(r"\s+", " ", match.group().lower().replace("’", "'"))
         if not (own and phrase in ("he", "she") and "my " in part.lower()):
             found.append(Trigger(match.start(), match.end(), phrases[phrase], bool(_HAN.match(phrase))))
+    for pattern, kinds in _constructs():
+        found += [Trigger(*match.span(), kinds, not match[0].isascii()) for match in pattern.finditer(part)]
     found.extend(
         Trigger(kin.start, kin.end, ((kin.kind, "family"),), has_chinese(part[kin.start : kin.end]))
         for kin in relatives(part, whose)
@@ -163,6 +170,8 @@ def _status(part: str, span: tuple[int, int], triggers: Sequence[Trigger]) -> St
                 continue
             distance = span[0] - trigger.end if trigger.end <= span[0] else trigger.start - span[1]
             given[status] = min(given.get(status, len(part)), distance)
+    if given.pop("verdict", None) and min(given, key=given.__getitem__, default="") == "hypothetical":
+        return Status.ABSENT  # a test rules out what was only thought of
     if "family" in given:
         return Status.UNKNOWN if "absent" in given else Status.FAMILY
     return Status(min(given, key=given.__getitem__)) if given else Status.PRESENT

@@ -21,13 +21,13 @@ import numpy.typing as npt
 
 from kgdx.arrays.sparse import mapped
 from kgdx.terms.everyday import chinese_wordings, english_wordings
-from kgdx.terms.normalise import fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
+from kgdx.terms.normalise import SPARE_ZH, fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-LAYOUT = 23
+LAYOUT = 31
 """Changes with the files' layout or with the rules that fill them."""
 
 _TABLES = ("words.tsv", "traditional.tsv", "lay_en.tsv", "lay_zh.tsv", "sites.tsv")
@@ -47,6 +47,8 @@ WORDING = -1
 """Rank of Chinese wordings: they were chosen by hand, and outweigh a translation."""
 SHORTENED = 12
 """Rank of names with one word left out."""
+DENYING = 40
+"""Rank of Chinese wordings that say that a finding is not there."""
 _LONGEST_SHORTENED = 6
 """Content words of the longest name that is shortened."""
 _RARE = 2
@@ -215,7 +217,8 @@ def _chinese(
     for wording in chinese_wordings().values():
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term] and not wording.alone:
-            yield fold_chinese(wording.phrase).text, term, WORDING
+            name, rank = fold_chinese(wording.phrase).text, DENYING if wording.absent else WORDING
+            yield from ((other, term, rank) for other in {name, SPARE_ZH.sub("", name)} if other)
 
 
 def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:

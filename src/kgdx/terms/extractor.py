@@ -23,7 +23,7 @@ from kgdx.lazy import lazy_pattern
 from kgdx.terms import abbreviations
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
-from kgdx.terms.everyday import chinese_wordings, english_wordings
+from kgdx.terms.everyday import english_wordings
 from kgdx.terms.given_terms import resolved
 from kgdx.terms.headings import patients
 from kgdx.terms.matcher import (
@@ -36,9 +36,8 @@ from kgdx.terms.matcher import (
     find_modified,
     find_windows,
     hashes_of,
-    unparted,
 )
-from kgdx.terms.normalise import fold_chinese, has_chinese, simplify
+from kgdx.terms.normalise import fold_chinese, has_chinese
 from kgdx.terms.phenotypes import Terms
 from kgdx.terms.qualifiers import qualified
 from kgdx.terms.sites import at_sites
@@ -71,8 +70,10 @@ _GENERAL = frozenset({"HP:0012531", "HP:0000969"})
 _MOST_ACRONYMS = 50
 """Abbreviations that are followed in one text, so that none takes longer than it is worth."""
 _WORDS = lazy_pattern(r"[^\W\d_]+")
-_OTHER = 8
-_OTHERS = lazy_pattern(r"(?:\bother|其他|其它|其余|别的)(?:的|关节|部位|地方)?\s?$", re.IGNORECASE)
+_OTHER = 20
+_OTHERS = lazy_pattern(
+    r"(?:\b(?:other|rest of|remaining)(?: the)?|其他|其它|其余|别的)(?:的|关节|部位|地方)?\s?$", re.IGNORECASE
+)
 """What is denied of the rest: "no other joint pain", "其它关节不疼"."""
 _LOOSE = (0.9, 0.9, 0.85, 0.8, 0.75)
 _CORRECTED = 0.9
@@ -149,7 +150,8 @@ class Extractor:
         named = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
         person = person_of(patient or described(Case("", text=text)))
         values = judged_values(text, said, held[len(spans) :], person)
-        every = combined(named, values.findings, self.terms)
+        measured = [each for each in values.findings if _of_others(text, each, each.status) is each.status]
+        every = combined(named, measured, self.terms)
         beside = self._beside(text, every)
         stated = _without_implied(every)
         within = inner_spans(each.span for each in (*stated, *beside) if each.span)
@@ -273,18 +275,18 @@ class Extractor:
         folded = fold_chinese(text)
         found = find_chinese(folded.text, self.chinese, self.lengths)
         found += find_chinese_parted(folded.text, self.chinese, self.lengths, found)
+        found += find_chinese_parted(folded.text, self.chinese, self.lengths, found, denied=True)
         return [self._chinese_finding(text, folded.places, *each) for each in found]
 
-    def _chinese_finding(self, text: str, places: Sequence[int], start: int, end: int, term: int) -> Finding:
+    def _chinese_finding(self, text: str, places: Sequence[int], start: int, end: int, named: int) -> Finding:
+        term = max(named, ~named)
         span = Span(places[start], places[end - 1] + 1)
         said = text[span.start : span.end]
         name = self.terms.name_zh(term) or said
         exact = said == name
         label, method = self.terms.name(term), "exact" if exact else "variant"
         score = 1.0 if exact else _LOOSE[0]
-        plain = simplify(said)
-        wording = chinese_wordings().get(plain) or chinese_wordings().get(unparted(plain))
-        status = Status.ABSENT if wording and wording.absent else Status.PRESENT
+        status = Status.PRESENT if named >= 0 else Status.ABSENT
         return Finding(self.terms.id(term), status, label, span, said, name, method, score)
 
 
@@ -345,6 +347,8 @@ def _says(finding: Finding, other: Finding) -> bool:
 
 
 def _said(own: Status, told: Status) -> Status:
+    if own is Status.ABSENT and told is Status.FAMILY:
+        return Status.UNKNOWN
     return own if told is Status.PRESENT else told
 
 

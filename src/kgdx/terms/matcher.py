@@ -17,12 +17,24 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.lazy import lazy_pattern
-from kgdx.terms.dictionary import MAX_WORDS, SHORTENED, Entries, single_hash, substring_keys, sum_hashes, word_hash
+from kgdx.terms.dictionary import (
+    DENYING,
+    MAX_WORDS,
+    SHORTENED,
+    Entries,
+    single_hash,
+    substring_keys,
+    sum_hashes,
+    word_hash,
+)
 from kgdx.terms.everyday import english_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, ContentWords, scan
 
 _PARTING_ZH = lazy_pattern("|".join(sorted(word_list("modifier_zh"), key=len, reverse=True)))
+_DENIED_ZH = lazy_pattern(
+    "(?<![痰涕])(?:也|都|均|并|倒|还)?(?:不(?![出下起动上住了到进开清但仅过断停止时同吃])|没有?|未[见触闻]?及?|无)(?:明显|太|很|再)?"
+)
 _HEDGES = word_list("hedge")
 _AS_NOUN, _DETERMINERS = word_list("as_noun"), word_list("determiner")
 _CONJUNCT = 3
@@ -318,7 +330,7 @@ def _runs_on(found: ContentWords, match: TermMatch, parts: list[str]) -> bool:
 
 
 def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return (start, end, term) of the names in a folded Chinese text; where two overlap, the longer one."""
+    """Return (start, end, term) of a folded Chinese text's names, of those that deny a term ~term; the longer first."""
     keys = dict(substring_keys(text, lengths))
     if not keys:
         return []
@@ -330,15 +342,16 @@ def find_chinese(text: str, entries: Entries, lengths: Sequence[int]) -> list[tu
         for start in np.flatnonzero(at >= 0).tolist():
             if not taken[start : start + size].any():
                 taken[start : start + size] = True
-                found.append((start, start + size, int(entries.terms[at[start]])))
+                term = int(entries.terms[at[start]])
+                found.append((start, start + size, ~term if entries.ranks[at[start]] >= DENYING else term))
     return sorted(found)
 
 
 def find_chinese_parted(
-    text: str, entries: Entries, lengths: Sequence[int], whole: Sequence[tuple[int, int, int]]
+    text: str, entries: Entries, lengths: Sequence[int], whole: Sequence[tuple[int, int, int]], denied: bool = False
 ) -> list[tuple[int, int, int]]:
-    """Return names inside which words of degree, side or course stand: 肌张力明显低下, 肝、脾肿大."""
-    left_out = [match.span() for match in _PARTING_ZH.finditer(text)]
+    """Return names inside which words of degree or side, or a denial, stand: 肌张力明显低下, 肝、脾肿大, 腿不麻."""
+    left_out = [match.span() for match in (_DENIED_ZH if denied else _PARTING_ZH).finditer(text)]
     if not left_out:
         return []
     places = [at for at in range(len(text)) if not any(start <= at < end for start, end in _near(left_out, at))]
@@ -346,15 +359,14 @@ def find_chinese_parted(
     found = []
     for start, end, term in find_chinese("".join(text[at] for at in places), entries, lengths):
         first, last = places[start], places[end - 1] + 1
-        parted = last - first > end - start
-        if parted and (first, last, term) not in known and not any(a <= first and last <= b for a, b, _ in whole):
-            found.append((first, last, term))
+        parted = last - first > end - start and not (denied and term < 0)
+        if (
+            parted
+            and (first, last, term) not in known
+            and not any((a <= first and last <= b) or (denied and first <= a and b <= last) for a, b, _ in whole)
+        ):
+            found.append((first, last, ~term if denied else term))
     return found
-
-
-def unparted(text: str) -> str:
-    """Return a Chinese text without its words of degree, side or course."""
-    return _PARTING_ZH.sub("", text)
 
 
 def _near(spans: Sequence[tuple[int, int]], place: int) -> Sequence[tuple[int, int]]:

@@ -53,6 +53,10 @@ _CLASSES = {word: row[0] for row in word_rows("class") for word in row}
 _PLURALS, _DERIVED = word_rows("plural"), word_rows("derived")
 (_SUFFIXES,) = word_rows("suffix")
 _TELLING = word_list("telling")
+SPARE_ZH = lazy_pattern(
+    "[扩增肿](?=大$)|延(?=长$)|[升增](?=高$)|降(?=低$)|增(?=[宽厚]$)|缩(?=短$)|(?:形态|浓度|水平)(?=异常$)"
+)
+"""What people leave out at the end of a name: 脑室大, 血糖异常."""
 _CLASSES_ZH = tuple((lazy_pattern("|".join(sorted(row, key=len, reverse=True))), row) for row in word_rows("class_zh"))
 
 _SPELLING = (
@@ -335,7 +339,7 @@ def _folded_sign(sign: str) -> str:
 @lru_cache(maxsize=1 << 15)
 def wordings(name: str) -> frozenset[str]:
     """Return the other wordings that clinical Chinese has for a folded name."""
-    found = {name, _DISORDER.sub("", name)}
+    found = {name, _DISORDER.sub("", name), SPARE_ZH.sub("", name)}
     for said, group in _CLASSES_ZH:
         found |= {said.sub(word, other, count=1) for other in tuple(found) if said.search(other) for word in group}
     return frozenset(other for other in found if len(other) > 1) - {name}

@@ -13,17 +13,16 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from kgdx.case.ages import NUMBER, han_number, number_of
 from kgdx.case.patient import Finding, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table, simplify
 
 ACUTE, SUBACUTE, CHRONIC = "HP:0011009", "HP:0011011", "HP:0011010"
 _CONGENITAL = "HP:0003577"
-_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_WORDS = {word: at for at, word in enumerate(_ONES, start=1)}
-_WORDS |= {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4}
-_HAN = {sign: at for at, sign in enumerate("零一二三四五六七八九十")} | {"两": 2, "半": 0, "数": 3, "几": 3}
-_N = rf"(?:\d{{1,3}}(?:\.\d)?|a couple of|couple of|a few|few|several|an?|{'|'.join(_ONES)})"
+_FEW = {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "several": 4}
+_FEW |= {"半": 0, "数": 3, "几": 3}
+_N = rf"(?:a couple of|couple of|a few|few|several|an?|{NUMBER})"
 _UNIT = r"(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|months?|mths?|years?|yrs?)"
 _ABOUT = r"(?:(?:the|past|last|about|nearly|almost)\s+){0,3}"
 _WHEN = "this morning|last night|yesterday|the weekend|today|tonight|last week|last month|last year"
@@ -38,21 +37,6 @@ _LASTING = lazy_pattern(
     r"|(?P<zhwhen>今晨|今早|今天|昨晚|昨夜|昨天|昨日|前天|自幼|从小|出生)",
     re.IGNORECASE,
 )
-_SINCE = {
-    "this morning": "PT12H",
-    "today": "PT12H",
-    "tonight": "PT6H",
-    "last night": "P1D",
-    "overnight": "P1D",
-    "yesterday": "P1D",
-    "the weekend": "P3D",
-    "last week": "P1W",
-    "last month": "P1M",
-    "last year": "P1Y",
-    **dict.fromkeys(("今晨", "今早", "今天"), "PT12H"),
-    **dict.fromkeys(("昨晚", "昨夜", "昨天", "昨日"), "P1D"),
-    "前天": "P2D",
-}
 _ACUTE_DAYS, _CHRONIC_DAYS = 28, 90
 _STOP = lazy_pattern(r"[.;!?](?=\s|$)|[。；！？]|\n")
 _COMMA = lazy_pattern(r"[,，、]|\b(?:and|but|with|then|after|for|since)\b|伴|但")
@@ -62,27 +46,9 @@ _Time = tuple[int, int, str, str, tuple[int, int] | None]
 _HAN_SIGN = lazy_pattern("[\u4e00-\u9fff]")
 
 
-def _unit(said: str) -> str:
-    low = said.lower()
-    if low.startswith("mi") or low == "分钟":
-        return "TM"
-    if low[0] == "h" or "小时" in low:
-        return "TH"
-    return {"d": "D", "w": "W", "m": "M", "y": "Y", "天": "D", "日": "D", "周": "W", "年": "Y"}.get(low[0]) or (
-        "W" if "星期" in low else "M"
-    )
-
-
 def _number(said: str) -> float:
     low = " ".join(said.lower().split())
-    if low in _WORDS:
-        return _WORDS[low]
-    if low[0].isdigit():
-        return float(low)
-    tens, _, ones = low.partition("十")
-    if "十" in low:
-        return 10 * _HAN.get(tens or "一", 1) + _HAN.get(ones, 0)
-    return _HAN[low]
+    return _FEW[low] if low in _FEW else number_of(low) if low.isascii() else han_number(low)
 
 
 def duration(said: str) -> str:
@@ -93,11 +59,11 @@ def duration(said: str) -> str:
 
 def _duration(found: re.Match[str]) -> str:
     if when := found["when"] or found["alone"] or found["zhwhen"]:
-        return _SINCE.get(when.lower(), "")
+        return next(iter(_read("since", when)), "")
     if found["of"]:
         return f"P{int(found['of'])}{ {'7': 'D', '52': 'W', '12': 'M'}[found['in']] }"
     count = found["n"] or found["m"] or found["han"]
-    unit = _unit(found["unit"] or found["munit"] or found["zh"])
+    (unit,) = _read("unit", found["unit"] or found["munit"] or found["zh"])
     value = _number(count)
     if not value:
         value, unit = {"TH": (30, "TM"), "D": (12, "TH"), "W": (3, "D"), "M": (2, "W"), "Y": (6, "M")}.get(

@@ -25,6 +25,8 @@ _HARD = lazy_pattern(
     r"|\n\s*[\n*-]|\r\n\s*\r\n|[–—]\s|\s-\s"
 )
 _SOFT = lazy_pattern(r"[,/&+]")
+_TRIPLED = lazy_pattern(r"([a-hj-wyz])\1{2,}")
+"""A letter that a word has too often: "bleeed", "soooo"; Roman numerals are none."""
 _NEW_LINE = lazy_pattern(r"[\r\n]\s*$")
 
 ATTACHING = word_list("attaching")
@@ -83,7 +85,7 @@ def scan(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
     parting, last, previous = HARD, 0, ""
     for match in _WORD.finditer(text):
         start, end = match.span()
-        word = _uncontracted(fold(match.group()).replace("-", ""))
+        word = _TRIPLED.sub(r"\1\1", _uncontracted(fold(match.group()).replace("-", "")))
         parting = max(parting, _parting(text[last:start], match.group()))
         last = end
         if word in COORDINATORS:

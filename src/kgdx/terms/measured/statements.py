@@ -30,7 +30,7 @@ _DEGREE = (
     r"(?:(?:very|markedly|mildly|slightly|moderately|severely|significantly|grossly|massively|persistently|strongly"
     r"|weakly|also|really|quite|rather|too|so|fairly|extremely"
     r"|a bit|all|both|still|again|clearly|just|entirely|completely|not be|found|be|being|been)\s+"
-    r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|持续|进行性|极度|仍|强|轻)*"
+    r"|明显|显著|轻度|中度|重度|轻微|稍|略|均|都|也|一直|始终|持续|进行性|极度|仍|强|轻)*"
 )
 _SCORE = (
     r"(?P<score>(?:[zZ](?:[- ]?scores?)?|[tT][- ]?scores?|SDS|Z值|T值|SD评分)\s*+"
