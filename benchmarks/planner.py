@@ -3,8 +3,7 @@
 Run ``python benchmarks/planner.py [--graph FOLDER] [--questions FILE] [--diseases N]``, on a graph that has the Chinese
 knowledge graph. A server that speaks OpenAI's protocol answers by script: a planner that is always right, one that is
 half right, one that writes damaged JSON and one that means harm; the rules need none. Prints tables in Markdown.
-``--diseases 2`` is a small run of a minute. ``--transcript ID`` (or ``first``) prints one run in full instead, as
-Markdown: prompts, answers, actions, rows, the evidence, the cited answer.
+``--diseases 2`` is a small run of a minute.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transcript import transcript
 
 import kgdx
 from benchmarks.scripted_models import PLANNERS, scripted
@@ -164,20 +162,10 @@ def main() -> None:
     parser.add_argument("--diseases", type=int, default=20, help="diseases asked about for each action")
     parser.add_argument("--split", help="only questions of this split")
     parser.add_argument("--policies", nargs="*", choices=PLANNERS, default=PLANNERS, help="planners beside the rules")
-    parser.add_argument("--transcript", metavar="ID", help="print the run of this question (first: the first one)")
-    parser.add_argument("--kind", choices=PLANNERS, default="half-right", help="whose run is printed")
     options = parser.parse_args()
     with kgdx.open(options.graph) as graph:
         made = generate(CompiledTemplates(graph), diseases=options.diseases)
         questions = chosen(read_questions(options.questions) if options.questions else made, options.split)
-        if options.transcript:
-            found = [each for each in questions if options.transcript in ("first", each.id)]
-            if not found:
-                parser.error(f"no question {options.transcript}")
-            with over_http(scripted(options.kind, questions)) as (model, server):
-                answer = GraphAsker(graph)(found[0], model)
-                print(transcript(answer, found[0].question, server.requests, server.url), end="")
-            return
         results = {kind: measured(graph, kind, questions) for kind in (RULES, *options.policies)}
     print(f"{len(questions)} questions, Python {platform.python_version()}, kgdx {kgdx.__version__}\n")
     print(by_action(results), by_policy(results), overheads(results), sep="\n\n")
