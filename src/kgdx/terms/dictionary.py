@@ -27,7 +27,7 @@ from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-LAYOUT = 31
+LAYOUT = 24
 """Changes with the files' layout or with the rules that fill them."""
 
 _TABLES = ("words.tsv", "traditional.tsv", "lay_en.tsv", "lay_zh.tsv", "sites.tsv")
