@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING
 from kgdx.lazy import names_of
 
 if TYPE_CHECKING:
-    from kgdx.api.browsing import browse, browser_place
+    from kgdx.api.browsing import Browsed, browse, browser_place
     from kgdx.api.building import build, decide, diff, freshness, pull, push, readers, remove, retry, update
     from kgdx.api.graph_formats import export_graph
-    from kgdx.api.open_graph import Graph
+    from kgdx.api.open_graph import CaseLike, Graph, diagnosis_of
     from kgdx.api.opening import ensure_default_graph, export, misfits, open, save, verify
 
 __all__ = [
+    "Browsed",
+    "CaseLike",
     "Graph",
     "browse",
     "browser_place",
     "build",
     "decide",
+    "diagnosis_of",
     "diff",
     "ensure_default_graph",
     "export",
@@ -45,10 +48,10 @@ __all__ = [
 __getattr__ = names_of(
     "kgdx",
     {
-        "api.browsing": "browse browser_place",
+        "api.browsing": "Browsed browse browser_place",
         "api.building": "build decide diff freshness pull push readers remove retry update",
         "api.graph_formats": "export_graph",
-        "api.open_graph": "Graph",
+        "api.open_graph": "CaseLike Graph diagnosis_of",
         "api.opening": "ensure_default_graph export misfits open save verify",
     },
 )

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from kgdx.case.case_json import case_from_json, case_from_osce, case_to_json
     from kgdx.case.cleaning import Ancestry, case_from_terms, case_from_text, read_text, sanitise, with_terms
     from kgdx.case.gene_files import read_genes
-    from kgdx.case.measured_values import Measurement
-    from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status
+    from kgdx.case.measured_values import Measurement, Range
+    from kgdx.case.patient import Case, Extraction, Finding, FindingReader, Issue, Resolution, Span, Status, Unread
     from kgdx.case.person import CandidateGene, Family, GeneEvidence
     from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
 
@@ -31,9 +31,11 @@ __all__ = [
     "GeneNames",
     "Issue",
     "Measurement",
+    "Range",
     "Resolution",
     "Span",
     "Status",
+    "Unread",
     "case_from_document",
     "case_from_json",
     "case_from_osce",
@@ -61,8 +63,8 @@ __getattr__ = names_of(
         "case.case_json": "case_from_json case_from_osce case_to_json",
         "case.cleaning": "Ancestry case_from_terms case_from_text read_text sanitise with_terms",
         "case.gene_files": "read_genes",
-        "case.measured_values": "Measurement",
-        "case.patient": "Case Extraction Finding FindingReader Issue Resolution Span Status",
+        "case.measured_values": "Measurement Range",
+        "case.patient": "Case Extraction Finding FindingReader Issue Resolution Span Status Unread",
         "case.person": "CandidateGene Family GeneEvidence",
         "case.phenopacket": "case_from_phenopacket case_to_phenopacket",
     },

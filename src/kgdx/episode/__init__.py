@@ -6,10 +6,10 @@ from kgdx.episode.loop import Episode, advance, answered, begin, run, run_many, 
 from kgdx.episode.operations import Operations
 from kgdx.episode.policy import POLICIES, Capabilities, Policy, Script, make_policy
 from kgdx.episode.resume import Replayed, policy_of, replay, resume
-from kgdx.episode.segment import Author, Kind, Operation, Segment, dump, load
+from kgdx.episode.segment import Author, Kind, Operation, Segment, dump, load, spent
 from kgdx.episode.state import Artifact, Limits, State
 from kgdx.episode.wish import ACTIONS, Action, AskModel, AskPatient, Outcome, Remark, Reply, Wish
-from kgdx.episode.world import World
+from kgdx.episode.world import Patient, World
 
 __all__ = [
     "ACTIONS",
@@ -26,6 +26,7 @@ __all__ = [
     "Operation",
     "Operations",
     "Outcome",
+    "Patient",
     "Policy",
     "Remark",
     "Replayed",
@@ -47,5 +48,6 @@ __all__ = [
     "run",
     "run_many",
     "settle",
+    "spent",
     "step",
 ]

@@ -114,12 +114,9 @@ def _odds() -> Mapping[str, Mapping[str, float]]:
     there = Counter((want, word) for want, words in rows for word in words)
     odds: dict[str, dict[str, float]] = {}
     for want, of in Counter(want for want, _ in rows).items():
-        share = {
-            word: ((there[want, word] + 0.2) / (of + 0.4), count - there[want, word]) for word, count in every.items()
-        }
-        odds[want] = {
-            word: log(mine * (len(rows) - of + 0.4) / (others + 0.2)) for word, (mine, others) in share.items()
-        }
+        mine = {word: (there[want, word] + 0.2) / (of + 0.4) for word in every}
+        others = {word: (every[word] - there[want, word] + 0.2) / (len(rows) - of + 0.4) for word in every}
+        odds[want] = {word: log(mine[word] / others[word]) for word in every}
     return odds
 
 
@@ -164,10 +161,6 @@ def asks_part(rest: str) -> bool:
 def names_diseases(rest: str) -> bool:
     """Tell whether a question asks for diseases in so many words, and not for a cause of any kind."""
     return says("diseases_named", rest) is not None
-
-
-def of_causes(rest: str) -> bool:
-    return says("causes", rest) is not None
 
 
 def negated(question: str, span: Mention) -> bool:
@@ -264,10 +257,6 @@ class QuestionReading:
         return self.rest.replace("：", ":").partition(":")[2]
 
     @property
-    def behind(self) -> str:
-        return self.question.replace("：", ":").partition(":")[2]
-
-    @property
     def absent(self) -> bool:
         return self.chooses and says("except", self.rest) is not None
 
@@ -281,10 +270,6 @@ class QuestionReading:
     def unread(self) -> str:
         """What keeps a question from being answered where it wants nothing that is known."""
         return name_in(self.rest) or (" ".join(self.unheeded) if asks_whether(self.rest) else "")
-
-    @property
-    def every(self) -> bool:
-        return says("every", self.rest) is not None
 
     @property
     def asked(self) -> tuple[Want, ...]:
@@ -513,9 +498,7 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
     """What may be stated of the diseases that a question is about, where it asks whether, how often or which is."""
     other = {Want.DIFFERENCE, Want.SHARED, Want.DISEASE, *(IN_WORDS - {Want.CAUSE, Want.DESCRIPTION})}
     apart = set(read.findings) - set(read.diseases)
-    often = Want.PREVALENCE in read.wanted and bool(
-        apart or (read.findings and not says("either", read.rest))
-    )  # how often a finding is seen in a disease
+    often = Want.PREVALENCE in read.wanted and bool(apart or (read.findings and not says("either", read.rest)))
     if not about or not (often or not other.intersection(read.wanted)):
         return ()
     if says("working", read.rest) and part_asked(read):
@@ -537,7 +520,8 @@ def others_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
 
 def confirmed_of(read: QuestionReading, about: Sequence[str]) -> tuple[str, ...]:
     """The diseases of a question that asks whether something is stated of them."""
-    before = [each.text for each in read.named if each.end <= len(read.question) - len(read.behind)]
+    colon = f"{read.question}:".replace("：", ":").index(":")
+    before = [each.text for each in read.named if each.end <= colon]
     only = [text for text in about if text not in read.findings and text in before]
     if only and (len(only) == 1 or read.findings or read.chooses):
         return tuple(only)

@@ -29,7 +29,6 @@ from kgdx.policies.question_reading import (
     confirmed_of,
     name_in,
     names_to_try,
-    of_causes,
     others_of,
     part_asked,
     part_of,
@@ -126,14 +125,13 @@ class RulesPolicy(EndingPolicy):
         elif read.beside_the_point:
             return
         elif read.inferring and not read.unnamed:
-            causes = of_causes(read.rest)
-            classes = _classes(read.named, read.wanted, causes=causes)
+            classes = _classes(read.named, read.wanted, causes=says("causes", read.rest) is not None)
             apart = (each for each in runs(read.rest) if f"{each}{GAP}" not in read.rest)  # a part of 皮肤〇 it is not
             if parts := tuple(id for each in apart if (id := part_of(each))):  # "malformations in the lung"
                 classes = {"Phenotype": (*classes.get("Phenotype", ()), *parts)}
             if read.conditions:
                 classes = {"Phenotype": (*texts_of(read.named), *read.conditions)}
-            every = read.every or len(parts) == 1 or bool(read.conditions)
+            every = says("every", read.rest) is not None or len(parts) == 1 or bool(read.conditions)
             limit = MOST_COUNTED if says("how_many", read.rest) else 0
             yield from _inferring(classes, without=texts_of(read.denied), every=every, limit=limit)
             further = [want for want in _further(read) if not _meant(want, read.named)]

@@ -6,12 +6,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from kgdx.resources import resource
-from kgdx.schema.model import NodeClass, Property, Relation, RelationWording, Schema
+from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, RelationWording, Schema
 
 __all__ = [
     "NodeClass",
     "Property",
+    "PropertyType",
     "Relation",
+    "RelationWording",
     "Schema",
     "fits",
     "kin",
