@@ -223,13 +223,13 @@ class _Listing:
     """How a template that lists what diseases have is answered.
 
     Attributes:
-        edges: Snapshot tables of the relations, by type, in the order of their rows.
+        edges: Snapshot tables of the relations, which are called like them, in the order of their rows.
         mixed: Columns that sort a disease's rows where several relations give them, or the snapshot has them in another
             order; empty where each relation's rows stand, and are limited, by themselves.
     """
 
     nodes: str
-    edges: Mapping[str, str]
+    edges: tuple[str, ...]
     columns: tuple[str, ...]
     named: tuple[str, ...] = ("id", "name")
     mixed: tuple[str, ...] = ()
@@ -255,25 +255,21 @@ _ANNOTATED = (*STATED[:-1], "sex", "modifiers", "aspect")
 _LISTS = ("publications", "modifiers")
 
 _LISTINGS = {
-    "symptoms_of_diseases": _Listing("symptom", {"HAS_SYMPTOM": "has_symptom"}, ("antecedent", *_STATED), _PHRASE),
-    "tests_of_diseases": _Listing("test", {"RECOMMEND_TEST": "recommend_test"}, _STATED, _PHRASE),
-    "drugs_of_diseases": _Listing("drug", {"RECOMMEND_DRUG": "recommend_drug"}, _STATED, _PHRASE),
-    "cures_of_diseases": _Listing("cure", {"RECOMMEND_CURE": "recommend_cure"}, _STATED, _PHRASE),
-    "comorbidities_of_diseases": _Listing("disease", {"HAS_COMORBIDITY": "has_comorbidity"}, _STATED),
+    "symptoms_of_diseases": _Listing("symptom", ("has_symptom",), ("antecedent", *_STATED), _PHRASE),
+    "tests_of_diseases": _Listing("test", ("recommend_test",), _STATED, _PHRASE),
+    "drugs_of_diseases": _Listing("drug", ("recommend_drug",), _STATED, _PHRASE),
+    "cures_of_diseases": _Listing("cure", ("recommend_cure",), _STATED, _PHRASE),
+    "comorbidities_of_diseases": _Listing("disease", ("has_comorbidity",), _STATED),
     "genes_of_diseases": _Listing(
         "gene",
-        {"ASSOCIATED_GENE": "associated_gene", "DISEASE_PROTEIN": "disease_protein"},
+        ("associated_gene", "disease_protein"),
         ("association", "publications", "source"),
         mixed=("id", "relation", "source", "association"),
     ),
-    "medicines_of_diseases": _Listing(
-        "drug",
-        {"CONTRAINDICATION": "contraindication", "INDICATION": "indication", "OFF_LABEL_USE": "off_label_use"},
-        ("source",),
-    ),
+    "medicines_of_diseases": _Listing("drug", ("contraindication", "indication", "off_label_use"), ("source",)),
     "phenotypes_of_diseases": _Listing(
         "phenotype",
-        {"HAS_PHENOTYPE": "has_phenotype"},
+        ("has_phenotype",),
         _ANNOTATED,
         mixed=("id", "source", "reference", "frequency", "evidence", "onset", "sex", "aspect"),
     ),
@@ -386,11 +382,11 @@ class CompiledQueries:
         rows: list[Row] = []
         for id_, disease in sorted(self._numbers("disease", diseases).items()):
             mixed: list[Row] = []
-            for type_, table in listing.edges.items():
+            for table in listing.edges:
                 edges, start = self._edges(table)
                 first, total = int(start[disease]), int(start[disease + 1] - start[disease])
                 size = total if limit is None or listing.mixed else min(limit, total)
-                head = {"disease": id_, "relation": type_, "total": total}
+                head = {"disease": id_, "relation": table.upper(), "total": total}
                 mixed += [head | row for row in self._edge_rows(listing, edges, first, first + size)]
             if listing.mixed:
                 mixed = [row | {"total": len(mixed)} for row in sorted(mixed, key=in_order(*listing.mixed))[:limit]]

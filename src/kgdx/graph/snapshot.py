@@ -41,139 +41,73 @@ LIST = "files.json"
 Tell = Callable[[str], None]
 """Told in words what takes long, or what was wrong."""
 
-_S, _L, _I = "string", "strings", "int32"
-_ANNOTATION = {
-    "disease": _I,
-    "phenotype": _I,
-    "frequency": _S,
-    "numerator": "int64",
-    "denominator": "int64",
-    "percentage": "float64",
-    "frequency_class": _S,
-    "onset": _S,
-    "sex": _S,
-    "modifiers": _L,
-    "evidence": _S,
-    "reference": _S,
-    "aspect": _S,
-    "source": _S,
+_NUMBERED = {
+    **{name: name for name in ("disease", "phenotype", "gene", "symptom", "test", "drug", "cure", "document")},
+    **dict.fromkeys(("child", "parent"), "phenotype"),
+    **dict.fromkeys(("start", "end"), "disease"),
+    "case": "patient_case",
 }
+"""Columns that are numbers of rows, and the node tables whose rows they are."""
 
-_NAMED = {"id": _S, "name": _S, "language": _S}
-_STATED = {"source": _S, "reference": _S, "score": "float64"}
-_TREATED = {"disease": _I, "drug": _I, "source": _S}
-_ADDED_OF_DISEASES = {
-    "severity": "float64",
-    "settled_by": _S,
-    "emergency": _S,
-    "general": _S,
-    "referral": _S,
-    "prevalence": _S,
-    "patient_sex": _S,
-    "youngest": "float64",
-    "oldest": "float64",
-    "course": _S,
-    "name_source": _S,
+
+def _columns(listed: str) -> dict[str, str]:
+    """Return columns with their kinds: what stands behind a colon, else numbers of rows for ends, and texts."""
+    named = (each.partition(":")[::2] for each in listed.split())
+    return {name: kind or ("int32" if name in _NUMBERED else "string") for name, kind in named}
+
+
+_ADDED = {
+    "disease": "severity:float64 settled_by emergency general referral prevalence patient_sex youngest:float64"
+    " oldest:float64 course name_source",
+    "phenotype": "lay_synonyms:strings",
+    "symptom": "asked_after",
 }
-ADDED = frozenset(
-    {("phenotype", "lay_synonyms"), ("symptom", "asked_after"), *(("disease", column) for column in _ADDED_OF_DISEASES)}
-)
+ADDED = frozenset((table, column) for table, listed in _ADDED.items() for column in _columns(listed))
 """Columns that snapshots of this layout may lack, because they were compiled before there were any."""
 
+_ANNOTATION = (
+    "disease phenotype frequency numerator:int64 denominator:int64 percentage:float64 frequency_class onset sex"
+    " modifiers:strings evidence reference aspect source"
+)
+_STATED = "source reference score:float64"
 TABLES: Mapping[str, Mapping[str, str]] = {
-    "disease": {
-        "id": _S,
-        "name": _S,
-        "name_zh": _S,
-        "synonyms": _L,
-        "definition": _S,
-        "source": _S,
-        "onset_ages": _L,
-        "inheritance": _L,
-        **_ADDED_OF_DISEASES,
-    },
-    "phenotype": {
-        "id": _S,
-        "name": _S,
-        "name_zh": _S,
-        "definition": _S,
-        "synonyms": _L,
-        "synonym_scopes": _L,
-        "lay_synonyms": _L,
-        "alt_ids": _L,
-        "xrefs": _L,
-        "obsolete": "bool",
-        "replaced_by": _S,
-        "consider": _L,
-    },
-    "gene": {"id": _S, "name": _S, "xrefs": _L},
-    "symptom": {"id": _S, "name": _S, "name_zh": _S, "synonyms": _L, "language": _S, "asked_after": _S},
-    "test": _NAMED,
-    "drug": _NAMED,
-    "cure": _NAMED,
-    "document": {"id": _S, "title": _S, "text": _S, "language": _S},
-    "patient_case": {
-        "id": _S,
-        "label": _S,
-        "sex": _S,
-        "age": _S,
-        "synthetic": "bool",
-        "source": _S,
-        "publications": _L,
-        "diseases": _L,
-    },
-    "is_a": {"child": _I, "parent": _I},
-    "has_phenotype": _ANNOTATION,
-    "lacks_phenotype": _ANNOTATION,
-    "same_as": {
-        "start": _I,
-        "end": _I,
-        "relation": _S,
-        "method": _S,
-        "score": "float64",
-        "evidence": _L,
-        "source": _S,
-    },
-    "associated_gene": {"disease": _I, "gene": _I, "source": _S, "association": _S, "publications": _L},
-    "disease_protein": {"disease": _I, "gene": _I, "source": _S},
-    "has_symptom": {"disease": _I, "symptom": _I, **_STATED, "antecedent": "bool"},
-    "symptom_phenotype": {"symptom": _I, "phenotype": _I, "relation": _S, "source": _S},
-    "recommend_test": {"disease": _I, "test": _I, **_STATED},
-    "recommend_drug": {"disease": _I, "drug": _I, **_STATED},
-    "recommend_cure": {"disease": _I, "cure": _I, **_STATED},
-    "has_comorbidity": {"start": _I, "end": _I, **_STATED},
-    "mentions": {"document": _I, "disease": _I, "source": _S},
-    "indication": _TREATED,
-    "off_label_use": _TREATED,
-    "contraindication": _TREATED,
-    "observed": {"case": _I, "phenotype": _I, "source": _S},
-    "excluded": {"case": _I, "phenotype": _I},
+    name: _columns(listed)
+    for name, listed in {
+        "disease": "id name name_zh synonyms:strings definition source onset_ages:strings inheritance:strings "
+        + _ADDED["disease"],
+        "phenotype": "id name name_zh definition synonyms:strings synonym_scopes:strings lay_synonyms:strings"
+        " alt_ids:strings xrefs:strings obsolete:bool replaced_by consider:strings",
+        "gene": "id name xrefs:strings",
+        "symptom": "id name name_zh synonyms:strings language asked_after",
+        **dict.fromkeys(("test", "drug", "cure"), "id name language"),
+        "document": "id title text language",
+        "patient_case": "id label sex age synthetic:bool source publications:strings diseases:strings",
+        "is_a": "child parent",
+        "has_phenotype": _ANNOTATION,
+        "lacks_phenotype": _ANNOTATION,
+        "same_as": "start end relation method score:float64 evidence:strings source",
+        "associated_gene": "disease gene source association publications:strings",
+        "disease_protein": "disease gene source",
+        "has_symptom": f"disease symptom {_STATED} antecedent:bool",
+        "symptom_phenotype": "symptom phenotype relation source",
+        "recommend_test": f"disease test {_STATED}",
+        "recommend_drug": f"disease drug {_STATED}",
+        "recommend_cure": f"disease cure {_STATED}",
+        "has_comorbidity": f"start end {_STATED}",
+        "mentions": "document disease source",
+        **dict.fromkeys(("indication", "off_label_use", "contraindication"), "disease drug source"),
+        "observed": "case phenotype source",
+        "excluded": "case phenotype",
+    }.items()
 }
 """Tables and their columns. Node tables are sorted by id, edge tables by their columns from left to right; an edge's
 ends are rows (int32) of the node tables. A table without rows has no file."""
 
 _CASES = ("patient_case.arrow", "observed.arrow", "excluded.arrow")
-_NUMBERED = {
-    "disease": "disease",
-    "phenotype": "phenotype",
-    "child": "phenotype",
-    "parent": "phenotype",
-    "start": "disease",
-    "end": "disease",
-    "gene": "gene",
-    "symptom": "symptom",
-    "test": "test",
-    "drug": "drug",
-    "cure": "cure",
-    "case": "patient_case",
-    "document": "document",
-}
 ENDS: Mapping[str, Mapping[str, str]] = {
-    name: {column: _NUMBERED[column] for column, kind in columns.items() if kind == _I}
-    for name, columns in TABLES.items()
+    name: {column: _NUMBERED[column] for column in columns if column in _NUMBERED} for name, columns in TABLES.items()
 }
 """By table the columns that are numbers of rows, and the node tables whose rows they are."""
-
 
 _LEFT_S = 24 * 3600.0
 """How long something derived may take at most; what is half-made and older was left behind."""

@@ -18,7 +18,7 @@ from kgdx.errors import StoreError
 from kgdx.files.known import place
 from kgdx.files.private import private_folder
 from kgdx.graph.protocol import GraphTable, NodeTable, Store
-from kgdx.graph.snapshot import MANIFEST, TABLES, Snapshot, schema, write_manifest
+from kgdx.graph.snapshot import ENDS, MANIFEST, TABLES, Snapshot, schema, write_manifest
 from kgdx.graph.tables import whole
 from kgdx.schema import load_schema
 from kgdx.schema.model import ANNOTATIONS, MATCHES
@@ -43,30 +43,22 @@ class _Edge:
     end: str
 
 
-EDGES = {
-    "is_a": _Edge("IS_A", "Phenotype", "Phenotype"),
-    "has_phenotype": _Edge("HAS_PHENOTYPE", "Disease", "Phenotype"),
-    "lacks_phenotype": _Edge("LACKS_PHENOTYPE", "Disease", "Phenotype"),
-    "same_as": _Edge("SAME_AS", "Disease", "Disease"),
-    "associated_gene": _Edge("ASSOCIATED_GENE", "Disease", "Gene"),
-    "disease_protein": _Edge("DISEASE_PROTEIN", "Disease", "Gene"),
-    "has_symptom": _Edge("HAS_SYMPTOM", "Disease", "Symptom"),
-    "symptom_phenotype": _Edge("MAPPED_TO", "Symptom", "Phenotype"),
-    "recommend_test": _Edge("RECOMMEND_TEST", "Disease", "Test"),
-    "recommend_drug": _Edge("RECOMMEND_DRUG", "Disease", "Drug"),
-    "recommend_cure": _Edge("RECOMMEND_CURE", "Disease", "Cure"),
-    "has_comorbidity": _Edge("HAS_COMORBIDITY", "Disease", "Disease"),
-    "mentions": _Edge("MENTIONS", "Document", "Disease"),
-    "indication": _Edge("INDICATION", "Drug", "Disease"),
-    "off_label_use": _Edge("OFF_LABEL_USE", "Drug", "Disease"),
-    "contraindication": _Edge("CONTRAINDICATION", "Drug", "Disease"),
-    "observed": _Edge("OBSERVED", "PatientCase", "Phenotype"),
-    "excluded": _Edge("EXCLUDED", "PatientCase", "Phenotype"),
-}
-_RELATIONS = {type: relation for relation, type in MATCHES.items()}
-"""Relations that are one table, which says what the start is to the end."""
 _TURNED = {"indication", "off_label_use", "contraindication"}
 """Tables whose first column is the end of the edge: whoever asks comes from the disease."""
+_NAMED = {"symptom_phenotype": "MAPPED_TO"}
+"""Tables that are not called like their relation."""
+
+
+def _edge(table: str) -> _Edge:
+    labels = {name: label for label, name in NODES.items()}
+    first, second = (labels[name] for name in ENDS[table].values())
+    ends = (second, first) if table in _TURNED else (first, second)
+    return _Edge(_NAMED.get(table, table.upper()), *ends)
+
+
+EDGES = {table: _edge(table) for table, ends in ENDS.items() if ends}
+_RELATIONS = {type: relation for relation, type in MATCHES.items()}
+"""Relations that are one table, which says what the start is to the end."""
 _LINKS = {
     "publications": _Edge("REPORTED_IN", "PatientCase", "Publication"),
     "diseases": _Edge("DIAGNOSED", "PatientCase", "Disease"),
