@@ -14,11 +14,12 @@ from kgdx.actions.graph_context import GraphContext
 from kgdx.actions.reading import MAX_TOP
 from kgdx.answer.artifacts import Declared, DiseasesNamed, Reranked, candidates_of, evidence_of, ranking_of
 from kgdx.answer.diagnosis import Diagnosis
-from kgdx.api.questions import Asking, able, faults, provenance, suited, within, world_of
+from kgdx.api.questions import READER, Asking, able, faults, provenance, read_twice, suited, within, world_of
 from kgdx.api.questions import ask as answer_question
 from kgdx.case import (
     About,
     Case,
+    Extraction,
     Issue,
     case_from_document,
     case_from_terms,
@@ -76,6 +77,7 @@ class Graph(GraphContext):
         case_bank: bool | None = None,
         gates: bool = True,
         model: ChatModel | str | None = None,
+        reader: ChatModel | str | None = None,
         watch: Watch | None = None,
         **about: Unpack[About],
     ) -> Diagnosis:
@@ -92,6 +94,8 @@ class Graph(GraphContext):
             gates: Whether diseases that sex or age rules out are left out, as the policy ``fixed`` does.
             model: Who plans, for the policy ``planner``: a language model, or the name of one at the endpoint that is
                 set.
+            reader: A language model that reads the case's text after the rules, or the name of one: it adds findings by
+                words of the text and terms of the graph, and tells which of the rules' it doubts.
             watch: Given each segment of the log, as soon as the choice and its action are done.
             about: What is known of the patient beside the case: ``age``, ``sex``, ``onset``, ``inheritance``,
                 ``consanguineous``, ``genes`` (:class:`kgdx.case.About`).
@@ -105,12 +109,44 @@ class Graph(GraphContext):
         wanted = ({} if case_bank is None else {"case_bank": case_bank}) | ({} if gates else {"gates": False})
         shown = {"top": top, "explain": min(explain, top, MAX_EXPLAINED)}
         chooser = suited(self, policy, "diagnoses", model, wanted, **shown)
-        if chooser.capabilities.models:
+        if chooser.capabilities.models or reader is not None:
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
+        if reader is not None:
+            chooser, world = read_twice(self, chooser, world, reader, limits or Limits())
         patient = self.case(case, **about).identified()
         start = begin(patient, chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world, start, chooser, watch))
+
+    def extract(
+        self,
+        text: str,
+        language: str | None = None,
+        patient: Case | None = None,
+        *,
+        reader: ChatModel | str | None = None,
+        limits: Limits | None = None,
+        **how: Any,
+    ) -> Extraction:
+        """Read all findings of a free text; the patient's age and sex decide which values are usual.
+
+        Args:
+            reader: A language model that reads the text after the rules, as for :meth:`diagnose`.
+            limits: What it may cost.
+            how: Settings of :class:`~kgdx.policies.second_reader.SecondReader`: ``withdraw``, ``room``.
+        """
+        found = super().extract(text, language, patient)
+        if reader is None:
+            return found
+        limits = within(limits)
+        chooser, world = read_twice(self, None, World(self), reader, limits, language=language, **how)
+        case = replace(patient or Case(""), text=text).identified()
+        episode = run_episode(world, begin(case, chooser, limits=limits, fingerprint=self.fingerprint), chooser)
+        from kgdx.policies.second_reader import united
+
+        failed = (each for each in faults(episode.state) if each.where == READER)
+        found = united(found, episode.state)
+        return replace(found, issues=(*found.issues, *failed))
 
     def episode(
         self,
@@ -455,7 +491,7 @@ def diagnosis_of(episode: Episode, *, fingerprint: str) -> Diagnosis:
     if episode.error is not None:
         issues.append(Issue("error", "episode", str(episode.error), "the result holds what was found before"))
     reranked = state.last(Reranked)
-    spoke = ("planner",) if reranked is not None else ("model", "planner", "thought", "search", "undeclared")
+    spoke = ("planner", READER) + (() if reranked is not None else ("model", "thought", "search", "undeclared"))
     issues += [issue for issue in faults(state) if issue.where in spoke]
     issues += () if reranked is None else order_issues(reranked.told)
     candidates = candidates_of(state)

@@ -26,11 +26,16 @@ if TYPE_CHECKING:
     from kgdx.config import LlmAccess, Settings
     from kgdx.graph.protocol import Row
     from kgdx.llm.chat import ChatModel, Prices
+    from kgdx.policies.second_reader import SecondReader
 
 Number = TypeVar("Number", int, float)
 
+READER = "reader"
+"""What the model is called in a world, and in issues, that reads a text beside the rules."""
+
 _REMEDIES = {
     "model": "the answer rests on what was found without it",
+    READER: "what rules read stands",
     UNPLANNED: "what the words of the question ask for was looked up",
     "language": "ask again, or ask another model",
     "groundless": "it was written by template instead",
@@ -194,6 +199,18 @@ def world_of(graph: GraphContext, policy: Policy, model: ChatModel | str | None,
     return World(graph, models={asked.name: asked}, prices=prices)
 
 
+def read_twice(
+    graph: GraphContext, policy: Policy | None, world: World, reader: ChatModel | str, limits: Limits, **how: Any
+) -> tuple[SecondReader, World]:
+    """Have a language model read the case's text beside the rules, before a policy goes on in its world."""
+    from kgdx.policies.second_reader import SecondReader
+
+    asked, prices = connected(graph.settings, reader, limits)
+    others = dict(zip(("",), world.models.values(), strict=False))
+    chooser = SecondReader(then=policy, model=READER, **how)
+    return chooser, replace(world, models={**others, READER: asked}, prices=world.prices if others else prices)
+
+
 def checked(question: str) -> str:
     """Return a question without the space around it.
 
@@ -334,8 +351,9 @@ def faults(state: State) -> Iterator[Issue]:
             code = segment.data["code"]
             yield Issue("warning", code, segment.data["text"], _REMEDIES.get(code, ""))
         elif segment.kind is Kind.ERROR and "kind" in segment.data:
-            again = any(later.author is Author.MODEL for later in state.log[number:])
-            yield Issue("warning" if again else "error", "model", message_of(segment), _REMEDIES["model"])
+            where = READER if str(segment.data.get("prompt", "")).startswith("second_reader") else "model"
+            again = where == READER or any(later.author is Author.MODEL for later in state.log[number:])
+            yield Issue("warning" if again else "error", where, message_of(segment), _REMEDIES[where])
         elif segment.kind is Kind.ERROR:
             yield Issue("warning", segment.name, message_of(segment), "the answer does without")
     if refused:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgdx.actions.reading import Rank
 from kgdx.answer.artifacts import Ranked, Reranked
-from kgdx.api.questions import within, world_of
+from kgdx.api.questions import read_twice, within, world_of
 from kgdx.case import Case
 from kgdx.episode.loop import Episode, advance, begin, perform, run_many
 from kgdx.episode.policy import Policy
@@ -63,6 +63,7 @@ class PatientsAsked:
     Args:
         budget: What all patients together may cost: calls, tokens, cost, seconds. A model that is handed over ready
             has its own.
+        reader: A model that reads the patients' texts after the rules.
     """
 
     def __init__(
@@ -74,9 +75,12 @@ class PatientsAsked:
         budget: Limits | None = None,
         concurrency: int = CONCURRENCY,
         seed: int = 0,
+        reader: ChatModel | str | None = None,
     ) -> None:
         self.graph, self.chooser, self.seed, self.concurrency = graph, policy.suited(graph), seed, concurrency
         self.world = world_of(graph, policy, model, budget or Limits())
+        if reader is not None:
+            self.chooser, self.world = read_twice(graph, self.chooser, self.world, reader, budget or Limits())
 
     @property
     def chunk(self) -> int:

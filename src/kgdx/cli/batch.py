@@ -19,6 +19,7 @@ from kgdx.cli.options import (
     CaseBank,
     Encoder,
     Policy,
+    Reader,
     Rerank,
     Sharing,
     Store,
@@ -50,6 +51,7 @@ class Many:
     policy: Policy = None
     llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan the steps.")
     case_bank: CaseBank = None
+    reader: Reader = None
 
 
 def batch(
@@ -72,14 +74,14 @@ def batch(
     source, total = inputs.many(cases), inputs.lines(cases)
     options = {"top": many.top, "explain": many.explain, "policy": many.policy, "case_bank": many.case_bank}
     chosen = rerank.policy(top=many.top, explain=many.explain, case_bank=many.case_bank, others=(many.policy, many.llm))
-    asks = announce(store, rerank.rerank or many.llm, many.policy)
+    asks = announce(store, rerank.rerank or many.llm, many.policy) | announce(store, many.reader, None)
     done = failed = 0
     with inputs.graph(store, encoder=encoder) as graph, output.progress_bar("cases", total) as advance:
         graph.bank.size if many.case_bank else graph.snapshot  # noqa: B018 - without it no case can be diagnosed
         if not asks:
             lines: Iterator[Result] = sharing.out(Diagnosing(options), source, graph, total=total, encoder=encoder)
         else:
-            sharing.refuse_ray("--rerank, --llm and policies that ask a model")
+            sharing.refuse_ray("--rerank, --llm, --reader and policies that ask a model")
             work = asking(graph, many, budget, sharing.jobs, rerank.rerank, chosen)
             budget.require(graph.settings)
             lines = starmap(outcome, asked(work, source, total))
@@ -107,13 +109,14 @@ def asking(
     from kgdx.api.reranking import PatientsAsked, Reranker
 
     model = many.llm if order is None else reranker
-    at_once = jobs or graph.settings.llm(model).concurrency
+    at_once = jobs or graph.settings.llm(model or many.reader).concurrency
+    how: dict[str, Any] = {"budget": budget.limits(), "concurrency": at_once, "reader": many.reader}
     if order is not None:
-        return Reranker(graph, model, order, budget=budget.limits(), concurrency=at_once)
+        return Reranker(graph, model, order, **how)
     wanted = {} if many.case_bank is None else {"case_bank": many.case_bank}
     shown = {"top": many.top, "explain": min(many.explain, many.top)}
     policy = suited(graph, many.policy, "diagnoses", many.llm, wanted, **shown)
-    return PatientsAsked(graph, model, policy, budget=budget.limits(), concurrency=at_once)
+    return PatientsAsked(graph, model, policy, **how)
 
 
 def asked(

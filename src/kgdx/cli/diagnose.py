@@ -23,6 +23,7 @@ from kgdx.cli.options import (
     OnStore,
     Policy,
     Presentation,
+    Reader,
     Rerank,
     Store,
     TermOptions,
@@ -100,6 +101,7 @@ def diagnose(
     person: PersonOptions,
     ranking: RankingOptions,
     rerank: Rerank,
+    reader: Reader = None,
     members: bool = flag("List the other diseases of each family in the ranking."),
     trace: bool = flag("Show every step, and who took it."),
     save: bool = flag("Write case and result into the graph."),
@@ -124,7 +126,9 @@ def diagnose(
     inputs.check_given(given, terms)
     about = person.about()
     how |= {} if ranking.limits() == BudgetOptions().limits() else {"limits": ranking.limits()}
+    how |= {} if reader is None else {"reader": reader}
     announce(store, how["model"], ranking.policy)
+    announce(store, reader, None)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
         found = graph.diagnose(inputs.with_terms(given, terms, graph), top=top, explain=paths, **how, **about)
     output.diagnosed(shown, found, store, trace=trace, words=True, explain=ranking.explain, members=members)
@@ -172,6 +176,9 @@ def explain(
 def extract(
     text: str = argument(..., "TEXT|FILE|-", "Free text, or a file of it."),
     language: str | None = option(None, "CODE", "en or zh; found out when not given."),
+    reader: Reader = None,
+    *,
+    budget: BudgetOptions,
     encoder: Encoder = False,
     as_json: Json = False,
     store: Store = None,
@@ -185,8 +192,9 @@ def extract(
     case = inputs.one(text)
     if case is None or not case.text:
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
+    announce(store, reader, None)
     with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.extract(case.text, language)
+        found = graph.extract(case.text, language, reader=reader, limits=budget.limits())
     person = mentions(case.text)
     if as_json:
         output.write_json({**output.plain(found), "person": output.plain(person)})

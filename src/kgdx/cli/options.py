@@ -62,6 +62,15 @@ Policy = Annotated[
 Encoder = Annotated[
     bool, typer.Option("--encoder", help="Also read by meaning what no name matches (English; needs kgdx[encoder]).")
 ]
+Reader = Annotated[
+    str | None,
+    typer.Option(
+        "--reader",
+        metavar="MODEL",
+        help="Have this model at KGDX_LLM_BASE_URL read the text after the rules.",
+        show_default=False,
+    ),
+]
 CaseBank = Annotated[
     bool | None,
     typer.Option(

@@ -132,6 +132,7 @@ POLICIES: Registry[Policy] = Registry(
         "doctor": "kgdx.policies.doctor:DoctorPolicy",
         "tags": "kgdx.policies.tags:TagsPolicy",
         "thought": "kgdx.policies.thought:ThoughtPolicy",
+        "second_reader": "kgdx.policies.second_reader:SecondReader",
         "doctor_by_rules": "kgdx.policies.doctor:RulesDoctorPolicy",
     },
     gone={"learned": "use --policy rounds, which does better; docs/how-to/learned-policy.md trains one of your own"},

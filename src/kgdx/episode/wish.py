@@ -234,6 +234,7 @@ _BUILT_IN = (
     ("policies.doctor_reading", "read_record read_differential read_turn read_answer forget"),
     ("policies.candidate_evidence", "brief"),
     ("policies.reordering", "read_order reorder"),
+    ("policies.second_reader", "read_again"),
     ("policies.tags", "read_tags show_found"),
     ("policies.thought_reading", "open_sources name_thought fit_passages read_choice read_diagnosis"),
     ("actions.reading", "diagnose"),

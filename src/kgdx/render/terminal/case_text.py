@@ -16,8 +16,8 @@ from kgdx.render.terminal.console import STYLES
 from kgdx.results.ranked import CaseSummary
 from kgdx.results.words import STATUS_WORDS, clean, count, person, stated_word
 
-GUESSES = ("fuzzy", "encoder")
-"""Ways of matching that a reader should check."""
+GUESSES = ("fuzzy", "encoder", "model")
+"""Beginnings of ways of matching that a reader should check."""
 READ = 40
 """Findings of a patient that a result shows."""
 
@@ -136,6 +136,6 @@ def _origin(finding: Finding, places: bool) -> Text:
         line.append(f"{' ' if line else ''}{clean(said)}" if said else "")
     if places and finding.span is not None:
         line.append(f"{' ' if line else ''}at {finding.span.start}–{finding.span.end}", style="dim")
-    if finding.method in GUESSES or (places and finding.score < 0.995):
+    if finding.method.startswith(GUESSES) or (places and finding.score < 0.995):
         line.append(f"{' ' if line else ''}{finding.method} {finding.score:.0%}", style="dim")
     return line
