@@ -42,7 +42,7 @@ _MARK, _MARKS = 0xE000, "\ue000-\ue0ff"
 _MARKED = {code: code + _MARK for code in range(128)}
 _UNMARKED = {code: at for at, code in _MARKED.items()}
 _BLANK = rf"{_SPACE}(?:[{_MARKS}]+{_SPACE}){{0,3}}"
-_NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|and|except|neg\w*|nil|\w+n['’]t)\b)"
+_NEGATED = r"(?!(?:no|not|never|without|nor|denie[sd]|but|and|except|neg\w*|nil|blood|\w+n['’]t)\b)"
 _GAP, _GAP_ZH = (
     rf"{_SPACE}(?:{_NEGATED}[^\s,.;:!?()+]+{_SPACE}){{0,5}}?",
     r"(?:(?![不无没未否及和与])[^，。；;,.！？、\s]){0,8}?",
