@@ -113,7 +113,7 @@ def test_file_may_be_gzipped_and_says_so_when_it_is_cut(tmp_path: Path) -> None:
         read_questions(path)
     with pytest.raises(SourceError, match="cannot be read"):
         read_questions(tmp_path / "none.jsonl")
-    with pytest.raises(SourceError, match="cannot be read"):
+    with pytest.raises(SourceError, match="is a folder"):
         read_questions(tmp_path)
 
 

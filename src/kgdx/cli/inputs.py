@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import json
-import os
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kgdx.errors import CaseError, UsageError
 from kgdx.files.private import possible
@@ -202,30 +199,14 @@ def _only(cases: Iterator[Case | Failure]) -> Case:
 
 
 def json_lines(argument: str) -> Iterator[dict[str, Any]]:
-    """Read the objects of a JSON-lines file, gzipped or not, or of standard input (``-``)."""
-    try:
-        with _bytes(argument) as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    yield _object(line, f"{argument} line {number}")
-    except FileNotFoundError as error:
-        raise CaseError(f"no such file: {argument}", hint="check the path") from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CaseError(f"{argument}: the gzip file is truncated or damaged", hint="fetch it again") from error
+    """Read the objects of a JSON-lines file, compressed or not, or of standard input (``-``)."""
+    from kgdx.evaluate.question_sets import object_of
+    from kgdx.ingest.unpack import read_bytes
 
-
-def _bytes(argument: str) -> IO[bytes]:
-    if argument == "-":
-        return os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-    path = Path(argument)
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError as error:
-        raise CaseError(f"{where}: it is not valid JSON", hint="give one JSON object a line") from error
-    if not isinstance(value, dict):
-        raise CaseError(f"{where}: it is not a JSON object", hint="give one JSON object a line")
-    return value
+    content = sys.stdin.buffer.read() if argument == "-" else read_bytes(Path(argument))
+    for number, line in enumerate(content.splitlines(), 1):
+        if line.strip():
+            found = object_of(line)
+            if isinstance(found, str):
+                raise CaseError(f"{argument} line {number}: {found}", hint="give one JSON object a line")
+            yield found

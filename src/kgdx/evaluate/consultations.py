@@ -183,7 +183,7 @@ class ConsultEvaluation:
 
     @cached_property
     def _labels(self) -> Labels:
-        return Labels(self.graph.ranker, self.graph.snapshot, lambda: self.graph.names)
+        return Labels.of_graph(self.graph)
 
     def _encounter(self, osce: Osce) -> Encounter:
         def read(text: str) -> Case:
@@ -311,7 +311,6 @@ def faults(state: State) -> Counter[str]:
 
 
 def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the figures of one doctor."""
     ids = [row["id"] for row in rows]
     found: dict[str, Any] = {"n": len(rows)}
     for name in ("exact", "within", "judged"):

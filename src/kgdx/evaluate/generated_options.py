@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgdx.answer.option_questions import LETTERS, OptionQuestion, folded
+from kgdx.arrays.sparse import Sparse, ancestors
 from kgdx.case import Case, Finding, read_text
 from kgdx.errors import CaseError, UsageError
 from kgdx.evaluate.labels import Labels
@@ -90,22 +91,17 @@ class Resemblance:
     @cached_property
     def abnormal(self) -> frozenset[int]:
         """The findings below phenotypic abnormality, without it."""
-        left = [row for row, id in enumerate(self.terms) if id == ROOT]
-        found: set[int] = set()
-        while left:
-            fresh = [child for child in self.children[left.pop()] if child not in found]
-            found.update(fresh)
-            left += fresh
-        return frozenset(found)
+        return frozenset(np.flatnonzero(np.diff(self._up.start) > 1).tolist())
 
     def above(self, row: int) -> set[int]:
-        """Return a finding and all terms above it."""
-        found, left = {row}, [row]
-        while left:
-            fresh = [parent for parent in self.parents[left.pop()] if parent not in found]
-            found.update(fresh)
-            left += fresh
-        return found
+        """Return a finding and the terms above it, up to phenotypic abnormality."""
+        return {*self._up.columns(row).tolist()}
+
+    @cached_property
+    def _up(self) -> Sparse:
+        root = self.terms.index(ROOT) if ROOT in self.terms else -1
+        child, parent = (self._graph.snapshot.column("is_a", end) for end in ("child", "parent"))
+        return ancestors(child, parent, len(self.terms), root)
 
     def kin(self, row: int, seed: str) -> Iterator[int]:
         """Yield findings that share a parent with one, then those that share a grandparent; by chance within these."""
@@ -284,8 +280,6 @@ class _Subject:
 
 
 class OptionMaker:
-    """Makes option questions."""
-
     def __init__(self, graph: Graph, wanted: OptionSettings) -> None:
         self._graph, self._wanted = graph, wanted
         self._like = Resemblance(graph)
@@ -337,7 +331,7 @@ class OptionMaker:
 
     @cached_property
     def _labels(self) -> Labels:
-        return Labels(self._graph.ranker, self._graph.snapshot, lambda: self._graph.names)
+        return Labels.of_graph(self._graph)
 
     def _question(self, asked: _Subject, language: str, rests: Iterable[str]) -> OptionQuestion | None:
         name, entities = asked.names.get(language), asked.entities

@@ -7,6 +7,7 @@ the last question. A patient that cannot be asked is a miss at every question.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +23,7 @@ from kgdx.episode.state import Limits, State
 from kgdx.episode.wish import AskPatient
 from kgdx.episode.world import World
 from kgdx.errors import CaseError, UsageError
-from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.labels import Labels, cluster, seen
 from kgdx.evaluate.metrics import METRICS, MISS, Floats, as_json, bootstrap, mean_rank, milliseconds, once_each, values
 from kgdx.evaluate.rank_accuracy import words_reader
 from kgdx.evaluate.runner import Record, Runner, by_arm, failures, numbered
@@ -108,12 +109,8 @@ class Inquiries:
         label = self.labels.of(case)
         if not label.stated:
             return {"id": case.id}
-        publications = frozenset(case.publications)
-        seen = None
-        if label.right and publications:
-            seen = any(self._withheld.cites(number, publications) for number in label.right)
-        who: Record = {"id": case.id, "cluster": case.publications[0] if publications else case.id}
-        who |= {"disease": label.disease, "seen": seen}
+        who: Record = {"id": case.id, "cluster": cluster(case), "disease": label.disease}
+        who["seen"] = seen(case, label.right, self._withheld)
         try:
             return who | self._ask(self.read(case), label.right, selector, answers)
         except CaseError as error:
@@ -320,20 +317,18 @@ def _paired(ours: Sequence[Record], others: Sequence[Record], length: int) -> di
     }
 
 
-def sampled(
-    cases: Iterable[Case | Failure], count: int, seed: int = 0, by_publication: int = 2
-) -> list[Case | Failure]:
-    """Return cases chosen at random, at most some of a publication."""
+def sampled(cases: Iterable[Case | Failure], count: int, seed: int = 0) -> list[Case | Failure]:
+    """Return cases chosen at random, at most two of a publication."""
     given = list(cases)
     order = np.random.default_rng(seed).permutation(len(given)).tolist()
     chosen: list[int] = []
-    having: dict[str, int] = {}
+    having: Counter[str] = Counter()
     for number in order:
         case = given[number]
         publication = case.publications[0] if isinstance(case, Case) and case.publications else ""
-        if publication and having.get(publication, 0) >= by_publication:
+        if publication and having[publication] >= 2:
             continue
-        having[publication] = having.get(publication, 0) + 1
+        having[publication] += 1
         chosen.append(number)
         if len(chosen) == count:
             break

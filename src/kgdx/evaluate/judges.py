@@ -51,8 +51,6 @@ class AnswerGrade:
 
 
 class Judge(Protocol):
-    """Scores answers."""
-
     @property
     def name(self) -> str: ...
 
@@ -71,8 +69,6 @@ class _Grade(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks a language model."""
-
     model: ChatModel
     prices: Prices = (0.0, 0.0)
 

@@ -17,6 +17,7 @@ from kgdx.terms.normalise import form
 if TYPE_CHECKING:
     from kgdx.api import Graph
     from kgdx.graph.snapshot import Snapshot
+    from kgdx.rank.held_out_ranks import Withheld
     from kgdx.rank.ranker import Ranker
     from kgdx.terms.names.name_decision import NameEntry
     from kgdx.terms.names.name_index import NameIndex
@@ -46,6 +47,20 @@ class Label:
     def disease(self) -> str:
         """What the cases of one disease have in common: the candidates, or else the words."""
         return ",".join(map(str, self.right)) or "; ".join(sorted(self.stated))
+
+
+def cluster(case: Case) -> str:
+    """Return what a case is resampled with: its publication, or else itself."""
+    return case.publications[0] if case.publications else case.id
+
+
+def seen(case: Case, right: Iterable[int], withheld: Withheld) -> bool | None:
+    """Whether the graph's annotations of the right diseases cite the case; ``None`` where it names no publication.
+
+    ``withheld`` knows what is cited; ``None``, too, where no disease of the graph is right.
+    """
+    publications = frozenset(case.publications)
+    return any(withheld.cites(number, publications) for number in right) if right and publications else None
 
 
 def stated(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -96,17 +111,12 @@ class Labels:
             return Label((given,), (number,))
         if self._names is None:
             return Label((given,), (), self._within([given]))
-        entries = self._entries(given)
-        right = self._best(entries)
-        return Label((given,), right, () if right else self._within([given, *(entry.id for entry in entries)]))
-
-    def _entries(self, given: str) -> list[NameEntry]:
-        assert self._names is not None
         decision = self._names().resolve(given, ("Disease",))
         entries = [each for each in decision.entries if each.method in SURE and each.relation == "exact"]
         if _CURIE.fullmatch(given):  # an id is no name
             entries = [each for each in entries if each.method in ("id", "same")]
-        return entries
+        right = self._best(entries)
+        return Label((given,), right, () if right else self._within([given, *(entry.id for entry in entries)]))
 
     def _best(self, entries: list[NameEntry]) -> tuple[int, ...]:
         """The candidates of the best matching names, with what is exactly the same; of synonyms where no name fits."""

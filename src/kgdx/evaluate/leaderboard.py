@@ -20,6 +20,7 @@ from kgdx.episode.segment import Kind
 from kgdx.episode.wish import ACTIONS, Action, AskPatient
 from kgdx.errors import CaseError, KgdxError, StoreError, UsageError
 from kgdx.evaluate.inquiries import Inquiries, Setting
+from kgdx.evaluate.labels import cluster, seen
 from kgdx.evaluate.metrics import MISS, Floats, as_json, hits, mean_rank, means, milliseconds, once_each, ranks_of
 from kgdx.evaluate.model_use import ModelUsage
 from kgdx.evaluate.retrieval_accuracy import CandidatePool, ModelOrder
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PatientResult:
-    """What came of one patient."""
-
     rank: float
     actions: int = 1
     """What was done: each question, look-up, match or search, and the diagnosis."""
@@ -83,7 +82,6 @@ class Board:
         return told if told.text or told.phrases else replace(told, phrases=tuple(named))
 
     def asked_model(self) -> ModelUsage:
-        """Return the model, counting what it is asked."""
         if self.model is None:
             raise UsageError("it needs a language model", hint="give --llm MODEL")
         return ModelUsage(self.model, self.prices)
@@ -155,7 +153,6 @@ class RegistryContender(Contender):
 
     @classmethod
     def made(cls, board: Board, member: str) -> Contender | KgdxError:
-        """Return a member, or why it cannot run."""
         try:
             return cls(board, member)
         except KgdxError as error:
@@ -425,7 +422,6 @@ class Leaderboard:
         return self.report(records, {name: str(error) for name, error in runner.not_run.items()})
 
     def __call__(self, id: str, name: str) -> Record:
-        """Return what a contender makes of a patient."""
         begin = time.perf_counter()
         made = self._by_name[name].meet(id)
         spent = {"actions": made.actions, "cost": made.cost, "questions": made.questions, "also": dict(made.also)}
@@ -450,7 +446,9 @@ class Leaderboard:
         if not found:
             name, why = next(iter(not_run.items()))
             raise UsageError(f"nobody can run: {name} ({why})")
-        unseen = [place for place, id in enumerate(self.ids) if self.seen(id) is False]
+        ward, withheld = self.board.ward, Withheld(self.board.graph.ranker, self.board.graph.snapshot)
+        cited = [seen(ward.cases[id], self.board.right(id), withheld) for id in self.ids]
+        unseen = [place for place, each in enumerate(cited) if each is False]
         base = next(iter(found.values()))
         methods = {}
         for name, some in found.items():
@@ -461,28 +459,17 @@ class Leaderboard:
         return {
             "graph": self.board.graph.fingerprint,
             "split": self.board.split,
-            "known": self.board.ward.known,
+            "known": ward.known,
             "methods": methods,
             "not_run": not_run,
             "remarks": {each.name: each.remark for each in self.entrants.contenders if each.remark},
-            "left_out": len(self.board.ward.ids) - len(self.ids),
+            "left_out": len(ward.ids) - len(self.ids),
         }
-
-    def seen(self, id: str) -> bool | None:
-        """Tell whether the graph's annotations cite a patient's publication; ``None`` where it names none."""
-        publications = frozenset(self.board.ward.cases[id].publications)
-        if not publications:
-            return None
-        return any(self._withheld.cites(number, publications) for number in self.board.right(id))
-
-    @cached_property
-    def _withheld(self) -> Withheld:
-        return Withheld(self.board.graph.ranker, self.board.graph.snapshot)
 
     def _figures(self, records: Sequence[Record], base: Sequence[Record], at: Sequence[int]) -> dict[str, Any]:
         some, others = [records[place] for place in at], [base[place] for place in at]
         cases = [self.board.ward.cases[self.ids[place]] for place in at]
-        clusters = [case.publications[0] if case.publications else case.id for case in cases]
+        clusters = [cluster(case) for case in cases]
         each, before = (hits(ranks_of(those), AT) for those in (some, others))
         weight, diseases = once_each([str(self.board.right(case.id)) for case in cases])
         also = [(name, value) for one in some for name, value in one.get("also", {}).items()]

@@ -1,6 +1,6 @@
 """Sets of questions with options: our own JSON lines, and published ones by the package ``kgdx-datasets``.
 
-A file is JSON lines or a table (CSV), gzipped or not, and of one format, which its fields tell. A row that is no
+A file is JSON lines or a table (CSV), compressed or not, and of one format, which its fields tell. A row that is no
 question is refused with its line and counted; the others are read.
 """
 
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgdx.answer.option_questions import OptionQuestion
 from kgdx.errors import KgdxError, SourceError, UsageError
-from kgdx.evaluate.question_sets import content_of, object_of
+from kgdx.evaluate.question_sets import object_of
+from kgdx.ingest.unpack import read_bytes
 from kgdx.registry import Registry
 from kgdx.terms.overlap import contained_in
 
@@ -77,8 +78,6 @@ def fields(*groups: str) -> tuple[frozenset[str], ...]:
 
 
 class OwnFormat(OptionFormat):
-    """Our own JSON lines."""
-
     name = "own"
     groups = fields("question options")
     unlike = frozenset({"answer_idx", "answer", "label"})
@@ -126,7 +125,6 @@ def letters(given: object) -> str | None:
 
 
 def words(given: object, name: str) -> str:
-    """Return what has to be a text."""
     if not isinstance(given, str):
         raise SourceError(f"{name} is no text", hint=_HINT)
     return given
@@ -151,7 +149,7 @@ def read_option_set(path: str | Path, format: str | None = None) -> OptionSet:
     Args:
         format: One of :data:`FORMATS`, a variant behind a dash; by its fields when ``None``.
     """
-    return parse_option_set(content_of(Path(path)), str(path), format)
+    return parse_option_set(read_bytes(Path(path)), str(path), format)
 
 
 def parse_option_set(content: bytes, where: str = "questions", format: str | None = None) -> OptionSet:
@@ -208,7 +206,6 @@ def to_dict(question: OptionQuestion) -> dict[str, Any]:
 
 
 def set_digest(questions: Iterable[OptionQuestion]) -> str:
-    """Return a digest of a whole set, whatever its order."""
     lines = sorted(json.dumps(to_dict(each), ensure_ascii=False, sort_keys=True) for each in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

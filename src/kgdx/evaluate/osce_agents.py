@@ -393,7 +393,6 @@ def encounter(
     knows: Patient,
     *,
     patient: ChatModel | None = None,
-    hidden: Iterable[str] = (),
     measured: Patient | None = None,
     invents: Invents = honest,
 ) -> Encounter:
@@ -405,5 +404,5 @@ def encounter(
     rules, measuring = RulesPatient(osce, knows, measured or knows), RulesMeasurement(osce)
     if patient is None:
         return Encounter(rules, measuring)
-    names = tuple(dict.fromkeys((*names_of(osce.diagnosis), *hidden)))
-    return Encounter(ModelAgent(patient, osce, rules, names, invents), ModelAgent(patient, osce, measuring))
+    speaking = ModelAgent(patient, osce, rules, names_of(osce.diagnosis), invents)
+    return Encounter(speaking, ModelAgent(patient, osce, measuring))

@@ -6,13 +6,11 @@ has to give.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
 import random
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from kgdx.episode.operations import Queries
 from kgdx.errors import SourceError, UsageError
 from kgdx.graph.protocol import Row
+from kgdx.ingest.unpack import read_bytes
 from kgdx.resources import resource
 from kgdx.terms.names.entity_names import POPULATION
 
@@ -169,19 +168,8 @@ class BenchmarkQuestion(_Form):
 
 
 def read_questions(path: str | Path) -> tuple[BenchmarkQuestion, ...]:
-    """Read a question set, gzipped or not."""
-    return parse_questions(io.BytesIO(content_of(Path(path))), str(path))
-
-
-def content_of(path: Path) -> bytes:
-    """Return what a file of questions holds, gzipped or not."""
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(f"{path}: the gzip file is truncated or damaged", hint="fetch it again") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SourceError(f"the questions {path} cannot be read ({reason})", hint="check the path") from error
+    """Read a question set, compressed or not."""
+    return parse_questions(io.BytesIO(read_bytes(Path(path))), str(path))
 
 
 def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[BenchmarkQuestion, ...]:
@@ -203,7 +191,6 @@ def parse_questions(lines: Iterable[bytes], where: str = "questions") -> tuple[B
 
 
 def write_questions(questions: Iterable[BenchmarkQuestion]) -> str:
-    """Return a question set as JSON lines."""
     return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in questions)
 
 
@@ -264,23 +251,14 @@ _NAME = re.compile(r"[^、，,;；。？?…]{2,20}")
 _ENGLISH = re.compile(r"(?=.*[a-z])[A-Za-z][A-Za-z0-9 '’-]{4,60}")
 
 
-@dataclass(frozen=True, slots=True)
-class RelationTemplates:
-    """A kind of relation: the templates that read it in both directions."""
-
-    get: str
-    infer: str
-    parameter: str
-
-
-ASKED: Mapping[str, RelationTemplates] = {
-    "symptom": RelationTemplates("symptoms_of_diseases", "infer_diseases_by_symptoms", "symptoms"),
-    "test": RelationTemplates("tests_of_diseases", "infer_diseases_by_tests", "tests"),
-    "drug": RelationTemplates("drugs_of_diseases", "infer_diseases_by_drugs", "drugs"),
-    "cure": RelationTemplates("cures_of_diseases", "infer_diseases_by_cures", "cures"),
-    "comorbidity": RelationTemplates("comorbidities_of_diseases", "infer_diseases_by_comorbidities", "comorbidities"),
+ASKED: Mapping[str, str] = {
+    "symptom": "symptoms",
+    "test": "tests",
+    "drug": "drugs",
+    "cure": "cures",
+    "comorbidity": "comorbidities",
 }
-"""Last word of the actions' names → what they read."""
+"""Last word of the actions' names → what they read, as the templates call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +317,7 @@ class _QuestionMaker:
         for begin in range(0, len(order), _BATCH):
             batch = order[begin : begin + _BATCH]
             found: dict[str, dict[str, Gold]] = {}
-            for row in self.graph.run(ASKED[kind].get, diseases=[disease.id for disease in batch]):
+            for row in self.graph.run(f"{ASKED[kind]}_of_diseases", diseases=[disease.id for disease in batch]):
                 found.setdefault(row["disease"], {})[row["id"]] = Gold(id=row["id"], name=row["name"])
             for disease in batch:
                 if disease.id in found:
@@ -359,10 +337,10 @@ class _QuestionMaker:
             if not drawn:
                 return None
             rows = self.graph.run(
-                ASKED[kind].infer,
+                f"infer_diseases_by_{ASKED[kind]}",
                 min_match_count=len({each.name for each in drawn}),
                 limit=MOST_GOLD + 1,
-                **{ASKED[kind].parameter: [{"given": each.name, "id": each.id} for each in drawn]},
+                **{ASKED[kind]: [{"given": each.name, "id": each.id} for each in drawn]},
             )
             if 0 < len(rows) <= MOST_GOLD:
                 gold = tuple(Gold(id=row["id"], name=row["name"]) for row in rows)

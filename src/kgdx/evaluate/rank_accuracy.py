@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kgdx.case import Ancestry, Case, FindingReader, Status, read_text
 from kgdx.case.case_files import Failure
 from kgdx.errors import CaseError
-from kgdx.evaluate.labels import Labels
+from kgdx.evaluate.labels import Labels, cluster, seen
 from kgdx.evaluate.metrics import FamilyRanks, Floats, as_json, mean_over, mean_rank, milliseconds, ranks_of, summary
 from kgdx.evaluate.runner import Record, Runner, failures, labelled, numbered
 from kgdx.rank.held_out_ranks import Withheld
@@ -102,19 +102,17 @@ class RankedCases:
         label = self.labels.of(case)
         if not label.stated:
             return {"id": case.id, "doubtful": doubtful}
-        publications = frozenset(case.publications)
         record: Record = {
             "id": case.id,
-            "cluster": case.publications[0] if publications else case.id,
+            "cluster": cluster(case),
             "disease": label.disease,
             "family": ",".join(map(str, self._families.of(label.right))) or label.disease,
             "known": bool(label.right),
             "group": list(label.stated) if label.group else [],
             "synthetic": case.synthetic,
             "doubtful": doubtful,
+            "seen": seen(case, label.right, self._withheld),
         }
-        if label.right and publications:
-            record["seen"] = any(self._withheld.cites(number, publications) for number in label.right)
         try:
             self._rank(case, label.right, label.group, record)
         except CaseError as error:
