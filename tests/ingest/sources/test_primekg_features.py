@@ -28,9 +28,9 @@ DISEASE = (
     "group_id_bert",
     "group_name_bert",
     "mondo_definition",
-    *primekg_features.DISEASE_TEXTS,
+    *primekg_features.texts_of(manifest("primekg_disease_features")),
 )
-DRUG = ("node_index", *primekg_features.DRUG_TEXTS)
+DRUG = ("node_index", *primekg_features.texts_of(manifest("primekg_drug_features")))
 NODES = (
     "node_index,node_id,node_type,node_name,node_source\n"
     "0,9796,gene/protein,PHYHIP,NCBI\n"
@@ -144,15 +144,3 @@ def test_features_of_no_drug_are_refused(parse: Parse, write: Write) -> None:
 def test_another_file_is_an_error_that_names_the_column(parse: Parse, write: Write, source: str) -> None:
     with pytest.raises(SourceError, match="has no column"):
         parse(source, write("features.csv", "node_index,state\n1,solid\n"))
-
-
-@pytest.mark.parametrize(
-    ("source", "texts"),
-    [
-        ("primekg_disease_features", primekg_features.DISEASE_TEXTS),
-        ("primekg_drug_features", primekg_features.DRUG_TEXTS),
-    ],
-)
-def test_every_text_becomes_a_property_of_its_own_name(source: str, texts: tuple[str, ...]) -> None:
-    mapped = manifest(source).nodes[0].properties
-    assert {name: mapped[name].column for name in texts} == {name: name for name in texts}

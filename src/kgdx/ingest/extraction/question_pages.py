@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
@@ -218,8 +218,11 @@ def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> Page
         places.append((number, line, own or f"{page.file}:{number}"))
     failures: list[LlmError] = []
     size = reader.together
-    tasks = [partial(_believed, reader, texts[at : at + size]) for at in range(0, len(texts), size)]
-    for result, (number, line, record) in zip(chain(*_done(tasks, jobs)), places, strict=True):
+    together = [texts[at : at + size] for at in range(0, len(texts), size)]
+    with ThreadPoolExecutor(jobs) as pool:
+        run = map if jobs == 1 else pool.map
+        believed = list(chain.from_iterable(run(partial(_believed, reader), together)))
+    for result, (number, line, record) in zip(believed, places, strict=True):
         if isinstance(result, LlmError):
             failures.append(result)
             outcome.refused.append(_refused(number, line, result.message))
@@ -231,10 +234,7 @@ def read_page(page: QuestionPage, reader: RelationReader, jobs: int = 1) -> Page
     return outcome
 
 
-Believed = list[FilteredClaims | LlmError]
-
-
-def _believed(reader: RelationReader, records: Sequence[tuple[str, str]]) -> Believed:
+def _believed(reader: RelationReader, records: Sequence[tuple[str, str]]) -> list[FilteredClaims | LlmError]:
     """Return what is believed of records that are read together, or alone where they are long or that gives nothing."""
     texts = ["\n".join(each) for each in records]
     if len(texts) > 1 and sum(map(len, texts)) <= LONGEST:
@@ -243,21 +243,6 @@ def _believed(reader: RelationReader, records: Sequence[tuple[str, str]]) -> Bel
             return [believe(found.within(text), text) for text in texts]
     alone = zip([_tried(partial(reader.read, *each)) for each in records], texts, strict=True)
     return [each if isinstance(each, LlmError) else believe(each, text) for each, text in alone]
-
-
-def _done(tasks: Sequence[Callable[[], Believed]], jobs: int) -> list[Believed]:
-    if jobs == 1:
-        return [task() for task in tasks]
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            failed = [error for each in futures if each.done() and (error := each.exception()) is not None]
-            if failed:
-                raise failed[0]
-            return [each.result() for each in futures]
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 def _tried(task: Callable[[], ReadRelations]) -> ReadRelations | LlmError:

@@ -60,8 +60,6 @@ _MARKS = " \t\r\n\"'“”‘’《》「」【】。.!！?？:："
 
 @dataclass(frozen=True, slots=True)
 class RuleReader(RelationReader):
-    """Reads relations by rules."""
-
     vocabulary: NameVocabulary = field(default_factory=NameVocabulary)
 
     @property
@@ -77,7 +75,6 @@ class RuleReader(RelationReader):
         return f"rules {VERSION} {self.vocabulary.digest}"
 
     def read(self, question: str, answer: str) -> ReadRelations:
-        """Read the relations."""
         question, answer = question[:_LONGEST_QUESTION], answer[:_LONGEST_ANSWER]
         topic, asked = self._topic(question)
         parts = [part[:_LONGEST_SENTENCE] for part in sentences(answer)]

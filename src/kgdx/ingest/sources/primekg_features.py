@@ -19,51 +19,25 @@ from kgdx.ingest.sources.table_files import read_header, read_whole
 VERSION = "1"
 """Changes when the same file would be read otherwise."""
 
-DISEASE_TEXTS = (
-    "umls_description",
-    "orphanet_definition",
-    "orphanet_prevalence",
-    "orphanet_epidemiology",
-    "orphanet_clinical_description",
-    "orphanet_management_and_treatment",
-    "mayo_symptoms",
-    "mayo_causes",
-    "mayo_risk_factors",
-    "mayo_complications",
-    "mayo_prevention",
-    "mayo_see_doc",
-)
 _ENTRY = ("mondo_id", "mondo_name", "group_id_bert", "group_name_bert", "mondo_definition")
-DRUG_TEXTS = (
-    "description",
-    "half_life",
-    "indication",
-    "mechanism_of_action",
-    "protein_binding",
-    "pharmacodynamics",
-    "state",
-    "atc_1",
-    "atc_2",
-    "atc_3",
-    "atc_4",
-    "category",
-    "group",
-    "pathway",
-    "molecular_weight",
-    "tpsa",
-    "clogp",
-)
+
+
+def texts_of(manifest: Manifest) -> list[str]:
+    """Return the columns that become properties as they are: all but what an entry is called and defined as."""
+    properties = manifest.nodes[0].properties.items()
+    return [column for name, value in properties if name not in ("name", "definition") for column in value.columns]
 
 
 def read_diseases(path: Path, manifest: Manifest) -> Records:
     """Read entries of MONDO, and the groups that PrimeKG put them into."""
-    header = read_header(path, (*_ENTRY, *DISEASE_TEXTS))
-    rows, rejects = read_whole(path, header, [LINE, *_ENTRY, *DISEASE_TEXTS])
+    told = texts_of(manifest)
+    header = read_header(path, (*_ENTRY, *told))
+    rows, rejects = read_whole(path, header, [LINE, *_ENTRY, *told])
     rows = rows.with_columns(pl.col(name).str.strip_suffix(".0") for name in ("mondo_id", "group_id_bert"))
     rows, wrong = split(rows, _problems())
     rejects.append(wrong)
     rows = rows.with_columns(pl.concat_str(pl.lit("MONDO:"), pl.col("mondo_id").str.zfill(7)).alias("id"))
-    texts = [pl.col(name).drop_nulls().unique(maintain_order=True) for name in DISEASE_TEXTS]
+    texts = [pl.col(name).drop_nulls().unique(maintain_order=True) for name in told]
     firsts = [pl.col("mondo_name").first().alias("name"), pl.col("mondo_definition").drop_nulls().first()]
     diseases = rows.group_by("id", maintain_order=True).agg(pl.col(LINE).first(), *firsts, *texts)
     groups = rows.filter(pl.col("group_id_bert").str.contains("_")).select(
@@ -94,12 +68,13 @@ def _problems() -> pl.Expr:
 
 def read_drugs(path: Path, manifest: Manifest) -> Records:
     """Read drugs as the frame ``drug``; a further row of a drug is refused unless it says the same."""
-    header = read_header(path, ("node_index", *DRUG_TEXTS))
+    told = texts_of(manifest)
+    header = read_header(path, ("node_index", *told))
     nodes = PrimeNodes()
     refused = read_nodes(beside(path), nodes)
-    rows, rejects = read_whole(path, header, [LINE, "node_index", *DRUG_TEXTS])
+    rows, rejects = read_whole(path, header, [LINE, "node_index", *told])
     rejects.insert(0, refused)
-    distinct = rows.unique(["node_index", *DRUG_TEXTS], keep="first", maintain_order=True)
+    distinct = rows.unique(["node_index", *told], keep="first", maintain_order=True)
     merged = rows.height - distinct.height
     known = nodes.first.select("_n", _type="type", _name="name", _id="curie")
     rows = distinct.with_columns(pl.col("node_index").str.strip_suffix(".0").cast(pl.Int64, strict=False).alias("_n"))
@@ -113,5 +88,5 @@ def read_drugs(path: Path, manifest: Manifest) -> Records:
         pl.when(~pl.col("_id").is_first_distinct()).then(pl.format("{} stands here a second time", "_id")),
     )
     drugs, wrong = split(rows, reason)
-    frames = {"drug": drugs.select(LINE, *DRUG_TEXTS, id="_id", name="_name")}
+    frames = {"drug": drugs.select(LINE, *told, id="_id", name="_name")}
     return Records(frames, join_rejects([*rejects, wrong]), merged=merged)
