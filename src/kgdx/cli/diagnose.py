@@ -49,8 +49,6 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True)
 class PersonOptions:
-    """What is known of the patient beside the findings."""
-
     age: str | None = option(None, "AGE", "Now, such as 7, 3 months or P7Y3M.")
     sex: str | None = option(None, "SEX", "female or male.")
     onset: str | None = option(None, "WHEN", "Begin of the disease: an age, congenital, infantile, adult …")

@@ -181,11 +181,9 @@ class Closing(ABC):
         """Close it; closing twice does nothing."""
 
     def __enter__(self) -> Self:
-        """Return the object itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
 

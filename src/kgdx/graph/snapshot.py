@@ -141,7 +141,6 @@ class Snapshot:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], fingerprint: str | None = None, tell: Tell | None = None) -> Snapshot:
-        """Open the snapshot in ``path``."""
         path = Path(path)
         try:
             manifest = json.loads((path / MANIFEST).read_bytes())

@@ -144,7 +144,6 @@ def template(name: str, kind: Kind | None = None, dialect: Dialect = "arcade") -
 
 
 def parse(path: Path) -> Template:
-    """Read one template file."""
     name, kind = path.name.split(".")[0], path.parent.name
     header, body = _split(path.read_text(encoding="utf-8"))
 

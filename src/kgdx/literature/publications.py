@@ -188,7 +188,6 @@ class PublicationCache:
             self._database.executemany("INSERT OR REPLACE INTO publication VALUES (?, ?, ?)", rows.values())
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._database.close()
 

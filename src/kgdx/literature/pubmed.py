@@ -40,8 +40,6 @@ class PubMedError(Exception):
 
 
 class Eutils:
-    """Asks the E-utilities."""
-
     def __init__(self, access: PubMedAccess, folder: Path) -> None:
         self.access = access
         self.folder = folder

@@ -44,7 +44,6 @@ class SavedRow:
     end: End = (None, None)
 
     def __str__(self) -> str:
-        """Return it as messages name it."""
         edge = f"{self.start[0]} {self.start[1]} {self.type} {self.end[0]} {self.end[1]}"
         return f"{self.type} {self.properties.get('id')}" if self.node else edge
 

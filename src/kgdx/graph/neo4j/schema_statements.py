@@ -77,7 +77,6 @@ class Misfit:
     outside: bool = False
 
     def __str__(self) -> str:
-        """Return it as one line."""
         more = "" if self.n == 1 else ", such as"
         return f"{self.where}: {self.fault} ({self.n:,}{more or ':'} {self.example})"
 

@@ -72,7 +72,6 @@ class Stored:
 
     @classmethod
     def read(cls, document: object, checksum: object) -> Stored:
-        """Read a head."""
         stated = json.loads(str(document))
         if known.digest_of(stated) != checksum:
             raise ValueError("its head was changed")
