@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kgdx.errors import StoreError
 from kgdx.files import known as files
@@ -195,18 +194,15 @@ def _faults(build: Path, wanted: Mapping[str, files.Known], interrupted: bool) -
 def _differing(build: Path) -> list[str]:
     from kgdx.graph.arcade.embedded import ArcadeStore  # only after a save that was cut short
     from kgdx.graph.tables import combine, digests
+    from kgdx.ingest.pipeline.built_graph import BuiltGraph, stated_graph
 
     try:
         with ArcadeStore.open(build / "store") as store:
             found = {part: digest for part, digest in digests(store.tables()).items() if _of_sources(*part)}
     except StoreError as error:
         return [f"{_STORE} cannot be read ({error.message})"]
-    loaded: dict[tuple[str, str], tuple[int, str]] = {}
-    tables: Any = _json(build / "tables.json").get("tables", ())
-    for table in tables:
-        title = "{1}-{0}->{2}".format(table["name"], *table["ends"]) if table["ends"] else table["name"]
-        parts = {(title, source): tuple(digest) for source, digest in table["parts"].items()}
-        loaded |= {part: digest for part, digest in parts.items() if digest[0] and _of_sources(*part)}
+    graph = stated_graph(build / "tables.json") or BuiltGraph()
+    loaded = {part: digest for part, digest in graph.parts.items() if digest[0] and _of_sources(*part)}
     if not loaded:  # copied from a server
         same = combine(found) == _json(build / "report.json").get("fingerprint")
         return [] if same else [f"{_STORE} does not hold what was loaded"]

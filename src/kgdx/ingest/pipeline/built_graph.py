@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
@@ -84,30 +85,26 @@ def totals(rows: Iterable[tuple[GraphTable | BuiltTable, int]]) -> tuple[dict[st
     return dict(counts[0]), dict(counts[1])
 
 
-def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
-    """Read what :meth:`BuiltGraph.write` wrote; nothing where it is missing or damaged, or lacks a stage."""
+def stated_graph(path: Path) -> BuiltGraph | None:
+    """Read what :meth:`BuiltGraph.write` wrote; nothing where it is missing or damaged."""
     try:
         content = json.loads(path.read_bytes())
         if content.pop("layout") != LAYOUT or content.pop("checksum") != key_of(content):
             return None
-        graph = BuiltGraph(
-            tuple(_table(each) for each in content["tables"]),
-            {name: BuiltSource(**source) for name, source in content["sources"].items()},
-            content["snapshot"],
-        )
+        return TypeAdapter(BuiltGraph).validate_python(content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def read_graph(path: Path, stages: Stages) -> BuiltGraph | None:
+    """Return what :func:`stated_graph` does; nothing where a stage of it is gone, too."""
+    graph = stated_graph(path)
+    if graph is None:
         return None
     used = set(stages.used)
     whole = all(stages.find(table.stage) is not None for table in graph.tables)
     stages.used = used
     return graph if whole else None
-
-
-def _table(content: Mapping[str, Any]) -> BuiltTable:
-    ends = content["ends"]
-    parts = {source: (int(rows), str(digest)) for source, (rows, digest) in content["parts"].items()}
-    pair = None if ends is None else (ends[0], ends[1])
-    return BuiltTable(content["name"], pair, content["stage"], parts, content["file"])
 
 
 def keep_table(folder: Path, file: str, table: GraphTable) -> dict[str, Any]:
@@ -124,8 +121,11 @@ def keep_parts(
     return {"name": name, "ends": ends, "parts": of_sources, "file": file}
 
 
+_BUILT = TypeAdapter(BuiltTable)
+
+
 def built(stage: Stage, facts: Mapping[str, Any]) -> BuiltTable:
-    return _table({**facts, "stage": stage.name})
+    return _BUILT.validate_python({**facts, "stage": stage.name})
 
 
 def load_table(table: BuiltTable, stages: Stages) -> GraphTable:
