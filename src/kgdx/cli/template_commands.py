@@ -67,18 +67,16 @@ def parse(template: str, declared: Mapping[str, str], given: Iterable[str]) -> d
     for word in given:
         name, sign, text = word.partition("=")
         if not sign or not name:
-            raise UsageError(f"{word!r} is not NAME=VALUE", hint=f"as in `kgdx run {template} {_sample(declared)}`")
+            sample = " ".join(f"{each}=…" for each, type_ in declared.items() if not type_.endswith("?"))
+            raise UsageError(f"{word!r} is not NAME=VALUE", hint=f"as in `kgdx run {template} {sample}`")
         if name in values:
             raise UsageError(f"{name} is given twice", hint="separate the items of a list by commas")
-        values[name] = _value(name, declared.get(name, "string").rstrip("?"), text)
+        wanted = declared.get(name, "string").rstrip("?")
+        try:
+            values[name] = _READERS[wanted](text)
+        except ValueError as error:
+            raise UsageError(f"{name}={text[:40]} is not of type {wanted}", hint=_FORMS[wanted]) from error
     return values
-
-
-def _value(name: str, type_: str, text: str) -> Any:
-    try:
-        return _READERS[type_](text)
-    except ValueError as error:
-        raise UsageError(f"{name}={text[:40]} is not of type {type_}", hint=_FORMS[type_]) from error
 
 
 def _boolean(text: str) -> bool:
@@ -96,10 +94,6 @@ def _rows(text: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(text)
     return value
-
-
-def _sample(declared: Mapping[str, str]) -> str:
-    return " ".join(f"{name}=…" for name, type_ in declared.items() if not type_.endswith("?"))
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {

@@ -283,8 +283,9 @@ class OptionMaker:
     def __init__(self, graph: Graph, wanted: OptionSettings) -> None:
         self._graph, self._wanted = graph, wanted
         self._like = Resemblance(graph)
-        self._diseases = NodeNames(graph, "disease")
+        self._labels, self._diseases = Labels.of_graph(graph), NodeNames(graph, "disease")
         self._said: dict[str, frozenset[str]] = {}
+        self._owners: dict[str, Mapping[int, Sequence[int]]] = {}
 
     def of_kind(self, kind: str, language: str) -> Iterator[OptionQuestion]:
         """Yield the questions of a kind in a language: as many as wanted for each holder of the answer."""
@@ -328,10 +329,6 @@ class OptionMaker:
 
     def _read(self, case: Case, words: str) -> Case:
         return read_text(replace(case, text=words), self._graph.reader, self._graph.ancestry, words=True)
-
-    @cached_property
-    def _labels(self) -> Labels:
-        return Labels.of_graph(self._graph)
 
     def _question(self, asked: _Subject, language: str, rests: Iterable[str]) -> OptionQuestion | None:
         name, entities = asked.names.get(language), asked.entities
@@ -465,10 +462,6 @@ class OptionMaker:
                     found[row].append(disease)
             self._owners[kind] = found
         return self._owners[kind]
-
-    @cached_property
-    def _owners(self) -> dict[str, Mapping[int, Sequence[int]]]:
-        return {}
 
     def _headings(self) -> Iterator[_Subject]:
         like, terms = self._like, NodeNames(self._graph, "phenotype")

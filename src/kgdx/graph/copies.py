@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -137,8 +137,7 @@ class Content:
         tables = ordered([*(table for table in kept.built if title(table) not in changed), *now])
         parts = {part: digest for part, digest in parts.items() if part[0] not in changed} | digests(now)
         content = cls(tables, build, counts(tables), parts)
-        there = {name: n for name, n in source.counts().items() if name not in BOOKKEEPING}
-        return content if content.counts == there else None
+        return content if content.counts == _held(source) else None
 
     def joined(self, others: Sequence[GraphTable]) -> Content:
         tables = ordered(merged([*self.tables, *others]))
@@ -146,13 +145,11 @@ class Content:
 
     def verify(self, target: Store) -> None:
         """Compare a store that was written with this content."""
-        found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
+        found = _held(target)
         for name in sorted(self.counts.keys() | found.keys()):
-            if self.counts.get(name, 0) != found.get(name, 0):
-                raise StoreError(
-                    f"the copy at {target.url} has {found.get(name, 0)} {name}, not {self.counts.get(name, 0)}",
-                    hint=_AGAIN,
-                )
+            has, wanted = found.get(name, 0), self.counts.get(name, 0)
+            if has != wanted:
+                raise StoreError(f"the copy at {target.url} has {has} {name}, not {wanted}", hint=_AGAIN)
         if isinstance(target, Neo4jStore):
             found_in = difference(self.tables, target, known=self.parts)
             if found_in is not None:
@@ -179,12 +176,15 @@ def _build(source: Store) -> Row:
     return {name: value for name, value in built[0].items() if name != "id"}
 
 
+def _held(store: Store) -> dict[str, int]:
+    return {name: n for name, n in store.counts().items() if name not in BOOKKEEPING}
+
+
 def counts(tables: Iterable[GraphTable]) -> dict[str, int]:
     """Rows per class and per relation type."""
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for table in tables:
-        name = table.name
-        found[name] = found.get(name, 0) + table.rows.num_rows
+        found[table.name] += table.rows.num_rows
     return {name: n for name, n in found.items() if n}
 
 
@@ -240,7 +240,8 @@ def write(
         how = ("unchanged", state.serial, state.saves)
     else:
         if carried:
-            progress(f"Carrying over what users saved there: {_listed(counts(carried))}")
+            listed = ", ".join(f"{n} {name}" for name, n in counts(carried).items())
+            progress(f"Carrying over what users saved there: {listed}")
         how = _written(content, settings, access, left, sessions, progress)
     seconds = round(time.monotonic() - started, 2)
     compared = "sampled" if sampled(content.tables) else "whole"
@@ -258,10 +259,6 @@ def _saved_there(target: Neo4jStore, content: Content) -> list[SavedRow]:
     except StoreError as error:
         hint = "to copy without it, use `kgdx push --force --discard-saved`; nothing was changed"
         raise StoreError(f"what users saved at {target.url} cannot be read ({error.message})", hint=hint) from error
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {name}" for name, n in counts.items())
 
 
 def _written(
@@ -293,9 +290,8 @@ def _written(
 
 def _same_state(target: Neo4jStore, content: Content) -> ServerState | None:
     """How a server stood before it was found to hold the content already; ``None`` where it does not."""
-    found = {name: n for name, n in target.counts().items() if name not in BOOKKEEPING}
     built = target.run("build")
-    if not built or built[0]["fingerprint"] != content.build["fingerprint"] or found != content.counts:
+    if not built or built[0]["fingerprint"] != content.build["fingerprint"] or _held(target) != content.counts:
         return None
     prepare(target)
     state = target.state()

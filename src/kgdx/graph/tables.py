@@ -20,7 +20,7 @@ import pyarrow as pa
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Closing, Delta, GraphTable, NodeTable, RelationTable, Row, Store
 from kgdx.schema import fits, kin, load_schema
-from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, Schema
+from kgdx.schema.model import NodeClass, PropertyType, Relation, Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,11 +53,10 @@ def merged(tables: Iterable[GraphTable]) -> list[GraphTable]:
     parts: defaultdict[str, list[GraphTable]] = defaultdict(list)
     for table in tables:
         parts[title(table)].append(table)
-    return [replace(same[0], rows=_joined([part.rows for part in same])) for same in parts.values()]
-
-
-def _joined(parts: list[pa.Table]) -> pa.Table:
-    return parts[0] if len(parts) == 1 else pa.concat_tables(parts, promote_options="default")
+    return [
+        replace(same[0], rows=pa.concat_tables([part.rows for part in same], promote_options="default"))
+        for same in parts.values()
+    ]
 
 
 def columns_of(table: GraphTable, schema: Schema) -> dict[str, pa.DataType]:
@@ -319,8 +318,5 @@ def arrow_schema(entity: NodeClass | Relation) -> pa.Schema:
         ends = ("start", "end")
         properties = list(entity.properties.values())
     fields = [pa.field(end, pa.string(), nullable=False) for end in ends]
-    return pa.schema([*fields, *(_field_arrow(p) for p in properties)])
-
-
-def _field_arrow(prop: Property) -> pa.Field:
-    return pa.field(prop.name, ARROW_TYPES[prop.type], nullable=not prop.required)
+    fields += [pa.field(each.name, ARROW_TYPES[each.type], nullable=not each.required) for each in properties]
+    return pa.schema(fields)

@@ -146,7 +146,10 @@ def keep(store: Neo4jStore, snapshot: Snapshot, fingerprint: str, saves: int, se
     """
     with tempfile.TemporaryDirectory() as scratch:
         files = _files(snapshot, Path(scratch))
-        about = {name: (was.size, was.sha256) for name, was in _known(files).items()}
+        about = {}
+        for name, part in files.items():
+            was = known.known(part.parent, [part.name])[part.name]
+            about[name] = was.size, was.sha256
         tables = {name: _rows(file) for name in TABLES if (file := files.get(f"{name}.arrow"))}
         tables = {name: tables.get(name, 0) for name in TABLES}
         parts = sum(-(-size // _PART) for size, _ in about.values())
@@ -250,10 +253,6 @@ def _without_saved(snapshot: Snapshot) -> dict[str, pa.Table]:
             case = pa.array(number[rows.column("case").to_numpy()], rows.schema.field("case").type)
             tables[name] = rows.set_column(rows.schema.get_field_index("case"), rows.schema.field("case"), case)
     return tables
-
-
-def _known(files: Mapping[str, Path]) -> dict[str, known.Known]:
-    return {name: known.known(file.parent, [file.name])[file.name] for name, file in files.items()}
 
 
 def _rows(file: Path) -> int:

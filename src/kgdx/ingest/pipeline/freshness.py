@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from functools import cache
@@ -14,7 +14,7 @@ from typing import Any
 
 from kgdx.graph.templates import templates
 from kgdx.ingest.fetch import DIGESTS, Digests
-from kgdx.ingest.manifest import Manifest, RelationMap, manifests
+from kgdx.ingest.manifest import Manifest, manifests
 from kgdx.ingest.pipeline.built_graph import BuiltSource, read_graph
 from kgdx.ingest.pipeline.graph_folder import GraphFolder, sound_report
 from kgdx.ingest.pipeline.parse import mapping_digest, recipe
@@ -106,18 +106,15 @@ def _stale(source: BuiltSource, found: Manifest | None, digests: Digests, reader
 
 def parts(found: Manifest) -> dict[tuple[str, ...], list[str]]:
     """Return what of a source takes part in which methods: methods → relations, and properties of nodes."""
-    given = {name for each in found.relations for name in _types(each)}
-    given |= {f"{each.class_}.{name}" for each in found.nodes for name in each.properties}
+    given = {f"{each.class_}.{name}" for each in found.nodes for name in each.properties}
+    for each in found.relations:  # of SAME_AS the property says which of its types a row is
+        several = each.type == MATCHES["exact"] and "relation" in each.properties
+        given |= {*MATCHES.values()} if several else {each.type}
     by_methods: dict[tuple[str, ...], list[str]] = {}
     for part in sorted(given):
         if methods := tuple(name for name, read in _read_by_methods().items() if part in read):
             by_methods.setdefault(methods, []).append(part)
     return by_methods
-
-
-def _types(each: RelationMap) -> Iterable[str]:
-    """A relation of SAME_AS may be one of the others, as its property says."""
-    return MATCHES.values() if each.type == MATCHES["exact"] and "relation" in each.properties else [each.type]
 
 
 @cache
