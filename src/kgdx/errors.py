@@ -5,6 +5,8 @@ The command line prints ``str(error)`` on one line, without a traceback, and exi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 LlmFault = Literal[
@@ -139,3 +141,20 @@ class LlmError(KgdxError):
         super().__init__(message, hint=hint)
         self.kind = kind
         self.partial = partial
+
+
+@contextmanager
+def refusing(kind: type[KgdxError], what: str, hint: str | None = None) -> Iterator[None]:
+    """Raise what the system refuses within the block as an error of kgdx, with the system's reason.
+
+    Example:
+        >>> with refusing(UsageError, "the notes cannot be read", "check the path"):
+        ...     raise PermissionError(13, "Permission denied")
+        Traceback (most recent call last):
+            ...
+        kgdx.errors.UsageError: the notes cannot be read (Permission denied): check the path
+    """
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what} ({error.strerror or error})", hint=hint) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kgdx.cli import inputs, output
 from kgdx.cli.options import BudgetOptions, CaseArgument, Presentation, Store, TermOptions, flag, option
-from kgdx.errors import StoreError, UsageError
+from kgdx.errors import StoreError, UsageError, refusing
 
 if TYPE_CHECKING:
     from kgdx.api import Graph
@@ -127,10 +127,8 @@ def _keeper(path: Path | None) -> Keep | None:
         from kgdx.episode import dump
         from kgdx.files.known import write_whole
 
-        try:
+        with refusing(StoreError, f"the transcript {path} cannot be written", "choose another"):
             write_whole(cast(Path, path), dump(log))
-        except OSError as error:
-            raise StoreError(f"the transcript {path} cannot be written ({error})", hint="choose another") from error
 
     return None if path is None else write
 

@@ -25,12 +25,12 @@ from kgdx.episode.segment import Author, Kind, dump
 from kgdx.episode.state import Limits, State
 from kgdx.episode.turns import turns
 from kgdx.episode.world import World
-from kgdx.errors import CaseError, LlmError, StoreError, UsageError
+from kgdx.errors import CaseError, LlmError, StoreError, UsageError, refusing
 from kgdx.evaluate.judges import DiseaseJudge, same_by_graph
 from kgdx.evaluate.labels import Labels
 from kgdx.evaluate.metrics import interval
 from kgdx.evaluate.osce_agents import Encounter, Osce, encounter, matching
-from kgdx.evaluate.runner import Record, Runner, finish, kept
+from kgdx.evaluate.runner import WRITABLE, Record, Runner, finish, kept
 from kgdx.files.known import write_whole
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
 from kgdx.policies.doctor import DoctorPolicy, RulesDoctorPolicy, diagnosis
@@ -345,12 +345,9 @@ def expanded(doctors: Iterable[str], ablate: Iterable[str]) -> Iterator[str]:
 
 def _keep(folder: Path, id: str, episode: Episode) -> None:
     path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', id)}.jsonl"
-    try:
+    with refusing(StoreError, f"{path} cannot be written", WRITABLE):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, dump(episode.log))
-    except OSError as error:
-        hint = "free some space or choose another --out; what is finished stays"
-        raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint=hint) from error
 
 
 def _name(model: ChatModel | None) -> str:

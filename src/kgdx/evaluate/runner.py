@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgdx.case import Case, Failure
-from kgdx.errors import CaseError, KgdxError, LlmError, StoreError, UsageError
+from kgdx.errors import CaseError, KgdxError, LlmError, StoreError, UsageError, refusing
 from kgdx.files.journal import Journal
 from kgdx.files.known import write_whole
 from kgdx.llm.budget import Budget
@@ -56,6 +56,8 @@ FORMS = (
     "or a DDXPlus patients file"
 )
 """The forms of cases that state a diagnosis."""
+WRITABLE = "free some space or choose another --out; what is finished stays"
+"""What to do where the folder of an evaluation cannot be written."""
 SPENT = ("calls", "read", "written", "cost")
 """What a model took, where a record says so."""
 
@@ -245,13 +247,10 @@ def finish(folder: Path | None, results: Iterable[Mapping[str, Any]], summary: M
     """Write the results and the figures into the folder of an evaluation, if it has one; each file whole or not."""
     if folder is None:
         return
-    try:
+    with refusing(StoreError, f"{folder} cannot be written", WRITABLE):
         write_whole(folder / RESULTS, "".join(json.dumps(each) + "\n" for each in results))
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
         write_whole(folder / SUMMARY, text.encode("utf-8", "replace"))
-    except OSError as error:
-        hint = "free some space or choose another --out; what is finished stays"
-        raise StoreError(f"{folder} cannot be written ({error.strerror or error})", hint=hint) from error
 
 
 def digest_of(cases: Iterable[Case | Failure]) -> str:

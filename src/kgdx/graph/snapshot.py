@@ -22,7 +22,7 @@ import numpy as np
 
 from kgdx.arrays.columns import Column, mapped_columns, places
 from kgdx.arrays.sparse import Floats
-from kgdx.errors import StaleSnapshotError, StoreError
+from kgdx.errors import StaleSnapshotError, StoreError, refusing
 from kgdx.files import known
 from kgdx.files.private import FOLDER
 from kgdx.schema.model import FREQUENCIES
@@ -278,16 +278,14 @@ class Snapshot:
             if _is_sound(target):
                 return target
             self.discard(name, version, said=True)
-        try:
+        hint = "make the graph folder writable, or build the graph again with `kgdx build`"
+        with refusing(StoreError, f"cannot write {target.parent}", hint):
             target.parent.mkdir(FOLDER, exist_ok=True)
             for left in target.parent.glob(".*"):  # by processes that were killed
                 with suppress(FileNotFoundError):  # another process was first
                     if time.time() - left.stat().st_mtime > _LEFT_S:
                         shutil.rmtree(left, ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        except OSError as error:
-            hint = "make the graph folder writable, or build the graph again with `kgdx build`"
-            raise StoreError(f"cannot write {target.parent} ({error})", hint=hint) from error
         try:
             compute(temporary)
             known.write_list(temporary / LIST, known.known(temporary, known.listed(temporary)))

@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kgdx.errors import SourceError
+from kgdx.errors import SourceError, refusing
 from kgdx.files.known import sync_folder, write_whole
 from kgdx.files.locks import take
 from kgdx.files.private import possible
@@ -180,16 +180,13 @@ def download(url: str, cache: Path, expected: str | None, progress: Callable[[in
     """
     name = Path(urllib.parse.urlsplit(url).path).name or "download"
     target = cache / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}-{name}"
-    try:
+    with refusing(SourceError, f"cannot write the download to {cache}", "free some disk space"):
         cache.mkdir(parents=True, exist_ok=True)
         with _alone(target):
             if target.exists() and _known(target).get("sha256") != file_digest(target, url):
                 _forget(target)  # damaged on the disk, or of an interrupted earlier version
             note = _with_patience(url, target, progress)
             checksum = file_digest(target, url)
-    except OSError as error:
-        reason = error.strerror or error
-        raise SourceError(f"cannot write the download to {cache} ({reason})", hint="free some disk space") from error
     if expected not in (None, checksum):
         _forget(target)
         message = f"{url} has not the checksum that its manifest names (SHA-256 {checksum[:16]}…)"

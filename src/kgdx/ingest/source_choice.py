@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgdx.config import Settings
-from kgdx.errors import ConfigError, SourceError, UsageError
+from kgdx.errors import ConfigError, SourceError, UsageError, refusing
 from kgdx.files.known import write_whole
 from kgdx.files.private import possible
 from kgdx.ingest.manifest import Manifest, is_manifest, manifest, manifests, read_manifest, with_needs
@@ -38,11 +38,9 @@ def accept(manifest: Manifest, home: Path) -> None:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     entry = {"licence": manifest.licence, "homepage": manifest.homepage, "date": now}
     content = {**accepted(home), manifest.name: entry}
-    try:
+    with refusing(ConfigError, f"{home / FILE} cannot be written"):
         home.mkdir(parents=True, exist_ok=True)
         write_whole(home / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise ConfigError(f"{home / FILE} cannot be written ({error.strerror or error})") from error
 
 
 def require(manifest: Manifest, origin: str, home: Path) -> None:

@@ -11,11 +11,11 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from kgdx.errors import SourceError
+from kgdx.errors import SourceError, refusing
 
 PACKING = 200
 """How many times its packed size a file may have; tables of few words reach 50, a bomb 1,000."""
@@ -60,17 +60,18 @@ class UnpackedFile:
         self._most = max(SMALL, path.stat().st_size * PACKING)
 
     def read(self, size: int = -1) -> bytes:
-        if self.packing is None:
-            return self._stream.read(size)
         room = self._most - self.taken + 1
-        try:
-            block = self._stream.read(room if size < 0 else min(size, room))
-        except (OSError, *_DAMAGE) as error:
-            if getattr(error, "errno", None) is not None:
-                raise  # of an OSError without a number bzip2, gzip and zstd say so of damaged content
-            reason = " ".join(str(error).split()) or type(error).__name__
-            message = f"{self.path} is a truncated or damaged {self.packing} file ({reason})"
-            raise SourceError(message, hint="fetch it again") from error
+        with reading(self.path):
+            if self.packing is None:
+                return self._stream.read(size)
+            try:
+                block = self._stream.read(room if size < 0 else min(size, room))
+            except (OSError, *_DAMAGE) as error:
+                if getattr(error, "errno", None) is not None:
+                    raise  # of an OSError without a number bzip2, gzip and zstd say so of damaged content
+                reason = " ".join(str(error).split()) or type(error).__name__
+                message = f"{self.path} is a truncated or damaged {self.packing} file ({reason})"
+                raise SourceError(message, hint="fetch it again") from error
         self.taken += len(block)
         if self.taken > self._most:
             message = f"{self.path} unpacks to more than {PACKING} times its size"
@@ -78,11 +79,15 @@ class UnpackedFile:
         return block
 
 
+def reading(path: Path) -> AbstractContextManager[None]:
+    return refusing(SourceError, f"{path} cannot be read", "check the path")
+
+
 @contextmanager
 def unpacked(path: Path) -> Iterator[UnpackedFile]:
     """Open a file, compressed (gzip, zip with one file in it, zstd, bzip2, xz) or not."""
     with ExitStack() as stack:
-        try:
+        with reading(path):
             if path.is_dir():
                 raise SourceError(f"{path} is a folder", hint="name the file in it")
             if path.exists() and not path.is_file():
@@ -92,8 +97,6 @@ def unpacked(path: Path) -> Iterator[UnpackedFile]:
             how = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
             file.seek(0)
             stream = UnpackedFile(path, _stream(path, file, how, stack), how)
-        except OSError as error:
-            raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
         yield stream
 
 
@@ -124,11 +127,8 @@ def _only_member(path: Path, stack: ExitStack) -> Readable:
 
 def read_bytes(path: Path) -> bytes:
     """Read a whole file; a compressed one is unpacked, whatever its name."""
-    try:
-        with unpacked(path) as stream:
-            content = stream.read()
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+    with unpacked(path) as stream:
+        content = stream.read()
     if not content.strip():
         raise SourceError(f"{path} is empty", hint="fetch it again")
     return content

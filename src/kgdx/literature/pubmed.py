@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from kgdx.errors import ConfigError, MissingExtraError
+from kgdx.errors import ConfigError, MissingExtraError, refusing
 from kgdx.files.locks import take
 from kgdx.lazy import lazy_pattern
 from kgdx.literature.publications import Found, Publication, PublicationCache, PubMedAccess
@@ -287,11 +287,9 @@ class PubMed:
 
     def __init__(self, access: PubMedAccess, folder: Path) -> None:
         self.access = access
-        try:
+        hint = "set KGDX_CACHE to a folder that can be written"
+        with refusing(ConfigError, f"the folder {folder} cannot be made", hint):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            hint = "set KGDX_CACHE to a folder that can be written"
-            raise ConfigError(f"the folder {folder} cannot be made ({error.strerror or error})", hint=hint) from error
         parse_ready(folder)
         self._eutils = Eutils(access, folder)
         self._shelf = PublicationCache(folder / "pubmed.sqlite")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
+from functools import cache
 
 from kgdx.resources import resource
 from kgdx.schema.model import NodeClass, Property, PropertyType, Relation, RelationWording, Schema
@@ -24,17 +23,9 @@ __all__ = [
 ]
 
 
-def load_schema(path: Path | None = None) -> Schema:
-    """Read the ontology; the one that ships with kgdx is read once per process."""
-    if path is not None:
-        from kgdx.schema.owl_reader import read_owl
-
-        return read_owl(path)
-    return _shipped()
-
-
-@lru_cache(maxsize=1)
-def _shipped() -> Schema:
+@cache
+def load_schema() -> Schema:
+    """Return the ontology that ships with kgdx; it is read once per process."""
     from kgdx.schema.owl_reader import read_owl
 
     return read_owl(resource("ontology", "kgdx.owl"))

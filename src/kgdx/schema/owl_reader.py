@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from kgdx.errors import SchemaError
+from kgdx.errors import SchemaError, refusing
 from kgdx.schema.model import Characteristic, NodeClass, Property, PropertyType, Relation, RelationWording, Schema
 
 IRI = "urn:kgdx:ontology#"
@@ -28,10 +28,8 @@ _LISTS: dict[type, PropertyType] = {str: "strings", float: "floats"}
 
 def read_owl(path: Path) -> Schema:
     """Read an ontology file (RDF/XML, OWL/XML or N-Triples)."""
-    try:
+    with refusing(SchemaError, f"cannot read the ontology {path}", "check the path"):
         content = path.read_bytes()
-    except OSError as error:
-        raise SchemaError(f"cannot read the ontology {path}", hint=error.strerror or "check the path") from error
     from owlready2 import World
 
     world = World()
@@ -39,10 +37,9 @@ def read_owl(path: Path) -> Schema:
         try:
             ontology = world.get_ontology(IRI).load(fileobj=io.BytesIO(content))
         except Exception as error:  # owlready2 raises its own, expat's, sqlite's and plain ValueErrors alike
-            raise SchemaError(
-                f"{path} is not an OWL file that can be read ({type(error).__name__}: {_one_line(error)})",
-                hint="restore ontology/kgdx.owl, or open the file in Protégé to find the fault",
-            ) from error
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            hint = "restore ontology/kgdx.owl, or open the file in Protégé to find the fault"
+            raise SchemaError(f"{path} is not an OWL file that can be read ({reason})", hint=hint) from error
         return _Reader(ontology, path).schema(hashlib.sha256(content).hexdigest())
     finally:
         world.close()
@@ -232,7 +229,3 @@ def _lineage(entity: Any) -> list[Any]:
 
 def _first(values: Iterable[Any]) -> str:
     return next((str(v) for v in values), "")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgdx.config import Settings
-from kgdx.errors import StoreError, UsageError
+from kgdx.errors import StoreError, UsageError, refusing
 from kgdx.files import known
 from kgdx.files.private import private_file, private_folder
 from kgdx.graph.neo4j import local_server
@@ -80,11 +80,11 @@ def write_csv(tables: Sequence[GraphTable], folder: Path, between: str) -> list[
         name = title(table).replace("->", "-")
         kind = "nodes" if isinstance(table, NodeTable) else "relationships"
         path = folder / f"{kind}-{name}.csv"
-        try:
-            with private_file(path).open("wb") as stream:
-                csv.write_csv(_columns(table, schema, between), stream, quoted)
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror or error}", hint="nothing was changed") from error
+        with (
+            refusing(StoreError, f"{path} cannot be written", "nothing was changed"),
+            private_file(path).open("wb") as stream,
+        ):
+            csv.write_csv(_columns(table, schema, between), stream, quoted)
         options.append(f"--{kind}={table.name}={path.name}")
     return options
 
@@ -144,27 +144,24 @@ def export(tables: Sequence[GraphTable], build: Row, target: Path, *, force: boo
     between = delimiter(tables)
     if between is None:
         raise StoreError(_unfit(tables), hint="copy the graph with `kgdx push` instead")
-    try:
+    hint = "free some disk space, or name another folder; nothing was left there"
+    with refusing(StoreError, f"the export cannot be written to {target}", hint):
         private_folder(target.parent)
         _clean(target)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    try:
-        node = NodeTable("Build", pa.Table.from_pylist([build]))
-        options = write_csv(list(told([node, *tables], progress)), temporary, between)
-        size = _completed(temporary, options, build, sum(table.rows.num_rows for table in tables))
-        if target.exists():
-            os.rename(target, aside := temporary.with_name(f"{temporary.name}.old"))
-            os.rename(temporary, target)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            os.rename(temporary, target)
-        known.sync_folder(target.parent)
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        try:
+            node = NodeTable("Build", pa.Table.from_pylist([build]))
+            options = write_csv(list(told([node, *tables], progress)), temporary, between)
+            size = _completed(temporary, options, build, sum(table.rows.num_rows for table in tables))
+            if target.exists():
+                os.rename(target, aside := temporary.with_name(f"{temporary.name}.old"))
+                os.rename(temporary, target)
+                shutil.rmtree(aside, ignore_errors=True)
+            else:
+                os.rename(temporary, target)
+            known.sync_folder(target.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     return size
 
 
@@ -214,11 +211,6 @@ def _clean(target: Path) -> None:
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _UNFINISHED_S:
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _unwritable(target: Path, error: OSError) -> StoreError:
-    message = f"the export cannot be written to {target} ({error.strerror or error})"
-    return StoreError(message, hint="free some disk space, or name another folder; nothing was left there")
 
 
 def _unfit(tables: Sequence[GraphTable]) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgdx.config import Settings
-from kgdx.errors import ConfigError, StoreError
+from kgdx.errors import ConfigError, StoreError, refusing
 
 POM = Path(__file__).with_name("neo4j-server.pom.xml")
 ADMIN_CLASS = "org.neo4j.cli.AdminTool"
@@ -100,7 +100,7 @@ def _assembled(cache: Path, wanted: str, progress: Progress) -> tuple[Path, str]
             hint="install one (on Debian `apt install maven`)",
         )
     progress(f"Assembling {'the newest Neo4j' if wanted == NEWEST else f'Neo4j {wanted}'} with Maven (130 MB, once)")
-    try:
+    with refusing(StoreError, f"cannot assemble Neo4j in {folder}"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{wanted}-") as temporary:
             made = Path(temporary) / "made"
@@ -109,8 +109,6 @@ def _assembled(cache: Path, wanted: str, progress: Progress) -> tuple[Path, str]
             if _version_in(folder / "lib") != version:
                 shutil.rmtree(folder, ignore_errors=True)
                 made.rename(folder)
-    except OSError as error:
-        raise StoreError(f"cannot assemble Neo4j in {folder}: {error.strerror or error}") from error
     return folder / "lib", version
 
 
@@ -156,11 +154,15 @@ def _java(needed: int, neo4j: str) -> str:
 
 
 def run_program(
-    command: Sequence[str], seconds: float | None = None, environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    seconds: float | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         env=environment,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -13,7 +13,6 @@ import re
 import secrets
 import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from kgdx.config import DEFAULT_BOLT_PORT, Neo4jAccess, Settings
-from kgdx.errors import ConfigError, StoreError, UsageError
+from kgdx.errors import ConfigError, StoreError, UsageError, refusing
 from kgdx.files.known import write_whole
 from kgdx.files.locks import take
 from kgdx.graph.neo4j import local_runtime
@@ -118,7 +117,8 @@ def start(settings: Settings, runtime: Runtime, ports: tuple[int, int], heap: st
     home = settings.server_folder
     new = _prepare(settings, ports)
     if new:
-        _set_password(home, runtime)
+        password = (home / "password").read_text("utf-8").strip()
+        administer(home, runtime, "256m", "dbms", "set-initial-password", "--", password)
     progress(f"Starting Neo4j {runtime.version}")
     arguments, log = _arguments_file(home), home / _LOG
     where = (f"--home-dir={home}", f"--config-dir={home / 'conf'}")
@@ -175,21 +175,11 @@ def administer(home: Path, runtime: Runtime, heap: str, *command: str, folder: P
     arguments = home / "run" / "admin.args"
     local_runtime.write_arguments(arguments, runtime.arguments(heap, ADMIN_CLASS, *command))
     try:
-        done = subprocess.run(
-            [runtime.java, f"@{arguments}"],
-            env=environment(home),
-            cwd=folder or home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        done = local_runtime.run_program([runtime.java, f"@{arguments}"], None, environment(home), folder or home)
     finally:
         arguments.unlink(missing_ok=True)
     if done.returncode:
-        raise StoreError(f"neo4j-admin {' '.join(command[:2])} failed: {_last_lines(done.stdout)}")
+        raise StoreError(f"neo4j-admin {' '.join(command[:2])} failed: {_last_lines(done.stdout + done.stderr)}")
 
 
 def restore_interrupted_import(home: Path) -> None:
@@ -229,7 +219,7 @@ def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
     """
     home = settings.server_folder
     new = not (home / "data" / "dbms").exists()
-    try:
+    with refusing(StoreError, f"cannot prepare the server's folder {home}"):
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.chmod(0o700)
         for folder in _FOLDERS:
@@ -244,8 +234,6 @@ def _prepare(settings: Settings, ports: tuple[int, int]) -> bool:
             handle = os.open(home / "password", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write((password or secrets.token_urlsafe(24)) + "\n")
-    except OSError as error:
-        raise StoreError(f"cannot prepare the server's folder {home}: {error.strerror or error}") from error
     return new
 
 
@@ -255,11 +243,6 @@ def _style() -> str:
         r"^(\S+) \{\n(.*?)^\}", resource("browser", "kgdx.grass").read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     return json.dumps({which: dict(re.findall(r'([\w-]+): "?(.*?)"?;', rule)) for which, rule in rules})
-
-
-def _set_password(home: Path, runtime: Runtime) -> None:
-    password = (home / "password").read_text("utf-8").strip()
-    administer(home, runtime, "256m", "dbms", "set-initial-password", "--", password)
 
 
 def _bolt(ports: tuple[int, int]) -> str:
@@ -316,11 +299,9 @@ def _container(docker: str, home: Path) -> Container:
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
     """Keep a second `up`, `down` or import on the same home waiting."""
-    try:
+    with refusing(StoreError, f"cannot use the server's folder {home}"):
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         stream = (home / "lock").open("w")
-    except OSError as error:
-        raise StoreError(f"cannot use the server's folder {home}: {error.strerror or error}") from error
     with stream:
         take(stream.fileno())
         yield

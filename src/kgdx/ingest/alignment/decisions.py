@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgdx.errors import UsageError
+from kgdx.errors import UsageError, refusing
 from kgdx.files.known import write_whole
 from kgdx.graph.protocol import GraphTable
 from kgdx.schema.model import MATCHES
@@ -46,10 +46,8 @@ class Decisions:
         return cls(tuple(read_sssom(file).statements))
 
     def write(self, folder: Path) -> None:
-        try:
+        with refusing(UsageError, f"{folder / FILE} cannot be written", "make the folder writable"):
             write_whole(folder / FILE, write_sssom(self.statements, title="Reviewed mappings"))
-        except OSError as error:
-            raise UsageError(f"{folder / FILE} cannot be written ({error})", hint="make the folder writable") from error
 
     def updated(self, more: Iterable[MappingStatement]) -> Decisions:
         """Return the decisions with newer ones; of one pair of ids the newest counts."""

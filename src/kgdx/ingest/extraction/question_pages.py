@@ -177,26 +177,23 @@ def count(files: Sequence[Path], size: int = PAGE) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with unpacked(path) as stream:
-            buffer, number, dropping = b"", 0, False
-            while block := stream.read(_BLOCK):
-                *whole, buffer = (buffer + block).split(b"\n")
-                for line in whole:
-                    number += 1
-                    if not dropping and line.strip():
-                        _refuse_array(path, line, number)
-                        yield number, line.rstrip(b"\r")
-                    dropping = False
-                if len(buffer) > LONGEST_LINE:
-                    if not dropping:
-                        yield number + 1, buffer[: LONGEST_LINE + 1]
-                    buffer, dropping = b"", True
-            if buffer.strip() and not dropping:
-                _refuse_array(path, buffer, number + 1)
-                yield number + 1, buffer
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+    with unpacked(path) as stream:
+        buffer, number, dropping = b"", 0, False
+        while block := stream.read(_BLOCK):
+            *whole, buffer = (buffer + block).split(b"\n")
+            for line in whole:
+                number += 1
+                if not dropping and line.strip():
+                    _refuse_array(path, line, number)
+                    yield number, line.rstrip(b"\r")
+                dropping = False
+            if len(buffer) > LONGEST_LINE:
+                if not dropping:
+                    yield number + 1, buffer[: LONGEST_LINE + 1]
+                buffer, dropping = b"", True
+        if buffer.strip() and not dropping:
+            _refuse_array(path, buffer, number + 1)
+            yield number + 1, buffer
 
 
 def _refuse_array(path: Path, line: bytes, number: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from kgdx.errors import StoreError, UsageError
+from kgdx.errors import StoreError, UsageError, refusing
 from kgdx.files.known import whole_file
 from kgdx.graph.tables import title
 from kgdx.ingest.column_mapping import StagedTable
@@ -228,15 +228,13 @@ def keep_corrections(folder: Path, source: str, new: pl.DataFrame) -> None:
 def put_corrections(folder: Path, source: str, corrections: pl.DataFrame | None) -> None:
     """Keep these corrections of a source and no others; ``None`` for none."""
     path = folder / "corrections" / f"{source}.parquet"
-    try:
+    with refusing(StoreError, f"{path} cannot be written", "check its folder"):
         if corrections is None:
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as temporary:
             corrections.write_parquet(temporary)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error.strerror or error})", hint="check its folder") from error
 
 
 @dataclass(slots=True)

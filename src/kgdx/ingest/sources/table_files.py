@@ -240,17 +240,14 @@ def _lines(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
 
 def _pieces(path: Path, encoding: str) -> Iterator[bytes]:
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
-    try:
-        with unpacked(path) as stream:
-            first = True
-            while piece := stream.read(BLOCK):
-                text = piece if decoder is None else decoder.decode(piece).encode()
-                yield begun(path, text) if first else text
-                first = False
-            if decoder is not None:
-                yield decoder.decode(b"", True).encode()
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read ({error.strerror or error})", hint="check the path") from error
+    with unpacked(path) as stream:
+        first = True
+        while piece := stream.read(BLOCK):
+            text = piece if decoder is None else decoder.decode(piece).encode()
+            yield begun(path, text) if first else text
+            first = False
+        if decoder is not None:
+            yield decoder.decode(b"", True).encode()
 
 
 Parsed = tuple[pl.DataFrame, pl.DataFrame, bytes]
