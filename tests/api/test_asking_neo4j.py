@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -72,16 +71,14 @@ def wired(uri: str) -> Iterator[Wire]:
 
 
 @pytest.fixture(scope="module")
-def pushed(tiny: Path, tmp_path_factory: pytest.TempPathFactory, neo4j_uri: str) -> str:
-    made = tmp_path_factory.mktemp("graph") / "zh"
-    kgdx.build({"hp": str(tiny / "hp.obo"), "chinese_kg": str(tiny / "medical.json")}, store=made)
-    api.push(store=made, neo4j=neo4j_uri, force=True)
-    shutil.rmtree(made)
+def pushed(zh_graph: Path, neo4j_uri: str) -> str:
+    api.push(store=zh_graph, neo4j=neo4j_uri, force=True)
     return neo4j_uri
 
 
 def test_a_neo4j_that_is_lost_mid_episode_leaves_an_answer(pushed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[int] = []
+    monkeypatch.setattr("kgdx.graph.neo4j.bolt._RETRY_SECONDS", 1.0)
     monkeypatch.setenv("KGDX_NEO4J_PASSWORD", Settings.load().neo4j(pushed).password or "")
 
     with wired(pushed) as wire, kgdx.open(f"bolt://127.0.0.1:{wire.port}") as graph:

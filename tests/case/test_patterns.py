@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 import pytest
 
@@ -85,6 +86,12 @@ def ways(pattern: re.Pattern[str]) -> tuple[Callable[[str], object], ...]:
     return (lambda text: sum(1 for _ in pattern.finditer(text)), pattern.match, pattern.fullmatch)
 
 
+@cache
+def run_of(sign: str, length: int, *, masked: bool = False) -> str:
+    text = sign * length + "x."
+    return masked_runs(text) if masked else text
+
+
 @pytest.mark.heavy
 def test_no_pattern_takes_the_cube_of_a_run() -> None:
     found = {
@@ -92,7 +99,7 @@ def test_no_pattern_takes_the_cube_of_a_run() -> None:
         for where, pattern in patterns().items()
         for sign in SIGNS
         for work in ways(pattern)
-        if grows(work, lambda length, sign=sign: sign * length + "x.", most=32.0, lengths=(200,))
+        if grows(work, partial(run_of, sign), most=32.0, lengths=(200,))
     }
     assert not found
 
@@ -106,7 +113,7 @@ def test_patterns_that_read_patients_take_the_length_of_a_masked_run() -> None:
         if where.startswith(READS) and where not in TABLES
         for sign in SIGNS
         for work in ways(pattern)
-        if grows(work, lambda length, sign=sign: masked_runs(sign * length + "x."), most=10.0)
+        if grows(work, partial(run_of, sign, masked=True), most=10.0)
     }
     assert not found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from conftest import TINY
 from ingest import hooked
+from ingest.conftest import FILES
 from kgdx import api
 from kgdx.errors import SourceError, StoreLockedError
 from kgdx.graph.arcade.embedded import ArcadeStore
@@ -76,11 +79,19 @@ def command(folder: GraphFolder, sources: dict[str, str], stage: str, act: str, 
     return [sys.executable, "-c", SCRIPT, str(folder.path), json.dumps(sources), stage, here, act, kind]
 
 
+CORE = {name: TINY / FILES[name] for name in ("hp", "hpoa", "genes")}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = GraphFolder(tmp_path_factory.mktemp("built") / "graph")
+    build({name: str(path) for name, path in CORE.items()}, folder)
+    return folder.path
+
+
 @pytest.fixture
-def graph(tmp_path: Path, core_sources: dict[str, str]) -> GraphFolder:
-    folder = GraphFolder(tmp_path / "graph")
-    build(core_sources, folder)
-    return folder
+def graph(tmp_path: Path, built: Path) -> GraphFolder:
+    return GraphFolder(shutil.copytree(built, tmp_path / "graph", symlinks=True))
 
 
 def is_whole(folder: GraphFolder) -> bool:
@@ -89,15 +100,21 @@ def is_whole(folder: GraphFolder) -> bool:
         return snapshot.rows("disease") == store.counts()["Disease"]
 
 
-@pytest.fixture
-def edited(core_sources: dict[str, str], tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The sources in a new version, none of which any build has read."""
-    found = {}
-    for name, path in core_sources.items():
-        new = tmp_path / f"new-{Path(path).name}"
-        new.write_text(Path(path).read_text("utf-8").replace("DECIPHER:18", "DECIPHER:19") + "\n", "utf-8")
+    found, folder = {}, tmp_path_factory.mktemp("edited")
+    for name, path in CORE.items():
+        new = folder / path.name
+        new.write_text(path.read_text("utf-8").replace("DECIPHER:18", "DECIPHER:19") + "\n", "utf-8")
         found[name] = str(new)
     return found
+
+
+@pytest.fixture(scope="module")
+def scratch(edited: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Fingerprint of a build of the new version from nothing."""
+    return build(edited, tmp_path_factory.mktemp("scratch") / "graph", derive=[hooked.ALIKE]).fingerprint
 
 
 STAGES = [*SHARES, "publish"]
@@ -106,7 +123,7 @@ BEFORE = {name: set(list(SHARES)[:number]) & {"parse", "check", "derive"} for nu
 """Stages whose results a build that was stopped in one leaves for the next."""
 
 
-def goes_on(folder: GraphFolder, sources: dict[str, str], stage: str, scratch: Path, kind: str) -> None:
+def goes_on(folder: GraphFolder, sources: dict[str, str], stage: str, scratch: str, kind: str) -> None:
     """Run what was stopped again: it makes nothing that had been made, and gives what it would have given."""
     make = build if kind == "build" else update
     report = make(sources, folder, derive=[hooked.ALIKE], compile=[hooked.count_diseases])
@@ -115,7 +132,7 @@ def goes_on(folder: GraphFolder, sources: dict[str, str], stage: str, scratch: P
             assert each.made == 0, each
     if stage == "parse":
         assert sum(each.found for each in report.stages if each.stage == "parse") >= 2
-    assert report.fingerprint == build(sources, scratch, derive=[hooked.ALIKE]).fingerprint
+    assert report.fingerprint == scratch
     assert [path.name for path in (folder.path / "builds").iterdir()] == [folder.current().id]
     assert not list((folder.path / "stages").glob("*/.*"))
     assert is_whole(folder)
@@ -124,7 +141,7 @@ def goes_on(folder: GraphFolder, sources: dict[str, str], stage: str, scratch: P
 @pytest.mark.heavy
 @pytest.mark.parametrize(("stage", "act"), [*((stage, "kill") for stage in STAGES), ("load", "interrupt")])
 def test_a_build_stopped_in_any_stage_leaves_the_old_graph_and_the_next_one_goes_on(
-    graph: GraphFolder, edited: dict[str, str], tmp_path: Path, stage: str, act: str
+    graph: GraphFolder, edited: dict[str, str], scratch: str, stage: str, act: str
 ) -> None:
     old = graph.current()
     ended = subprocess.run(command(graph, edited, stage, act), check=False, capture_output=True, text=True)
@@ -132,19 +149,19 @@ def test_a_build_stopped_in_any_stage_leaves_the_old_graph_and_the_next_one_goes
     assert graph.current() == old and is_whole(graph)
     left = [path for path in (graph.path / "builds").iterdir() if path != old.path]
     assert len(left) == (1 if act == "kill" else 0)
-    goes_on(graph, edited, stage, tmp_path / "scratch", "build")
+    goes_on(graph, edited, stage, scratch, "build")
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("stage", ["check", "load", "apply", "publish"])
 def test_an_update_killed_in_any_stage_leaves_the_old_graph_and_the_next_one_goes_on(
-    graph: GraphFolder, edited: dict[str, str], tmp_path: Path, stage: str
+    graph: GraphFolder, edited: dict[str, str], scratch: str, stage: str
 ) -> None:
     old = graph.current()
     ended = subprocess.run(command(graph, edited, stage, "kill", "update"), check=False, capture_output=True, text=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert graph.current() == old and is_whole(graph)
-    goes_on(graph, edited, stage, tmp_path / "scratch", "update")
+    goes_on(graph, edited, stage, scratch, "update")
 
 
 @pytest.mark.heavy

@@ -154,12 +154,14 @@ def test_real_cases_without_identifiers_stay_whole(shared_data: Path) -> None:
 
 @pytest.mark.heavy
 def test_real_dialogues_lose_persons_dates_hospitals_and_towns_alone(shared_data: Path) -> None:
-    found = passages(shared_data / "dxy-dialogue-train.jsonl.gz")
+    found: list[str] = []
+    for text in (text for document in lines(shared_data / "dxy-dialogue-train.jsonl.gz") for text in texts(document)):
+        cleaned, _ = deidentify(text)
+        found += GAP.findall(cleaned)
+        ages = re.findall(r"\d+(?:个月|岁|天)", text)
+        assert re.findall(r"\d+(?:个月|岁|天)", cleaned) == ages
     assert set(found) <= {"[NAME]", "[DATE]", "[HOSPITAL]", "[ADDRESS]"}
     assert found.count("[NAME]") >= 50 and found.count("[DATE]") >= 50 and found.count("[HOSPITAL]") < 30
-    for text in (text for document in lines(shared_data / "dxy-dialogue-train.jsonl.gz") for text in texts(document)):
-        ages = re.findall(r"\d+(?:个月|岁|天)", text)
-        assert re.findall(r"\d+(?:个月|岁|天)", deidentify(text)[0]) == ages
 
 
 @pytest.mark.heavy
@@ -175,7 +177,7 @@ def test_diseases_named_after_persons_stay(shared_data: Path) -> None:
 @pytest.mark.heavy
 def test_phenopackets_keep_every_term_gene_and_age(shared_data: Path) -> None:
     for number, document in enumerate(lines(shared_data / "phenopackets-dev.jsonl.gz")):
-        if number % 8:  # all of them take a minute
+        if number % 16:  # all of them take minutes
             continue
         assert isinstance(document, dict)
         told = {key: document.get(key) for key in ("phenotypicFeatures", "diseases", "interpretations")}

@@ -115,7 +115,13 @@ def test_reads_go_on_without_the_replica(access: Neo4jAccess, start: Start) -> N
             assert store.run("count_nodes")
 
 
-@pytest.mark.heavy
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot succeed is tried again for a second, and not for ten."""
+    monkeypatch.setattr("kgdx.graph.neo4j.bolt._RETRY_SECONDS", 1.0)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_cluster_without_a_leader_is_told(access: Neo4jAccess, start: Start) -> None:
     there = replace(access, uri=start("READ", "READ").uri("neo4j"))
     with Neo4jStore.unchecked(there) as store:
@@ -228,7 +234,7 @@ def test_a_load_that_does_not_know_whether_a_batch_was_kept_stops(
         Neo4jStore.connect(access)
 
 
-@pytest.mark.heavy
+@pytest.mark.usefixtures("impatient")
 def test_a_server_that_goes_away_in_a_load_is_told(
     access: Neo4jAccess, start: Start, few: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,7 +254,7 @@ def test_a_server_that_goes_away_in_a_load_is_told(
         store.load(tables())
 
 
-@pytest.mark.heavy
+@pytest.mark.usefixtures("impatient")
 def test_a_server_that_goes_away_is_told_to_readers(access: Neo4jAccess, start: Start) -> None:
     Neo4jStore.create(access).close()
     cluster = start("WRITE")
