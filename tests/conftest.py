@@ -150,8 +150,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Share out a parallel run (``--dist=loadgroup --no-loadscope-reorder``).
 
     A module stays on one worker; so do all that use the database, where they need not wait for each other's turn, and
-    all that use a server of their own. These come first, then modules with heavy tests, so that no worker is left with
-    one at the end.
+    all that use a server of their own. These come first, then modules that read whole releases, then others with heavy
+    tests, so that no worker is left with one at the end.
     """
     if noted := config.getoption("--left-over", None):
         leave_over(config, items, noted)
@@ -161,8 +161,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.runtest = partial(run_example, item.runtest)  # type: ignore[method-assign]
         if "KGDX_NEO4J_URI" in os.environ and item.get_closest_marker("neo4j"):
             groups[item.path] = "a server of their own" if item.get_closest_marker("maven") else "database"
-    heavy = {item.path for item in items if item.get_closest_marker("heavy")}
-    items.sort(key=lambda item: (item.path not in groups, item.path not in heavy))
+    heavy = [item for item in items if item.get_closest_marker("heavy")]
+    first = (
+        groups,
+        {i.path for i in heavy if "shared_data" in getattr(i, "fixturenames", ())},
+        {i.path for i in heavy},
+    )
+    items.sort(key=lambda item: [item.path not in paths for paths in first])
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups.get(item.path, str(item.path))))
 

@@ -10,33 +10,28 @@ from pathlib import Path
 import pytest
 
 import kgdx
+from actions.test_real import actions
 from conftest import ROOT
 from kgdx import api
+from kgdx.answer.artifacts import Retrieved, resolved_of
+from kgdx.case import Case
 from kgdx.config import Settings
+from kgdx.episode import State, replay, step
 from kgdx.graph.neo4j.neo4j_store import Neo4jStore
-
-FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}
 
 TEXT = "A girl with seizures and low muscle tone, no fever."
 
 
 @pytest.fixture(scope="module")
-def folder(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("graph")
-    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def server(neo4j_uri: str, folder: Path) -> str:
-    """Address of a Neo4j that holds the same graph as ``folder``."""
-    api.push(store=folder, neo4j=neo4j_uri, force=True)
+def server(neo4j_uri: str, tiny_graph: Path) -> str:
+    """Address of a Neo4j that holds the same graph as the folder."""
+    api.push(store=tiny_graph, neo4j=neo4j_uri, force=True)
     return neo4j_uri
 
 
 @pytest.mark.neo4j
-def test_the_diagnosis_is_the_same_on_both_stores(server: str, folder: Path) -> None:
-    with kgdx.open(folder) as embedded, kgdx.open(server) as remote:
+def test_the_diagnosis_is_the_same_on_both_stores(server: str, tiny_graph: Path) -> None:
+    with kgdx.open(tiny_graph) as embedded, kgdx.open(server) as remote:
         here, there = embedded.diagnose(TEXT), remote.diagnose(TEXT)
         assert there.to_dict(trace=False) == here.to_dict(trace=False)
         assert there.trace == here.trace
@@ -53,14 +48,6 @@ def test_a_run_is_saved_and_replayed_on_the_server(server: str) -> None:
         assert graph.status() == once
         assert graph.run("run_candidates", run_id=run)
         assert all(again.same for again in graph.replay(run))
-
-
-@pytest.mark.neo4j
-def test_a_pulled_graph_diagnoses_the_same(server: str, tmp_path: Path) -> None:
-    report = api.pull(store=tmp_path / "pulled", neo4j=server)
-    with kgdx.open(tmp_path / "pulled") as pulled, kgdx.open(server) as remote:
-        assert report.counts["Disease"] == pulled.status()["nodes"]["Disease"]
-        assert [c.id for c in pulled.diagnose(TEXT).candidates] == [c.id for c in remote.diagnose(TEXT).candidates]
 
 
 PROCESSES = 8
@@ -96,3 +83,18 @@ def test_eight_processes_save_on_a_server(
     check(neo4j_uri, monkeypatch)
     with Neo4jStore.unchecked(access) as store:
         store.clear()
+
+
+@pytest.mark.heavy
+@pytest.mark.neo4j
+def test_a_real_graph_is_the_same_on_both_stores(chinese_graph: Path, neo4j_uri: str) -> None:
+    copied = api.push(store=chinese_graph, neo4j=neo4j_uri, force=True)
+    with kgdx.open(chinese_graph) as here, kgdx.open(neo4j_uri) as there:
+        assert copied.fingerprint == here.fingerprint
+        local, remote = (graph.diagnose("患儿肌张力减低，反复抽搐，智力障碍。") for graph in (here, there))
+        assert remote.to_dict(trace=False) == local.to_dict(trace=False) and local.candidates
+        for action in actions():
+            mine, theirs = (step(graph, State(Case("q")), action) for graph in (here, there))
+            assert resolved_of(theirs) == resolved_of(mine)
+            assert theirs.all(Retrieved) == mine.all(Retrieved)
+            assert all(again.same for again in replay(mine.log, there))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,15 +14,12 @@ import kgdx
 from kgdx import api
 from kgdx.errors import ConfigError, StoreError, UsageError
 
-FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}
 TEXT = "A girl with seizures and low muscle tone, no fever."
 
 
-@pytest.fixture(scope="module")
-def built(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("graph")
-    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=made)
-    return made
+@pytest.fixture
+def built(tiny_graph: Path) -> Path:
+    return tiny_graph
 
 
 def diagnosed(folder: Path) -> kgdx.Diagnosis:
@@ -115,8 +113,8 @@ def test_a_page_needs_no_neo4j(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.neo4j
-def test_a_run_saved_in_the_folder_is_carried_to_the_server(neo4j_uri: str, tiny: Path, tmp_path: Path) -> None:
-    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=tmp_path)
+def test_a_run_saved_in_the_folder_is_carried_to_the_server(neo4j_uri: str, built: Path, tmp_path: Path) -> None:
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     other = diagnosed(tmp_path)
     kgdx.browse(other, store=tmp_path, neo4j=neo4j_uri, push=True)
     with kgdx.open(tmp_path) as graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,17 +25,14 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.chromium, pytest.mark.neo4j, pytest.mark.java, pytest.mark.maven, pytest.mark.heavy]
 
-FILES = {"hp": "hp.obo", "hpoa": "phenotype.hpoa", "genes": "genes_to_phenotype.txt"}
 TEXT = "A girl with seizures, fever and low muscle tone. She is not short."
 SECONDS = 60_000
 AWKWARD = "D:'\"</script><img src=x onerror=alert(1)>\\u0027"
 
 
 @pytest.fixture(scope="module")
-def folder(settings: Settings, tiny: Path) -> Path:
-    made = settings.home / "graphs" / "drawn"
-    kgdx.build({name: str(tiny / file) for name, file in FILES.items()}, store=made)
-    return made
+def folder(settings: Settings, tiny_graph: Path) -> Path:
+    return Path(shutil.copytree(tiny_graph, settings.home / "graphs" / "drawn"))
 
 
 @pytest.fixture

@@ -147,6 +147,7 @@ def test_server_that_falls_silent_is_given_up_and_asked_again_when_it_goes_on(
 ) -> None:
     push(embedded, Settings.load(environ={"KGDX_HOME": str(tmp_path / "another home")}), empty)
     monkeypatch.setenv("KGDX_HOME", str(settings.home))
+    monkeypatch.setattr("kgdx.graph.neo4j.bolt._RETRY_SECONDS", 1.0)
     running = local_server.status(settings) or pytest.fail("its own server is down")
     with kgdx.open(empty.uri) as graph, ThreadPoolExecutor(4) as threads:
         before = [each.rows() for each in threads.map(graph.frame, ["build"] * 4)]

@@ -172,19 +172,29 @@ def test_rounds_and_failures_are_shown_in_the_page(
         page.screenshot(path=screenshots / "serve-model-down.png")
 
 
-def test_a_model_thinks_before_retrieval_and_chooses_an_option(default_graph: Path, tmp_path: Path) -> None:
+def test_a_model_thinks_before_retrieval_and_chooses_an_option_or_names_diseases(
+    default_graph: Path, tmp_path: Path
+) -> None:
     def script(body: Body, number: int) -> Reply:
-        thinking = "Identify the relevant" in body["messages"][1]["content"]
-        return Say("ataxia-telangiectasia" if thinking else "It is associated with ATM [E1].\nAnswer: B")
+        if "Identify the relevant" in body["messages"][1]["content"]:
+            return Say("ataxia-telangiectasia")
+        names = "Diagnosis:" in body["messages"][0]["content"]
+        return Say("Diagnosis: ataxia-telangiectasia" if names else "It is associated with ATM [E1].\nAnswer: B")
 
     with asking(default_graph, script, tmp_path) as server:
+        asked, diagnosed = (f"{server.address}/api/v1/{path}" for path in ("ask", "diagnose"))
         given = {"question": QUESTION, "policy": "thought", "options": {"A": "FBN1", "B": "ATM"}}
-        document = httpx2.post(f"{server.address}/api/v1/ask", json=given, timeout=120).json()
+        document = httpx2.post(asked, json=given, timeout=120).json()
         assert document["option"] == {"letter": "B", "text": "ATM", "votes": {"B": 1}, "answers": 1}
         assert "relation" in {each["kind"] for each in document["pack"]["items"]}
         for wrong in ({"policy": "rules"}, {"options": {"A": "FBN1"}}):
-            refused = httpx2.post(f"{server.address}/api/v1/ask", json=given | wrong, timeout=120)
+            refused = httpx2.post(asked, json=given | wrong, timeout=120)
             assert refused.status_code in (400, 422), refused.text
+        given = {"observed": ["HP:0001251", "HP:0001009"], "thought": True}
+        document = httpx2.post(diagnosed, json=given, timeout=120).json()
+        assert document["policy"] == "thought" and document["candidates"][0]["retrieved_rank"]
+        both = httpx2.post(diagnosed, json=given | {"rerank": True}, timeout=120)
+        assert both.status_code == 400 and "cannot both be asked for" in both.text
 
 
 @pytest.mark.chromium
@@ -225,16 +235,3 @@ def test_the_page_asks_and_names_diseases_after_a_thought(
         page.get_by_role("button", name="中文").click()
         expect(page.get_by_role("button", name="由 scripted 思考并提名")).to_be_visible()
         expect(page.get_by_label("回答方式").locator("option:checked")).to_have_text("scripted 先思考再检索")
-
-
-def test_the_model_names_diseases_after_a_thought_over_http(default_graph: Path, tmp_path: Path) -> None:
-    def script(body: Body, number: int) -> Reply:
-        thinking = "Identify the relevant" in body["messages"][1]["content"]
-        return Say("ataxia-telangiectasia" if thinking else "Diagnosis: ataxia-telangiectasia")
-
-    with asking(default_graph, script, tmp_path) as server:
-        given = {"observed": ["HP:0001251", "HP:0001009"], "thought": True}
-        document = httpx2.post(f"{server.address}/api/v1/diagnose", json=given, timeout=120).json()
-        assert document["policy"] == "thought" and document["candidates"][0]["retrieved_rank"]
-        both = httpx2.post(f"{server.address}/api/v1/diagnose", json=given | {"rerank": True}, timeout=120)
-        assert both.status_code == 400 and "cannot both be asked for" in both.text

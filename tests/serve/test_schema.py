@@ -57,7 +57,7 @@ def test_the_server_is_as_it_is_described(server: Running, tmp_path: Path) -> No
         "--checks",
         "all",
     ]
-    command += ["--mode", "all", "--max-examples", "15", "--seed", "1", "--generation-deterministic"]
+    command += ["--mode", "all", "--max-examples", "8", "--seed", "1", "--generation-deterministic"]
     command += ["--request-timeout", "60", "--suppress-health-check", "all"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=900)
     assert done.returncode == 0, done.stdout[-8000:]
