@@ -292,13 +292,6 @@ def test_the_relative_whom_a_lay_text_is_about_is_the_patient() -> None:
     assert subject("My mum has fits.") and not subject("My mum has migraine and I get dizzy.")
 
 
-@given(st.text(alphabet="0123/ .,-yomwdoldFMmaleof月岁女男天我妈my dad", max_size=60))
-def test_every_statement_stands_in_the_text(text: str) -> None:
-    for each in mentions(text):
-        assert 0 <= each.span.start < each.span.end <= len(text)
-        assert text[each.span.start : each.span.end] == each.text
-
-
 def test_a_long_text_is_read_in_time() -> None:
     begin = time.process_time()
     mentions("She is 34 years old, her 3 year old son has 2 toys. " * 2000)
@@ -411,7 +404,8 @@ def test_of_two_ages_in_one_text_neither_is_taken() -> None:
     assert "states more than one age: P7Y (characters 2-12) and P9Y" in told.issues[0].message
 
 
-@given(st.text(alphabet="0129 -yearsoldmfMFmonth岁男女月龄,.，。父母近亲", max_size=60))
+@given(st.text(alphabet="01239/ -yearsoldmfwMFmonth岁男女月龄天我妈,.，。父母近亲", max_size=60))
 def test_each_statement_stands_where_it_says(text: str) -> None:
     for each in mentions(text):
+        assert 0 <= each.span.start < each.span.end <= len(text)
         assert text[each.span.start : each.span.end] == each.text

@@ -80,27 +80,6 @@ def test_bad_input_is_one_line_on_standard_error(invoke: Invoke, arguments: list
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "empty"),
-        (b"\x00\x01\x02\xff\xfe", "UTF-8"),
-        (b'{"id": "p", "phenotypicFeatures": [', "not valid JSON"),
-        (b'{"id": "p", "subject": {}, "phenotypicFeatures": []}', "phenotypicFeatures"),
-        (b'{"a": 1}', "form of the case"),
-        (b'{"observed": ["HP:0001250"]}\n{"observed": ["HP:0001252"]}\n', "several"),
-        (b"\x1f\x8b\x08\x00broken", "gzip"),
-    ],
-)
-def test_a_bad_case_file_is_one_line(invoke: Invoke, tmp_path: Path, content: bytes, says: str) -> None:
-    path = tmp_path / "case.json"
-    path.write_bytes(content)
-    done = invoke("diagnose", str(path))
-    assert done.returncode == 7, done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
-
-
 def test_batch_gives_a_line_for_each_case_also_for_those_that_fail(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     cases = [{"id": "a", "observed": ["HP:0001250"]}, {"id": "b"}, {"id": "c", "text": "fine weather"}]

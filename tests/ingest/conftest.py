@@ -13,6 +13,7 @@ from kgdx.ingest.check import CheckedTables, check_staged
 from kgdx.ingest.column_mapping import stage
 from kgdx.ingest.extraction.extract import read as read_huatuo
 from kgdx.ingest.manifest import manifest
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.records import Records
 from kgdx.ingest.sources import read
 from kgdx.schema import load_schema
@@ -58,6 +59,12 @@ APART = {
     "huatuo": "huatuo.jsonl",
 }
 """Sources with a hand-drawn file that the small graph of most tests does without."""
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> GraphFolder:
+    """A folder without a graph; modules have others of that name."""
+    return GraphFolder(tmp_path / "graph")
 
 
 @pytest.fixture

@@ -25,11 +25,6 @@ from kgdx.ingest.pipeline.user_data import kept_tables
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> GraphFolder:
-    return GraphFolder(tmp_path / "graph")
-
-
-@pytest.fixture
 def sources(tmp_path: Path) -> dict[str, str]:
     rows = [own.gene(1, "A", 1), own.gene(2, "B", 2), own.gene(3, "C", 3)]
     (tmp_path / "new").mkdir()

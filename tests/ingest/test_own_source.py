@@ -36,11 +36,6 @@ WRONG:1,Wrong,HP:0001252,1,A1BG,pain,0.1
 """
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> GraphFolder:
-    return GraphFolder(tmp_path / "graph")
-
-
 def taken_in(text: str) -> str:
     """A scaffold whose guessed relations somebody has taken in."""
     nodes, _, rest = text.partition("relations:\n")

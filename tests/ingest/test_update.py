@@ -32,11 +32,6 @@ Sources = dict[str, str]
 STEPS = (hooked.ALIKE,)
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> GraphFolder:
-    return GraphFolder(tmp_path / "graph")
-
-
 def numbers(report: BuildReport) -> dict[str, Any]:
     """What a report says of the graph, but for how and when it was made."""
     content = asdict(report)

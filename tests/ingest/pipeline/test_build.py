@@ -32,11 +32,6 @@ from kgdx.schema.model import MATCHES
 Sources = dict[str, str]
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> GraphFolder:
-    return GraphFolder(tmp_path / "graph")
-
-
 def equivalent(tables: Sequence[GraphTable]) -> list[GraphTable]:
     rows = {"start": ["ORPHA:900001"], "end": ["OMIM:100001"], "relation": ["exact"], "method": ["test"]}
     assert {type(table).__name__ for table in tables} == {"NodeTable", "RelationTable"}

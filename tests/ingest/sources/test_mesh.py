@@ -198,13 +198,6 @@ def test_what_is_no_descriptor_file_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_gzip_file_that_lies_about_its_size_is_refused(parse: Parse, write: Write) -> None:
-    packed = bytearray(gzip.compress((HEAD + record("D000001") + TAIL).encode()))
-    packed[-4:] = (7).to_bytes(4, "little")
-    with pytest.raises(SourceError, match="damaged gzip"):
-        parse("mesh", write("desc.gz", bytes(packed)))
-
-
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha"}">' for n in range(9))
 
 

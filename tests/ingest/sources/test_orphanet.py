@@ -310,24 +310,3 @@ def test_a_reference_whose_relation_is_not_stated_is_set_apart(
     text = (tiny / "en_product1.xml").read_text().replace("BTNT (ORPHA", "ND (ORPHA")
     checked = check_files("hp", "hpoa", orphanet_omim=write("p1.xml", text))
     assert checked.quarantine["reason"].to_list() == ["relation is 'ND', not one of E, NTBT, BTNT"]
-
-
-def test_a_file_that_declares_entities_is_refused(parse: Parse, write: Write, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("stolen")
-    text = (
-        f'<!DOCTYPE JDBOR [<!ENTITY x SYSTEM "{secret.as_uri()}">]><JDBOR><DisorderList><Disorder>'
-        "<OrphaCode>1</OrphaCode><Name>&x;</Name><ExternalReferenceList><ExternalReference><Source>OMIM</Source>"
-        "<Reference>2</Reference></ExternalReference></ExternalReferenceList></Disorder></DisorderList></JDBOR>"
-    )
-    with pytest.raises(SourceError, match="declares the entity 'x', which is not expanded"):
-        parse("orphanet_omim", write("p1.xml", text))
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("<JDBOR><Disorder>", "not well-formed"), ("<a/>", "begins with <a>, not <JDBOR>"), ("", "is empty")],
-)
-def test_what_is_no_product1_is_refused(parse: Parse, write: Write, content: str, message: str) -> None:
-    with pytest.raises(SourceError, match=message):
-        parse("orphanet_omim", write("p1.xml", content))

@@ -10,10 +10,9 @@ from rich.console import RenderableType
 
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.case import Case, Extraction, Finding, Issue, Span, Status
-from kgdx.case.demographics import mentions
 from kgdx.render.terminal.case_text import extraction, findings, issues, marked
 from kgdx.render.terminal.console import text
-from kgdx.render.terminal.diagnosis_text import candidate_block, diagnosis, explanation, fit, ranking
+from kgdx.render.terminal.diagnosis_text import candidate_block, diagnosis, explanation, fit
 from kgdx.results.evidence_paths import EvidencePath, PathRelation
 from kgdx.results.ranked import Candidate, Ground, MoveReason
 from kgdx.results.view import listed
@@ -79,10 +78,6 @@ def test_a_mark_of_three_digits_is_whole() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_the_research_notice_stands_under_every_diagnosis() -> None:
-    assert "not a probability" in text(diagnosis(DIAGNOSIS, explain=0)).splitlines()[-1]
-
-
 def test_an_unexplained_candidate_names_no_reasons() -> None:
     assert "1. Trich" not in text(diagnosis(DIAGNOSIS, explain=0))
 
@@ -94,29 +89,12 @@ def test_the_bar_is_the_share_that_is_explained(score: float, share: float, show
     assert fit(score, share).plain == shown
 
 
-def test_merged_entries_are_named_where_a_candidate_is_explained() -> None:
-    assert "OMIM:190350 = ORPHA:77258" in text(block(DIAGNOSIS)) and "ORPHA" not in text(ranking(DIAGNOSIS.document()))
-
-
-def test_a_finding_with_a_path_against_stands_against_the_disease() -> None:
-    lines = text(block(DIAGNOSIS)).splitlines()
-    (line,) = [line for line in lines if "Intellectual disability" in line]
-    assert lines[lines.index(line) - 1].strip() == "speaks against it"
-
-
 def test_explanation_shows_every_path_as_a_sentence_and_the_parts_of_the_score() -> None:
     shown = text(explanation(DIAGNOSIS, FIRST), width=200)
     assert "patient ─has→ Short metacarpal ─a kind of→ Short long bone ─seen in→ Trichorhinophalangeal" in shown
     assert "patient ─does not have→ Intellectual disability ─seen in→" in shown
     assert "Paths from the findings to it (2)" in shown
     assert "similarity  +5.9" in shown
-
-
-def test_an_explanation_says_what_was_read_and_that_it_is_no_probability() -> None:
-    lines = text(explanation(DIAGNOSIS, FIRST)).splitlines()
-    assert any("Slow-growing hair" in line and "HP:0002217" in line for line in lines)
-    assert "Rank 1 of 12,731 diseases" in lines
-    assert "not a probability" in lines[-1]
 
 
 def test_what_rounds_to_nothing_has_no_sign() -> None:
@@ -175,15 +153,6 @@ def test_a_hard_wrapped_text_is_refilled_and_its_findings_stay_in_place() -> Non
     assert marked(note, found, brackets=True).plain.split() == ["No", "[seizures:", "absent].", "[Ataxia]"]
 
 
-def test_places_can_be_left_out() -> None:
-    assert "at 13" in text(findings(FOUND))
-    assert "at 13" not in text(findings(FOUND, places=False))
-
-
-def test_findings_are_marked_in_the_text_with_brackets_where_there_is_no_colour() -> None:
-    assert marked(NOTE, FOUND, brackets=True).plain == "No [seizures: absent]. [Ataxia] since 2020."
-
-
 def test_marking_keeps_the_text_where_there_is_colour() -> None:
     assert marked(NOTE, FOUND, brackets=False).plain == NOTE
 
@@ -204,13 +173,6 @@ def test_an_extraction_shows_text_table_and_notes() -> None:
     shown = text(extraction(NOTE, Extraction(FOUND, noted), (), brackets=True))
     assert shown.startswith("No [seizures: absent].")
     assert "! HP:1 is obsolete; replaced by HP:2" in shown
-
-
-def test_who_the_patient_is_stands_with_its_words_and_place() -> None:
-    said = "A 3-month-old girl, parents are first cousins."
-    lines = text(extraction(said, Extraction(), mentions(said), brackets=True)).splitlines()
-    assert [line.split()[:2] for line in lines[-3:]] == [["age", "3"], ["sex", "female"], ["consanguineous", "yes"]]
-    assert "“3-month-old” at 2–13" in lines[-3]
 
 
 def test_a_text_without_findings_says_so() -> None:

@@ -13,16 +13,14 @@ from rich.console import Console
 from kgdx.episode import Replayed
 from kgdx.graph.templates import templates
 from kgdx.ingest.extraction.extract import RelationExtraction
-from kgdx.ingest.manifest import manifests
 from kgdx.ingest.pipeline.build_report import BuildProgress, BuildReport, Change, RefusalCount, SourceReport
 from kgdx.ingest.pipeline.graph_diff import Comparison
 from kgdx.ingest.pipeline.quarantine import RefusalGroup
 from kgdx.llm.budget import Spent
-from kgdx.render.terminal import build_text, graph_text, sources_text
+from kgdx.render.terminal import build_text, graph_text
 from kgdx.render.terminal.build_text import comparison
 from kgdx.render.terminal.console import text
 from kgdx.render.terminal.sources_text import extraction, extraction_progress, far, overview
-from kgdx.schema import load_schema
 
 REPORT = BuildReport(
     id="b1",
@@ -143,39 +141,9 @@ def test_a_download_shows_its_speed_and_when_it_is_there() -> None:
     assert (pace.rate(event), pace.left(event)) == ("2.0 MB/s", "0:03 left")
 
 
-def test_progress_is_one_line_a_stage_where_there_is_no_terminal(capsys) -> None:
-    with build_text.build_progress() as tell:
-        for detail in ("Disease", "Phenotype"):
-            tell(BuildProgress("load", detail, 0.5, 3.0))
-        tell(BuildProgress("finish", "done", 1.0, 4.0))
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.splitlines() == ["   3.0 s  load     Disease", "   4.0 s  finish   done"]
-
-
-def test_state_names_place_content_and_sources() -> None:
-    found = {
-        "store": "/data/graphs/default",
-        "build": {"created": "2025-01-01", "kgdx_version": "0.1.0", "fingerprint": "f" * 64, "schema_version": "1"},
-        "sources": [{"id": "hp", "version": "v", "read": 5, "loaded": 4, "merged": 1, "quarantined": 0}],
-        "nodes": {"Disease": 3, "Gene": 0},
-        "relations": {"IS_A": 7},
-    }
-    shown = text(build_text.state(found))
-    assert "holds        3 nodes, 7 relations" in shown
-    assert "Gene" not in shown
-    assert "hp      v           5       4       1        0" in shown
-
-
 def test_a_graph_without_a_build_node_can_be_shown() -> None:
     found = {"store": "bolt://x", "build": None, "sources": [], "nodes": {}, "relations": {}}
     assert "unknown" in text(build_text.state(found))
-
-
-def test_every_source_is_listed() -> None:
-    shown = text(sources_text.source_list(manifests().values()))
-    assert len(shown.splitlines()) <= 2.5 * len(manifests()) + 6
-    assert all(name in shown for name in manifests())
 
 
 def test_every_template_is_listed_and_has_a_page() -> None:
@@ -186,18 +154,6 @@ def test_every_template_is_listed_and_has_a_page() -> None:
         assert all(
             f"{name}: {type_}" in text(graph_text.template_details(each)) for name, type_ in each.parameters.items()
         )
-
-
-def test_the_whole_ontology_is_shown() -> None:
-    found = load_schema()
-    shown = text(graph_text.ontology(found))
-    assert all(name in shown for name in (*found.nodes, *found.relations))
-
-
-def test_one_relation_is_shown_with_its_properties() -> None:
-    shown = text(graph_text.element(load_schema().relation("MAPPED_TO")))
-    assert "Symptom → Phenotype" in shown
-    assert "exact, narrower" in " ".join(shown.split())
 
 
 def test_few_columns_make_a_table_and_many_make_blocks() -> None:
