@@ -80,7 +80,7 @@ def test_an_unknown_statement_of_a_patient_is_refused(graph: kgdx.Graph) -> None
         ("She is well.", "no finding was recognised"),
         ("", "the text is empty"),
         (["HP:7654321"], "HP:7654321 is not in this graph's ontology"),
-        (["Siezures of the xyzzy"], "is no known finding"),
+        (["Siezures of the xyzzy"], "did you mean Seizure"),
         ({"phenotypicFeatures": []}, "no phenotypicFeatures"),
         ({"observed": ["HP:7654321"]}, "unknown term 'HP:7654321'"),
         ({"observed": 7}, "not a list of strings"),

@@ -221,7 +221,7 @@ def _named(graph: Operations, found: Finding) -> Finding | OpenName:
         return replace(found, id=known.id, label=known.label)
     near = [(each.id, each.label) for each in (*filter(None, (known,)), *resolution.suggestions)]
     more = [(each.id, each.name) for each in graph.graph.names.resolve(found.matched, ("Phenotype",)).candidates]
-    candidates = tuple(dict.fromkeys((*near[:3], *more, *near)))[: len(LETTERS)]
+    candidates = tuple(dict.fromkeys((*near, *more)))[: len(LETTERS)]
     return OpenName(found, candidates) if candidates else found
 
 

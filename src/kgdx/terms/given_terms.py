@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
-from kgdx.case.patient import Finding, Issue, Resolution
+import numpy as np
+
+from kgdx.case.patient import Finding, Issue, Resolution, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import MODIFIERS, has_chinese
 from kgdx.terms.tokens import words
+from kgdx.terms.word_index import WordIndex
 
 if TYPE_CHECKING:
     from kgdx.terms.phenotypes import Terms
@@ -25,6 +29,9 @@ _LONGEST_TERM = 500
 _SUGGESTIONS = 5
 _NEAR = 60.0
 """Similarity (0 to 100, order of words ignored) from which a name is suggested."""
+
+_SPELT = 80.0
+"""Similarity from which a name comes before those that the term's words tell."""
 
 _SAME = 92.0
 """Similarity from which a name is taken for the one that was meant."""
@@ -118,22 +125,36 @@ def _alike(given: str, terms: Terms) -> list[tuple[float, int]]:
     return [(similarity, index) for _, similarity, index in hits]
 
 
+@lru_cache(maxsize=1)
+def _words_of_names(terms: Terms) -> WordIndex:
+    return WordIndex(terms.labels[0])
+
+
+def _sharing_words(given: str, terms: Terms) -> list[tuple[float, int]]:
+    """Return the names that share the rarest words with a term, the one with the most first."""
+    scores = _words_of_names(terms).scores(given)
+    best = np.argsort(-scores, kind="stable")[: 4 * _SUGGESTIONS].tolist()
+    return [(0.0, index) for index in best if scores[index]]
+
+
 def _nearest(given: str, reader: NameReader) -> Resolution:
-    names, rows = reader.terms.labels_zh if has_chinese(given) else reader.terms.labels
+    terms, chinese = reader.terms, has_chinese(given)
+    names, rows = terms.labels_zh if chinese else terms.labels
+
+    def findings(similar: Iterable[tuple[float, int]]) -> Iterator[Finding]:
+        for similarity, index in similar:
+            id, label, score = terms.id(rows[index]), terms.name(rows[index]), round(similarity / 100, 3)
+            yield Finding(id, label=label, text=given, matched=names[index], method="fuzzy", score=score)
+
+    alike = _alike(given, terms)
+    spelt = findings(each for each in alike if each[0] >= _SPELT)
+    told = (each for each in reader.named(given) if each.status is Status.PRESENT)
+    sharing = () if chinese else findings(_sharing_words(given, terms))
     near: dict[str, Finding] = {}
-    for similarity, index in _alike(given, reader.terms):
-        name, row = names[index], rows[index]
-        finding = Finding(
-            id=reader.terms.id(row),
-            label=reader.terms.name(row),
-            text=given,
-            matched=name,
-            method="fuzzy",
-            score=round(similarity / 100, 3),
-        )
-        near.setdefault(finding.id, finding)
+    for each in chain(spelt, told, sharing, findings(alike)):
+        near.setdefault(each.id, each)
     suggestions = tuple(near.values())[:_SUGGESTIONS]
-    if suggestions and suggestions[0].score * 100 >= _SAME:
+    if suggestions and suggestions[0].score * 100 >= _SAME and suggestions[0].method == "fuzzy":
         best = suggestions[0]
         issue = Issue("info", given, f"{given!r} is read as {best.label} ({best.id})", "check the spelling")
         return Resolution(best, (issue,), suggestions[1:])
