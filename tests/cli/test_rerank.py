@@ -129,3 +129,30 @@ def test_a_batch_by_a_policy_that_asks_a_model_keeps_to_one_budget(
     assert done.returncode == 7 and "a model was asked about 3" in done.stderr  # the last line is no case
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["candidates"][0]["id"] for each in lines[:3]] == [each["candidates"][0]["id"] for each in plain[:3]]
+
+
+def test_a_second_reader_reads_for_a_page_a_batch_and_a_re_ranking(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limp = {"quote": "hangs like a wet towel", "name": "Hypotonia", "status": "present", "whose": "patient"}
+    note = "seizures and short stature; the child hangs like a wet towel"
+
+    def script(body: Body, number: int) -> Reply:
+        reads = "# Note" in str(body["messages"][-1]["content"])
+        return Say(json.dumps({"findings": [limp], "doubts": [{"number": 1, "reason": "past"}]}) if reads else "{}")
+
+    cases, page = tmp_path / "cases.jsonl", tmp_path / "x.html"
+    cases.write_text("".join(json.dumps({"id": f"p{number}", "text": note}) + "\n" for number in range(3)))
+    with serving(script, monkeypatch):
+        done = invoke("extract", note, "--reader", "m")
+        words = " ".join(done.stdout.split())
+        assert "model m 90%" in words and "read by the model m" in words and "doubts Seizure" in words, done.stdout
+        assert invoke("diagnose", note, "--reader", "m", "--html", str(page)).returncode == 0
+        assert "model m 0.90" in page.read_text("utf-8")
+        taken = invoke("diagnose", note, "--policy", "second_reader:withdraw=true", "--llm", "m", "--json")
+        for how in ((), ("--rerank", "m")):
+            many = invoke("batch", str(cases), "--reader", "m", "--max-calls", "20", "--explain", "1", *how)
+            lines = [json.loads(each) for each in many.stdout.splitlines()]
+            assert [any(f["method"] == "model m" for f in each["case"]["findings"]) for each in lines] == [True] * 3
+    told = {each["label"]: each["status"] for each in json.loads(taken.stdout)["case"]["findings"]}
+    assert told["Seizure"] == "unknown" and told["Hypotonia"] == "present"

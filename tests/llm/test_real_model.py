@@ -135,6 +135,16 @@ def test_an_order_of_the_model_is_a_permutation_and_scores_stay(invoke: Invoke, 
     assert not told.get("unknown") and not told.get("repeated")
 
 
+def test_a_second_reader_adds_words_of_the_text_or_nothing(invoke: Invoke, asked: Counting) -> None:
+    note = f"{PATIENT}; the child hangs like a wet towel and was hot all night"
+    ruled = document(invoke("extract", note, "--json"))
+    found = document(invoke("extract", note, "--reader", NAME, "--max-calls", "2", "--json"))
+    added = [each for each in found["findings"] if each["method"].startswith("model")]
+    assert [each for each in found["findings"] if each not in added] == ruled["findings"]
+    assert all(note[slice(*each["span"].values())] == each["text"] for each in added)
+    assert 1 <= len(asked.requests) <= 2 and (added or len(found["issues"]) >= len(ruled["issues"]))
+
+
 def test_a_batch_keeps_to_its_calls_and_ends_with_seven_where_a_case_fails(
     invoke: Invoke, asked: Counting, tmp_path: Path
 ) -> None:
