@@ -153,15 +153,16 @@ class ReadAgain(Action):
             fault = f"the model {model} did not read the text: {error}"
             told = [] if said.failed else [Issue("warning", READER, fault, "what rules read stands")]
             return Outcome(ReadTwice(refused={FAILED: 1}, issues=tuple(told)), case.with_issues(told))
+        taken = {_said(each) for each, _ in doubted} if self.withdraw else set()
+        kept = [replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in case.findings]
+        certain = [each for each, before in zip(kept, case.findings, strict=True) if each is before]
         issues: list[Issue] = []
         added: list[Finding] = []
         for each in every:
-            if isinstance(each, Finding) and each.id and _adds(graph, each, (*case.findings, *added), model, issues):
+            if isinstance(each, Finding) and each.id and _adds(graph, each, (*certain, *added), model, issues):
                 added.append(each)
         issues += _told(added, doubted, model, self.withdraw)
         refused["no term of the graph"] = sum(isinstance(each, Finding) and not each.id for each in every)
-        taken = {(each.id, each.status) for each, _ in doubted} if self.withdraw else ()
-        kept = (replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in case.findings)
         unread = (each for each in case.unread if not any(_meets(each, found.span) for found in added))
         both = replace(case, findings=(*kept, *added), unread=tuple(unread)).with_issues(issues)
         left = tuple(each for each in every if isinstance(each, OpenName))
@@ -278,8 +279,12 @@ def _told(
 
 def united(found: Extraction, state: State) -> Extraction:
     """Return what rules have read with what a model has added to it, at the end of its reading."""
-    told = {(each.id, each.span): each.status for each in state.case.findings}
-    rules = (replace(each, status=told.get((each.id, each.span), each.status)) for each in found.findings)
+    doubted, held = (
+        {id for made in state.all(ReadTwice) for id, _ in made.doubted},
+        set(map(_said, state.case.findings)),
+    )
+    taken = {_said(each) for each in found.findings if each.id in doubted} - held
+    rules = (replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in found.findings)
     more = [each for each in state.case.findings if each.method.startswith(METHOD)]
     findings = sorted((*rules, *more), key=lambda each: (each.span.start, each.span.end) if each.span else (0, 0))
     issues = (each for each in found.issues if not more or each.where != "text")
