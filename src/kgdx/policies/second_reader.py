@@ -49,8 +49,6 @@ SCORE = 0.9
 """Of such a finding."""
 READER = "reader"
 """Where its issues and remarks are."""
-FAILED = "the request failed"
-"""Fault of a request without an answer; the log says why."""
 
 Form = TypeVar("Form", bound=BaseModel)
 Words = Annotated[str, Field(min_length=2, max_length=LONGEST)]
@@ -152,7 +150,7 @@ class ReadAgain(Action):
         except ValueError as error:
             fault = f"the model {model} did not read the text: {error}"
             told = [] if said.failed else [Issue("warning", READER, fault, "what rules read stands")]
-            return Outcome(ReadTwice(refused={FAILED: 1}, issues=tuple(told)), case.with_issues(told))
+            return Outcome(ReadTwice(refused={"no answer": 1}, issues=tuple(told)), case.with_issues(told))
         taken = {_said(each) for each, _ in doubted} if self.withdraw else set()
         kept = [replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in case.findings]
         certain = [each for each, before in zip(kept, case.findings, strict=True) if each is before]
