@@ -21,6 +21,7 @@ import kgdx
 from kgdx.answer.diagnosis import Diagnosis
 from kgdx.api import Graph
 from kgdx.case import Case
+from kgdx.case.person import years_of
 from kgdx.errors import CaseError
 from kgdx.rank.commonness import SETTINGS
 from kgdx.results.ranked import Candidate, DangerousDisease
@@ -68,7 +69,8 @@ def diagnosed(graph: Graph, note: dict[str, Any], *told: str, **how: Any) -> Dia
     """Return a note's diagnosis, with what of the person is told beside it; none where it cannot be ranked."""
     read = graph.case(note["text"])
     unread = {"sex": read.sex == "UNKNOWN", "age": read.age is None}
-    how |= {what: f"P{int(note[what])}Y" if what == "age" else note[what] for what in told if unread[what]}
+    given = [what for what in told if what in note and unread[what]]
+    how |= {what: f"P{int(note[what])}Y" if what == "age" else note[what] for what in given}
     try:
         return graph.diagnose(note["text"], explain=TEN, **how)
     except CaseError:
@@ -222,9 +224,10 @@ def contrary_rows(found: Diagnosis) -> int:
 
 
 def against(note: dict[str, Any], found: Diagnosis) -> int:
-    """Return how many candidates the patient's sex or age rules out, by their names."""
-    parts = OF_MEN if note["sex"] == "female" else OF_WOMEN
-    newborn = OF_NEWBORNS if note["age"] > FIRST else ()
+    """Return how many candidates the patient's sex or age rules out, by their names: as noted, or else as read."""
+    age = note["age"] if "age" in note else years_of(found.case.age) or 0
+    parts = {"female": OF_MEN, "male": OF_WOMEN}.get(note.get("sex", found.case.sex.lower()), ())
+    newborn = OF_NEWBORNS if age > FIRST else ()
     return sum(named(each, (*parts, *newborn)) for each in found.candidates[:TEN])
 
 

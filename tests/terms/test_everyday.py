@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kgdx.terms.abbreviations import NONE, readings, uses
-from kgdx.terms.everyday import chinese_wordings, english_wordings, spelt_out
+from kgdx.terms.everyday import everyday_wordings, spelt_out
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.normalise import read_table
 
-FOLDER = Path(english_wordings.__wrapped__.__code__.co_filename).parent
+FOLDER = Path(everyday_wordings.__wrapped__.__code__.co_filename).parent
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_wordings_are_read_in_a_text(hpo_reader: Extractor, text: str, found: se
 
 
 def test_every_wording_alone_is_read_as_its_term(hpo_reader: Extractor) -> None:
-    rows = [*english_wordings().values(), *chinese_wordings().values()]
+    rows = [*everyday_wordings("en").values(), *everyday_wordings("zh").values()]
     missed = [row.phrase for row in rows if row.id not in {f.id for f in hpo_reader.named(row.phrase)}]
     assert len(missed) < len(rows) / 50, missed
 

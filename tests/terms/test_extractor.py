@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conftest import examples
 from kgdx.case.patient import Finding, Status
-from kgdx.terms.everyday import chinese_wordings, lay_wordings
+from kgdx.terms.everyday import everyday_wordings, lay_wordings
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.normalise import fold_chinese, wordings
 
@@ -306,4 +306,4 @@ def test_every_lay_wording_stands_for_a_current_finding(hpo_reader: Extractor) -
         finding, issues = hpo_reader.terms.current(curie)
         assert finding is not None, phrase
         assert not issues, phrase
-        assert chinese_wordings()[phrase].alone or hpo_reader.extract(phrase).findings, phrase
+        assert everyday_wordings("zh")[phrase].alone or hpo_reader.extract(phrase).findings, phrase

@@ -135,9 +135,13 @@ def test_what_is_over_is_absent(hpo_reader: Extractor) -> None:
         ("长期服用华法林", {"takes an anticoagulant"}),
         ("强的松片10mg", {"takes corticosteroids"}),
         ("allergic to ibuprofen; metformin was considered", set()),
+        ("Brown urine two weeks after a sore throat", {"recent viral infection"}),
+        ("咽痛后两周出现血尿", {"recent viral infection"}),
+        ("a sore throat for two weeks, cold hands; flu jab last week", set()),
+        ("感冒两周", set()),
     ],
 )
-def test_drugs_are_read_by_their_class_where_they_are_taken(text: str, expected: set[str]) -> None:
+def test_drugs_and_infections_before_the_illness_are_read_by_their_kind(text: str, expected: set[str]) -> None:
     assert {each.label for each in spoken(text, lambda id: id.startswith("DDXPLUS"))} == expected
 
 

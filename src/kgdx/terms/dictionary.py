@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgdx.arrays.sparse import mapped
-from kgdx.terms.everyday import chinese_wordings, english_wordings
+from kgdx.terms.everyday import everyday_wordings
 from kgdx.terms.normalise import SPARE_ZH, fold, fold_chinese, inflection, read_table, word_class, word_list, wordings
 from kgdx.terms.tokens import NONE, SOFT, Spelling, scan, stable_hash
 
@@ -106,7 +106,7 @@ class Entries:
         keys: int64, the sum of the hashes of the name's words (Chinese: the hash of the name's characters).
         terms: int32, row of the snapshot's ``phenotype`` table.
         labels: int16, 0 for the term's name, n for its n-th synonym, -n for the n-th wording
-            of :func:`kgdx.terms.everyday.english_wordings`.
+            of :func:`kgdx.terms.everyday.everyday_wordings`.
         ranks: int8, how good the name is: 0 the term's own, higher for looser synonyms and for rewritten forms.
     """
 
@@ -214,7 +214,7 @@ def _chinese(
             yield name, term, 0
             yield from ((other, term, _REWRITTEN) for other in wordings(name))
     place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}
-    for wording in chinese_wordings().values():
+    for wording in everyday_wordings("zh").values():
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term] and not wording.alone:
             name, rank = fold_chinese(wording.phrase).text, DENYING if wording.absent else WORDING
@@ -223,7 +223,7 @@ def _chinese(
 
 def _everyday(snapshot: Snapshot, scope: npt.NDArray[np.bool_]) -> Iterator[Name]:
     place = {curie: row for row, curie in enumerate(snapshot.values("phenotype", "id").values())}
-    for number, wording in enumerate(english_wordings().values(), start=1):
+    for number, wording in enumerate(everyday_wordings("en").values(), start=1):
         term = place.get(wording.id, -1)
         if term >= 0 and scope[term]:
             folded, _, _, partings = scan(wording.phrase)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import read_table
@@ -35,10 +35,10 @@ class EverydayWording(NamedTuple):
 
 
 @cache
-def chinese_wordings() -> dict[str, EverydayWording]:
-    """Return wordings of everyday and clinical Chinese that translations lack, by phrase."""
+def everyday_wordings(language: Literal["en", "zh"]) -> dict[str, EverydayWording]:
+    """Return wordings of everyday and clinical language that HPO, or its translation, lacks, by phrase."""
     found: dict[str, EverydayWording] = {}
-    for pattern, id, _, *note in read_table(Path(__file__).with_name("lay_zh.tsv")):
+    for pattern, id, _, *note in read_table(Path(__file__).with_name(f"lay_{language}.tsv")):
         for phrase in spelt_out(pattern):
             found.setdefault(phrase, EverydayWording(phrase, id, note == ["alone"], note == ["absent"]))
     return found
@@ -46,17 +46,7 @@ def chinese_wordings() -> dict[str, EverydayWording]:
 
 def lay_wordings() -> Iterator[tuple[str, str]]:
     """Yield wordings of everyday and clinical Chinese that translations lack, and the HPO id that each means."""
-    yield from ((wording.phrase, wording.id) for wording in chinese_wordings().values() if not wording.absent)
-
-
-@cache
-def english_wordings() -> dict[str, EverydayWording]:
-    """Return wordings of everyday and clinical English that HPO lacks, by phrase."""
-    found: dict[str, EverydayWording] = {}
-    for pattern, id, _, note in read_table(Path(__file__).with_name("lay_en.tsv")):
-        for phrase in spelt_out(pattern):
-            found.setdefault(phrase, EverydayWording(phrase, id, note == "alone", note == "absent"))
-    return found
+    yield from ((wording.phrase, wording.id) for wording in everyday_wordings("zh").values() if not wording.absent)
 
 
 def spelt_out(pattern: str) -> Iterator[str]:

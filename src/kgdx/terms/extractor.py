@@ -23,7 +23,7 @@ from kgdx.lazy import lazy_pattern
 from kgdx.terms import abbreviations
 from kgdx.terms.context import statuses
 from kgdx.terms.dictionary import CHINESE, Entries, build_dictionary
-from kgdx.terms.everyday import english_wordings
+from kgdx.terms.everyday import everyday_wordings
 from kgdx.terms.given_terms import resolved
 from kgdx.terms.headings import patients
 from kgdx.terms.matcher import (
@@ -39,9 +39,9 @@ from kgdx.terms.matcher import (
 )
 from kgdx.terms.normalise import fold_chinese, has_chinese
 from kgdx.terms.phenotypes import Terms
-from kgdx.terms.qualifiers import qualified
+from kgdx.terms.qualifiers import ends, qualified
 from kgdx.terms.sites import at_sites
-from kgdx.terms.spoken import FIGURE, spoken, turned
+from kgdx.terms.spoken import FIGURE, PRECEDING, spoken, turned
 from kgdx.terms.tokens import Spelling, corrected, words
 
 if TYPE_CHECKING:
@@ -142,21 +142,22 @@ class Extractor:
             issues.append(Issue("warning", "text", _NO_CHINESE, _LOAD_CHINESE))
         issues += abbreviations.uses(text, {short for short, _ in introduced(text)})[1] if language != "zh" else []
         found.sort(key=lambda f: (f.span.start, f.span.end, f.id) if f.span else (0, 0, f.id))
-        said = values_said(text)
-        spans = [(f.span.start, f.span.end) for f in found if f.span]
-        held = statuses(text, [*spans, *(each.span for each in said)])
+        said, past = values_said(text), spoken(text, PRECEDING.__eq__)
+        spans = [ends(f) for f in found if f.span]
+        held = statuses(text, [*spans, *(each.span for each in said), *map(ends, past)])
         told = _nested(found, held[: len(spans)])
         told = [_of_others(text, f, _said(f.status, s)) for f, s in zip(found, told, strict=True)]
         named = with_values(text, [replace(f, status=s) for f, s in zip(found, told, strict=True)])
         person = person_of(patient or described(Case("", text=text)))
-        values = judged_values(text, said, held[len(spans) :], person)
+        values = judged_values(text, said, held[len(spans) : len(spans) + len(said)], person)
         measured = [each for each in values.findings if _of_others(text, each, each.status) is each.status]
         every = combined(named, measured, self.terms)
         beside = self._beside(text, every)
         stated = _without_implied(every)
         within = inner_spans(each.span for each in (*stated, *beside) if each.span)
-        plain = (each for each in stated if each.id not in _GENERAL or each.span not in within)
-        findings = qualified(text, (*plain, *beside))
+        plain = [each for each in stated if each.id not in _GENERAL or each.span not in within]
+        over = [e for e in (*plain, *beside) if e.id != PRECEDING and any(_inside(e, other) for other in past)]
+        findings = qualified(text, [each for each in (*plain, *beside) if each not in over])
         doubtful = (*issues, *_several(text), *values.issues)
         doubtful += (*_contradictions(findings), *_nothing(text, findings, issues))
         return Extraction(findings, doubtful, unread(text, (*every, *findings), values.measures))
@@ -198,7 +199,7 @@ class Extractor:
         said = spoken(text, self.symptoms.__contains__)
         said = [e for e in said if not any(_part_of(e, other) for other in (*_beside(e, read), *_beside(e, said)))]
         said += at_sites(text, (*read, *said), lambda id: id in self.symptoms)
-        told = statuses(text, [(each.span.start, each.span.end) for each in said if each.span]) if said else []
+        told = statuses(text, [ends(each) for each in said if each.span]) if said else []
         told = [_said(each.status, _habit(text, each, status)) for each, status in zip(said, told, strict=True)]
         kin = [each for each in read if each.status is Status.FAMILY]
         told = [
@@ -259,7 +260,7 @@ class Extractor:
     def _finding(self, text: str, choice: TermChoice) -> Finding:
         exact = choice.exact and choice.rank < 2 and not choice.corrected
         score = 1.0 if exact else _LOOSE[min(choice.rank, len(_LOOSE) - 1)]
-        wording = english_wordings().get(choice.label)
+        wording = everyday_wordings("en").get(choice.label)
         return Finding(
             id=self.terms.id(choice.term),
             status=Status.ABSENT if wording and wording.absent else Status.PRESENT,
@@ -292,7 +293,7 @@ class Extractor:
 
 @cache
 def _phrases() -> list[str]:
-    return list(english_wordings())
+    return list(everyday_wordings("en"))
 
 
 def _symptoms(snapshot: Snapshot) -> Iterator[str]:
@@ -320,7 +321,8 @@ def _beside(finding: Finding, others: Sequence[Finding]) -> Sequence[Finding]:
 
 def _inside(finding: Finding, other: Finding) -> bool:
     at, whole = _at(finding), _at(other)
-    more = whole != at or other.id == FIGURE or (other.status is Status.ABSENT and finding.status is Status.PRESENT)
+    more = whole != at or other.id in (FIGURE, PRECEDING)
+    more |= other.status is Status.ABSENT and finding.status is Status.PRESENT
     denied = other.status is Status.ABSENT and whole.start < at.start < whole.end  # "doesn't hurt to pee"
     return denied or (more and whole.start <= at.start and at.end <= whole.end)
 

@@ -27,7 +27,7 @@ from kgdx.terms.dictionary import (
     sum_hashes,
     word_hash,
 )
-from kgdx.terms.everyday import english_wordings
+from kgdx.terms.everyday import everyday_wordings
 from kgdx.terms.normalise import MODIFIERS, inflection, word_class, word_list, word_rows
 from kgdx.terms.tokens import ATTACHED, HARD, LINKED, NONE, SOFT, ContentWords, scan
 
@@ -257,7 +257,7 @@ def _read(found: ContentWords, match: TermMatch, lexicon: Lexicon) -> TermChoice
         name = lexicon.label(position)
         if not _fits(found.text[start:end], said, name, crossing):
             continue
-        wording = english_wordings().get(name)
+        wording = everyday_wordings("en").get(name)
         if wording and (
             _splits(found, match) or (wording.alone and (_describes(found, match) or _is_no_noun(found, match)))
         ):

@@ -85,7 +85,7 @@ def qualified(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return findings, those that are present each with severity, modifiers and since when it has been."""
     plain = simplify(text)
     stops = [0, *(match.end() for match in _STOP.finditer(plain)), len(text)]
-    spans = sorted(_ends(each) for each in findings if each.span)
+    spans = sorted(ends(each) for each in findings if each.span)
     starts, times = [start for start, _ in spans], []
     for match in _LASTING.finditer(plain):
         at = bisect_right(starts, match.start()) - 1
@@ -109,7 +109,7 @@ def _qualified(
     low, high = stops[max(0, at - 1)], stops[min(at, len(stops) - 1)]
     if low > finding.span.start:
         low = stops[max(0, at - 2)]
-    near = _NEAR_ZH if _HAN_SIGN.search(text, *_ends(finding)) else _NEAR
+    near = _NEAR_ZH if _HAN_SIGN.search(text, *ends(finding)) else _NEAR
     before = _COMMA.split(text[max(low, finding.span.start - near) : finding.span.start])[-1]
     after = _COMMA.split(text[finding.span.end : min(high, finding.span.end + near)])[0]
     said = text[finding.span.start : finding.span.end]
@@ -119,7 +119,7 @@ def _qualified(
     course = clause if bisect_left(starts, high) - bisect_left(starts, low) < 2 else beside
     modifiers += _read("course", course)
     said_near = times[bisect_left(begins, low) : bisect_left(begins, high)]
-    inside = (time for time in said_near if time[4] in (None, _ends(finding)))
+    inside = (time for time in said_near if time[4] in (None, ends(finding)))
     since = min(inside, key=lambda time: _apart(finding, time), default=None)
     severity = next(iter(_read("severity", beside)), "")
     if since is not None and not since[2]:
@@ -133,12 +133,13 @@ def _qualified(
     return replace(finding, severity=severity, modifiers=tuple(dict.fromkeys(modifiers)), since=lasted)
 
 
-def _ends(finding: Finding) -> tuple[int, int]:
+def ends(finding: Finding) -> tuple[int, int]:
+    """Return where a finding starts and ends in its text."""
     return (finding.span.start, finding.span.end) if finding.span else (0, 0)
 
 
 def _apart(finding: Finding, time: _Time) -> int:
-    start, end = _ends(finding)
+    start, end = ends(finding)
     return max(time[0] - end, start - time[1], 0)
 
 

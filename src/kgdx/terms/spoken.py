@@ -24,6 +24,8 @@ from kgdx.terms.normalise import CJK, read_table, simplify
 
 FIGURE = "-"
 """Stands for a finding where words are a figure of speech or a comparison, and what is named in them is none."""
+PRECEDING = "DDXPLUS:E_0"
+"""An infection that was over before the illness: what is named in its words is history, and no finding of now."""
 DENIED = "!"
 """Stands before the id of a finding that a phrase denies: "chest clear"."""
 SCORE = 0.9

@@ -17,7 +17,7 @@ from functools import cache
 import polars as pl
 
 from kgdx.case.patient import Finding, Span, Status
-from kgdx.terms.everyday import chinese_wordings
+from kgdx.terms.everyday import everyday_wordings
 from kgdx.terms.extractor import Extractor
 from kgdx.terms.names.cascade import CANDIDATES
 from kgdx.terms.names.entity_names import RELATED_NAME, Side
@@ -55,8 +55,8 @@ def said_terms(symptoms: Iterable[tuple[str, str]], findings: Side, reader: Extr
 def _readings(
     name: str, names: Mapping[str, _Reading | None], meanings: Mapping[tuple[str, bool], _Reading], reader: Extractor
 ) -> Sequence[_Reading]:
-    if (wording := chinese_wordings().get(name)) and not wording.absent and reader.terms.row(wording.id) is not None:
-        return [_Reading(wording.id, WHOLE, name, "exact")]  # chosen by hand, it outweighs translations
+    if (lay := everyday_wordings("zh").get(name)) and not lay.absent and reader.terms.row(lay.id) is not None:
+        return [_Reading(lay.id, WHOLE, name, "exact")]  # chosen by hand, it outweighs translations
     if (key := form(name, diseases=False).key) in names:
         return [known] if (known := names[key]) else []
     read = list(_read(name, reader))
