@@ -126,19 +126,15 @@ def test_what_is_over_is_absent(hpo_reader: Extractor) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("82 F on warfarin for AF", {"takes an anticoagulant"}),
+        ("on warfarin, 2 weeks after a sore throat", {"takes an anticoagulant", "recent viral infection"}),
         (
             "Meds: bisoprolol 2.5 mg, apixaban 5 mg bd, ramipril 10 mg",
             {"takes an anticoagulant", "high blood pressure or treated for it"},
         ),
         ("ibuprofen 400 mg for his knee", {"takes anti-inflammatory drugs (NSAIDs)"}),
         ("长期服用华法林", {"takes an anticoagulant"}),
-        ("强的松片10mg", {"takes corticosteroids"}),
-        ("allergic to ibuprofen; metformin was considered", set()),
-        ("Brown urine two weeks after a sore throat", {"recent viral infection"}),
-        ("咽痛后两周出现血尿", {"recent viral infection"}),
-        ("a sore throat for two weeks, cold hands; flu jab last week", set()),
-        ("感冒两周", set()),
+        ("强的松片10mg，咽痛后两周", {"takes corticosteroids", "recent viral infection"}),
+        ("allergic to ibuprofen; sore throat for two weeks, cold hands, flu jab last week; 感冒两周", set()),
     ],
 )
 def test_drugs_and_infections_before_the_illness_are_read_by_their_kind(text: str, expected: set[str]) -> None:
