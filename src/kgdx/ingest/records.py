@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any
 
 import polars as pl
@@ -117,22 +116,30 @@ def mint(source: str, class_: str, text: pl.Series) -> pl.Series:
 CHUNK = 20_000
 """Rows that are kept as Python objects before they become a part of the frame."""
 
-TEXT = pl.String()
-TEXTS = pl.List(pl.String())
-_ARROW: Mapping[Any, pa.DataType] = {
-    pl.Int64(): pa.int64(),
-    pl.Float64(): pa.float64(),
-    pl.Boolean(): pa.bool_(),
-    TEXT: pa.large_string(),
-    TEXTS: pa.large_list(pa.large_string()),
+_ARROW: Mapping[str, pa.DataType] = {
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+    "string": pa.large_string(),
+    "strings": pa.large_list(pa.large_string()),
 }
 """Arrow makes columns from Python's lists of lists many times faster than polars does."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def columns(listed: str) -> dict[str, str]:
+    """Return columns with their kinds, which stand behind a colon; those without one are texts.
+
+    Example:
+        >>> columns("id synonyms:strings")
+        {'id': 'string', 'synonyms': 'strings'}
+    """
+    return {name: kind or "string" for name, _, kind in (each.partition(":") for each in listed.split())}
+
+
 class _Frame:
-    def __init__(self, columns: Iterable[str], kinds: Mapping[str, Any]) -> None:
-        self.kinds = {LINE: pl.Int64(), **{name: kinds.get(name, TEXT) for name in columns}}
+    def __init__(self, listed: str) -> None:
+        self.kinds = columns(f"{LINE}:int64 {listed}")
         self.parts: list[pl.DataFrame] = []
         self.lists: tuple[list[Any], ...] = tuple([] for _ in self.kinds)
 
@@ -143,8 +150,7 @@ class _Frame:
             self._flush()
 
     def _flush(self) -> None:
-        columns = zip(self.lists, self.kinds.values(), strict=True)
-        arrays = [pa.array(column, _ARROW[kind]) for column, kind in columns]
+        arrays = [pa.array(column, _ARROW[kind]) for column, kind in zip(self.lists, self.kinds.values(), strict=True)]
         self.parts.append(pl.DataFrame(pl.from_arrow(pa.table(arrays, names=list(self.kinds)))))
         self.lists = tuple([] for _ in self.kinds)
 
@@ -154,8 +160,10 @@ class _Frame:
 
 
 class RecordBuilder:
-    def __init__(self, frames: Mapping[str, Iterable[str]], kinds: Mapping[str, Any] = MappingProxyType({})) -> None:
-        self._frames = {name: _Frame(columns, kinds) for name, columns in frames.items()}
+    """Fills frames row by row; their columns are listed as :func:`columns` reads them."""
+
+    def __init__(self, frames: Mapping[str, str]) -> None:
+        self._frames = {name: _Frame(listed) for name, listed in frames.items()}
         self.refused: list[tuple[str | None, int | None, str, str, str | None]] = []
 
     def add(self, frame: str, *values: Any) -> None:

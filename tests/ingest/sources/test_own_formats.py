@@ -417,7 +417,7 @@ RECORD = st.dictionaries(st.text(), VALUE, min_size=1)
 
 def records_in(path: Path, content: str | bytes) -> tuple[list[tuple[int, dict[str, Any]]], RecordBuilder]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
-    building = RecordBuilder({"rows": ()})
+    building = RecordBuilder({"rows": ""})
     return list(documents(path, building)), building
 
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import TEXTS, RecordBuilder, Records
+from kgdx.ingest.records import RecordBuilder, Records
 from kgdx.ingest.sources.json_records import MAX_TEXT, documents, phrase, problem_of_phrase, prose
 
 VERSION = "2"
@@ -48,13 +46,13 @@ _MEANINGLESS = {"_id"}
 """The database's own key: it says nothing of the disease and is not kept."""
 
 FRAMES = {
-    "disease": ("name", "synonyms", *_TEXTS.values(), *_LISTS.values(), "insured"),
-    **{frame: ("disease", "name") for frame in _STATEMENTS.values()},
-    "drug": ("disease", "name", "reference"),
-    "medicine": ("name", "products"),
+    "disease": " ".join(
+        ["name synonyms:strings", *_TEXTS.values(), *(f"{each}:strings" for each in _LISTS.values()), "insured:bool"]
+    ),
+    **dict.fromkeys(_STATEMENTS.values(), "disease name"),
+    "drug": "disease name reference",
+    "medicine": "name products:strings",
 }
-
-_KINDS = {**dict.fromkeys(("synonyms", *_LISTS.values(), "products"), TEXTS), "insured": pl.Boolean()}
 
 _SEPARATORS = re.compile(r"[、，,;；|\n]+|\s{2,}")
 _FOREIGN = re.compile(r"[^(（。]{1,30}[(（](?P<names>[^()（）]*[A-Za-z]{3}[^()（）]*)[)）]")
@@ -66,7 +64,7 @@ def read(path: Path, manifest: Manifest) -> Records:
 
     A value may be a text where others are lists, empty, doubled or junk; what cannot be used is refused by itself.
     """
-    building = RecordBuilder(FRAMES, _KINDS)
+    building = RecordBuilder(FRAMES)
     products: dict[str, dict[str, None]] = {}
     first: dict[str, int] = {}
     unread: set[str] = set()

@@ -8,35 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
-
-import polars as pl
 
 from kgdx.case import ddxplus_release as release
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import TEXTS, RecordBuilder, Records
+from kgdx.ingest.records import RecordBuilder, Records
 from kgdx.ingest.unpack import read_text
 
 FRAMES = {
-    "condition": ("id", "name", "name_zh", "name_fr", "synonyms", "xrefs", "severity"),
-    "evidence": (
-        *("id", "name", "name_zh", "synonyms", "question", "question_fr", "kind", "answers", "default", "parent"),
-        "antecedent",
-    ),
-    "symptom": ("condition", "evidence", "antecedent"),
-    "term": ("evidence", "term", "relation"),
-    "entry": ("condition", "term", "relation"),
-    "heading": ("condition", "term", "relation"),
-}
-KINDS: Mapping[str, pl.DataType] = {
-    "synonyms": TEXTS,
-    "xrefs": TEXTS,
-    "answers": TEXTS,
-    "severity": pl.Int64(),
-    "antecedent": pl.Boolean(),
+    "condition": "id name name_zh name_fr synonyms:strings xrefs:strings severity:int64",
+    "evidence": "id name name_zh synonyms:strings question question_fr kind answers:strings default parent"
+    " antecedent:bool",
+    "symptom": "condition evidence antecedent:bool",
+    "term": "evidence term relation",
+    **dict.fromkeys(("entry", "heading"), "condition term relation"),
 }
 _TABLES = (release.WORDS, release.TERMS, release.NAMES)
 _BESIDE = {"release_conditions": "release_evidences", "ddxplus-conditions": "ddxplus-evidences"}
@@ -54,7 +42,7 @@ def read(path: Path, manifest: Manifest) -> Records:
     Frames: ``condition``, ``evidence``, ``symptom`` (which evidence speaks for which condition), and ``term``,
     ``entry``, ``heading`` (what the tables map to HPO, to OMIM and Orphanet, and to MeSH).
     """
-    building = RecordBuilder(FRAMES, KINDS)
+    building = RecordBuilder(FRAMES)
     evidences = _entries(_beside(path), release.parse_evidence, building)
     conditions = _entries(path, release.parse_condition, building)
     for number, evidence in evidences.values():

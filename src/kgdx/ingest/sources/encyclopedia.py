@@ -17,9 +17,9 @@ from kgdx.ingest.sources.json_records import MAX_TEXT, documents, phrase, proble
 
 VERSION = "1"
 FRAMES = {
-    "document": ("id", "title", "text", "url", "language", "disease"),
-    "disease": ("id", "name", "name_zh"),
-    "symptom": ("disease", "id", "name", "language"),
+    "document": "id title text url language disease",
+    "disease": "id name name_zh",
+    "symptom": "disease id name language",
 }
 
 ENCYCLOPEDIA = "encyclopedia"

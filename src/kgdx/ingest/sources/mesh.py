@@ -17,22 +17,18 @@ from typing import Any
 import polars as pl
 
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import LINE, TEXT, TEXTS, RecordBuilder, Records, join_rejects
+from kgdx.ingest.records import LINE, RecordBuilder, Records, join_rejects
 from kgdx.ingest.sources.term_frames import COMPONENT, in_cycles
 from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
 
 VERSION = "2"
 PREFIX = "MESH:"
-RECORD: Mapping[str, Any] = {
-    **dict.fromkeys(("id", "name"), TEXT),
-    **dict.fromkeys(("entry_terms", "entry_term_scopes", "entry_term_tags", "permuted_terms"), TEXTS),
-    "scope_note": TEXT,
-    **dict.fromkeys(("semantic_types", "registry_numbers"), TEXTS),
-    **dict.fromkeys(("history_note", "online_note", "public_note"), TEXT),
-    "previous_indexing": TEXTS,
-    **dict.fromkeys(("annotation", "date_created", "date_revised", "date_established"), TEXT),
-}
-"""Columns of the frame ``record`` that every kind of record has, and their types."""
+RECORD = (
+    "id name entry_terms:strings entry_term_scopes:strings entry_term_tags:strings permuted_terms:strings scope_note"
+    " semantic_types:strings registry_numbers:strings history_note online_note public_note previous_indexing:strings"
+    " annotation date_created date_revised date_established"
+)
+"""Columns of the frame ``record`` that every kind of record has."""
 EXACT = "EXACT"
 _SCOPES = {"NRW": "NARROW", "BRD": "BROAD", "REL": "RELATED"}
 _INVERSE = {"NRW": "BROAD", "BRD": "NARROW", "REL": "RELATED"}
@@ -46,14 +42,13 @@ class MeshFileKind:
     stem: str
     letter: str
     title: str
-    more: Mapping[str, Any]
-    frames: Mapping[str, tuple[str, ...]]
+    more: str
+    frames: Mapping[str, str]
     extract: Callable[[Any, str, RecordBuilder], tuple[Any, ...]]
 
 
 def _read(path: Path, manifest: Manifest, kind: MeshFileKind) -> Records:
-    kinds = {**RECORD, **kind.more, "major": pl.Boolean()}
-    building = RecordBuilder({"record": [*RECORD, *kind.more], **kind.frames}, kinds)
+    building = RecordBuilder({"record": f"{RECORD} {kind.more}", **kind.frames})
     file = XmlFile(path, kind.root, kind.title)
     known: set[str] = set()
     valid = re.compile(f"{kind.letter}[0-9]{{6,9}}")
@@ -226,13 +221,13 @@ _DESCRIPTORS = MeshFileKind(
     stem="Descriptor",
     letter="D",
     title="NLM's desc20NN.xml",
-    more={"tree_numbers": TEXTS, "consider_also": TEXT, "classification": TEXT, "record_class": TEXT},
+    more="tree_numbers:strings consider_also classification record_class",
     frames={
-        "place": ("id", "tree_number"),
-        "see_also": ("start", "end"),
-        "action": ("start", "end"),
-        "qualifier": ("start", "end", "name", "abbreviation"),
-        "combination": ("start", "with_qualifier", "end", "end_qualifier"),
+        "place": "id tree_number",
+        "see_also": "start end",
+        "action": "start end",
+        "qualifier": "start end name abbreviation",
+        "combination": "start with_qualifier end end_qualifier",
     },
     extract=_descriptor,
 )
@@ -242,8 +237,8 @@ _SUPPLEMENTS = MeshFileKind(
     stem="SupplementalRecord",
     letter="C",
     title="NLM's supp20NN.xml",
-    more={"record_class": TEXT, "literature": TEXTS},
-    frames={"heading": ("start", "end", "with_qualifier", "major"), "action": ("start", "end")},
+    more="record_class literature:strings",
+    frames={"heading": "start end with_qualifier major:bool", "action": "start end"},
     extract=_supplement,
 )
 _QUALIFIERS = MeshFileKind(
@@ -252,8 +247,8 @@ _QUALIFIERS = MeshFileKind(
     stem="Qualifier",
     letter="Q",
     title="NLM's qual20NN.xml",
-    more={"tree_numbers": TEXTS, "abbreviation": TEXT},
-    frames={"place": ("id", "tree_number")},
+    more="tree_numbers:strings abbreviation",
+    frames={"place": "id tree_number"},
     extract=_qualifier,
 )
 

@@ -151,7 +151,7 @@ def _terms(ids: pl.DataFrame, clauses: pl.DataFrame) -> pl.DataFrame:
     terms = ids.select(LINE, "_stanza", "id")
     for part in parts:
         terms = terms.join(part, on="_stanza", how="left", maintain_order="left")
-    lists = pl.col([name for name, kind in TERM.items() if kind == pl.List(pl.String)])
+    lists = pl.col([name for name, kind in TERM.items() if kind == "strings"])
     return terms.with_columns(lists.fill_null([]), pl.col("obsolete").fill_null(False)).select(LINE, *TERM)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,7 @@ import polars as pl
 
 from kgdx.errors import SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import TEXTS, RecordBuilder, Records
+from kgdx.ingest.records import RecordBuilder, Records
 from kgdx.ingest.sources.term_frames import by_symbol
 from kgdx.ingest.sources.xml_records import XmlFile, shown, text, texts, unexpanded
 from kgdx.schema.model import EXCLUDED, FREQUENCIES
@@ -65,19 +65,18 @@ class ProductTable:
     """A product that is one table.
 
     ``each`` is the path of the elements that are rows, below the disorder; empty where the disorder is one. ``columns``
-    say what the columns beside :data:`_COMMON` are taken from, ``kinds`` which are no text. ``what`` is the word for
-    what the rows say, ``record`` the tag of the records that hold a disorder.
+    say what the columns beside :data:`_COMMON`, with their kinds, are taken from. ``what`` is the word for what the
+    rows say, ``record`` the tag of the records that hold a disorder.
     """
 
     file: str
     each: str
     columns: Mapping[str, Take]
     what: str
-    kinds: Mapping[str, Any] = field(default_factory=dict)
     record: str = "Disorder"
 
 
-_COMMON = ("orpha", "name", "disease_type")
+_COMMON = "orpha name disease_type"
 
 
 class OrphanetFile:
@@ -125,7 +124,7 @@ def _reason(record: Any, code: str | None, name: str | None, known: set[str]) ->
 
 
 def _read(path: Path, manifest: Manifest, table: ProductTable, says: pl.Expr | None = None) -> Records:
-    building = RecordBuilder({"rows": [*_COMMON, *table.columns]}, table.kinds)
+    building = RecordBuilder({"rows": " ".join((_COMMON, *table.columns))})
     product = OrphanetFile(path, table.file, building)
     for disorder in product.disorders(table.record):
         kind = text(disorder.element, "DisorderType/Name")
@@ -228,11 +227,10 @@ _PHENOTYPES = ProductTable(
         "hpo_id": "HPO/HPOId",
         "frequency_class": _frequency,
         "diagnostic_criterion": "DiagnosticCriteria/Name",
-        "publications": lambda _, disorder: publications(text(disorder.record, "Source")),
+        "publications:strings": lambda _, disorder: publications(text(disorder.record, "Source")),
         "validation": lambda _, disorder: text(disorder.record, "ValidationStatus"),
     },
     "HPO annotations",
-    {"publications": TEXTS},
     record="HPODisorderSetStatus",
 )
 _GENES = ProductTable(
@@ -241,13 +239,12 @@ _GENES = ProductTable(
     {
         "symbol": _symbol,
         "gene": _gene,
-        "xrefs": _gene_xrefs,
+        "xrefs:strings": _gene_xrefs,
         "association": "DisorderGeneAssociationType/Name",
         "validation": "DisorderGeneAssociationStatus/Name",
-        "publications": lambda element, _: publications(text(element, "SourceOfValidation")),
+        "publications:strings": lambda element, _: publications(text(element, "SourceOfValidation")),
     },
     "gene associations",
-    {"xrefs": TEXTS, "publications": TEXTS},
 )
 _PREVALENCES = ProductTable(
     "en_product9_prev.xml",
@@ -256,24 +253,22 @@ _PREVALENCES = ProductTable(
         "region": _region,
         "prevalence_type": "PrevalenceType/Name",
         "prevalence_class": "PrevalenceClass/Name",
-        "value": _value,
+        "value:float64": _value,
         "qualification": "PrevalenceQualification/Name",
         "validation": "PrevalenceValidationStatus/Name",
         "reference": "Source",
-        "publications": lambda element, _: publications(text(element, "Source")),
+        "publications:strings": lambda element, _: publications(text(element, "Source")),
     },
     "prevalences",
-    {"value": pl.Float64(), "publications": TEXTS},
 )
 _AGES = ProductTable(
     "en_product9_ages.xml",
     "",
     {
-        "onset_ages": _known("AverageAgeOfOnsetList/AverageAgeOfOnset/Name"),
-        "inheritance": _known("TypeOfInheritanceList/TypeOfInheritance/Name"),
+        "onset_ages:strings": _known("AverageAgeOfOnsetList/AverageAgeOfOnset/Name"),
+        "inheritance:strings": _known("TypeOfInheritanceList/TypeOfInheritance/Name"),
     },
     "ages of onset or inheritance",
-    {"onset_ages": TEXTS, "inheritance": TEXTS},
 )
 read_genes, read_prevalence = (partial(_read, table=table) for table in (_GENES, _PREVALENCES))
 
@@ -284,16 +279,13 @@ def read_disorders(path: Path, manifest: Manifest) -> Records:
     The relation is Orphanet's: E exact, NTBT the Orphanet entry is narrower, BTNT it is broader, or another one.
     References to other vocabularies (ICD, UMLS, …), and all of these too, stand among the ``xrefs``.
     """
-    disorder_columns = ("id", "name", "definition", "synonyms", "xrefs", "disease_type", "obsolete", "replaced_by")
-    reference_columns = ("orpha", "other", "relation", "name", "validation")
-    building = RecordBuilder(
-        {"disorder": disorder_columns, **dict.fromkeys(_FRAMES_OF.values(), reference_columns)},
-        {"synonyms": TEXTS, "xrefs": TEXTS, "obsolete": pl.Boolean()},
-    )
+    disorder = "id name definition synonyms:strings xrefs:strings disease_type obsolete:bool replaced_by"
+    references = dict.fromkeys(_FRAMES_OF.values(), "orpha other relation name validation")
+    building = RecordBuilder({"disorder": disorder, **references})
     product = OrphanetFile(path, "en_product1.xml", building)
-    for disorder in product.disorders():
-        xrefs = _references(disorder, building)
-        building.add("disorder", disorder.element.sourceline, *_values(disorder, xrefs))
+    for each in product.disorders():
+        xrefs = _references(each, building)
+        building.add("disorder", each.element.sourceline, *_values(each, xrefs))
     found = product.records("rows", "OMIM references")
     found.frames["rows"] = found.frames["rows"].rename({"other": "omim"})
     return found

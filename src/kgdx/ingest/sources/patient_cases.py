@@ -12,29 +12,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from kgdx.case import Case, Failure, Status, read_cases
 from kgdx.case.ddxplus_release import PREFIX as DDXPLUS
 from kgdx.errors import CaseError, SourceError
 from kgdx.ingest.manifest import Manifest
-from kgdx.ingest.records import TEXTS, RecordBuilder, Records, minted
+from kgdx.ingest.records import RecordBuilder, Records, minted
 from kgdx.ingest.sources.json_records import MAX_TEXT, phrase, problem_of_phrase
 from kgdx.ingest.unpack import read_text
 
 VERSION = "3"
 
 FRAMES = {
-    "case": ("id", "label", "sex", "age", "language", "origin", "synthetic", "text", "dialogue"),
-    "observed": ("case", "phenotype", "onset", "text"),
-    "excluded": ("case", "phenotype", "onset", "text"),
-    "symptom_observed": ("case", "symptom", "symptom_id"),
-    "symptom_excluded": ("case", "symptom", "symptom_id"),
-    "symptom": ("id", "name", "language"),
-    "diagnosed": ("case", "disease"),
-    "disease": ("id", "name", "name_zh", "name_source"),
-    "reported": ("case", "publication"),
-    "publication": ("publication",),
+    "case": "id label sex age language origin synthetic:bool text dialogue:strings",
+    **dict.fromkeys(("observed", "excluded"), "case phenotype onset text"),
+    **dict.fromkeys(("symptom_observed", "symptom_excluded"), "case symptom symptom_id"),
+    "symptom": "id name language",
+    "diagnosed": "case disease",
+    "disease": "id name name_zh name_source",
+    "reported": "case publication",
+    "publication": "publication",
 }
 _STATUS = {Status.PRESENT: "observed", Status.ABSENT: "excluded"}
 _PLACE = re.compile(r"(?P<file>.*?) line (?P<line>\d+)(?:: .*)?", re.DOTALL)
@@ -61,7 +57,7 @@ def read(path: Path, manifest: Manifest, form: str = "a case", wanted: Callable[
     Ids of a form that has no rules for them get the source's name in front, as two tables may well both begin at 1; a
     phenopacket's id, and one minted from the case's content, stay as they are.
     """
-    building = RecordBuilder(FRAMES, {"dialogue": TEXTS, "synthetic": pl.Boolean()})
+    building = RecordBuilder(FRAMES)
     seen: dict[str, tuple[int, str]] = {}
     try:
         for number, case in enumerate(read_cases(path), 1):
@@ -171,7 +167,7 @@ def read_symptoms(path: Path, manifest: Manifest) -> Records:
 
     A wording that is the symptom itself, or stands twice, is left out.
     """
-    building = RecordBuilder({"symptom": ("id", "name", "synonyms")}, {"synonyms": TEXTS})
+    building = RecordBuilder({"symptom": "id name synonyms:strings"})
     for line, raw in enumerate(read_text(path).split(b"\n"), 1):
         if not raw.strip():
             continue

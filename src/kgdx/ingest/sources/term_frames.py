@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -19,7 +18,7 @@ from kgdx.errors import SourceError
 from kgdx.ingest.fetch import fetch
 from kgdx.ingest.manifest import Manifest
 from kgdx.ingest.manifest import manifest as manifest_of
-from kgdx.ingest.records import LINE, TEXT, TEXTS, RecordBuilder, Records, join_rejects
+from kgdx.ingest.records import LINE, RecordBuilder, Records, columns, join_rejects
 from kgdx.schema import load_schema
 
 COMPONENT = "_component"
@@ -48,28 +47,16 @@ def in_cycles(edges: pl.DataFrame, child: str, parent: str) -> pl.DataFrame:
     return edges.with_columns(within).filter(pl.Series(component[lower] == component[upper]))
 
 
-TERM: Mapping[str, Any] = {
-    "id": TEXT,
-    "name": TEXT,
-    "definition": TEXT,
-    "comment": TEXT,
-    "synonyms": TEXTS,
-    "synonym_scopes": TEXTS,
-    "lay_synonyms": TEXTS,
-    "alt_ids": TEXTS,
-    "xrefs": TEXTS,
-    "obsolete": pl.Boolean(),
-    "replaced_by": TEXT,
-    "consider": TEXTS,
-    "subsets": TEXTS,
+READ = {
+    "term": "id name definition comment synonyms:strings synonym_scopes:strings lay_synonyms:strings alt_ids:strings"
+    " xrefs:strings obsolete:bool replaced_by consider:strings subsets:strings",
+    "edge": "child parent text",
+    "match": "id other evidence",
+    "axiom": "id predicate other name",
 }
-"""Columns of a term and their types."""
-
-EDGE = ("child", "parent", "text")
-MATCH = ("id", "other", "evidence")
-AXIOM = ("id", "predicate", "other", "name")
-"""Columns that readers give of edges (``text`` as it stands in the file), of matches, and of other axioms of a term
-(``name`` is what the file calls the other end), each with its line."""
+"""Columns that readers give of terms, of edges (``text`` as it stands in the file), of matches, and of other axioms of
+a term (``name`` is what the file calls the other end), each with its line."""
+TERM = columns(READ["term"])
 
 DEFINITION = "logical definition"
 """Predicate of an axiom that says what a term equals; its parts are not looked at."""
@@ -201,7 +188,7 @@ def gene_id(id: str, symbol: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OntologyFrames:
-    """What a reader found in an ontology, as columns :data:`TERM`, :data:`EDGE`, :data:`MATCH` and :data:`AXIOM`."""
+    """What a reader found in an ontology, with the columns of :data:`READ`."""
 
     terms: pl.DataFrame
     edges: pl.DataFrame
@@ -337,8 +324,7 @@ class Ontology:
     def __init__(self, path: Path, own: Collection[str]) -> None:
         self.path = path
         self.own = own
-        frames = {"term": TERM, "edge": EDGE, "match": MATCH, "axiom": AXIOM}
-        self._building = RecordBuilder(frames, TERM)
+        self._building = RecordBuilder(READ)
         self._terms: dict[str, OntologyTerm] = {}
         self._merged: dict[str, set[str]] = {}
         self._lay: dict[str, set[str]] = {}
