@@ -29,7 +29,6 @@ from kgdx.cli.options import (
 )
 from kgdx.cli.output import announce, finished
 from kgdx.errors import KgdxError
-from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
     from kgdx.answer.diagnosis import Diagnosis
@@ -69,8 +68,6 @@ def batch(
 
     A case that fails gives a line that says why, and the exit code 7. Example: kgdx batch cases.jsonl > results.jsonl
     """
-    import sys
-
     source, total = inputs.many(cases), inputs.lines(cases)
     options = {"top": many.top, "explain": many.explain, "policy": many.policy, "case_bank": many.case_bank}
     chosen = rerank.policy(top=many.top, explain=many.explain, case_bank=many.case_bank, others=(many.policy, many.llm))
@@ -85,15 +82,11 @@ def batch(
             work = asking(graph, many, budget, sharing.jobs, rerank.rerank, chosen)
             budget.require(graph.settings)
             lines = starmap(outcome, asked(work, source, total))
-        target = sys.stdout if to is None else private_file(to).open("w", encoding="utf-8")
-        try:
+        with output.written(to) as stream:
             for line, wrong in lines:
-                print(line, file=target)
+                print(line, file=stream)
                 done, failed = done + 1, failed + wrong
                 advance()
-        finally:
-            if to is not None:
-                target.close()
     from kgdx.results.words import count
 
     output.remark(count(done, "case") + (f", {failed} failed" if failed else ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,6 @@ from kgdx.cli.options import (
 )
 from kgdx.cli.output import announce, finished
 from kgdx.errors import CaseError, UsageError
-from kgdx.files.private import private_file
 
 if TYPE_CHECKING:
     from kgdx.case import About
@@ -243,8 +241,7 @@ def synthesize(
         build = graph.status()["build"] or {}
         cases = Synthesis(graph.snapshot).cases(n, seed, how)
         made_of = f"made up from graph {graph.fingerprint[:16]}, seed {seed}, {how}"
-        target = nullcontext(sys.stdout) if to is None else private_file(to).open("w", encoding="utf-8")
-        with target as stream, output.progress_bar("cases", n) as advance:
+        with output.written(to) as stream, output.progress_bar("cases", n) as advance:
             for case in output.each(cases, advance):
                 packet = case_to_phenopacket(case, build.get("created"), made_of)
                 print(json.dumps(packet, ensure_ascii=False), file=stream)

@@ -107,10 +107,9 @@ def questions(
         else:
             about: dict[str, Any] = {"source": source, "diseases": diseases or None, "seed": seed}
             text = write_questions(generate(CompiledTemplates(graph), **about, languages=languages, splits=splits))
-    if to is None:
-        print(text, end="")
-    else:
-        private_file(to).write_text(text, encoding="utf-8")
+    with output.written(to) as stream:
+        stream.write(text)
+    if to is not None:
         output.remark(f"{text.count(chr(10)):,} questions written to {to}")
 
 

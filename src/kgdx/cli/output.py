@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import kgdx
 from kgdx.cli.options import OUT, Force, Presentation, argument, option
 from kgdx.errors import KgdxError, UsageError
+from kgdx.files.private import private_file, private_umask
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,6 +60,16 @@ def figures_page(name: str, result: Any, path: Path | None, *, force: bool) -> N
     from kgdx.render.pages import figure_pages
 
     write(path, lambda: str(getattr(figure_pages, f"{name}_page")(result)), force=force)
+
+
+@contextmanager
+def written(to: Path | None) -> Iterator[TextIO]:
+    """Give the file that ``--out`` names, which its owner alone may read, or else standard output."""
+    if to is None:
+        yield sys.stdout
+        return
+    with private_file(to).open("w", encoding="utf-8") as stream:
+        yield stream
 
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
@@ -222,7 +233,6 @@ def write_record(path: Path | None, consultation: Consultation, *, force: bool) 
         return write(path, lambda: page(consultation.record), force=force)
     packet = path.name.endswith(".phenopacket.json")
     document = consultation.to_phenopacket() if packet else consultation.record.to_dict()
-    from kgdx.files.private import private_umask
 
     with private_umask():
         path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
