@@ -21,7 +21,6 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from kgdx.errors import SourceError, refusing
-from kgdx.files.known import sync_folder, write_whole
+from kgdx.files.known import digest_of, sync_folder, write_whole
 from kgdx.files.locks import take
 from kgdx.files.private import possible
 from kgdx.resources import resource
@@ -60,7 +59,7 @@ class Digests:
         self._known: dict[str, Any] = {}
         try:
             content = json.loads(path.read_bytes())
-            if content["checksum"] == _checksum(content["files"]):
+            if content["checksum"] == digest_of(content["files"]):
                 self._known = content["files"]
         except (OSError, ValueError, KeyError, TypeError):
             pass
@@ -89,11 +88,7 @@ class Digests:
 
     def write(self) -> None:
         kept = {path: known for path, known in self._known.items() if Path(path).exists()}
-        write_whole(self._path, json.dumps({"checksum": _checksum(kept), "files": kept}))
-
-
-def _checksum(files: Any) -> int:
-    return zlib.crc32(json.dumps(files, sort_keys=True).encode())
+        write_whole(self._path, json.dumps({"checksum": digest_of(kept), "files": kept}))
 
 
 CHUNK = 1 << 20

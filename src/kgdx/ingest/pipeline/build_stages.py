@@ -330,19 +330,16 @@ def parsed(build: Build, choice: SourceChoice, fetched: FetchedSources, saved_ro
     with build.clock.stage("parse", "reading the sources"), ThreadPoolExecutor(2) as pool:
 
         def read(name: str) -> ParsedSource:
+            if name in fetched.kept:
+                return fetched.kept[name]
             file, own = fetched.files[name], mended.get(name)
             readers = build.order.readers
             return parse(choice.wanted[name], file, build.stages, build.digests, build.schema, readers, own)
 
-        jobs = {name: pool.submit(read, name) for name in fetched.files}
-        try:
-            for number, (name, wanted) in enumerate(choice.wanted.items(), 1):
-                each = fetched.kept[name] if name in fetched.kept else jobs[name].result()
-                found.append(each)
-                build.note("parse", name, int(each.stage.made), int(not each.stage.made), each.seconds)
-                build.clock.tell("parse", wanted.manifest.title, number / len(choice.wanted))
-        finally:
-            pool.shutdown(cancel_futures=True)  # of a source that cannot be read one hears at once
+        for number, each in enumerate(pool.map(read, choice.wanted), 1):  # where one fails, the rest is left unread
+            found.append(each)
+            build.note("parse", each.source, int(each.stage.made), int(not each.stage.made), each.seconds)
+            build.clock.tell("parse", choice.wanted[each.source].manifest.title, number / len(choice.wanted))
     if saved_rows.staged:
         content = [(table.name, table.ends, table.role, table.rows.write_json()) for table in saved_rows.staged]
         key = key_of(content, code_digest("kgdx.ingest"), build.schema.checksum)
