@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kgdx.errors import LlmError
+from kgdx.evaluate.runner import ENDS_ALL, OUT_OF_REACH
 from kgdx.llm.chat import ChatModel, Completion, OnText, Prices, Request, Usage
-
-ENDING = frozenset({"denied", "rejected", "unreachable", "missing", "budget"})
-"""Kinds of errors after which a model can be asked no more: an evaluation stops, and goes on once they are mended."""
 
 
 @dataclass(slots=True)
@@ -46,7 +44,7 @@ class ModelUsage(ChatModel):
 
     def check(self) -> None:
         """Raise the last failure, if nothing more can be asked for: what came of it since is not the model's."""
-        if self.error is not None and self.error.kind in ENDING:
+        if self.error is not None and self.error.kind in ENDS_ALL | OUT_OF_REACH:
             raise self.error
 
     async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:

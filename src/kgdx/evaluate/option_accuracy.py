@@ -7,7 +7,6 @@ kept when it is finished, so that an evaluation goes on wherever it was stopped.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from kgdx.episode.state import Limits
 from kgdx.episode.world import World
 from kgdx.errors import UsageError
 from kgdx.evaluate.answer_pairs import HOPELESS
-from kgdx.evaluate.metrics import compare, interval, wilson
+from kgdx.evaluate.metrics import compare, interval, milliseconds, wilson
 from kgdx.evaluate.option_sets import set_digest
 from kgdx.evaluate.runner import ENDS_ALL, Record, Runner, able, finish, kept
 from kgdx.llm.chat import ChatModel, Prices, names, prompt
@@ -262,7 +261,6 @@ def arm_figures(
     about = interval([float(row["right"]) for row in rows], subjects, seed=seed)
     right, n = sum(row["right"] for row in rows), len(rows)
     low, high = (about["low"], about["high"]) if 0 < right < n and about["low"] is not None else wilson(right, n)
-    times = sorted(row["ms"] for row in rows)
     needing = [row for row in rows if row["needed_shown"] is not None]
     letters = Counter(row["letter"] for row in rows if row["letter"])
     shown = sorted({letter for row in rows for letter in asked[row["item"]].options})
@@ -279,8 +277,7 @@ def arm_figures(
         },
         **{name: sum(row[name] for row in rows) / n for name in ("shown", "calls", "read", "written")},
         "cost": round(sum(row["cost"] for row in rows), 9),
-        "ms_median": statistics.median(times),
-        "ms_p95": times[min(n - 1, int(0.95 * n))],
+        **milliseconds([row["ms"] for row in rows]),
         "errors": dict(Counter(row["error"][:120] for row in rows if row["error"]).most_common(5)),
     }
 
