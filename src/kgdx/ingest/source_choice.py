@@ -123,11 +123,10 @@ def choose(
 ) -> dict[str, ChosenSource]:
     """Choose what a build takes, in the order in which it is loaded."""
     home = home or Settings.load().home
-    names = sources if sources is None or isinstance(sources, Mapping) else parse_choice(sources)
-    names, files = _by_path(names)
+    names, files = _by_path(sources if isinstance(sources, Mapping) else parse_choice(sources or ()))
     given = {name_of(path) for path in files}
     known = manifests([*(path for path in more if name_of(path) not in given), *files])
-    if names is None:
+    if sources is None:
         names = {name: None for name, found in known.items() if found.standard and found.shipped}
     for name in names:
         if name not in known:
@@ -143,7 +142,6 @@ def choose(
 
 def select(sources: Iterable[str], *, everything: bool = False, place: Path | None = None) -> Selection:
     named, paths = _by_path(parse_choice(sources))
-    assert named is not None
     known = manifests(paths)
     if place is not None and not place.is_dir():
         return Selection(_back({**named, **_for_one(named, place)}, paths))
@@ -205,11 +203,7 @@ def in_folder(folder: Path, known: Mapping[str, Manifest]) -> FolderFiles:
     return FolderFiles(files, tuple(sorted(beside)), tuple(left))
 
 
-def _by_path(
-    names: Mapping[str, str | None] | None,
-) -> tuple[dict[str, str | None] | None, list[Path]]:
-    if names is None:
-        return None, []
+def _by_path(names: Mapping[str, str | None]) -> tuple[dict[str, str | None], list[Path]]:
     named: dict[str, str | None] = {}
     files = []
     for word, origin in names.items():

@@ -125,13 +125,10 @@ class GraphFolder:
                     if not held.enter_context(_locked(build.path / "lock", end)):
                         message = f"another process is reading the graph at {self.path}"
                         raise StoreLockedError(message, hint="close it (a notebook, a running `kgdx`), then try again")
-                try:
+                with _writable(self.path, "free some space; `kgdx verify` tells whether a save was cut short"):
                     held.enter_context(build_files.changing(build.path))
                     yield build
                     held.close()
-                except OSError as error:
-                    hint = "free some space; `kgdx verify` tells whether a save was cut short"
-                    raise _unwritable(self.path, error, hint) from error
 
     @contextmanager
     def building(self, wait_s: float = 0.0, *, first: bool = False) -> Iterator[BuildFolder]:
@@ -139,12 +136,10 @@ class GraphFolder:
 
         ``first`` refuses it where there is a graph already.
         """
-        try:
+        with _writable(self.path):
             if not self.path.exists():
                 private_folder(self.path)
             (self.path / "builds").mkdir(FOLDER, exist_ok=True)
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
         with self._exclusive(time.monotonic() + wait_s):
             self._recover()
             self._clean()
@@ -153,13 +148,12 @@ class GraphFolder:
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
             build = BuildFolder.at(self.path / "builds" / name)
             try:
-                build.path.mkdir(FOLDER)
-                self._mend_lock(build)
-                yield build
-                build_files.record(build.path)
-                self._publish(build)
-            except OSError as error:
-                raise _unwritable(self.path, error) from error
+                with _writable(self.path):
+                    build.path.mkdir(FOLDER)
+                    self._mend_lock(build)
+                    yield build
+                    build_files.record(build.path)
+                    self._publish(build)
             finally:
                 if self._current() != build:
                     shutil.rmtree(build.path, ignore_errors=True)
@@ -223,10 +217,9 @@ class GraphFolder:
             yield
 
     def _lock_file(self, path: Path) -> Path:
-        try:
-            return private_file(path)
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
+        with _writable(self.path):
+            private_file(path)
+        return path
 
     def _mend_lock(self, build: BuildFolder) -> None:
         for name in ("lock", TURN):
@@ -264,9 +257,14 @@ def _locked(path: Path, end: float, *, shared: bool = False) -> Iterator[bool | 
         os.close(handle)
 
 
-def _unwritable(path: Path, error: OSError, full: str = "") -> StoreError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = full or "free some space or choose another --store; the graph that was there is unchanged"
-        return StoreError(f"the disk is full at {path}", hint=hint)
-    hint = "check its permissions or choose another --store"
-    return StoreError(f"the graph folder {path} cannot be written ({error.strerror or error})", hint=hint)
+@contextmanager
+def _writable(
+    path: Path, full: str = "free some space or choose another --store; the graph that was there is unchanged"
+) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreError(f"the disk is full at {path}", hint=full) from error
+        hint = "check its permissions or choose another --store"
+        raise StoreError(f"the graph folder {path} cannot be written ({error.strerror or error})", hint=hint) from error
