@@ -193,7 +193,7 @@ def test_since_when_is_noticed(words: str, dated: bool) -> None:
     assert read_reply(words).dated is dated
 
 
-@given(st.text(max_size=200))
+@given(st.text(max_size=200) | st.just("!"))
 def test_any_text_is_read_and_nothing_of_it_is_lost(words: str) -> None:
     said = read_reply(words)
     assert said.meaning in ("", *STATUSES, *COMMANDS)

@@ -34,7 +34,7 @@ def read_reply(text: str) -> ReplyMeaning:
     words = text.strip()
     folded = words.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").rstrip(".。!！ ")
     if not folded:
-        return ReplyMeaning("unknown" if not words else "")
+        return ReplyMeaning("" if words else "unknown", words)
     for phrase, meaning, alone in _openings():
         if folded == phrase:
             return ReplyMeaning(meaning)
