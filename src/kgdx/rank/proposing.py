@@ -41,7 +41,7 @@ LEAST_SHARE = 1e-9
 """Share of a disease that somebody has named, however unlikely it is."""
 OPTIONS = 8
 """Narrower findings, or values, that a question offers after a yes."""
-OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.4, 0.2, 0.6, 2.0, 3.0
+OF_COMPLAINT, LATER, REVIEW, UNWORDED, JARGON, FAR, TESTED, FAMILY = 6.0, 0.93, 0.25, 0.4, 0.2, 0.4, 2.0, 3.0
 """How much more a question of the complaint's table is worth than another that tells as much, as far as common
 conditions lead, and what part of that each place further back in a stage has; how much less a whole system is worth,
 what nobody has put in everyday words, what has none at all, and what is of another system than all that is known; and
@@ -357,7 +357,8 @@ class Proposer:
         likelihood = pool.of(leaders, rows)
         share = at.told[leaders].astype(np.float64)
         chance = share @ likelihood / max(float(share.sum()), 1e-30)
-        options = _options(pool, rows, np.where(at.free, gain, 0), narrow)
+        offered = at.free if not at.person else at.free & self._worded[pool.kind] & (gain >= TELLS)
+        options = _options(pool, rows, np.where(offered, gain, 0), narrow)
         moves = _moves(at.shares, leaders, likelihood)
         return {
             each.row: Question(
