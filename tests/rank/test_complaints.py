@@ -145,9 +145,9 @@ def test_everybody_with_a_complaint_gets_its_tests_once_history_has_narrowed(
         talk, asked = graph.consult(Case("p", sex=sex, age=age, text=words)), list[str]()
         while (question := talk.question) is not None:
             asked += [question.term or ""]
-            assert len(question.options) <= OPTIONS
-            if question.term and has_chinese(words):
-                assert has_chinese(question.text)
+            offered = [each.id for each in question.options]
+            assert len(offered) <= OPTIONS and all(id in wordings() or "DDXPLUS" in id for id in offered)
+            assert has_chinese(question.text) or not (question.term and has_chinese(words))
             talk.answer(False)
     ways = [wordings()[id].way if id in wordings() else "" for id in asked]
     at_once = {id for each in complaints() for stage in FIRST for id in each.stages[stage]}

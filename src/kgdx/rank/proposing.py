@@ -222,8 +222,7 @@ class Proposer:
                 found += [_Valued(0.0, row, float(price[row]), at) for row in rows if row >= 0 and at.free[row]]
             best = leading(value, 2 * count)
             best = best[value[best] > 0]
-            numbers = (each[best].tolist() for each in (value, price))
-            found += [_Valued(worth, row, cost, at) for row, worth, cost in zip(best.tolist(), *numbers, strict=True)]
+            found += [_Valued(float(value[row]), row, float(price[row]), at) for row in best.tolist()]
         order = {id: place for place, id in enumerate((*first, *due))}
         found.sort(key=lambda each: (order.get(each.at.pool.ids[each.row], len(order)), -each.value))
         best_found = _unlike(found, count, order)
