@@ -7,7 +7,8 @@ Run ``python -m benchmarks.second_reader TEXTS… --llm MODEL [--jobs N] [--show
 with ``term``, an HPO id, in place of ``label`` where one is known; or with ``phrase`` for the text and ``expected`` for
 the truth, in words: ``Chest pain -absent; 发热/Fever +present``. The model is asked as everywhere: at
 ``KGDX_LLM_BASE_URL``, from the cache where it has answered before, ``--jobs`` texts at a time. Without ``--llm`` rules
-alone are measured.
+alone are measured; with ``--perfect`` the model is one that knows the truth and quotes whole texts, which tells what
+names that are held to the graph, and rules that stay, leave of a perfect reading.
 
 A text is right where all of its truth is read and nothing that is not; wrong where a finding is read as present that is
 no relative of one in the truth, or as absent that is present there; else something was missed. A finding is met by
@@ -39,7 +40,7 @@ from kgdx.episode.segment import add_spent
 from kgdx.episode.state import Limits, State
 from kgdx.episode.world import World
 from kgdx.llm.budget import Spent
-from kgdx.llm.chat import private_loop
+from kgdx.llm.chat import ChatModel, Completion, OnText, Request, private_loop
 from kgdx.policies.second_reader import ReadTwice, united
 
 VERDICTS = ("right", "missed", "wrong")
@@ -128,11 +129,40 @@ def _expected(row: Mapping[str, Any]) -> Iterator[Said]:
             yield found[1].split("/")[-1], found[2]
 
 
+class Perfect(ChatModel):
+    """A model that writes the truth of each text, by the names in it, and doubts what is no relative of it."""
+
+    _SHOWN = re.compile(r'^(\d+)\. ".*": (.+) \((present|absent)\)$', re.MULTILINE)
+
+    def __init__(self, graph: Graph, texts: Iterable[Truth], relatives: Relatives) -> None:
+        self._graph, self._relatives = graph, relatives
+        self._known = {each.text.strip(): each for each in texts}
+
+    @property
+    def name(self) -> str:
+        return "perfect"
+
+    async def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
+        words = request.messages[-1].content
+        if "# Note" not in words:
+            return Completion(json.dumps({str(number): "a" for number in range(1, 41)}), self.name)
+        truth = self._known[words.split("# Note\n\n")[1].split("\n\n# Read by the program")[0]]
+        label = self._graph.ranker.names.label
+        said = {"quote": truth.text, "whose": "patient"}
+        found = [{**said, "name": label(id), "status": status} for id, status in truth.expected]
+        doubts = [{"number": int(n), "reason": "other meaning"} for n, name, status in self._SHOWN.findall(words)
+                  if (read := self._graph.resolve(name).finding) is not None
+                  and self._relatives.verdict(truth.expected, [(read.id, status)]) == "wrong"]  # fmt: skip
+        return Completion(json.dumps({"findings": found, "doubts": doubts}), self.name)
+
+
 def by_rules(graph: Graph, texts: Sequence[Truth]) -> Arm:
     return Arm("rules", [_said(graph.extract(each.text)) for each in texts])
 
 
-def by_both(graph: Graph, texts: Sequence[Truth], model: str, limits: Limits, jobs: int, *, withdraw: bool) -> Arm:
+def by_both(
+    graph: Graph, texts: Sequence[Truth], model: ChatModel | str, limits: Limits, jobs: int, *, withdraw: bool
+) -> Arm:
     """Read all texts by rules and the model, so many at a time."""
     held = within(limits)
     chooser, world = read_twice(graph, None, World(graph), model, limits, withdraw=withdraw)
@@ -185,6 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("texts", type=Path, nargs="+")
     parser.add_argument("--llm")
+    parser.add_argument("--perfect", action="store_true")
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--limit", type=int, help="read the first N texts of all")
     parser.add_argument("--max-calls", type=int, default=2_000)
@@ -197,9 +228,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with kgdx.open(options.graph) as graph:
         texts = list(truths(options.texts, graph))[: options.limit]
         arms = [by_rules(graph, texts)]
-        for withdraw in (False, True) if options.llm else ():
-            arms.append(by_both(graph, texts, options.llm, limits, options.jobs, withdraw=withdraw))
         relatives = Relatives(graph)
+        model = Perfect(graph, texts, relatives) if options.perfect else options.llm
+        for withdraw in (False, True) if model is not None else ():
+            arms.append(by_both(graph, texts, model, limits, options.jobs, withdraw=withdraw))
         print("\n".join(table(arms, texts, relatives)))
         if unknown := [label for each in texts for label in each.unknown]:
             print(f"\nnot known to the graph, and left out: {', '.join(unknown)}")

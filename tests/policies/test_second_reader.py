@@ -14,6 +14,7 @@ from kgdx.api import Graph
 from kgdx.case import Case, Status
 from kgdx.episode.resume import policy_of, resume
 from kgdx.episode.state import Limits
+from kgdx.errors import CaseError
 from kgdx.policies.second_reader import SecondReader, quoted
 from llm.server import Body, Reply, Say, Script
 from policies.conftest import behind
@@ -68,6 +69,7 @@ def test_a_finding_is_added_by_words_of_the_text_and_says_who_read_it(graph: Gra
     "written",
     [
         finding(quote="he is weak"),
+        finding(quote="wel"),
         finding(quote="[NAME] has seizures"),
         finding(quote="...", name="Hypotonia"),
         finding(name="OMIM:190350"),
@@ -151,6 +153,15 @@ def test_what_identifies_a_patient_is_taken_out_and_places_stay(graph: Graph) ->
         found = graph.extract(text, reader=model).findings[-1]
         assert "Roe" not in str(server.requests) and "448812" not in str(server.requests)
     assert found.span is not None and text[found.span.start : found.span.end] == found.text
+
+
+def test_what_rules_read_nothing_in_is_ranked_by_what_the_model_reads(graph: Graph) -> None:
+    text = "The child hangs like a wet towel."
+    with pytest.raises(CaseError, match="no finding was recognised"):
+        graph.diagnose(text)
+    with behind(writes([LIMP])) as (model, _):
+        assert graph.diagnose(text, reader=model).candidates
+        assert [each.label for each in graph.extract(text, reader=model).findings] == ["Hypotonia"]
 
 
 def test_terms_and_corrected_texts_are_not_read(graph: Graph) -> None:

@@ -51,7 +51,7 @@ READER = "reader"
 """Where its issues and remarks are."""
 
 Form = TypeVar("Form", bound=BaseModel)
-Words = Annotated[str, Field(min_length=2, max_length=LONGEST)]
+Words = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Reason = Literal["denied", "not the patient", "other meaning", "figure of speech", "past", "not said to be so"]
 """Why a model may doubt a finding."""
 
@@ -199,16 +199,17 @@ def _found(text: str, model: str, written: WrittenReading, refused: Counter[str]
 
 
 def quoted(text: str, quote: str) -> Span | None:
-    r"""Return where a quote stands in a text, spaces and capitals aside; a mark for what was taken out is no quote.
+    r"""Return where whole words stand in a text, spaces and capitals aside; a mark for what was taken out is no quote.
 
     Example:
-        >>> quoted("He has\nmild ptosis.", "Mild  ptosis"), quoted("He has ptosis.", "ataxia")
-        (Span(start=7, end=18), None)
+        >>> quoted("He has\nmild ptosis.", "Mild  ptosis"), quoted("He has ptosis.", "as"), quoted("昨夜吐了", "吐")
+        (Span(start=7, end=18), None, Span(start=2, end=3))
     """
     words = quote.strip(" \t\n\"'“”‘’.,;，。；").split()
     if not any(map(str.isalpha, "".join(words))) or any(mark in quote for mark in PLACEHOLDERS):
         return None
-    found = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
+    said = r"\s+".join(map(re.escape, words))
+    found = re.search(rf"(?<![a-z0-9](?=[a-z0-9])){said}(?!(?<=[a-z0-9])[a-z0-9])", text, re.IGNORECASE)
     return None if found is None else Span(*found.span())
 
 
