@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kgdx.api import Graph
-from kgdx.case import Case, Status
+from kgdx.case import Status
 from kgdx.episode.resume import policy_of, resume
 from kgdx.episode.state import Limits
 from kgdx.errors import CaseError
-from kgdx.policies.second_reader import SecondReader, quoted
+from kgdx.policies.second_reader import SecondReader
 from llm.server import Body, Reply, Say, Script
 from policies.conftest import behind
 
@@ -169,4 +169,3 @@ def test_terms_and_corrected_texts_are_not_read(graph: Graph) -> None:
         graph.diagnose(["HP:0001250"], reader=model)
         graph.diagnose(replace(graph.case(["HP:0001250"]), text=NOTE, source="corrected"), reader=model)
         assert not server.requests
-    assert quoted("抽搐三天", "抽搐") is not None and Case("").text == ""

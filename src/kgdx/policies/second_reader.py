@@ -50,6 +50,7 @@ SCORE = 0.9
 READER = "reader"
 """Where its issues and remarks are."""
 
+Doubt = tuple[Finding, str]
 Form = TypeVar("Form", bound=BaseModel)
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Reason = Literal["denied", "not the patient", "other meaning", "figure of speech", "past", "not said to be so"]
@@ -139,7 +140,7 @@ class ReadAgain(Action):
         case, chosen, refused = view.case, self.answer < 0, Counter[str]()
         said = exchanges(view.log, f"{NAMES if chosen else PROMPT}@")[self.answer]
         model = said.result.name if said.result is not None else ""
-        doubted: list[tuple[Finding, str]] = []
+        doubted: list[Doubt] = []
         try:
             if chosen:
                 every: list[Finding | OpenName] = list(_chosen(said.text, open_names(view)))
@@ -225,7 +226,7 @@ def _named(graph: Operations, found: Finding) -> Finding | OpenName:
     return OpenName(found, candidates) if candidates else found
 
 
-def _doubted(rules: Sequence[Finding], written: WrittenReading, refused: Counter[str]) -> Iterator[tuple[Finding, str]]:
+def _doubted(rules: Sequence[Finding], written: WrittenReading, refused: Counter[str]) -> Iterator[Doubt]:
     given = {each.number: each.reason for each in _each(WrittenDoubt, written.doubts, refused)}
     for number, each in enumerate(rules, 1):
         if number in given and each.status in (Status.PRESENT, Status.ABSENT):
@@ -265,9 +266,7 @@ def _adds(graph: Operations, said: Finding, known: Sequence[Finding], model: str
     return True
 
 
-def _told(
-    added: Iterable[Finding], doubted: Iterable[tuple[Finding, str]], model: str, withdrawn: bool
-) -> Iterator[Issue]:
+def _told(added: Iterable[Finding], doubted: Iterable[Doubt], model: str, withdrawn: bool) -> Iterator[Issue]:
     if listed := ", ".join(f"{name(each)} {each.status}" for each in added):
         yield Issue("info", READER, f"read by the model {model}, and by no rule: {listed}", "--not takes one out")
     for each, reason in doubted:
