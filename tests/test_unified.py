@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-from itertools import islice
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,8 @@ import kgdx
 from kgdx import api
 from kgdx.answer.cited_answer import Answer
 from kgdx.graph.arcade.embedded import ArcadeStore
-from kgdx.ingest.pipeline.build_report import BuildReport
+from kgdx.ingest.pipeline.build_report import BuildReport, read_report
+from kgdx.ingest.pipeline.graph_folder import GraphFolder
 from kgdx.ingest.source_choice import select
 from kgdx.terms.normalise import has_chinese
 
@@ -81,13 +81,12 @@ def test_the_store_holds_what_was_built(report: BuildReport, folder: Path) -> No
         assert store.fingerprint() == report.fingerprint
 
 
-def test_reading_a_source_and_removing_it_again_changes_nothing(shared_data: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "graph"
-    before = kgdx.build(["hp", "hp_zh", "common_conditions", "ddxplus"], store=folder)
-    part = tmp_path / "dialogues.jsonl"
-    with gzip.open(shared_data / "dxy-dialogue-train.jsonl.gz", "rt", encoding="utf-8") as lines:
-        part.write_text("".join(islice(lines, 200)), "utf-8")
-    read = api.update({"dx_dialogues": str(part)}, store=folder)
+def test_reading_a_source_and_removing_it_again_changes_nothing(
+    tiny_graph: Path, shared_data: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(tiny_graph, tmp_path / "graph"))
+    before = read_report(GraphFolder(folder).current().report)
+    read = api.update({"dx_dialogues": str(shared_data / "dxy-dialogue-train.jsonl.gz")}, store=folder)
     assert "dx_dialogues" in read.sources and read.fingerprint != before.fingerprint
     again = api.remove("dx_dialogues", store=folder)
     assert again.fingerprint == before.fingerprint

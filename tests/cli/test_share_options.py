@@ -45,19 +45,17 @@ def timeless(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("command", "how"),
+    "command",
     [
-        pytest.param(["evaluate", "rank"], ["--ray", "local"], id="rank-ray", marks=pytest.mark.heavy),
-        pytest.param(["evaluate", "rank"], [], id="rank"),
-        pytest.param(["evaluate", "retrieve", "--methods", "fused", "--at", "1,2"], [], id="retrieve"),
-        pytest.param(["evaluate", "inquiry", "--questions", "3", "--start", "1"], [], id="inquiry"),
-        pytest.param(["leaderboard", "--methods", "plans", "--known", "1"], [], id="leaderboard"),
+        ["evaluate", "rank"],
+        ["evaluate", "retrieve", "--methods", "fused", "--at", "1,2"],
+        ["evaluate", "inquiry", "--questions", "3", "--start", "1"],
+        ["leaderboard", "--methods", "plans", "--known", "1"],
     ],
+    ids=lambda command: command[1],
 )
-def test_many_processes_measure_what_one_does(invoke: Invoke, cases: Path, command: list[str], how: list[str]) -> None:
-    if how:
-        require_module("ray", "cluster")
-    one, many = (invoke(*command, str(cases), "--json", *with_) for with_ in ([], ["--jobs", "2", *how]))
+def test_many_processes_measure_what_one_does(invoke: Invoke, cases: Path, command: list[str]) -> None:
+    one, many = (invoke(*command, str(cases), "--json", *how) for how in ([], ["--jobs", "2"]))
     assert one.returncode == many.returncode == 0, many.stderr
     assert timeless(json.loads(many.stdout)) == timeless(json.loads(one.stdout))
 

@@ -6,7 +6,6 @@ import copy
 import os
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -135,25 +134,11 @@ def test_no_processes_can_do_nothing(graph: Graph, jobs: int) -> None:
         list(shared(Counting(), range(3), graph, jobs=jobs))
 
 
-def test_ray_that_is_not_installed_is_named(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r'--ray needs an optional dependency: pip install "kgdx\[cluster\]"'):
-        list(shared(Counting(), range(3), graph, ray="local"))
-
-
 @pytest.mark.parametrize("address", ["nowhere", "host:port", "127.0.0.1:0", "127.0.0.1:99999"])
 def test_what_is_no_address_is_refused(graph: Graph, address: str) -> None:
     require_module("ray", "cluster")
     with pytest.raises(ConfigError, match=f"'{address}' is no address of Ray: give host and port"):
         list(shared(Counting(), range(3), graph, ray=address))
-
-
-def test_an_address_where_nobody_answers_is_told_at_once(graph: Graph) -> None:
-    require_module("ray", "cluster")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    with pytest.raises(ConfigError, match=f"nobody answers at 127.0.0.1:{port}"):
-        list(shared(Counting(), range(3), graph, ray=f"127.0.0.1:{port}"))
 
 
 @pytest.mark.parametrize(

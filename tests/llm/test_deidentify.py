@@ -82,10 +82,10 @@ def test_long_runs_take_no_time_that_grows_with_their_square() -> None:
     latin = 'A|Jane |1|1-|Mr. |Oak |a@|"name": "|\\u5f20|of the |A-|Xyz-|A1-|Zyx, |Xq and |a:'
     for piece in (*latin.split("|"), "张", "医院", "北京市", "某", "患者张", "古丽·"):
         started = time.process_time()
-        length = 50_000 if piece.isascii() else 5_000  # a sentence costs the tagger as much as its length
+        length = 30_000 if piece.isascii() else 3_000  # a sentence costs the tagger as much as its length
         text, _ = deidentify((piece * length)[:length])
         assert text
-        assert time.process_time() - started < 5, piece
+        assert time.process_time() - started < 2.5, piece
 
 
 def answered(text: str) -> str:

@@ -178,10 +178,6 @@ def test_page_of_two_hundred_paths_is_below_a_megabyte() -> None:
     assert len(page(large(200)).encode()) <= 1_000_000
 
 
-def test_equal_documents_give_equal_pages() -> None:
-    assert page(small()) == page(small())
-
-
 def test_chinese_names_come_first_for_a_patient_described_in_chinese() -> None:
     document = small()
     document["candidates"][0]["name_zh"] = "毛发鼻指综合征"
@@ -245,16 +241,6 @@ def test_a_page_is_written_and_may_be_written_again(tmp_path: Path) -> None:
     write(page(large(5)), target)
     assert target.read_text(encoding="utf-8") == page(large(5))
     assert os.listdir(tmp_path) == ["report.html"]
-
-
-def test_another_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
-    target = tmp_path / "thesis.html"
-    target.write_text("<!doctype html><title>mine</title>")
-    with pytest.raises(UsageError, match="exists and is no page of kgdx: name another file, or add --force"):
-        write(page(small()), target)
-    assert "<title>mine" in target.read_text()
-    write(page(small()), target, force=True)
-    assert "<title>mine" not in target.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("place", "says"), [("", "is a folder"), ("no/such/report.html", "there is no folder")])
