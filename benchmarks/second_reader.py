@@ -34,7 +34,7 @@ from typing import Any
 import kgdx
 from kgdx.api import Graph
 from kgdx.api.questions import READER, faults, read_twice, within
-from kgdx.case import Case
+from kgdx.case import Case, Extraction
 from kgdx.episode.loop import begin, run_many
 from kgdx.episode.segment import add_spent
 from kgdx.episode.state import Limits, State
@@ -67,8 +67,14 @@ class Arm:
 
     name: str
     read: list[tuple[Said, ...]]
+    labels: list[list[Said]] = field(default_factory=list)
+    """The same by names, as people judge it."""
     notes: list[str] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
+
+    def take(self, found: Extraction) -> None:
+        self.read.append(tuple(dict.fromkeys((each.id, str(each.status)) for each in found.findings)))
+        self.labels.append(list(dict.fromkeys((each.label, str(each.status)) for each in found.findings)))
 
 
 class Relatives:
@@ -157,7 +163,10 @@ class Perfect(ChatModel):
 
 
 def by_rules(graph: Graph, texts: Sequence[Truth]) -> Arm:
-    return Arm("rules", [_said(graph.extract(each.text)) for each in texts])
+    arm = Arm("rules", [])
+    for each in texts:
+        arm.take(graph.extract(each.text))
+    return arm
 
 
 def by_both(
@@ -170,14 +179,10 @@ def by_both(
     work = run_many(world, starts, chooser, concurrency=jobs)
     arm = Arm("rules and model" + (", doubts withdrawn" if withdraw else ""), [])
     for each, episode in zip(texts, asyncio.run_coroutine_threadsafe(work, private_loop()).result(), strict=True):
-        arm.read.append(_said(united(graph.extract(each.text), episode.state)))
+        arm.take(united(graph.extract(each.text), episode.state))
         arm.notes.append(_note(episode.state))
         arm.spent = reduce(add_spent, episode.log, arm.spent)
     return arm
-
-
-def _said(found: Any) -> tuple[Said, ...]:
-    return tuple(dict.fromkeys((each.id, str(each.status)) for each in found.findings))
 
 
 def _note(state: State) -> str:
@@ -222,6 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--max-tokens", type=int)
     parser.add_argument("--graph", type=Path)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--out", type=Path, help="write what each way reads of each text, by names, as JSON lines")
     options = parser.parse_args(arguments)
     os.environ.setdefault("KGDX_LLM_CONCURRENCY", str(options.jobs))
     limits = Limits(steps=500, calls=options.max_calls, tokens=options.max_tokens)
@@ -235,6 +241,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("\n".join(table(arms, texts, relatives)))
         if unknown := [label for each in texts for label in each.unknown]:
             print(f"\nnot known to the graph, and left out: {', '.join(unknown)}")
+        if options.out:
+            lines = ({"id": each.id, "text": each.text, "read": {arm.name: arm.labels[n] for arm in arms}}
+                     for n, each in enumerate(texts))  # fmt: skip
+            options.out.write_text("".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines), "utf-8")
         if options.show:
             print("\n".join(changes(arms, texts, relatives)))
 
