@@ -92,8 +92,8 @@ class Finding:
         span: Where in the text it stands; ``None`` when it was given as a term.
         text: The words it was read from, or the id or phrase that was given.
         matched: The label or synonym that matched.
-        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``, ``measured``; or
-            :data:`CORRECTED`.
+        method: How it was matched: ``id``, ``exact``, ``variant``, ``fuzzy``, ``encoder``, ``measured``, ``model`` with
+            the name of the language model that read it; or :data:`CORRECTED`.
         score: Confidence in the match, 0 to 1.
         onset: HPO CURIE of the age of onset, where the source gives one.
         severity: HPO CURIE of how severe it is (mild, moderate, severe, profound), where that is said.
