@@ -65,8 +65,8 @@ def test_a_steps_time_is_that_of_all_it_ran() -> None:
 
 
 def test_a_models_reason_leaves_only_when_asked_for() -> None:
-    first = rounds_of(LOG)[1]
-    assert (first.to_dict()["thought"], first.to_dict(private=True)["thought"]) == ("", "drugs of Ada's disease")
+    told = [rounds_of(LOG, private=private)[1].thought for private in (False, True)]
+    assert told == ["", "drugs of Ada's disease"]
 
 
 def test_an_episode_without_plans_is_one_round() -> None:

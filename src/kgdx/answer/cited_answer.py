@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from kgdx.answer.evidence_pack import EvidencePack
 from kgdx.case import Case, Issue
-from kgdx.episode.lookup_rounds import Round, rounds_of
+from kgdx.episode.lookup_rounds import rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.errors import TemplateError, UsageError
 from kgdx.llm.budget import Spent
-from kgdx.results.cited import AnswerDocument, ChosenOption, CitedText
+from kgdx.results.cited import AnswerDocument, ChosenOption, CitedText, LookupRound
 from kgdx.results.document import NOTICE
 from kgdx.results.evidence_paths import EvidencePath
 from kgdx.results.ranked import Candidate, CaseSummary
@@ -82,7 +82,7 @@ class Answer:
         return f"run:{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
 
     @property
-    def rounds(self) -> tuple[Round, ...]:
+    def rounds(self) -> tuple[LookupRound, ...]:
         """What was looked up, round by round."""
         return rounds_of(self.trace)
 
@@ -136,7 +136,7 @@ class Answer:
             "answer": self.text,
             "option": self.option,
             "pack": self.pack,
-            "rounds": [each.to_dict(private=private) for each in self.rounds],
+            "rounds": rounds_of(self.trace, private=private),
             "case": None if self.case is None else CaseSummary.of(self.case),
             "candidates": self.candidates,
             "evidence": self.evidence,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import spans
-from kgdx.episode.lookup_rounds import Round, rounds_of
 from kgdx.episode.segment import Segment, spent
 from kgdx.episode.wish import AskPatient
 from kgdx.errors import MissingExtraError, TemplateError, UsageError
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from kgdx.case import Finding
     from kgdx.graph.neo4j.browser_links import Place
+    from kgdx.results.cited import LookupRound
     from kgdx.results.view import ListedCandidate
 
 TABLE = ("rank", "id", "name", "score", "members", "best_supported_by", "findings_for", "findings_against")
@@ -125,8 +125,10 @@ class Diagnosis:
         return () if self.judgement is None else self.judgement.dangerous
 
     @property
-    def rounds(self) -> tuple[Round, ...]:
+    def rounds(self) -> tuple[LookupRound, ...]:
         """What was looked up, round by round."""
+        from kgdx.episode.lookup_rounds import rounds_of
+
         return rounds_of(self.trace)
 
     @property

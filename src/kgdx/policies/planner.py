@@ -24,7 +24,7 @@ from kgdx.answer.evidence_pack import clean, pack
 from kgdx.case import Case
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.described import purpose
-from kgdx.episode.lookup_rounds import UNPLANNED, Step, rounds_of
+from kgdx.episode.lookup_rounds import UNPLANNED, rounds_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind, Segment
@@ -35,7 +35,7 @@ from kgdx.llm.chat import prompt
 from kgdx.llm.structured import parse
 from kgdx.policies.finishing import FINAL, EndingPolicy, WritingPolicy, lost, name_of, undescribed
 from kgdx.policies.question_rules import RulesPolicy
-from kgdx.results.cited import Resolved
+from kgdx.results.cited import LookupStep, Resolved
 
 REASON = 300
 """Letters of a reason at most that a model is told."""
@@ -335,13 +335,13 @@ def history(log: tuple[Segment, ...]) -> Iterator[str]:
             yield f"- refused: {reason}"
 
 
-def _came(step: Step) -> str:
+def _came(step: LookupStep) -> str:
     if step.error:
         return f"error: {step.error}"
     return "done" if step.rows is None else f"{step.rows:,} rows"
 
 
-def _shown(step: Step) -> str:
+def _shown(step: LookupStep) -> str:
     fields = {key: value for key, value in step.parameters.items() if value not in (None, [], "")}
     written = json.dumps(fields, ensure_ascii=False)
     return f"{step.action} {written[:FIELDS]}" if fields else step.action

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter, computed_field
+from pydantic import Field, computed_field
 
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence, PathNode, frequency_text
@@ -330,7 +330,7 @@ class LookupStep:
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     rows: int | None = None
     error: str = ""
-    milliseconds: float = 0.0
+    milliseconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,16 +348,16 @@ class LookupRound:
     """
 
     round: int
-    thought: str = ""
+    thought: str = field(default="", repr=False)
     steps: tuple[LookupStep, ...] = ()
     refused: tuple[str, ...] = ()
     ended: bool = False
     failed: bool = False
     by: str = "model"
 
-
-def lookup_rounds(documents: Iterable[Mapping[str, Any]]) -> tuple[LookupRound, ...]:
-    return TypeAdapter(tuple[LookupRound, ...]).validate_python(tuple(documents))
+    @property
+    def number(self) -> int:
+        return self.round
 
 
 class AnswerDocument(Result):

@@ -119,13 +119,11 @@ def _planned(result: Diagnosed, document: DiagnosisDocument) -> list[RenderableT
     if not model:
         return []
     from kgdx.render.terminal.answer_text import lookups, taken
-    from kgdx.results.cited import lookup_rounds
 
     who = Text(f"{result.policy} with {clean(model)}{taken(result.usage.to_dict())}", style="dim")
     if document.rollout:
         return [_heading("Rollout"), rollout(document.rollout), Text(), who]
-    rounds = lookup_rounds(each.to_dict(private=True) for each in result.rounds)
-    return [_heading("Looked up"), *lookups(rounds), Text(), who]
+    return [_heading("Looked up"), *lookups(result.rounds), Text(), who]
 
 
 def rollout(parts: Iterable[RolloutPart]) -> RenderableType:
