@@ -246,6 +246,3 @@ def _citation(found: Publication, about: tuple[str, ...], before: Citation | Non
         about=about,
         origin=before.origin if before else "pubmed",
     )
-
-
-# The last action of an episode: the policy declares its diagnosis.

@@ -286,13 +286,13 @@ def by_candidate(rows: Iterable[Row], members: Mapping[str, str]) -> dict[str, l
 
 def _nearest(rows: Iterable[Row]) -> list[Row]:
     """Per finding, the rows with the fewest steps; exact and frequent annotations first."""
-    groups: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[tuple[int, Row]]] = defaultdict(list)
     for row in rows:
-        groups[row["finding"]].append(row)
+        groups[row["finding"]].append((len(_way(row)[0]), row))
     kept: list[Row] = []
     for finding in sorted(groups):
-        fewest = min(len(_chain(row)) for row in groups[finding])
-        near = [row for row in groups[finding] if len(_chain(row)) == fewest]
+        fewest = min(size for size, _ in groups[finding])
+        near = [row for size, row in groups[finding] if size == fewest]
         kept += sorted(
             near,
             key=lambda row: (-(share(row) or 0.0), row["phenotype"], row["disease"], str(row.get("reference") or "")),
@@ -300,27 +300,19 @@ def _nearest(rows: Iterable[Row]) -> list[Row]:
     return kept
 
 
-def _chain(row: Row) -> list[str]:
+def _way(row: Row) -> tuple[list[str], list[str], int]:
+    """Ids and names from the finding to what is annotated, and how many of the steps rise."""
     if "via" in row:
-        return [*row["finding_path_ids"], *reversed(row["phenotype_path_ids"][:-1])]
-    return list(row["path_ids"])
-
-
-def _names(row: Row) -> list[str]:
-    if "via" in row:
-        return [*row["finding_path_names"], *reversed(row["phenotype_path_names"][:-1])]
-    return list(row["path_names"])
-
-
-def _rises(row: Row) -> int:
-    if "via" in row:
-        return len(row["finding_path_ids"]) - 1
-    return 0 if row["direction"] == "descendant" else len(row["path_ids"]) - 1
+        ends = ((row[f"finding_path_{what}"], row[f"phenotype_path_{what}"]) for what in ("ids", "names"))
+        ids, names = ([*up, *reversed(down[:-1])] for up, down in ends)
+        return ids, names, len(row["finding_path_ids"]) - 1
+    rises = 0 if row["direction"] == "descendant" else len(row["path_ids"]) - 1
+    return list(row["path_ids"]), list(row["path_names"]), rises
 
 
 def _path(case: Case, row: Row, kind: Kind, first: str, last: str, weights: Mapping[str, float]) -> EvidencePath:
-    chain = [PathNode(id, "Phenotype", name or "") for id, name in zip(_chain(row), _names(row), strict=True)]
-    rises = _rises(row)
+    ids, names, rises = _way(row)
+    chain = [PathNode(id, "Phenotype", name or "") for id, name in zip(ids, names, strict=True)]
     steps = [PathRelation("IS_A", reversed=at >= rises) for at in range(len(chain) - 1)]
     if row.get("symptom"):
         chain.append(PathNode(row["symptom"], "Symptom", row["symptom_name"] or ""))
