@@ -93,6 +93,8 @@ def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
     if names:
         extra["diagnosis"] = names[0] if len(names) == 1 else names
     words = " ".join((text, *(said for _, said in (*observed, *excluded))))
+    remedy = "taken as synthetic, to be safe"
+    made_up = _truth(known["synthetic"] or False, "synthetic", where, issues, remedy) is not False
     return Case(
         id=_text(known["id"], "id", where).strip(),
         findings=tuple(findings),
@@ -107,7 +109,7 @@ def case_from_row(row: Mapping[str, Any], where: str = "case") -> Case:
         gene_evidence=_genes(known["genes"], where),
         source="table",
         language=_text(known["language"], "language", where).strip() or ("zh" if _HAN.search(words) else None),
-        synthetic=_flag(known["synthetic"], where, issues),
+        synthetic=made_up,
         issues=tuple(issues),
         extra=extra,
     ).identified()
@@ -173,13 +175,7 @@ def _age(value: Any, where: str, issues: list[Issue]) -> str | None:
 def _family(known: Mapping[str, Any], where: str, issues: list[Issue]) -> Family:
     modes = [each for each, _ in _terms(known["inheritance"], "inheritance", where, hpo=False)]
     read = (usable(checked_mode, each, "inheritance", where, issues) for each in modes)
-    related = known["consanguineous"]
-    if related is not None and not isinstance(related, bool):
-        said = str(related).strip().lower()
-        if said not in TRUTH:
-            message = f"{said[:40]!r} is neither true nor false"
-            issues.append(Issue("warning", f"{where}: consanguineous", message, "ignored"))
-        related = TRUTH.get(said)
+    related = _truth(known["consanguineous"], "consanguineous", where, issues, "ignored")
     return Family(related, (), tuple(dict.fromkeys(filter(None, read))))
 
 
@@ -190,14 +186,13 @@ def _genes(value: Any, where: str) -> GeneEvidence | None:
     return merged(CandidateGene(each) for each in named if each)
 
 
-def _flag(value: Any, where: str, issues: list[Issue]) -> bool:
+def _truth(value: Any, key: str, where: str, issues: list[Issue], remedy: str) -> bool | None:
     if value is None or isinstance(value, bool):
-        return bool(value)
+        return value
     said = str(value).strip().lower()
     if said not in TRUTH:
-        message = f"{said[:40]!r} is neither true nor false"
-        issues.append(Issue("warning", f"{where}: synthetic", message, "taken as synthetic, to be safe"))
-    return TRUTH.get(said, True)
+        issues.append(Issue("warning", f"{where}: {key}", f"{said[:40]!r} is neither true nor false", remedy))
+    return TRUTH.get(said)
 
 
 MAX_CELL = 10_000_000
