@@ -162,13 +162,13 @@ def test_a_log_of_either_version_keeps_its_form_and_is_shown() -> None:
         3,
         "ab12",
     )
-    assert [(name, row.words) for name, row in exchanges(document.trace)] == [
+    assert [(name, row.said) for name, row in exchanges(document.trace)] == [
         ("qwen3", "What is flu?"),
         ("qwen3", "An infection."),
     ]
     old = {"author": "tool", "kind": "prompt", "name": "qwen3", "parameters": {}, "content": "What is flu?"}
     first = read(AnswerDocument, {"schema": "kgdx.answer/1", "question": "q", "trace": [old]})
-    assert [(name, row.words) for name, row in exchanges(first.trace)] == [("qwen3", "What is flu?")]
+    assert [(name, row.said) for name, row in exchanges(first.trace)] == [("qwen3", "What is flu?")]
     shown = page(document)
     assert "tests_of_diseases" in shown and "ab12" in shown
 

@@ -93,6 +93,18 @@ class LogEntry(BaseModel):
     cost: float = Field(0.0, description="What it cost.")
     content: str = Field("", description="Words (version 1).")
 
+    @property
+    def given(self) -> Mapping[str, Any]:
+        return self.data or self.parameters
+
+    @property
+    def said(self) -> str:
+        """The prompt, answer or text."""
+        messages = self.words.get("messages")
+        if isinstance(messages, list | tuple):
+            return "\n\n".join(str(each.get("content", "")) for each in messages if isinstance(each, Mapping))
+        return self.content or str(self.words.get("text", ""))
+
 
 Issues = Annotated[tuple[Issue, ...], Field(description="What was repaired, left out, doubtful or failed.")]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgdx.results.document import LogEntry
 from kgdx.results.ranked import Reranking
@@ -15,20 +14,6 @@ if TYPE_CHECKING:
 
 _SPEECH = frozenset({"prompt", "answer"})
 """Kinds of entries, in the first version of the log, that hold what a model was asked and said."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogRow:
-    """A row of the log: an entry, or an operation that an action ran; ``words`` are prompts, answers and texts."""
-
-    author: str
-    kind: str
-    name: str
-    given: Mapping[str, Any]
-    rows: int | None
-    digest: str
-    milliseconds: float
-    words: str
 
 
 def round_title(of: LookupRound) -> str:
@@ -45,8 +30,8 @@ def round_title(of: LookupRound) -> str:
     return name + (": nothing more to look up" if of.ended else ": no plan, see the notes" if of.failed else "")
 
 
-def log_rows(trace: Iterable[LogEntry]) -> Iterator[LogRow]:
-    """Yield the rows of a log, of either version: each entry, and after it what it ran on the graph.
+def log_rows(trace: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """Yield the rows of a log, of either version: each entry, and after it what it ran on the graph, as an entry.
 
     Example:
         >>> ran = {"kind": "query", "name": "tests", "rows": 3}
@@ -55,40 +40,27 @@ def log_rows(trace: Iterable[LogEntry]) -> Iterator[LogRow]:
         [('result', 'get_test', None), ('query', 'tests', 3)]
     """
     for each in trace:
-        given = each.data or each.parameters
-        yield LogRow(each.author, each.kind, each.name, given, each.rows, each.digest, each.milliseconds, _said(each))
-        for ran in each.operations:
-            of = LogEntry.model_validate({"author": each.author, **ran})
-            yield LogRow(of.author, of.kind, of.name, of.parameters, of.rows, of.digest, of.milliseconds, "")
+        yield each
+        yield from (LogEntry.model_validate({"author": each.author, **ran}) for ran in each.operations)
 
 
-def _said(entry: LogEntry) -> str:
-    messages = entry.words.get("messages")
-    if isinstance(messages, list | tuple):
-        return "\n\n".join(str(each.get("content", "")) for each in messages if isinstance(each, Mapping))
-    return entry.content or str(entry.words.get("text", ""))
-
-
-def exchanges(trace: Iterable[LogEntry]) -> Iterator[tuple[str, LogRow]]:
+def exchanges(trace: Iterable[LogEntry]) -> Iterator[tuple[str, LogEntry]]:
     """Yield what language models were asked and said, each with the name of the model.
 
     Example:
         >>> wish = LogEntry(author="policy", kind="wish", name="ask_model", words={"messages": [{"content": "Why?"}]})
         >>> said = LogEntry(author="model", kind="result", name="qwen3", words={"text": "So."})
-        >>> [(name, row.kind, row.words) for name, row in exchanges([wish, said])]
+        >>> [(name, row.kind, row.said) for name, row in exchanges([wish, said])]
         [('qwen3', 'wish', 'Why?'), ('qwen3', 'result', 'So.')]
     """
     entries = [
         each
         for each in trace
-        if each.kind in ("prompt", "answer")
-        or each.author == "model"
-        or (each.kind, each.name) == ("wish", "ask_model")
+        if each.kind in _SPEECH or each.author == "model" or (each.kind, each.name) == ("wish", "ask_model")
     ]
     for number, each in enumerate(entries):
         answered = entries[number + 1] if each.kind == "wish" and number + 1 < len(entries) else each
-        (row, *_) = log_rows([each])
-        yield answered.name, row
+        yield answered.name, each
 
 
 def tokens(usage: Mapping[str, int | float]) -> tuple[int, int]:

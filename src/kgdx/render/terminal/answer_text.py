@@ -234,7 +234,7 @@ def _conversation(found: AnswerDocument) -> Iterator[RenderableType]:
         told = "asked" if row.kind in ("prompt", "wish") else "said"
         about = {key: value for key, value in row.given.items() if value not in (None, "")}
         yield Text(f"  {clean(model)} {told} {json.dumps(about, ensure_ascii=False)}", style="cyan")
-        yield Padding(Text(_lines(row.words)), (0, 0, 0, 4))
+        yield Padding(Text(_lines(row.said)), (0, 0, 0, 4))
 
 
 def _footer(found: AnswerDocument) -> str:
