@@ -15,9 +15,11 @@ from safetensors.numpy import load_file, save_file
 import kgdx
 import made_embeddings
 from kgdx.api import Graph
-from kgdx.api.predicting import SIDE, embedding_map, laid_out, neighbours_of, normalised
+from kgdx.api.predicting import SIDE, embedding_map, laid_out
 from kgdx.errors import AbsentError, KgdxError, StaleSnapshotError, StoreError, UsageError
 from kgdx.rank.embeddings import CARD, NODES
+from kgdx.rank.latents import unit
+from kgdx.terms.encoder import nearest_names
 
 FINDINGS = ["HP:0001250", "HP:0001252"]
 
@@ -226,8 +228,8 @@ def test_every_node_has_a_place_a_group_and_neighbours(store: Path, by: str) -> 
 def test_clusters_stay_apart() -> None:
     draws = np.random.default_rng(0)
     of = np.repeat(np.arange(4), 50)
-    vectors = normalised(np.eye(4, 16)[of] + 0.1 * draws.standard_normal((200, 16)))
-    near, _ = neighbours_of(vectors, vectors, 11)
+    vectors = unit(np.eye(4, 16)[of] + 0.1 * draws.standard_normal((200, 16)))
+    near, _ = nearest_names(vectors, vectors, 11)
     place = laid_out(vectors, near[:, 1:])
     centres = np.stack([place[of == group].mean(axis=0) for group in range(4)])
     closest = np.linalg.norm(place[:, None] - centres[None], axis=2).argmin(axis=1)
@@ -236,7 +238,7 @@ def test_clusters_stay_apart() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_few_nodes_are_laid_out_too(size: int) -> None:
-    vectors = normalised(np.random.default_rng(0).standard_normal((size, 8)))
+    vectors = unit(np.random.default_rng(0).standard_normal((size, 8)))
     near = np.array([[other for other in range(size) if other != at] for at in range(size)], np.int64)
     assert laid_out(vectors, near.reshape(size, size - 1)).shape == (size, 2)
 

@@ -32,6 +32,7 @@ from kgdx.graph.protocol import digest
 from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import Citation, Description, EvidenceItem, ItemKind, Nothing, Pack, Resolved
 from kgdx.results.evidence_paths import PathNode, frequency_text
+from kgdx.terms.normalise import has_chinese
 
 MAX_ITEMS = 1_000
 """Most items of a pack."""
@@ -128,13 +129,12 @@ def clean(text: str, most: int = NAME_CHARS) -> str:
 
 _HARMLESS = str.maketrans("[]【】［］", "()()()")
 _TAG = lazy_pattern(r"<(?=[A-Za-z/!?])")
-_CHINESE = lazy_pattern("[一-鿿]")
 _FENCE = lazy_pattern(r"([=`~#*_-])\1{2,}")
 
 
 def language_of(text: str) -> str:
     """Return ``zh`` for a text with Chinese characters, otherwise ``en``."""
-    return "zh" if _CHINESE.search(text) else "en"
+    return "zh" if has_chinese(text) else "en"
 
 
 def _group(item: EvidenceItem) -> tuple[object, ...]:

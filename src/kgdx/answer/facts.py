@@ -12,6 +12,7 @@ from kgdx.answer.artifacts import Fitted, Retrieved
 from kgdx.graph.protocol import Row
 from kgdx.results.cited import EvidenceItem
 from kgdx.results.evidence_paths import PathNode, frequency_text, references
+from kgdx.results.view import FROM_OBJECT
 from kgdx.terms.normalise import read_table
 
 _ROWS = read_table(Path(__file__).with_name("relations.tsv"))
@@ -26,9 +27,6 @@ INFERENCES: Mapping[str, tuple[str, str, str]] = {name: (one, kind, field) for n
 
 PASSAGES = frozenset({"texts_of_diseases", "phenotype_by_id"})
 """Templates whose rows are what sources say of diseases in words."""
-
-FROM_OBJECT = frozenset({"INDICATION", "OFF_LABEL_USE", "CONTRAINDICATION"})
-"""Relations that lead from the other end to the disease."""
 
 DETAILS = (
     "score",

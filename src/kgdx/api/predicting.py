@@ -18,10 +18,13 @@ from kgdx.files.known import digest_of
 from kgdx.graph.protocol import USER
 from kgdx.graph.snapshot_compile import EDGES, NODES
 from kgdx.rank.embeddings import CARD, FOLDER, Embeddings
+from kgdx.rank.latents import unit
 from kgdx.rank.link_prediction import Expected, LinkPredictor, Neighbour, affinity, nearest, shared, stated_ends
 from kgdx.results.predicted import Neighbours, Node, Prediction, Predictions
 from kgdx.schema import load_schema
 from kgdx.schema.model import PREDICTED
+from kgdx.terms.encoder import encoder as named_encoder
+from kgdx.terms.encoder import nearest_names
 
 if TYPE_CHECKING:
     from kgdx.actions.graph_context import GraphContext
@@ -242,7 +245,6 @@ LINKED = 10
 """Nearest nodes that pull at each."""
 ROUNDS = 60
 """Rounds in which near nodes pull, and nodes drawn by chance push."""
-_BLOCK = 1024
 
 
 def embedding_map(
@@ -269,8 +271,8 @@ def embedding_map(
     if by not in ("links", "source"):
         raise UsageError(f"no groups by {by[:40]!r}", hint="links or source")
     learned = Learned(graph, embeddings)
-    vectors = normalised(learned.embeddings.nodes(kind))
-    near, _ = neighbours_of(vectors, vectors, LINKED + 1)
+    vectors = unit(learned.embeddings.nodes(kind))
+    near, _ = nearest_names(vectors, vectors, LINKED + 1)
     near = np.array([[each for each in row if each != at][:LINKED] for at, row in enumerate(near.tolist())], np.int64)
     place = laid_out(vectors, near)
     names, groups = _by_source(learned, kind) if by == "source" else _by_links(learned, kind, vectors)
@@ -291,30 +293,6 @@ def embedding_map(
     if phrases:
         found["patient"] = _patient(learned, vectors, place, phrases, encoder)
     return found
-
-
-def normalised(vectors: Floats) -> Floats:
-    """Return the rows with length 1; rows of zeros stay."""
-    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return scaled
-
-
-def neighbours_of(vectors: Floats, among: Floats, count: int) -> tuple[Ints, Floats]:
-    """Return the nearest rows of each row by cosine, and the cosines; both of shape (n, up to count).
-
-    Args:
-        vectors: Of length 1; shape (n, d).
-        among: Of length 1; shape (m, d).
-    """
-    count = min(count, len(among))
-    places, cosines = [], []
-    for start in range(0, len(vectors), _BLOCK):
-        product = vectors[start : start + _BLOCK] @ among.T
-        best = np.sort(np.argpartition(-product, count - 1, axis=1)[:, :count], axis=1)
-        order = np.argsort(-np.take_along_axis(product, best, 1), axis=1, kind="stable")
-        places.append(np.take_along_axis(best, order, 1))
-        cosines.append(np.take_along_axis(product, places[-1], 1))
-    return np.concatenate(places), np.concatenate(cosines)
 
 
 def laid_out(vectors: Floats, near: Ints, seed: int = 0) -> Ints:
@@ -402,16 +380,14 @@ def _telling(learned: Learned, kind: str, group: Ints, count: int) -> Iterator[s
 def _patient(
     learned: Learned, vectors: Floats, place: Ints, phrases: Sequence[str], encoder: Encoder | None
 ) -> dict[str, Any]:
-    from kgdx.terms.encoder import encoder as made
-
-    chosen = encoder or made("minilm")
+    chosen = encoder or named_encoder("minilm")
     if chosen.name != learned.embeddings.card["sentence_encoder"]:
         wanted = learned.embeddings.card["sentence_encoder"]
         raise UsageError(f"phrases are to be encoded by {wanted}, not {chosen.name}", hint="give that encoder")
     latent = learned.embeddings.patient(np.asarray(chosen.encode(list(phrases)), np.float32))
     if latent is None:
         raise AbsentError("the phrases stand for no symptom of the embeddings", hint="say them in other words")
-    near, cosines = neighbours_of(normalised(latent[None]), vectors, NEIGHBOURS)
+    near, cosines = nearest_names(unit(latent[None]), vectors, NEIGHBOURS)
     weights = np.maximum(cosines[0], 1e-6)
     at = (place[near[0]] * weights[:, None]).sum(axis=0) / weights.sum()
     return {"phrases": list(phrases), "place": np.rint(at).astype(int).tolist(), "near": near[0].tolist()}

@@ -11,9 +11,9 @@ from pydantic import Field, WrapSerializer
 from kgdx.case.measured_values import Range
 from kgdx.case.patient import Case, Finding, Status
 from kgdx.case.person import Family
-from kgdx.lazy import lazy_pattern
 from kgdx.results.document import Created, Issues, Links, Plain, Result, Sources
 from kgdx.results.evidence_paths import Evidence
+from kgdx.terms.normalise import has_chinese
 
 DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/3"] = "kgdx.diagnosis/3"
 """Name and version of the JSON form; a field is only ever added within a version."""
@@ -21,9 +21,6 @@ DIAGNOSIS_SCHEMA: Literal["kgdx.diagnosis/3"] = "kgdx.diagnosis/3"
 
 GENES_NAMED = 20
 """Candidate genes that a result names; all are counted."""
-
-
-_CHINESE = lazy_pattern("[\u4e00-\u9fff]")
 
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: there are many, and each would take five times as long
@@ -367,7 +364,7 @@ class CaseSummary:
             'zh'
         """
         words = (case.text, *(finding.text for finding in case.findings))
-        language = case.language or ("zh" if any(map(_CHINESE.search, words)) else None)
+        language = case.language or ("zh" if any(map(has_chinese, words)) else None)
         genes = case.gene_evidence.genes if case.gene_evidence else ()
         return cls(
             id=case.id,
@@ -384,7 +381,7 @@ class CaseSummary:
 
     @property
     def chinese(self) -> bool:
-        return self.language == "zh" or any(_CHINESE.search(finding.text) for finding in self.findings)
+        return self.language == "zh" or any(has_chinese(finding.text) for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
