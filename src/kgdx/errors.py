@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 LlmFault = Literal[
     "denied", "rejected", "context", "unreachable", "refused", "malformed", "truncated", "cut", "missing", "budget"
@@ -47,6 +50,12 @@ def _as_it_was(kind: type[KgdxError], args: tuple[object, ...], state: dict[str,
     error = kind.__new__(kind, *args)
     vars(error).update(state)
     return error
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return where and why pydantic refused a value first, and nothing of the value."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 class UsageError(KgdxError):

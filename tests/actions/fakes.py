@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from kgdx.case import Case, Extraction, Finding, Issue, Resolution, Span, Status
@@ -67,7 +66,7 @@ class Fake:
     in_words = in_texts = False
     nearness = None
     standings = None
-    belief_tracker = SimpleNamespace(bank=None)
+    bank_if_any = None
 
     def __init__(self) -> None:
         self.answers: dict[str, list[dict[str, Any]]] = {

@@ -18,10 +18,10 @@ import small_graph
 from kgdx.arrays.sparse import ancestors
 from kgdx.graph.protocol import NodeTable, RelationTable
 from kgdx.graph.snapshot_compile import compile_snapshot
+from kgdx.lazy import Recent
 from kgdx.rank import Ranker
 from kgdx.rank.feature_matrices import named_opposites, opposites
 from kgdx.rank.hub import Hub, simulated
-from kgdx.rank.query import Recent
 from kgdx.rank.term_scorers import (
     BREADTH,
     EXCLUDED_MOST,

@@ -134,6 +134,13 @@ class GraphContext(Closing):
 
         return CaseBank(self.ranker, self.snapshot)
 
+    @property
+    @_once
+    def bank_if_any(self) -> CaseBank | None:
+        with suppress(StoreError):
+            return self.bank
+        return None
+
     def __deepcopy__(self, memo: object) -> Self:
         """Return the same one: an open graph is shared, as when Gymnasium copies what an environment is made of."""
         return self
@@ -144,9 +151,7 @@ class GraphContext(Closing):
         """Says which diseases are how likely for a patient, with the graph's other patients where it has some."""
         from kgdx.rank.belief import BeliefTracker
 
-        with suppress(StoreError):
-            return BeliefTracker(self.ranker, self.bank)
-        return BeliefTracker(self.ranker)
+        return BeliefTracker(self.ranker, self.bank_if_any)
 
     @property
     @_once

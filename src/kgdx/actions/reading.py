@@ -233,9 +233,9 @@ class Rank(Action):
         case = view.case
         given = {"observed": list(case.observed), "excluded": list(case.excluded)}
         given |= self.model_dump(mode="json", include={"top", "also", "case_bank"})
-        bank = (
-            None if self.case_bank is False else graph.graph.bank if self.case_bank else graph.graph.belief_tracker.bank
-        )
+        bank = None
+        if self.case_bank is not False:
+            bank = graph.graph.bank if self.case_bank else graph.graph.bank_if_any
         return Ranked(
             graph.tool(
                 "ranker",

@@ -51,6 +51,9 @@ class GraphLike(Queries, Protocol):
     def bank(self) -> Any: ...
 
     @property
+    def bank_if_any(self) -> Any: ...
+
+    @property
     def ancestry(self) -> Ancestry: ...
 
     @property

@@ -17,7 +17,7 @@ from kgdx.episode.operations import GraphLike
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import ACTIONS, Wish
-from kgdx.errors import UsageError
+from kgdx.errors import UsageError, first_fault
 from kgdx.registry import Registry
 
 
@@ -177,6 +177,4 @@ def configure(kind: type[P], settings: Mapping[str, Any]) -> P:
     try:
         return kind.model_validate(dict(settings))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"policy {kind.name}: {place}: {first['msg']}", hint="mend the setting") from error
+        raise UsageError(f"policy {kind.name}: {first_fault(error)}", hint="mend the setting") from error

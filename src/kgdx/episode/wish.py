@@ -19,7 +19,7 @@ from kgdx.case.person import Family
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Effect, Reads, State
 from kgdx.episode.state import Wish as Wish
-from kgdx.errors import UsageError
+from kgdx.errors import UsageError, first_fault
 from kgdx.llm.chat import Message
 from kgdx.registry import Registry
 
@@ -282,9 +282,7 @@ def parsed(kind: type[W], name: Any, fields: Mapping[str, Any]) -> W:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"action {name}: {place}: {first['msg']}", hint="mend the field") from error
+        raise UsageError(f"action {name}: {first_fault(error)}", hint="mend the field") from error
 
 
 def _named(name: str, registry: Actions) -> type[Action] | None:

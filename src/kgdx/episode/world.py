@@ -11,11 +11,8 @@ from kgdx.episode.segment import Operation
 from kgdx.episode.state import State
 from kgdx.episode.wish import AskPatient, Outcome, Reply
 from kgdx.errors import KgdxError, UsageError
+from kgdx.lazy import Recent
 from kgdx.llm.chat import ChatModel, Prices
-from kgdx.rank.query import Recent
-
-MEMO = 512
-"""Outcomes of actions that a world remembers, those that were used last."""
 
 
 class Patient(Protocol):
@@ -41,10 +38,7 @@ class Done:
 
 
 class Memo(Recent[Hashable, Done]):
-    """Outcomes of actions on one graph by wish and by what was read."""
-
-    def __init__(self, size: int = MEMO) -> None:
-        super().__init__(size)
+    """Outcomes of actions on one graph by wish and by what was read, those that were used last."""
 
 
 @dataclass(frozen=True)

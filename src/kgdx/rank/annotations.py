@@ -61,6 +61,11 @@ class Annotations:
     term: Ints
     frequency: Floats
 
+    @classmethod
+    def of(cls, keys: Ints, terms: int, frequency: Floats) -> Annotations:
+        """Make annotations of keys, candidate · terms + term."""
+        return cls((keys // terms).astype(np.int32), (keys % terms).astype(np.int32), frequency)
+
     def below(self, size: int) -> Annotations:
         end = int(np.searchsorted(self.candidate, size))
         return Annotations(self.candidate[:end], self.term[:end], self.frequency[:end])
@@ -125,8 +130,7 @@ def listed(rows: Rows, candidate_of: Ints, inside: Ints) -> Annotations:
     use = rows.listed & (candidate >= 0) & inside[rows.term]
     terms = max(len(inside), 1)
     keys = np.unique(candidate[use].astype(np.int64) * terms + rows.term[use])
-    frequency = np.full(len(keys), LISTED_FREQUENCY, np.float32)
-    return Annotations((keys // terms).astype(np.int32), (keys % terms).astype(np.int32), frequency)
+    return Annotations.of(keys, terms, np.full(len(keys), LISTED_FREQUENCY, np.float32))
 
 
 def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, Annotations]:
@@ -146,14 +150,9 @@ def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, A
     stated = np.bincount(owner, (rows.positive[use] > 0) | (rows.patients[use] == 0), len(keys)) > 0
     frequency = (positive + PRIOR_PATIENTS * PRIOR_FREQUENCY) / (patients + PRIOR_PATIENTS)
     left = PRIOR_PATIENTS / (patients + PRIOR_PATIENTS)
-
-    def part(which: Ints, value: Floats) -> Annotations:
-        chosen = keys[which]
-        return Annotations(
-            (chosen // terms).astype(np.int32), (chosen % terms).astype(np.int32), value[which].astype(np.float32)
-        )
-
-    return part(stated, frequency), part(~stated, left)
+    parts = ((stated, frequency), (~stated, left))
+    present, absent = (Annotations.of(keys[which], terms, value[which].astype(np.float32)) for which, value in parts)
+    return present, absent
 
 
 def with_groups(annotations: Annotations, narrow: Ints, broad: Ints, terms: int) -> Annotations:
@@ -171,4 +170,4 @@ def with_groups(annotations: Annotations, narrow: Ints, broad: Ints, terms: int)
     keys, owner = np.unique(candidate.astype(np.int64) * terms + term, return_inverse=True)
     highest = np.zeros(len(keys), np.float32)
     np.maximum.at(highest, owner, frequency)
-    return Annotations((keys // terms).astype(np.int32), (keys % terms).astype(np.int32), highest)
+    return Annotations.of(keys, terms, highest)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints, Sparse, gather
+from kgdx.lazy import Recent
 from kgdx.rank.fusion import Scored, entropy, leading, shares
-from kgdx.rank.query import Query, Recent
+from kgdx.rank.query import Query
 
 if TYPE_CHECKING:
     from kgdx.rank.case_bank import CaseBank

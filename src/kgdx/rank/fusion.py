@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.config.values import read_yaml
-from kgdx.errors import ConfigError, UsageError
+from kgdx.errors import ConfigError, UsageError, first_fault
+from kgdx.lazy import Recent
 from kgdx.rank.query import Field as Among
-from kgdx.rank.query import Query, Recent
+from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.term_scorers import ByFinding
 from kgdx.resources import resource
@@ -110,12 +111,14 @@ class Weights(_Part):
                 shipped = cls.read()
                 return cls(scorers=scorers, posterior=shipped.posterior, patients=shipped.patients)
             except ValidationError as error:
-                raise UsageError(f"weights of scorers: {_first(error)}", hint="give each scorer one number") from error
+                raise UsageError(
+                    f"weights of scorers: {first_fault(error)}", hint="give each scorer one number"
+                ) from error
         path = resource("ranking", "weights.yaml") if given is None else Path(given)
         try:
             return cls.model_validate(read_yaml(path))
         except (OSError, ValueError) as error:
-            why = _first(error) if isinstance(error, ValidationError) else str(error)
+            why = first_fault(error) if isinstance(error, ValidationError) else str(error)
             raise ConfigError(f"{path} cannot be read as weights ({why})", hint="see ranking/weights.yaml") from error
 
     def of(self, name: str) -> float:
@@ -131,11 +134,6 @@ class Weights(_Part):
         mix = self.methods[name]
         scorers = {each: Weight(weight=weight, reference=mix.reference) for each, weight in mix.scorers.items()}
         return self.model_copy(update={"scorers": scorers, "own_words": mix.own_words, "methods": {}})
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.rank.descriptions import phrases
 from kgdx.rank.embeddings import FOLDER, Embeddings
 from kgdx.rank.meanings import vectors_of
-from kgdx.rank.phrases import ENGLISH, language
 from kgdx.rank.query import Field, Query
 from kgdx.rank.scorers import Scorer
 from kgdx.terms.encoder import MINILM, MiniLM, chosen, usual
@@ -80,10 +79,9 @@ class Latent(Scorer):
     def nodes(self, query: Query) -> Ints:
         """Return the nodes that the case stands for: the symptom nearest to each phrase, and its phenotypes."""
         found, offset = [np.zeros(0, np.int64)], 0
-        english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
         if "symptom" in self.embeddings.kinds:
-            if english:
-                found.append(self.embeddings.nearest(vectors_of(english)))
+            if query.english:
+                found.append(self.embeddings.nearest(vectors_of(query.english)))
             offset = len(self.embeddings.rows("symptom"))
         if "phenotype" in self.embeddings.kinds:
             place = placed(self.embeddings.rows("phenotype"), query.observed)

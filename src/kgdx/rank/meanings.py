@@ -5,7 +5,6 @@ The vectors are compiled with the small encoder of the extra ``encoder``; withou
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
@@ -48,9 +47,9 @@ class Encoded(ListScorer):
         return super().open(snapshot, model, version if chosen() == MINILM else f"{version}-{usual().name}")
 
     @classmethod
-    @abstractmethod
     def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        """Return the texts of the candidates that are compared by meaning."""
+        """Return the texts of the candidates that are compared by meaning, such as their symptoms in words."""
+        return symptoms_of(snapshot, model)
 
     @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
@@ -95,10 +94,9 @@ class Encoded(ListScorer):
 
     def knows(self, query: Query) -> bool:
         """Return whether a phrase is nearer than :attr:`known` to a text of the graph that is no abbreviation."""
-        english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
-        if not self.hears or not english:
+        if not self.hears or not query.english:
             return False
-        cosines = vectors_of(english) @ self.arrays["vectors"].T
+        cosines = vectors_of(query.english) @ self.arrays["vectors"].T
         return bool(cosines[:, self._spelt_out].max(initial=0) > self.known)
 
     @cached_property
@@ -115,8 +113,7 @@ class Encoded(ListScorer):
         own = self.phrases_of(number)
         if not len(own) or language(query.phrases[at]) != ENGLISH:
             return ""
-        english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
-        asked = vectors_of(english)[english.index(query.phrases[at])]
+        asked = vectors_of(query.english)[query.english.index(query.phrases[at])]
         vectors = self.arrays["vectors"][self.arrays["row"][own.start : own.stop]]
         return self.texts[own.start + int((vectors @ asked).argmax())]
 
@@ -129,10 +126,6 @@ class MeaningScorer(Encoded):
     """
 
     name: ClassVar[str] = "meaning"
-
-    @classmethod
-    def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        return symptoms_of(snapshot, model)
 
     def scaled(self, cosines: Floats) -> Floats:
         """Return the cosines standardised, as far as the phrase is near to any symptom at all.
@@ -182,10 +175,6 @@ class MeanMeaning(Encoded):
     known: ClassVar[float] = FAR  # a mean is near to nothing
 
     @classmethod
-    def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        return MeaningScorer.texts_of(snapshot, model)
-
-    @classmethod
     def compile(cls, snapshot: Snapshot, model: RankModel) -> Mapping[str, Floats]:
         """Compute the mean vector of each disease, of length 1, from the vectors of its symptoms."""
         known = MeaningScorer.open(snapshot, model, str(VERSION)).arrays
@@ -203,9 +192,8 @@ class MeanMeaning(Encoded):
 
     def score(self, query: Query) -> Floats:
         score = np.zeros(self.size, np.float32)
-        english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
-        if self.hears and english:
-            mean = vectors_of(english).sum(axis=0) / len(query.phrases)
+        if self.hears and query.english:
+            mean = vectors_of(query.english).sum(axis=0) / len(query.phrases)
             score[np.diff(self.arrays["first"]) > 0] = self.arrays["vectors"] @ mean
         return score
 
@@ -231,10 +219,6 @@ class Gist(Encoded):
         names = NameMeaning.open(snapshot, model, version)
         return cls(model, MeaningScorer.open(snapshot, model, version).arrays, names)
 
-    @classmethod
-    def texts_of(cls, snapshot: Snapshot, model: RankModel) -> Mapping[int, Sequence[str]]:
-        return MeaningScorer.texts_of(snapshot, model)
-
     def rows(self, phrases: tuple[str, ...]) -> Floats:
         nearest: Floats = np.maximum(super().rows(phrases), self._names.rows(phrases))
         return nearest
@@ -253,8 +237,7 @@ class Gist(Encoded):
 
 
 def _together(query: Query) -> Query:
-    english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
-    return replace(query, phrases=(", ".join(english),)) if len(english) > 1 else query
+    return replace(query, phrases=(", ".join(query.english),)) if len(query.english) > 1 else query
 
 
 @lru_cache(maxsize=16)

@@ -16,7 +16,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT, SimilarCases
 from kgdx.graph.protocol import Row
-from kgdx.rank.query import Recent
+from kgdx.lazy import Recent
 from kgdx.rank.term_scorers import similarity
 
 if TYPE_CHECKING:

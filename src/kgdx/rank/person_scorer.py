@@ -11,7 +11,8 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.patient import Issue, Status
-from kgdx.rank.query import Query, Recent
+from kgdx.lazy import Recent
+from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kgdx.arrays.sparse import Floats, Ints
+from kgdx.lazy import Recent
 from kgdx.rank.descriptions import phrases
-from kgdx.rank.query import Field, Query, Recent, Told
+from kgdx.rank.query import Field, Query, Told
 from kgdx.rank.scorers import Scorer
 from kgdx.rank.wording import CandidateWords, units
 from kgdx.terms.normalise import has_chinese

@@ -1,21 +1,15 @@
-"""A case as scorers read it, what they say of its words, and the values that they keep."""
+"""A case as scorers read it, and what they say of its words."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from kgdx.arrays.sparse import Ints
 from kgdx.case.patient import Case, Status
-
-K = TypeVar("K")
-V = TypeVar("V")
+from kgdx.terms.normalise import has_chinese
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +32,10 @@ class Query:
         if self.case is None or not self.phrases:
             return 0
         return sum(each.method == "asked" and each.status is Status.PRESENT for each in self.case.findings)
+
+    @property
+    def english(self) -> tuple[str, ...]:
+        return tuple(phrase for phrase in self.phrases if not has_chinese(phrase))
 
     def terms(self, status: Status) -> Ints:
         return {Status.PRESENT: self.observed, Status.ABSENT: self.excluded}.get(status, self.observed[:0])
@@ -68,32 +66,3 @@ class Told:
     text: str = field(repr=False)
     matched: str
     value: float
-
-
-class Recent(Generic[K, V]):
-    """The values last used, at most ``size``; safe to share between threads."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def peek(self, key: K) -> V | None:
-        with self._lock:
-            value = self._values.get(key)
-            if value is not None:
-                self._values.move_to_end(key)
-            return value
-
-    def get(self, key: K, compute: Callable[[], V]) -> V:
-        value = self.peek(key)
-        if value is None:
-            value = compute()
-            self.keep(key, value)
-        return value
-
-    def keep(self, key: K, value: V) -> None:
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)

@@ -17,6 +17,7 @@ from kgdx.arrays.sparse import Floats, Ints
 from kgdx.case.ddxplus_patients import MAPPED
 from kgdx.case.patient import Case, Finding, Issue, Status
 from kgdx.errors import CaseError, StoreError, UsageError
+from kgdx.lazy import Recent
 from kgdx.rank.clauses import said
 from kgdx.rank.commonness import setting
 from kgdx.rank.explanation import Explanation
@@ -24,7 +25,7 @@ from kgdx.rank.fusion import Beliefs, Scored, Scorers, Weights, believed, first_
 from kgdx.rank.gates import UNTOLD, Gates
 from kgdx.rank.judgement import Reliability, judged, traits
 from kgdx.rank.person_scorer import unused
-from kgdx.rank.query import Query, Recent
+from kgdx.rank.query import Query
 from kgdx.rank.ranking import (
     Bank,
     CandidateNames,

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgdx.arrays.sparse import Floats, Ints, gather
-from kgdx.errors import UsageError
+from kgdx.errors import UsageError, first_fault
 from kgdx.rank.fusion import Scored, entropy, leading, parts_of_entropy
 from kgdx.rank.question_pools import QuestionPool
 from kgdx.registry import Registry
@@ -337,10 +337,9 @@ def make_selector(given: str | Selector) -> Selector:
     try:
         return kind.model_validate({key.strip(): value.strip() for key, _, value in wanted})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
         known = ", ".join(kind.model_fields) or "none"
-        what = f"selector {name}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise UsageError(what, hint=f"its settings: {known}; such as split:leaders=20") from error
+        hint = f"its settings: {known}; such as split:leaders=20"
+        raise UsageError(f"selector {name}: {first_fault(error)}", hint=hint) from error
 
 
 OUTSIDE = 1e-3

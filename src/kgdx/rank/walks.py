@@ -10,7 +10,6 @@ import numpy as np
 
 from kgdx.arrays.sparse import Floats
 from kgdx.rank.meanings import MeaningScorer, vectors_of
-from kgdx.rank.phrases import ENGLISH, language
 from kgdx.rank.query import Query
 from kgdx.rank.scorers import Scorer
 
@@ -47,7 +46,7 @@ class Walk(Scorer):
         return int(np.count_nonzero(np.diff(self.arrays["first"]))) if "first" in self.arrays else 0
 
     def knows(self, query: Query) -> bool:
-        return "vectors" in self.arrays and any(language(phrase) == ENGLISH for phrase in query.phrases)
+        return "vectors" in self.arrays and bool(query.english)
 
     def score(self, query: Query) -> Floats:
         away, back = self._ways
@@ -73,9 +72,8 @@ class Walk(Scorer):
     def _start(self, query: Query) -> Floats:
         start = np.zeros(self._ways[0].shape[1], np.float32)
         start[query.observed] = 1
-        english = tuple(phrase for phrase in query.phrases if language(phrase) == ENGLISH)
-        if english and "vectors" in self.arrays:
-            cosines = vectors_of(english) @ self.arrays["vectors"].T
+        if query.english and "vectors" in self.arrays:
+            cosines = vectors_of(query.english) @ self.arrays["vectors"].T
             count = min(NEIGHBOURS, cosines.shape[1])
             nearest = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
             share = np.exp(SHARPNESS * (np.take_along_axis(cosines, nearest, axis=1) - 1))
