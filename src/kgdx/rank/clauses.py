@@ -10,15 +10,15 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 
 from kgdx.case.patient import CORRECTED, Case, Issue, Span, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.rank.wording import units
 from kgdx.terms.context import sentences, statuses
 from kgdx.terms.measured.amounts import MEASURED
-from kgdx.terms.normalise import CJK, has_chinese
+from kgdx.terms.normalise import CJK, has_chinese, read_table
 from kgdx.terms.tokens import NEGATORS, SOFT, words
 
 NO_COMPLAINT = ("wellness", "plan", "demography", "social", "relative")
@@ -78,11 +78,8 @@ def clauses(text: str) -> Iterator[str]:
 @cache
 def told_by(*kinds: str) -> re.Pattern[str]:
     """Return what finds the words of some kinds, in either language."""
-    rows = files("kgdx.rank").joinpath("telling_words.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    return re.compile(
-        "|".join(what for kind, _, what in (row.partition("\t") for row in rows) if kind.removesuffix("_zh") in kinds),
-        re.I,
-    )
+    rows = read_table(Path(__file__).with_name("telling_words.tsv"))
+    return re.compile("|".join(what for kind, what in rows if kind.removesuffix("_zh") in kinds), re.I)
 
 
 def complains(clause: str) -> bool:

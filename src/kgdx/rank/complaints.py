@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from kgdx.case.patient import Case, Status
 from kgdx.case.person import years_of
 from kgdx.resources import resource
+from kgdx.terms.normalise import read_table
 
 Stage = Literal["", "decides", "red flag", "history", "examination", "test"]
 STAGES: tuple[Stage, ...] = ("decides", "red flag", "history", "examination", "test")
@@ -69,11 +70,6 @@ class Complaint(NamedTuple):
     due: frozenset[str]
 
 
-def _rows(name: str) -> Iterator[list[str]]:
-    lines = resource("ranking", name).read_text("utf-8").splitlines()[2:]
-    yield from (line.split("\t") for line in lines)
-
-
 @cache
 def wordings() -> Mapping[str, QuestionWording]:
     """Return how people are asked, by the finding; of several rows of one finding the first."""
@@ -82,7 +78,7 @@ def wordings() -> Mapping[str, QuestionWording]:
 
 def _wordings() -> Iterator[QuestionWording]:
     sexes = {"F": "FEMALE", "M": "MALE", "": ""}
-    for key, id, way, ages, sex, said_by, tests, en, zh in _rows("questions.tsv"):
+    for key, id, way, ages, sex, said_by, tests, en, zh in read_table(resource("ranking", "questions.tsv")):
         youngest, _, oldest = ages.partition("-")
         said, of = (tuple(filter(None, each)) for each in (said_by.split(","), tests.casefold().split(";")))
         moot = tuple(each[1:] for each in said if each[0] == "!")
@@ -96,7 +92,7 @@ def complaints() -> tuple[Complaint, ...]:
     """Return the complaints."""
     ids = {each.key: each.id for each in _wordings()}
     found = []
-    for name, zh, sex, after, terms, words, *stages in _rows("complaints.tsv"):
+    for name, zh, sex, after, terms, words, *stages in read_table(resource("ranking", "complaints.tsv")):
         asked = {
             stage: tuple(dict.fromkeys(ids[key.removeprefix("!")] for key in keys.split(", ")))
             for stage, keys in zip(STAGES, stages, strict=True)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgdx.results.document import Result
+from kgdx.terms.normalise import read_table
 
 RECORD_SCHEMA: Literal["kgdx.consultation/1"] = "kgdx.consultation/1"
 """Name and version of the record's JSON form; a field is only ever added within a version."""
@@ -34,8 +35,7 @@ def percent(share: float) -> str:
 
 @cache
 def _sentences() -> dict[str, tuple[str, str]]:
-    lines = Path(__file__).with_name("dialogue.tsv").read_text("utf-8").splitlines()
-    rows = (line.split("\t") for line in lines[2:])
+    rows = read_table(Path(__file__).with_name("dialogue.tsv"))
     return {key: (english, chinese) for key, english, chinese in rows}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgdx.lazy import lazy_pattern
+from kgdx.terms.normalise import read_table
 
 if TYPE_CHECKING:
     from kgdx.results.ranked import CaseSummary
@@ -51,8 +52,7 @@ def tests_in_chinese(said: str) -> str:
 
 @cache
 def _tests_in_chinese() -> Mapping[str, str]:
-    lines = Path(__file__).with_name("tests_zh.tsv").read_text("utf-8").splitlines()[2:]
-    found = dict(line.split("\t") for line in lines)
+    found = {said: chinese for said, chinese in read_table(Path(__file__).with_name("tests_zh.tsv"))}
     return found | {", ": "、", "; ": "；", " and ": "和", " or ": "或"}
 
 

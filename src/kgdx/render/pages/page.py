@@ -29,6 +29,7 @@ from kgdx.results.document import EARLIER, Result, read
 from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.transcript import reranking_words, round_title, tokens
 from kgdx.results.view import stated
+from kgdx.terms.normalise import read_table
 
 _HERE = Path(__file__).resolve().parent / "templates"
 _PARTS = re.compile(r"([,;:] |(?<=\d) )")
@@ -159,9 +160,7 @@ def in_language(context: Context, words: str) -> str:
 
 @cache
 def _chinese() -> Mapping[str, str]:
-    lines = (_HERE.parent / "words_zh.tsv").read_text(encoding="utf-8").splitlines()
-    pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
-    return {" ": ""} | {words: chinese for words, chinese in pairs}
+    return {" ": ""} | {words: chinese for words, chinese in read_table(_HERE.parent / "words_zh.tsv")}
 
 
 def compact(value: Any) -> str:
