@@ -78,7 +78,9 @@ class Head:
     @property
     def host(self) -> str:
         """The name that the request was sent to, without the port."""
-        return _host(self.get("host"))
+        given = self.get("host")
+        name = given[1:].partition("]")[0] if given.startswith("[") else given.partition(":")[0]
+        return name.lower().rstrip(".")
 
     def large(self, scope: Scope) -> bool:
         """Whether there are more headers, or longer ones, than any client needs."""
@@ -197,11 +199,6 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-def _host(value: str) -> str:
-    name = value[1:].partition("]")[0] if value.startswith("[") else value.partition(":")[0]
-    return name.lower().rstrip(".")
 
 
 def values(body: bytes) -> int:

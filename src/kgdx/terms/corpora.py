@@ -141,7 +141,8 @@ class Corpus:
         if folder.is_file():
             files, others = [folder], 0
         elif folder.is_dir():
-            inside = sorted(each for each in folder.rglob("*") if each.is_file() and not _hidden(each, folder))
+            inside = sorted(each for each in folder.rglob("*") if each.is_file())
+            inside = [each for each in inside if not any(part[0] == "." for part in each.relative_to(folder).parts)]
             files = [each for each in inside if _read(each)]
             others = len(inside) - len(files)
         else:
@@ -217,10 +218,6 @@ class Corpus:
 
 def _read(file: Path) -> bool:
     return file.name.endswith(LINES) or file.suffix.lower() in READERS
-
-
-def _hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 def _opened(file: Path) -> BinaryIO:

@@ -144,7 +144,9 @@ class SearchableTexts:
         self._graph, self._home, self._encoder, self._made = graph, home, encoder, made
         self._pieces = None if encoder is None else CachedEncoder(encoder, vectors, most=VECTOR_BYTES)
         self._opened: list[TextIndex] | None = None
-        self._rankings = lru_cache(maxsize=KEPT)(self._ranking)
+        self._rankings = lru_cache(maxsize=KEPT)(
+            lambda chosen: SegmentRanking([segment for at in chosen for segment in self._indexes()[at].segments])
+        )
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._search)
 
     @property
@@ -191,9 +193,6 @@ class SearchableTexts:
         return self._rankings(
             tuple(at for at, each in enumerate(indexes) if not sources or {*sources} & {*each.sources})
         )
-
-    def _ranking(self, chosen: tuple[int, ...]) -> SegmentRanking:
-        return SegmentRanking([segment for at in chosen for segment in self._indexes()[at].segments])
 
     def _indexes(self) -> list[TextIndex]:
         if self._opened is None:

@@ -49,7 +49,9 @@ def rank_figures(result: Figures) -> RenderableType:
     rows = []
     for name in result["groups"]:
         for place, (by, key) in enumerate(_AVERAGES.items()):
-            rows.append((name if place == 0 else "", by, *_rank_row(result[key][name])))
+            told = result[key][name]
+            tops = (percent(told[top], told["ci95"][top]) for top in ("top1", "top3", "top10"))
+            rows.append((name if place == 0 else "", by, f"{told['n']:,}", *tops, f"{told['mrr']:.3f}"))
     columns = ("Cases", "mean over", "n", "top 1", "top 3", "top 10", "MRR")
     known = [(name, GROUPS[name]) for name in result["groups"] if name in GROUPS]
     return Group(
@@ -60,11 +62,6 @@ def rank_figures(result: Figures) -> RenderableType:
         Text(),
         *(Text(fact) for fact in _rank_facts(result)),
     )
-
-
-def _rank_row(figures: Figures) -> tuple[str, ...]:
-    tops = (percent(figures[key], figures["ci95"][key]) for key in ("top1", "top3", "top10"))
-    return (f"{figures['n']:,}", *tops, f"{figures['mrr']:.3f}")
 
 
 def _rank_facts(result: Figures) -> Iterator[str]:

@@ -55,7 +55,7 @@ def report(built: BuildReport) -> RenderableType:
         ("kept", f"{found:,} of {count(found + made, 'result')} from earlier builds" if found else ""),
         ("memory", f"{built.peak_memory / 1e9:.1f} GB" if built.peak_memory else ""),
         ("fingerprint", built.fingerprint[:16]),
-        ("graph", graph_path(built)),
+        ("graph", Path(built.path).parent.parent),
     ]
     parts.append(plain(("", ""), [(Text(name, style="dim"), fact) for name, fact in facts if fact]))
     return Group(*parts)
@@ -147,10 +147,6 @@ def state(found: Mapping[str, Any]) -> RenderableType:
         Text(),
         plain(("Relations", "count"), _filled(relations), right=("count",)),
     )
-
-
-def graph_path(built: BuildReport) -> Path:
-    return Path(built.path).parent.parent
 
 
 def _filled(counts: Mapping[str, int]) -> list[tuple[str, int]]:

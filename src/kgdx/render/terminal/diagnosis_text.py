@@ -182,7 +182,8 @@ def candidate_block(document: DiagnosisDocument, row: ListedCandidate) -> Render
     """Return why one candidate stands where it does, finding by finding."""
     found = argument(document, row.candidate)
     title = Text(f"{row.rank}. {_called(document, row)}", style="bold")
-    parts: list[RenderableType] = [title, Text(f"   {_identifiers(row)}", style="dim")]
+    same = f" = {', '.join(row.members)}" if row.members else ""
+    parts: list[RenderableType] = [title, Text(f"   {clean(row.id)}{same}", style="dim")]
     parts += _moved(row) + _section("supports", found.supports) + _section("against", found.against) + _words(found)
     if found.silent:
         parts += [Text("   not explained by it", style="yellow"), Padding(Text(", ".join(found.silent)), (0, 0, 0, 9))]
@@ -224,10 +225,6 @@ def explanation(result: Diagnosed, candidate: Candidate) -> RenderableType:
 
 def _called(document: DiagnosisDocument, row: ListedCandidate) -> str:
     return f"{row.name} {row.also}" if row.also and document.case.chinese else row.name
-
-
-def _identifiers(row: ListedCandidate) -> str:
-    return clean(row.id) + (f" = {', '.join(row.members)}" if row.members else "")
 
 
 def _family(row: ListedCandidate, *, members: bool) -> list[str]:

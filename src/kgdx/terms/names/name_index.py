@@ -121,7 +121,8 @@ class NameIndex(Closing):
                 return NameDecision(name, wanted, kept, _reason(given, entries), (), len(entries) - len(kept))
         if entries := self._as_other(given, asked, wanted):
             return NameDecision(name, wanted, tuple(entries[:limit]), _reason(given, entries))
-        return NameDecision(name, wanted, (), f"no {_or(wanted)} is called so", tuple(self.near(given, wanted)))
+        reason = f"no {' or '.join(map(str.lower, wanted))} is called so"
+        return NameDecision(name, wanted, (), reason, tuple(self.near(given, wanted)))
 
     @repairing
     def entry(self, id: str) -> NameEntry | None:
@@ -349,7 +350,3 @@ def _reason(given: str, entries: Sequence[NameEntry]) -> str:
     }[best.method]
     wider = "" if best.relation == "exact" else f", and the entry is {best.relation}"
     return f"{given!r} {how}{wider}"
-
-
-def _or(kinds: Sequence[str]) -> str:
-    return " or ".join(kind.lower() for kind in kinds)
