@@ -300,9 +300,8 @@ class Declared(Artifact):
     diseases: tuple[str, ...] = ()
 
 
-def ranking_of(state: State, *, stale: bool = False) -> Ranking | None:
-    """Return the ranking of the case as it is now; with ``stale`` also an older one, to show and never to declare."""
-    found = state.last(Ranked) if stale else state.get(Ranked)
+def ranking_of(state: State) -> Ranking | None:
+    found = state.get(Ranked)
     return None if found is None else found.ranking
 
 

@@ -160,12 +160,12 @@ def years_of(duration: str | None) -> float | None:
     return sum(int(part or 0) * unit for part, unit in zip(found.groups(), _IN_YEARS, strict=True))
 
 
-def checked_age(said: str, where: str = "age") -> str:
+def checked_age(said: str) -> str:
     """Return an age that somebody states as an ISO 8601 duration."""
     found = iso_age(said)
     if found is None:
         hint = f"give years from 0 to {OLDEST}, or such as P7Y3M, 3 months"
-        raise CaseError(f"{where} {said[:40]!r} is no age", hint=hint)
+        raise CaseError(f"age {said[:40]!r} is no age", hint=hint)
     return found
 
 
@@ -207,7 +207,7 @@ MODES = {
 _HPO = lazy_pattern(r"HP:\d{7}")
 
 
-def checked_onset(said: str, where: str = "onset") -> str:
+def checked_onset(said: str) -> str:
     """Return an onset as HPO's term, or as the age at which the disease began."""
     word = said.strip().removesuffix("起病")
     if _HPO.fullmatch(word.upper()):
@@ -216,11 +216,11 @@ def checked_onset(said: str, where: str = "onset") -> str:
     if known is None:
         stages = "congenital, neonatal, infantile, childhood, juvenile, adult, middle age, late"
         hint = f"give an age such as 5 or 3 months, or one of {stages}"
-        raise CaseError(f"{where} {said[:40]!r} is no onset", hint=hint)
+        raise CaseError(f"onset {said[:40]!r} is no onset", hint=hint)
     return known
 
 
-def checked_mode(said: str, where: str = "inheritance") -> str:
+def checked_mode(said: str) -> str:
     """Return a mode of inheritance as HPO's term."""
     word = said.strip()
     if _HPO.fullmatch(word.upper()):
@@ -228,7 +228,7 @@ def checked_mode(said: str, where: str = "inheritance") -> str:
     plain = re.sub(r"[\s_-]+", " ", word.lower()).removesuffix(" inheritance").removesuffix("遗传")
     if plain not in MODES:
         hint = "give AD, AR, XLR, XLD, XL, MT or an HPO id"
-        raise CaseError(f"{where} {said[:40]!r} is no mode of inheritance", hint=hint)
+        raise CaseError(f"inheritance {said[:40]!r} is no mode of inheritance", hint=hint)
     return MODES[plain]
 
 

@@ -88,17 +88,16 @@ class Belief:
 class BeliefTracker:
     """Says which diseases are how likely, for cases of one graph."""
 
-    def __init__(self, ranker: Ranker, bank: CaseBank | None = None, kept: int = BELIEVED) -> None:
+    def __init__(self, ranker: Ranker, bank: CaseBank | None = None) -> None:
         self.ranker, self.bank, self.model = ranker, bank, ranker.model
         self.scored_anew = 0
         """How many cases were scored, and not known already."""
-        self._kept = kept
         self.forget()
 
     def forget(self) -> None:
         self._scored: Recent[Key, Scored] = Recent(SCORED)
-        self._beliefs: Recent[Key, Belief] = Recent(self._kept)
-        self._telling: Recent[Key, Telling] = Recent(self._kept)
+        self._beliefs: Recent[Key, Belief] = Recent(BELIEVED)
+        self._telling: Recent[Key, Telling] = Recent(BELIEVED)
 
     def of(self, query: Query, before: Belief | None = None) -> Belief:
         """Return which diseases are how likely.

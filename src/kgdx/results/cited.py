@@ -315,7 +315,7 @@ class Pack(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class LookupStep:
+class LookupStep(Plain):
     """One action and what came of it.
 
     Attributes:
@@ -334,7 +334,7 @@ class LookupStep:
 
 
 @dataclass(frozen=True, slots=True)
-class LookupRound:
+class LookupRound(Plain):
     """A plan and its steps; round 0 is what is done before, and without, any plan.
 
     Attributes:

@@ -97,9 +97,9 @@ def plain(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: It
     return table
 
 
-def grid(rows: Iterable[Sequence[RenderableType]], *ratios: int, gap: int = 2) -> Table:
+def grid(rows: Iterable[Sequence[RenderableType]], *ratios: int) -> Table:
     """Return rows beside each other without headings; the columns share the width by ratios, where there are any."""
-    table = Table.grid(padding=(0, gap, 0, 0))
+    table = Table.grid(padding=(0, 2, 0, 0))
     for ratio in ratios:
         table.add_column(ratio=ratio)
     for row in rows:

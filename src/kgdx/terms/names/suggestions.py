@@ -200,10 +200,10 @@ def words_near(database: sqlite3.Connection, word: str, edits: int, forms: int =
     return [row[0] for row in database.execute(query, given)]
 
 
-def similar_words(database: sqlite3.Connection, word: str, limit: int = 3) -> list[str]:
+def similar_words(database: sqlite3.Connection, word: str) -> list[str]:
     """Return the known words that look most like an unknown one; for suggestions, not for decisions."""
     near = words_near(database, word, 2)
-    return [found for found, _, _ in process.extract(word, near, scorer=fuzz.ratio, score_cutoff=70, limit=limit)]
+    return [found for found, _, _ in process.extract(word, near, scorer=fuzz.ratio, score_cutoff=70, limit=3)]
 
 
 class Meanings:
@@ -270,13 +270,13 @@ class Meanings:
 class DiseaseWords:
     """Names and synonyms of a graph's diseases by BM25: equation 20 of Deep-DxSearch, for what no name of it is."""
 
-    def __init__(self, snapshot: Snapshot, least: float = TAU) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         table = snapshot.table("disease").select(["id", "name", "synonyms", "source"]).to_pylist()
         named = [
             (row, name) for row in table for name in dict.fromkeys((row["name"], *(row["synonyms"] or ()))) if name
         ]
         self._rows, self._names = [row for row, _ in named], [name for _, name in named]
-        self._index, self.least = WordIndex(self._names), least
+        self._index = WordIndex(self._names)
         self.resolve = lru_cache(maxsize=KEPT)(self._resolve)
 
     def best(self, name: str) -> tuple[NameEntry, float] | None:
@@ -297,6 +297,6 @@ class DiseaseWords:
             return NameDecision(name, ("Disease",), (), f"no reference: no disease has a word of {name[:60]!r}")
         entry, score = found
         said = f"{entry.matched!r} shares most words with it, BM25 {score:.1f}"
-        if score < self.least:
-            return NameDecision(name, ("Disease",), (), f"no reference: {said}, below {self.least:g}", (entry,))
+        if score < TAU:
+            return NameDecision(name, ("Disease",), (), f"no reference: {said}, below {TAU:g}", (entry,))
         return NameDecision(name, ("Disease",), (entry,), f"{name[:60]!r}: {said}")
