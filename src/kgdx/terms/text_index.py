@@ -13,7 +13,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -185,15 +185,11 @@ def _merge(work: Path, number: int, shards: Sequence[TextSegment], last: int) ->
     tally = Tally()
     for shard in shards:
         tally.add(Tally(**shard.about["tally"]))
-    about = {"after": shards[-1].about["after"], "tally": _document(tally), "shards": last}
+    about = {"after": shards[-1].about["after"], "tally": asdict(tally), "shards": last}
     merge(work / "whole" / f"{number:06d}", shards, about)
     shutil.rmtree(work / "shards")
     private_folder(work / "shards")
     return TextSegment(work / "whole" / f"{number:06d}")
-
-
-def _document(tally: Tally) -> dict[str, Any]:
-    return {name: getattr(tally, name) for name in Tally.__slots__}
 
 
 def _batches(records: Iterator[TextRecord], size: int) -> Iterator[list[TextRecord]]:
@@ -230,7 +226,7 @@ def _unlike_before(
             where = f"{record.where}: {reason}, {record.pieces[0].id[:60]!r}" if record.pieces else record.where
             tally.add(Tally(refused={reason: 1}, named=[where]))
     file, row = batch[-1].at
-    return kept, {"after": [file, row + 1], "tally": _document(tally)}
+    return kept, {"after": [file, row + 1], "tally": asdict(tally)}
 
 
 def _finish(work: Path, fingerprint: str, parameters: Parameters) -> None:
@@ -243,7 +239,7 @@ def _finish(work: Path, fingerprint: str, parameters: Parameters) -> None:
         pieces += len(segment)
     files = known.known(folder, [each for each in known.listed(folder) if each != CARD])
     card = {"schema": SCHEMA, "words": VERSION, "fingerprint": fingerprint, "pieces": pieces, "segments": names}
-    card |= {**parameters._asdict(), "tally": _document(tally)}
+    card |= {**parameters._asdict(), "tally": asdict(tally)}
     known.write_whole(folder / CARD, json.dumps({**card, "files": known.as_document(files)}, indent=1))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -93,14 +93,10 @@ def write(folder: Path, pieces: Sequence[TextPiece], ids: Ints, about: dict[str,
         "source": np.array([codes[piece.source] for piece in pieces], np.uint16),
         "ids": np.sort(ids),
     }
+    columns = [pa.array(column, pa.string()) for column in zip(*pieces, strict=True)]
     with _Whole(folder) as new:
-        for name, array in arrays.items():
-            np.save(new / f"{name}.npy", array)
-        columns = [pa.array(column, pa.string()) for column in zip(*pieces, strict=True)]
-        with pa.OSFile(str(new / TEXTS), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
-            if pieces:
-                writer.write_batch(pa.record_batch(columns, schema=_SCHEMA))
-        (new / ABOUT).write_text(json.dumps({**about, "sources": sources}, ensure_ascii=False), encoding="utf-8")
+        batches = [pa.record_batch(columns, schema=_SCHEMA)] if pieces else []
+        _save(new, arrays, batches, {**about, "sources": sources})
 
 
 def merge(folder: Path, parts: Sequence[TextSegment], about: dict[str, object]) -> None:
@@ -132,13 +128,17 @@ def merge(folder: Path, parts: Sequence[TextSegment], about: dict[str, object]) 
             "source": _joined([code[part.source] for code, part in zip(codes, parts, strict=True)], np.uint16),
             "ids": np.sort(_joined([part.ids for part in parts], np.uint64)),
         }
-        for name, array in arrays.items():
-            np.save(new / f"{name}.npy", array)
-        with pa.OSFile(str(new / TEXTS), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
-            for part in parts:
-                for batch in part.table.to_batches():
-                    writer.write_batch(batch)
-        (new / ABOUT).write_text(json.dumps({**about, "sources": sources}, ensure_ascii=False), encoding="utf-8")
+        batches = (batch for part in parts for batch in part.table.to_batches())
+        _save(new, arrays, batches, {**about, "sources": sources})
+
+
+def _save(folder: Path, arrays: Mapping[str, Ints], batches: Iterable[pa.RecordBatch], about: object) -> None:
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    with pa.OSFile(str(folder / TEXTS), "wb") as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    (folder / ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
 
 
 def _joined(arrays: list[Ints], dtype: type) -> Ints:
