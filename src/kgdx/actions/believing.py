@@ -11,6 +11,7 @@ from pydantic import Field
 from kgdx.case import Status
 from kgdx.episode.operations import Operations
 from kgdx.episode.state import Artifact, Reads, State, digest_of
+from kgdx.episode.turns import Leader
 from kgdx.episode.wish import Action
 from kgdx.rank.belief import BeliefTracker
 from kgdx.rank.choices import telling_round
@@ -27,19 +28,11 @@ QUESTIONS = 24
 """Questions that are proposed at once: most answers are "unknown", and leave them fresh."""
 
 
-class Share(NamedTuple):
-    """A disease's share among the annotated diseases."""
-
-    id: str
-    name: str
-    share: float
-
-
 @dataclass(frozen=True, slots=True)
 class Shares(Artifact):
     """The leading diseases with their shares among all annotated diseases, best first."""
 
-    shares: tuple[Share, ...] = ()
+    shares: tuple[Leader, ...] = ()
 
     def digest(self) -> str:
         return digest_of("\n".join(f"{each.id} {each.share:.6f}" for each in self.shares))
@@ -73,11 +66,11 @@ class Believe(Action):
     def run(self, graph: Operations, view: State) -> Shares:
         ranker, case = graph.graph.ranker, view.case
 
-        def believe() -> tuple[Share, ...]:
+        def believe() -> tuple[Leader, ...]:
             beliefs = ranker.beliefs(case, self.top)
             named = map(ranker.names.candidate, beliefs.numbers.tolist())
             pairs = zip(named, beliefs.shares.tolist(), strict=True)
-            return tuple(Share(each.id, each.name, share) for each, share in pairs)
+            return tuple(Leader(each.id, each.name, share) for each, share in pairs)
 
         given = {"observed": list(case.observed), "excluded": list(case.excluded)}
         return Shares(graph.tool("beliefs", given, believe, len))
