@@ -73,14 +73,12 @@ def save(result: Diagnosis | Answer, graph: Writable, *, text: bool = False, dia
 
 
 def case_of(result: Diagnosis | Answer) -> Case:
-    """Return the case that a run belongs to."""
     if isinstance(result, Diagnosis):
         return result.case
     return result.case if result.case is not None else Case(QUESTION, text=result.question)
 
 
 def saved_trace(run: str, graph: Queries) -> tuple[Segment, ...]:
-    """Read the record of a saved run."""
     rows = graph.run("run_by_id", run_id=run)
     if not rows:
         raise UsageError(f"no saved run {run[:60]!r}", hint="`kgdx run case_runs case_id=CASE` lists a case's runs")

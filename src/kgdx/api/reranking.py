@@ -51,7 +51,6 @@ class Estimate:
     what: str = "patients"
 
     def __str__(self) -> str:
-        """Return it as one line."""
         money = f"at a cost of {self.cost:.2f}" if self.cost else "(no prices are set)"
         tokens = f"{self.prompt_tokens:,} tokens to read, {self.completion_tokens:,} to write"
         return f"about {self.calls:,} requests for {self.patients:,} {self.what}: {tokens} {money}"

@@ -63,7 +63,6 @@ class Annotations:
 
     @classmethod
     def of(cls, keys: Ints, terms: int, frequency: Floats) -> Annotations:
-        """Make annotations of keys, candidate · terms + term."""
         return cls((keys // terms).astype(np.int32), (keys % terms).astype(np.int32), frequency)
 
     def below(self, size: int) -> Annotations:

@@ -185,7 +185,6 @@ def setting(case: Case | None) -> tuple[str, str]:
 
 
 def since_childhood(text: str) -> bool:
-    """Return whether a text tells of an illness since childhood."""
     return bool(told_by("childhood").search(text))
 
 

@@ -368,7 +368,6 @@ def events(workers: WorkerPool, operation: str, given: Mapping[str, Any], second
 
 
 def event(name: str, data: bytes) -> bytes:
-    """Return one event."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 

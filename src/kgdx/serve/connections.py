@@ -61,7 +61,6 @@ class Connection(HttpToolsProtocol):
         self._timer = self.loop.call_later(HEAD_S, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         for timer in (self._timer, self._unread):
             if timer is not None:
                 timer.cancel()
@@ -80,7 +79,6 @@ class Connection(HttpToolsProtocol):
             self.refuse(Problem(431, "headers", detail, "send fewer and shorter headers"))
 
     def on_headers_complete(self) -> None:
-        """Answer the request."""
         self._in_head = False
         if self._timer is not None:
             self._timer.cancel()
@@ -98,7 +96,6 @@ class Connection(HttpToolsProtocol):
         self._unread = self.loop.call_later(READ_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on with the answer."""
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None

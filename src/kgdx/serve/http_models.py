@@ -244,7 +244,6 @@ class Ask(PatientInput, json_schema_extra={"examples": [{"question": "Which gene
 
     @property
     def asks_model(self) -> bool:
-        """Whether its policy asks a language model."""
         from kgdx.episode.policy import POLICIES
 
         return self.policy is not None and POLICIES.get(self.policy).capabilities.models

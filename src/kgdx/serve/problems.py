@@ -72,7 +72,6 @@ class RequestRefused(Exception):
 
 
 def problem_of(error: KgdxError) -> Problem:
-    """Return the problem that an error of kgdx is."""
     for kind, status, name in _KINDS:
         if isinstance(error, kind):
             return Problem(status, name, error.message, error.hint or "")

@@ -96,7 +96,6 @@ class Serving:
         return told
 
     def close(self) -> None:
-        """Close the graph."""
         if self._graph is not None:
             self._graph.close()
             self._graph = None

@@ -37,7 +37,6 @@ MAX_FRAME = 256 << 20
 
 
 def frame(kind: int, content: bytes) -> bytes:
-    """Return a frame."""
     return HEADER.pack(len(content), kind) + content
 
 
@@ -117,7 +116,6 @@ class Inbox:
         return found[0]
 
     def work(self, operation: Callable[[], Found]) -> Found:
-        """Return what work comes to."""
         try:
             self._at_work = True
             self.look()
@@ -133,7 +131,6 @@ class Inbox:
         self.look()
 
     def look(self) -> None:
-        """Look whether somebody waits."""
         if self.cancelled.is_set():
             raise Abandoned
 

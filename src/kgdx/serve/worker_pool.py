@@ -324,7 +324,6 @@ class WorkerPool:
 
 
 def request(operation: str, given: Mapping[str, Any]) -> bytes:
-    """Return the JSON of a request to a worker."""
     try:
         return orjson.dumps({"operation": operation, "given": given})
     except (TypeError, RecursionError):

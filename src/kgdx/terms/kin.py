@@ -141,7 +141,6 @@ class Kin:
 
 
 def named(text: str) -> bool:
-    """Return whether a text names a relative."""
     return bool(_NAMED.search(text))
 
 

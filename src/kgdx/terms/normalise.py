@@ -44,7 +44,6 @@ def word_rows(name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Return the words of a list of ``words.tsv``."""
     return frozenset(word for row in word_rows(name) for word in row)
 
 

@@ -75,7 +75,6 @@ class Tally:
     named: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        """Count others too."""
         self.records += other.records
         self.kept += other.kept
         self.refused = dict(Counter(self.refused) + Counter(other.refused))

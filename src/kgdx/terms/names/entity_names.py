@@ -59,12 +59,10 @@ class Side:
     names: pl.DataFrame
 
     def of(self, vocabulary: str) -> Side:
-        """Return the entities of one vocabulary."""
         chosen = self.entities.filter(pl.col("vocabulary") == vocabulary)
         return Side(chosen, self.names.join(chosen.select(entity="id"), on="entity", how="semi"))
 
     def without(self, ids: pl.Series) -> Side:
-        """Return the side without some entities."""
         gone = pl.DataFrame({"id": ids})
         return Side(
             self.entities.join(gone, on="id", how="anti"),

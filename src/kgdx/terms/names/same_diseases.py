@@ -59,7 +59,6 @@ class Components:
             self.parent[b] = a
 
     def of(self, id: str) -> set[str]:
-        """Return the entries of a component."""
         root = self.find(id)
         return self.members.get(root, {root})
 
