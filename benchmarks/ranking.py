@@ -339,7 +339,7 @@ def ranks_with(
     try:
         for place, value in changes.items():
             setattr(*place, value)
-        ranker = Ranker.of(snapshot, ranking_model.build_model(snapshot), weights)
+        ranker = Ranker.open(snapshot, weights, model=ranking_model.build_model(snapshot))
         return [mean_rank(ranker.score_all(case)[1], numbers(ranker, case)) for case in ranked.cases]
     finally:
         for place, value in saved.items():

@@ -76,7 +76,7 @@ def test_a_member_of_the_labels_family_counts_by_family(ranker: Ranker, snapshot
     kin = ranker.model.families.of.copy()
     kin[other] = kin[wanted]
     related = replace(ranker.model, families=replace(ranker.model.families, of=kin))
-    report = evaluate_rank(Ranker.of(snapshot, related), snapshot, [case("sister", [SHORT], "OMIM:1")])
+    report = evaluate_rank(Ranker.open(snapshot, model=related), snapshot, [case("sister", [SHORT], "OMIM:1")])
     assert (report["groups"]["all"]["top1"], report["by_family"]["all"]["top1"]) == (0.0, 1.0)
 
 

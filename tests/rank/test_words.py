@@ -73,7 +73,7 @@ def test_the_scores_of_annotated_diseases_do_not_depend_on_others_that_words_des
     ranker: Ranker, worded: Snapshot
 ) -> None:
     plain = {"likelihood": 1.0, "coverage": 0.6}
-    both = Ranker.open(worded, plain), Ranker.of(worded, ranker.model, plain)
+    both = Ranker.open(worded, plain), Ranker.open(worded, plain, model=ranker.model)
     case = Case("p", (Finding(SEIZURE), Finding(SHORT)))
     ids, values = both[0].score_all(case)
     assert both[0].model.curated.tolist() == [id.split(":")[0] != "KGDX" for id in ids]

@@ -96,24 +96,15 @@ class Ranker:
         snapshot: Snapshot,
         weights: Weights | Mapping[str, float] | str | Path | None = None,
         scorers: Iterable[type[Scorer]] = (),
+        *,
+        model: RankModel | None = None,
     ) -> Ranker:
-        """Open the ranking model of a snapshot; it is compiled the first time.
+        """Open the ranking model of a snapshot, which is compiled the first time, or make a ranker of another model.
 
         Weights are a file, or scorer → weight; a scorer is used when it has one. ``scorers`` are used beside those that
         :data:`~kgdx.rank.scorers.SCORERS` finds by name.
         """
-        return cls.of(snapshot, open_model(snapshot), weights, scorers)
-
-    @classmethod
-    def of(
-        cls,
-        snapshot: Snapshot,
-        model: RankModel,
-        weights: Weights | Mapping[str, float] | str | Path | None = None,
-        scorers: Iterable[type[Scorer]] = (),
-    ) -> Ranker:
-        """Make a ranker of a model that need not be the snapshot's compiled one; otherwise as :meth:`open`."""
-        weights = Weights.read(weights)
+        model, weights = model or open_model(snapshot), Weights.read(weights)
         own = {kind.name: kind for kind in scorers}
         kinds = {name: own.get(name) or SCORERS.get(name) for name in (*weights.scorers, *own)}
         opened = {name: kind.open(snapshot, model, str(VERSION)) for name, kind in kinds.items()}

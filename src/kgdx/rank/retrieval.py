@@ -16,7 +16,6 @@ from kgdx.errors import UsageError
 from kgdx.rank.fusion import Weights
 from kgdx.rank.query import Query
 from kgdx.rank.ranker import Findings, Ranker
-from kgdx.rank.ranking_model import open_model
 from kgdx.registry import Registry
 
 if TYPE_CHECKING:
@@ -45,8 +44,7 @@ class Retrieval:
         model: RankModel | None = None,
         weights: Weights | Mapping[str, float] | str | Path | None = None,
     ) -> Self:
-        given = cls.weights(weights)
-        ranker = Ranker.of(snapshot, model if model is not None else open_model(snapshot), given)
+        ranker = Ranker.open(snapshot, cls.weights(weights), model=model)
         if not ranker.scorers:
             what = "this way to retrieve finds nothing in the graph that it reads"
             raise UsageError(what, hint="load symptoms in words, install the extra `encoder`, or take another method")
