@@ -229,8 +229,7 @@ def test_clusters_stay_apart() -> None:
     draws = np.random.default_rng(0)
     of = np.repeat(np.arange(4), 50)
     vectors = unit(np.eye(4, 16)[of] + 0.1 * draws.standard_normal((200, 16)))
-    near, _ = nearest_names(vectors, vectors, 11)
-    place = laid_out(vectors, near[:, 1:])
+    place = laid_out(vectors, nearest_names(vectors, vectors, 11)[0][:, 1:])
     centres = np.stack([place[of == group].mean(axis=0) for group in range(4)])
     closest = np.linalg.norm(place[:, None] - centres[None], axis=2).argmin(axis=1)
     assert (closest == of).mean() > 0.95
