@@ -145,14 +145,17 @@ def test_a_second_reader_reads_for_a_page_a_batch_and_a_re_ranking(
     cases.write_text("".join(json.dumps({"id": f"p{number}", "text": note}) + "\n" for number in range(3)))
     with serving(script, monkeypatch):
         done = invoke("extract", note, "--reader", "m")
+        heeded = json.loads(invoke("extract", note, "--reader", "m", "--heed-doubts", "--json").stdout)
+        assert {f["label"]: f["status"] for f in heeded["findings"]}["Seizure"] == "unknown"
         words = " ".join(done.stdout.split())
         assert "model m 90%" in words and "read by the model m" in words and "doubts Seizure" in words, done.stdout
         assert invoke("diagnose", note, "--reader", "m", "--html", str(page)).returncode == 0
         assert "model m 0.90" in page.read_text("utf-8")
-        taken = invoke("diagnose", note, "--policy", "second_reader:withdraw=true", "--llm", "m", "--json")
+        taken = invoke("diagnose", note, "--reader", "m", "--heed-doubts", "--json")
         for how in ((), ("--rerank", "m")):
-            many = invoke("batch", str(cases), "--reader", "m", "--max-calls", "20", "--explain", "1", *how)
+            many = invoke("batch", str(cases), "--reader", "m", "--heed-doubts", "--max-calls", "20", "--explain", "1", *how)
             lines = [json.loads(each) for each in many.stdout.splitlines()]
             assert [any(f["method"] == "model m" for f in each["case"]["findings"]) for each in lines] == [True] * 3
+            assert not any(f["id"] == "HP:0001250" and f["status"] == "present" for f in lines[0]["case"]["findings"])
     told = {each["label"]: each["status"] for each in json.loads(taken.stdout)["case"]["findings"]}
     assert told["Seizure"] == "unknown" and told["Hypotonia"] == "present"

@@ -63,6 +63,7 @@ class PatientsAsked:
         budget: What all patients together may cost: calls, tokens, cost, seconds. A model that is handed over ready
             has its own.
         reader: A model that reads the patients' texts after the rules.
+        heed_doubts: Whether what it doubts is taken as unknown.
     """
 
     def __init__(
@@ -75,11 +76,13 @@ class PatientsAsked:
         concurrency: int = CONCURRENCY,
         seed: int = 0,
         reader: ChatModel | str | None = None,
+        heed_doubts: bool = False,
     ) -> None:
         self.graph, self.chooser, self.seed, self.concurrency = graph, policy.suited(graph), seed, concurrency
         self.world = world_of(graph, policy, model, budget or Limits())
         if reader is not None:
-            self.chooser, self.world = read_twice(graph, self.chooser, self.world, reader, budget or Limits())
+            heed = {"withdraw": heed_doubts}
+            self.chooser, self.world = read_twice(graph, self.chooser, self.world, reader, budget or Limits(), **heed)
 
     @property
     def chunk(self) -> int:

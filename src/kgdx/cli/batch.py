@@ -18,6 +18,7 @@ from kgdx.cli.options import (
     BudgetOptions,
     CaseBank,
     Encoder,
+    HeedDoubts,
     Policy,
     Reader,
     Rerank,
@@ -51,6 +52,7 @@ class Many:
     llm: str | None = option(None, "MODEL", "Have this model at KGDX_LLM_BASE_URL plan the steps.")
     case_bank: CaseBank = None
     reader: Reader = None
+    heed_doubts: HeedDoubts = False
 
 
 def batch(
@@ -103,7 +105,8 @@ def asking(
 
     model = many.llm if order is None else reranker
     at_once = jobs or graph.settings.llm(model or many.reader).concurrency
-    how: dict[str, Any] = {"budget": budget.limits(), "concurrency": at_once, "reader": many.reader}
+    reading = {"reader": many.reader, "heed_doubts": many.heed_doubts}
+    how: dict[str, Any] = {"budget": budget.limits(), "concurrency": at_once, **reading}
     if order is not None:
         return Reranker(graph, model, order, **how)
     wanted = {} if many.case_bank is None else {"case_bank": many.case_bank}

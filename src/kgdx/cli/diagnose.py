@@ -18,6 +18,7 @@ from kgdx.cli.options import (
     CaseArgument,
     CaseBank,
     Encoder,
+    HeedDoubts,
     Json,
     OnStore,
     Policy,
@@ -98,6 +99,7 @@ def diagnose(
     ranking: RankingOptions,
     rerank: Rerank,
     reader: Reader = None,
+    heed_doubts: HeedDoubts = False,
     members: bool = flag("List the other diseases of each family in the ranking."),
     trace: bool = flag("Show every step, and who took it."),
     save: bool = flag("Write case and result into the graph."),
@@ -122,7 +124,7 @@ def diagnose(
     inputs.check_given(given, terms)
     about = person.about()
     how |= {} if ranking.limits() == BudgetOptions().limits() else {"limits": ranking.limits()}
-    how |= {} if reader is None else {"reader": reader}
+    how |= {} if reader is None else {"reader": reader, "heed_doubts": heed_doubts}
     announce(store, how["model"], ranking.policy)
     announce(store, reader, None)
     with inputs.graph(store, encoder=encoder, on_store=on_store) as graph:
@@ -173,6 +175,7 @@ def extract(
     text: str = argument(..., "TEXT|FILE|-", "Free text, or a file of it."),
     language: str | None = option(None, "CODE", "en or zh; found out when not given."),
     reader: Reader = None,
+    heed_doubts: HeedDoubts = False,
     *,
     budget: BudgetOptions,
     encoder: Encoder = False,
@@ -190,7 +193,7 @@ def extract(
         raise CaseError("the case holds no text", hint="give free text, or use `kgdx diagnose`")
     announce(store, reader, None)
     with inputs.graph(store, encoder=encoder) as graph:
-        found = graph.extract(case.text, language, reader=reader, limits=budget.limits())
+        found = graph.extract(case.text, language, reader=reader, heed_doubts=heed_doubts, limits=budget.limits())
     person = mentions(case.text)
     if as_json:
         output.write_json({**output.plain(found), "person": output.plain(person)})

@@ -71,6 +71,9 @@ Reader = Annotated[
         show_default=False,
     ),
 ]
+HeedDoubts = Annotated[
+    bool, typer.Option("--heed-doubts", help="Take what the model of --reader doubts as unknown, not only tell it.")
+]
 CaseBank = Annotated[
     bool | None,
     typer.Option(
