@@ -170,14 +170,14 @@ def by_rules(graph: Graph, texts: Sequence[Truth]) -> Arm:
 
 
 def by_both(
-    graph: Graph, texts: Sequence[Truth], model: ChatModel | str, limits: Limits, jobs: int, *, withdraw: bool
+    graph: Graph, texts: Sequence[Truth], model: ChatModel | str, limits: Limits, jobs: int, *, heed_doubts: bool
 ) -> Arm:
     """Read all texts by rules and the model, so many at a time."""
     held = within(limits)
-    chooser, world = read_twice(graph, None, World(graph), model, limits, withdraw=withdraw)
+    chooser, world = read_twice(graph, None, World(graph), model, limits, heed_doubts=heed_doubts)
     starts = [begin(Case(each.id, text=each.text), chooser, limits=held) for each in texts]
     work = run_many(world, starts, chooser, concurrency=jobs)
-    arm = Arm("rules and model" + (", doubts withdrawn" if withdraw else ""), [])
+    arm = Arm("rules and model" + (", doubts heeded" if heed_doubts else ""), [])
     for each, episode in zip(texts, asyncio.run_coroutine_threadsafe(work, private_loop()).result(), strict=True):
         arm.take(united(graph.extract(each.text), episode.state))
         arm.notes.append(_note(episode.state))
@@ -236,8 +236,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arms = [by_rules(graph, texts)]
         relatives = Relatives(graph)
         model = Perfect(graph, texts, relatives) if options.perfect else options.llm
-        for withdraw in (False, True) if model is not None else ():
-            arms.append(by_both(graph, texts, model, limits, options.jobs, withdraw=withdraw))
+        for heed_doubts in (False, True) if model is not None else ():
+            arms.append(by_both(graph, texts, model, limits, options.jobs, heed_doubts=heed_doubts))
         print("\n".join(table(arms, texts, relatives)))
         if unknown := [label for each in texts for label in each.unknown]:
             print(f"\nnot known to the graph, and left out: {', '.join(unknown)}")

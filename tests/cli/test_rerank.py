@@ -153,7 +153,9 @@ def test_a_second_reader_reads_for_a_page_a_batch_and_a_re_ranking(
         assert "model m 0.90" in page.read_text("utf-8")
         taken = invoke("diagnose", note, "--reader", "m", "--heed-doubts", "--json")
         for how in ((), ("--rerank", "m")):
-            many = invoke("batch", str(cases), "--reader", "m", "--heed-doubts", "--max-calls", "20", "--explain", "1", *how)
+            many = invoke(
+                "batch", str(cases), "--reader", "m", "--heed-doubts", "--max-calls", "20", "--explain", "1", *how
+            )
             lines = [json.loads(each) for each in many.stdout.splitlines()]
             assert [any(f["method"] == "model m" for f in each["case"]["findings"]) for each in lines] == [True] * 3
             assert not any(f["id"] == "HP:0001250" and f["status"] == "present" for f in lines[0]["case"]["findings"])

@@ -119,7 +119,7 @@ def test_a_doubt_is_told_and_withdraws_only_where_that_is_wanted(graph: Graph) -
     doubting = writes(doubts=[{"number": 1, "reason": "past"}, {"number": 99, "reason": "past"}, {"number": 2}])
     found, told, _ = read(graph, doubting)
     assert found == RULES and 'doubts Seizure (HP:0001250), read as present: past; --not "Seizure"' in told
-    found, told, _ = read(graph, doubting, withdraw=True)
+    found, told, _ = read(graph, doubting, heed_doubts=True)
     assert found == [("Seizure", "unknown"), RULES[1]] and "taken as unknown" in told
 
 

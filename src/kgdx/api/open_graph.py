@@ -115,7 +115,7 @@ class Graph(GraphContext):
             limits = within(limits)
         world = world_of(self, chooser, model, limits or Limits())
         if reader is not None:
-            chooser, world = read_twice(self, chooser, world, reader, limits or Limits(), withdraw=heed_doubts)
+            chooser, world = read_twice(self, chooser, world, reader, limits or Limits(), heed_doubts=heed_doubts)
         patient = self.case(case, **about).identified()
         start = begin(patient, chooser, seed=seed, limits=limits, fingerprint=self.fingerprint)
         return self.diagnosis(run_episode(world, start, chooser, watch))
@@ -127,21 +127,21 @@ class Graph(GraphContext):
         patient: Case | None = None,
         *,
         reader: ChatModel | str | None = None,
-        heed_doubts: bool = False,
         limits: Limits | None = None,
+        **how: Any,
     ) -> Extraction:
         """Read all findings of a free text; the patient's age and sex decide which values are usual.
 
         Args:
             reader: A language model that reads the text after the rules, as for :meth:`diagnose`.
-            heed_doubts: Whether what it doubts is taken as unknown.
             limits: What it may cost.
+            how: Settings of :class:`~kgdx.policies.second_reader.SecondReader`: ``heed_doubts``, ``room``.
         """
         found = super().extract(text, language, patient)
         if reader is None:
             return found
         limits = within(limits)
-        chooser, world = read_twice(self, None, World(self), reader, limits, language=language, withdraw=heed_doubts)
+        chooser, world = read_twice(self, None, World(self), reader, limits, language=language, **how)
         case = replace(patient or Case(""), text=text).identified()
         episode = run_episode(world, begin(case, chooser, limits=limits, fingerprint=self.fingerprint), chooser)
         from kgdx.policies.second_reader import united

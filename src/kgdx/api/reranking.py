@@ -81,8 +81,10 @@ class PatientsAsked:
         self.graph, self.chooser, self.seed, self.concurrency = graph, policy.suited(graph), seed, concurrency
         self.world = world_of(graph, policy, model, budget or Limits())
         if reader is not None:
-            heed = {"withdraw": heed_doubts}
-            self.chooser, self.world = read_twice(graph, self.chooser, self.world, reader, budget or Limits(), **heed)
+            limits = budget or Limits()
+            self.chooser, self.world = read_twice(
+                graph, self.chooser, self.world, reader, limits, heed_doubts=heed_doubts
+            )
 
     @property
     def chunk(self) -> int:

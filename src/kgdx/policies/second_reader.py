@@ -125,7 +125,7 @@ class ReadAgain(Action):
 
     answer: int
     """Which of the model's answers is read; -1 for its choice among terms."""
-    withdraw: bool = False
+    heed_doubts: bool = False
     """Whether a finding that the model doubts is taken as unknown."""
 
     @property
@@ -152,7 +152,7 @@ class ReadAgain(Action):
             fault = f"the model {model} did not read the text: {error}"
             told = [] if said.failed else [Issue("warning", READER, fault, "what rules read stands")]
             return Outcome(ReadTwice(refused={"no answer": 1}, issues=tuple(told)), case.with_issues(told))
-        taken = {_said(each) for each, _ in doubted} if self.withdraw else set()
+        taken = {_said(each) for each, _ in doubted} if self.heed_doubts else set()
         kept = [replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in case.findings]
         certain = [each for each, before in zip(kept, case.findings, strict=True) if each is before]
         issues: list[Issue] = []
@@ -160,7 +160,7 @@ class ReadAgain(Action):
         for each in every:
             if isinstance(each, Finding) and each.id and _adds(graph, each, (*certain, *added), model, issues):
                 added.append(each)
-        issues += _told(added, doubted, model, self.withdraw)
+        issues += _told(added, doubted, model, self.heed_doubts)
         refused["no term of the graph"] = sum(isinstance(each, Finding) and not each.id for each in every)
         unread = (each for each in case.unread if not any(_meets(each, found.span) for found in added))
         both = replace(case, findings=(*kept, *added), unread=tuple(unread)).with_issues(issues)
@@ -316,7 +316,7 @@ class SecondReader(Policy):
     """Language of the text, where no policy goes on; found out when ``None``."""
     room: Annotated[int, Field(ge=100)] = 1_500
     """Tokens of the text that one request shows, about; a longer text is read in parts, cut at ends of sentences."""
-    withdraw: bool = False
+    heed_doubts: bool = False
     """Whether a finding that the model doubts is taken as unknown, rather than told as doubtful."""
 
     def choose(self, state: State) -> Wish | None:
@@ -339,7 +339,7 @@ class SecondReader(Policy):
         asked, named = (exchanges(state.log, f"{each}@") for each in (PROMPT, NAMES))
         answer = -1 if named else len(asked) - 1
         if (named or asked) and state.log[-1].name != ReadAgain.name:
-            return ReadAgain(answer=answer, withdraw=self.withdraw)
+            return ReadAgain(answer=answer, heed_doubts=self.heed_doubts)
         if named or state.log[-1].name == Remark.name or any(each.failed in FINAL for each in asked):
             return None
         parts, spent = self._parts(state.case.text), state.limits.model(state.counts) is not None
