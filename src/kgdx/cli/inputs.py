@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgdx.errors import CaseError, UsageError
+from kgdx.errors import CaseError, SourceError, UsageError
 from kgdx.files.private import possible
 
 if TYPE_CHECKING:
@@ -203,7 +203,10 @@ def json_lines(argument: str) -> Iterator[dict[str, Any]]:
     from kgdx.evaluate.question_sets import object_of
     from kgdx.ingest.unpack import read_bytes
 
-    content = sys.stdin.buffer.read() if argument == "-" else read_bytes(Path(argument))
+    try:
+        content = sys.stdin.buffer.read() if argument == "-" else read_bytes(Path(argument))
+    except SourceError as error:  # for a user these are cases like any other
+        raise CaseError(error.message, hint=error.hint) from error
     for number, line in enumerate(content.splitlines(), 1):
         if line.strip():
             found = object_of(line)
