@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 
 def one(argument: str | None) -> Case | None:
     """Read the one case that an argument stands for; ``None`` when there is no argument."""
-    from kgdx.case import case_from_text, one_case
+    from kgdx.case import Failure, case_from_text, one_case
 
     if argument is None:
         return None
     if argument == "-":
-        return _only(standard_input())
+        given = standard_input()
+        first = next(given)
+        if isinstance(first, Failure):
+            raise CaseError(first.message)
+        if next(given, None) is not None:
+            raise CaseError("standard input holds several cases", hint="use `kgdx batch -`")
+        return first
     path = existing(argument)
     if path is None:
         return case_from_text(argument)
@@ -185,17 +191,6 @@ def lines(argument: str) -> int | None:
             return sum(1 for line in stream if line.strip()) - table
     except (OSError, EOFError):
         return None
-
-
-def _only(cases: Iterator[Case | Failure]) -> Case:
-    from kgdx.case import Failure
-
-    first = next(cases)
-    if isinstance(first, Failure):
-        raise CaseError(first.message)
-    if next(cases, None) is not None:
-        raise CaseError("standard input holds several cases", hint="use `kgdx batch -`")
-    return first
 
 
 def json_lines(argument: str) -> Iterator[dict[str, Any]]:
