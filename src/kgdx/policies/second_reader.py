@@ -123,7 +123,7 @@ class ReadAgain(Action):
     planned: ClassVar[bool] = False
     changes_case: ClassVar[bool] = True
 
-    answer: int
+    answer: int = 0
     """Which of the model's answers is read; -1 for its choice among terms."""
     heed_doubts: bool = False
     """Whether a finding that the model doubts is taken as unknown."""
