@@ -1,7 +1,9 @@
-"""`kgdx learn pairs` as a user meets it: a scripted endpoint thinks and answers; killed, it asks nothing twice."""
+"""`kgdx learn pairs` as a user meets it: a scripted endpoint thinks and answers; killed, it asks nothing twice. Then
+pairs, DPO and evaluation over one tiny model."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -15,6 +17,8 @@ from typing import Any
 import pytest
 from benchmarks.scripted_models import request_of
 
+from conftest import ROOT, require_module
+from kgdx_train.language_run import CURVE, RunFolder
 from kgdx_train.preference_pairs import read_pairs
 from llm.server import Body, Fail, Reply, Say, serving
 
@@ -151,3 +155,29 @@ def test_settings_that_search_nothing_are_one_line(
     monkeypatch.setenv("KGDX_LLM_BASE_URL", "http://127.0.0.1:1/v1")
     done = made(invoke, tmp_path, "--documents", "0", "--no-facts")
     assert done.returncode == 2 and "nothing is searched" in done.stderr and "report it" not in done.stderr
+
+
+@pytest.mark.heavy
+@pytest.mark.filterwarnings("ignore")  # of transformers and torch
+def test_the_walk_from_pairs_to_the_table_of_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trained folder answers behind `--llm transformers:FOLDER`, as the model that it was trained from does.
+
+    How much it has learned is for the benchmark to say: eight questions cannot.
+    """
+    for name in ("torch", "trl", "datasets"):
+        require_module(name, "train")
+    import torch
+
+    torch.set_num_threads(1)
+    for name in ("KGDX_HOME", "KGDX_CACHE", "KGDX_LLM_DEVICE"):
+        monkeypatch.setenv(name, "")  # and given back at the end
+    monkeypatch.syspath_prepend(str(ROOT))
+    benchmark = importlib.import_module("benchmarks.chain")
+    found = benchmark.chain(tmp_path, train=60, test=8)
+    pairs, arms = found["pairs"], found["options"]["arms"]
+    assert pairs["thought"]["pairs"] > 0 and pairs["answer"]["pairs"] > 0 and pairs["questions"] == 60
+    assert (tmp_path / "run" / "final" / "model.safetensors").exists() and found["trained"]["step"] > 0
+    assert all(told["n"] == 8 for told in arms.values()) and found["options"]["open"] == 0
+    curve = RunFolder(tmp_path / "run").rows(CURVE)
+    assert curve[-1]["margin"] > curve[0]["margin"] and curve[-1]["margin"] > 0
+    assert "| trained | `thought:documents=1` |" in benchmark.tables(found)
