@@ -12,11 +12,11 @@ from kgdx.answer.artifacts import OptionChosen, candidates_of, evidence_of, rank
 from kgdx.answer.artifacts import answer_of as given_answer
 from kgdx.case import Case, Issue
 from kgdx.episode.conversation import exchanges
-from kgdx.episode.lookup_rounds import UNPLANNED, message_of
 from kgdx.episode.loop import Episode, Watch, begin, kgdx_version, run
 from kgdx.episode.policy import POLICIES, Policy, default_policy, make_policy
-from kgdx.episode.segment import Author, Kind, error_of
+from kgdx.episode.segment import Author, Kind, error_of, message_of
 from kgdx.episode.state import Limits, State
+from kgdx.episode.wish import UNPLANNED
 from kgdx.episode.world import World
 from kgdx.errors import KgdxError, LlmError, StoreError, UsageError
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kgdx.episode.segment import Kind, Segment
+from kgdx.episode.segment import Kind, Segment, message_of
+from kgdx.episode.wish import UNPLANNED
 from kgdx.results.cited import LookupRound, LookupStep
 
-UNPLANNED = "unplanned"
-"""Code of the remark that rules take over from a model without a usable plan."""
 THOUGHT = "thought@"
 """Beginning of the name of the prompt whose answer is a thought that is searched by."""
 _READING = ("read_plan", "open_sources", "name_thought", "fit_passages", "read_choice", "read_diagnosis")
@@ -47,9 +46,3 @@ def _came(step: LookupStep, segment: Segment) -> LookupStep:
     kind = "tool" if step.action in ("recognise", "extract", "rank", "search") else "query"
     counted = [each.rows for each in segment.operations if each.kind == kind]
     return replace(step, rows=sum(counted) if counted else None, milliseconds=round(segment.milliseconds, 3))
-
-
-def message_of(segment: Segment) -> str:
-    """Return what an error says, with what to do about it."""
-    message, hint = str(segment.data.get("message", "")), segment.data.get("hint")
-    return f"{message}: {hint}" if hint else message

@@ -118,8 +118,11 @@ def chosen(state: State, policy: Policy) -> State:
     limited = state.limited
     if not limited and (limit := state.limits.reached(state.counts)):
         return state.add(Segment(Author.LOOP, Kind.LIMIT, limit))
-    if limited and (_closing_steps(state) >= CLOSING or state.log[-1].kind is Kind.ERROR):
-        return _end(state, limited)
+    if limited:
+        at = next(number for number, each in enumerate(state.log) if each.kind is Kind.LIMIT)
+        closing = sum(each.kind is Kind.WISH for each in state.log[at:])
+        if closing >= CLOSING or state.log[-1].kind is Kind.ERROR:
+            return _end(state, limited)
     try:
         wish = policy.close(state) if limited else policy.choose(state)
     except KgdxError as error:
@@ -129,11 +132,6 @@ def chosen(state: State, policy: Policy) -> State:
     if (limit := forbidden(state, wish)) is not None:
         return _end(state, limited) if limited else state.add(Segment(Author.LOOP, Kind.LIMIT, limit))
     return state.add(Segment(Author.POLICY, Kind.WISH, wish.name, wish.parameters(), wish.words()), wish=wish)
-
-
-def _closing_steps(state: State) -> int:
-    at = next(number for number, each in enumerate(state.log) if each.kind is Kind.LIMIT)
-    return sum(each.kind is Kind.WISH for each in state.log[at:])
 
 
 def _end(state: State, reason: str) -> State:

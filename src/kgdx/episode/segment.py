@@ -208,6 +208,12 @@ def error_of(segment: Segment) -> KgdxError:
     return found
 
 
+def message_of(segment: Segment) -> str:
+    """Return what an error says, with what to do about it."""
+    message, hint = str(segment.data.get("message", "")), segment.data.get("hint")
+    return f"{message}: {hint}" if hint else message
+
+
 def add_spent(total: Spent, segment: Segment) -> Spent:
     """Return what was spent on language models, with one more segment of a log."""
     data = segment.data

@@ -27,6 +27,8 @@ MAX_WORDS = 100_000
 """Longest reply of a patient, in characters."""
 MAX_SPOKEN = 2_000
 """Letters of a question at most."""
+UNPLANNED = "unplanned"
+"""Code of the remark that rules take over from a model without a usable plan."""
 
 
 class Remark(Wish):

@@ -24,12 +24,12 @@ from kgdx.answer.evidence_pack import clean, pack
 from kgdx.case import Case
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.described import purpose
-from kgdx.episode.lookup_rounds import UNPLANNED, rounds_of
+from kgdx.episode.lookup_rounds import rounds_of
 from kgdx.episode.operations import Operations
 from kgdx.episode.policy import Capabilities
 from kgdx.episode.segment import Kind, Segment
 from kgdx.episode.state import Artifact, Reads, State
-from kgdx.episode.wish import ACTIONS, Action, AskModel, Remark, Wish, parse_action, wish_of
+from kgdx.episode.wish import ACTIONS, UNPLANNED, Action, AskModel, Remark, Wish, parse_action, wish_of
 from kgdx.errors import UsageError
 from kgdx.llm.chat import prompt
 from kgdx.llm.structured import parse
