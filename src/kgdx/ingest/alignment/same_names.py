@@ -11,10 +11,11 @@ one by a name.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -139,13 +140,12 @@ def judged(tables: Sequence[GraphTable], denied: Iterable[tuple[str, str]] = ())
                     yield pair
 
 
-def _called(labels: Iterable[str], entries: Iterable[EntryName]) -> dict[str, tuple[str, ...]]:
+def _called(labels: Iterable[str], entries: Sequence[EntryName]) -> dict[str, tuple[str, ...]]:
     asked = {label: label_keys(label) for label in labels}
     said = {meaning(label) for label in asked}
-    by_key: dict[str, set[str]] = defaultdict(set)
+    by_key = _grouped(entries)
     by_meaning: dict[str, set[str]] = defaultdict(set)
     for each in entries:
-        by_key[each.key].add(each.entry)
         if each.weight >= TRANSLATION and (key := meaning(each.text)) in said:
             by_meaning[key].add(each.entry)
     of_row: dict[str, set[str]] = defaultdict(set)
@@ -155,7 +155,9 @@ def _called(labels: Iterable[str], entries: Iterable[EntryName]) -> dict[str, tu
     steps.append({each.key: of_row[each.entry] for each in _stated_names()})
     found = {}
     for label, keys in asked.items():
-        ways = [{id for other in step.get(key, ()) for id in by_key.get(other, ())} for key in keys for step in steps]
+        ways = [
+            {e.entry for other in step.get(key, ()) for e in by_key.get(other, ())} for key in keys for step in steps
+        ]
         found[label] = tuple(sorted(next((ids for ids in (*ways, by_meaning[meaning(label)]) if ids), ())))
     return found
 
@@ -197,7 +199,7 @@ def _stages(tables: Sequence[GraphTable], joined: Components) -> Iterator[Iterab
         for pair in pairs  # a synonym may be too wide
         if pair.method == ONE_ROW or not adds(preferred[pair.left], preferred[pair.right])
     )
-    yield _for_some(names, own, joined)
+    yield _for_some(names, own, said, joined)
     called = _called(labels["name"], [*found, *others])
     yield _labels(labels.iter_rows(), called, joined)
 
@@ -219,10 +221,7 @@ def _shared_ids(entries: pl.DataFrame) -> Iterator[NamePair]:
 
 
 def _inside(own: Iterable[EntryName]) -> Iterator[NamePair]:
-    by_key: dict[tuple[str, str], dict[str, EntryName]] = defaultdict(dict)
-    for each in own:
-        by_key[kind(each.entry), meaning(each.text)].setdefault(each.entry, each)
-    for first, *others in map(dict.values, by_key.values()):
+    for first, *others in _grouped(own, lambda each: f"{kind(each.entry)} {meaning(each.text)}").values():
         yield from (_pair(first, other, SAME_WORDS) for other in others)
 
 
@@ -255,11 +254,13 @@ def _inherited(said: Sequence[EntryName], tables: Sequence[GraphTable]) -> Itera
 
 
 def _for_some(
-    names: Mapping[tuple[str, str], EntryName], own: Iterable[EntryName], joined: Components
+    names: Mapping[tuple[str, str], EntryName], own: Iterable[EntryName], said: Iterable[EntryName], joined: Components
 ) -> Iterator[NamePair]:
+    """Yield what a source has for some patients only, with its own entry of the disease, or another source's."""
+    called = _grouped(said)
     for each in own:
         plain = without_population(meaning(each.text))
-        other = plain and names.get((kind(each.entry), plain))
+        other = names.get((kind(each.entry), plain)) or (_meant(called[plain], joined) if plain in called else None)
         if other and joined.find(other.entry) != joined.find(each.entry):
             evidence = f"{each.text} is {other.text} of some patients"
             yield NamePair(-_WORTH[FOR_SOME], each.entry, other.entry, FOR_SOME, evidence, "narrower")
@@ -312,28 +313,29 @@ def _fits(pair: NamePair, joined: Components) -> bool:
 
 
 def _equal(found: Iterable[EntryName], joined: Components, method: str) -> Iterator[NamePair]:
-    by_key: dict[str, list[EntryName]] = defaultdict(list)
-    for each in found:
-        by_key[each.key].append(each)
-    for group in by_key.values():
+    for group in _grouped(found).values():
         yield from _pairs(group, joined, method)
+
+
+def _grouped(
+    found: Iterable[EntryName], by: Callable[[EntryName], str] = attrgetter("key")
+) -> Mapping[str, list[EntryName]]:
+    groups: dict[str, list[EntryName]] = defaultdict(list)
+    for each in found:
+        groups[by(each)].append(each)
+    return groups
 
 
 def _of_rows(found: Sequence[EntryName], joined: Components) -> Iterator[NamePair]:
     """Yield the pairs of entries of which each has a name of one row, a preferred one or one in its language."""
     rows = {each.key: each for each in _stated_names()}
     by_row: dict[str, dict[str, EntryName]] = defaultdict(dict)
-    preferred: dict[str, EntryName] = {}
-    for each in found:
-        if each.entry not in preferred or preferred[each.entry].weight < each.weight:
-            preferred[each.entry] = each
+    preferred = {each.entry: each for each in sorted(found, key=attrgetter("weight"))}
     for each in found:
         row, own = rows.get(each.key), preferred[each.entry]
         if row and (has_chinese(each.text) == has_chinese(own.text) or each.weight == own.weight):
-            weight = each.weight * row.weight
-            known = by_row[row.entry].get(each.entry)
-            if known is None or known.weight < weight:
-                by_row[row.entry][each.entry] = replace(each, weight=weight)
+            made, of_row = replace(each, weight=each.weight * row.weight), by_row[row.entry]
+            of_row[each.entry] = max(of_row.get(each.entry, made), made, key=attrgetter("weight"))
     for entries in by_row.values():
         yield from _pairs(list(entries.values()), joined, ONE_ROW)
 
@@ -341,9 +343,7 @@ def _of_rows(found: Sequence[EntryName], joined: Components) -> Iterator[NamePai
 def _pairs(group: Sequence[EntryName], joined: Components, method: str) -> Iterator[NamePair]:
     if len(group) < 2:  # as most are
         return
-    by_kind: dict[str, list[EntryName]] = defaultdict(list)
-    for each in group:
-        by_kind[kind(each.entry)].append(each)
+    by_kind = _grouped(group, lambda each: kind(each.entry))
     chosen: list[EntryName] = []
     for _, members in sorted(by_kind.items()):
         if method == ONE_ROW and members[0].entry.startswith(_MINTED):
