@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from benchmarks.reasoning import contradictions
 from owlready2 import OwlReadyInconsistentOntologyError, World, sync_reasoner_hermit
 
 from kgdx.resources import resource
@@ -58,3 +59,8 @@ def test_descent_and_inverses_follow() -> None:
     found = reasoned(facts)
     assert {each.name for each in found.motor.descends_from} == {"focal", "seizure"}
     assert [each.name for each in found.seizure.phenotype_of] == ["epilepsy"]
+
+
+def test_a_join_that_contradicts_what_a_source_calls_narrower_is_named() -> None:
+    below = [("form", "disease"), ("part", "disease"), ("other", "part")]
+    assert contradictions({("form", "same"), ("same", "disease")}, below) == below[:1]
