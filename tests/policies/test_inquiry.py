@@ -148,7 +148,8 @@ def test_a_log_of_every_registered_policy_goes_on_from_any_cut(name: str, graph:
     can = policy.capabilities
     question = "What are the symptoms of Tiny epilepsy syndrome 1?" if can.answers else ""
     for asks in dict.fromkeys((question, "" if can.diagnoses else question)):
-        episode = run(here, first(policy, SEIZURE, graph=graph, question=asks), policy)
+        patient = Case("patient", (Finding(SEIZURE),), text="She has fits.")
+        episode = run(here, begin(patient, policy, fingerprint=graph.fingerprint, question=asks), policy)
         assert not episode.waiting and episode.reason not in ("error", "steps"), episode.error
         assert can.models == any(each.name == AskModel.name for each in episode.log)
         cuts(here, episode, policy)

@@ -15,11 +15,11 @@ from kgdx.case.patient import Finding, Issue, Resolution, Status
 from kgdx.lazy import lazy_pattern
 from kgdx.terms.normalise import MODIFIERS, has_chinese
 from kgdx.terms.tokens import words
-from kgdx.terms.word_index import WordIndex
 
 if TYPE_CHECKING:
     from kgdx.terms.phenotypes import Terms
     from kgdx.terms.phrase_vectors import PhraseVectors
+    from kgdx.terms.word_index import WordIndex
 
 _HPO_ID = lazy_pattern(r"HP[:_ ]?([0-9]+)", re.IGNORECASE)
 _DIGITS = 7
@@ -127,6 +127,8 @@ def _alike(given: str, terms: Terms) -> list[tuple[float, int]]:
 
 @lru_cache(maxsize=1)
 def _words_of_names(terms: Terms) -> WordIndex:
+    from kgdx.terms.word_index import WordIndex
+
     return WordIndex(terms.labels[0])
 
 
