@@ -375,7 +375,7 @@ def alone(ids: list[str], annotated: Any, exact: Any, broader: Any) -> Any:
     from kgdx.rank.candidates import merged
 
     none = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    return merged(ids, annotated, none, none)
+    return merged(ids, annotated, annotated, none, none)
 
 
 def percent(found: Mapping[str, Any], name: str) -> str:

@@ -57,7 +57,7 @@ SAME = [("ORPHA:1", "OMIM:1", "exact"), ("UMLS:2", "OMIM:2", "broader")]
 CASES = [("p1", "OMIM:3", "PMID:4", (FOCAL, SHORT)), ("p2", "OMIM:2", "PMID:9", (SHORT, HYPOTONIA))]
 
 
-Stated = tuple[str, str, int | None, int | None, str | None, str]
+Stated = tuple[str, str, int | None, int | None, str | None, str | None]
 
 
 def tables(

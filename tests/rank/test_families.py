@@ -130,6 +130,19 @@ def test_only_what_is_narrower_inherits_from_a_nested_entry(tmp_path: Path) -> N
     assert found == {"broader": True, "narrower": False}
 
 
+def test_an_entry_that_only_lists_phenotypes_takes_nothing_from_the_disease_that_it_is(tmp_path: Path) -> None:
+    broad, *same = ("ORPHA:1", "OMIM:3", "broader"), ("MONDO:1", "OMIM:3", "exact"), ("MONDO:2", "OMIM:1", "exact")
+    has = small_graph.HAS + [
+        (id, term, None, None, None, None) for id, term in (("MONDO:1", FEVER), ("MONDO:2", SHORT))
+    ]
+    listing = small_graph.tables([broad, *same], names={"MONDO:1": "one", "MONDO:2": "other"}, has=has)
+    found = []
+    for name, tables in (("plain", small_graph.tables([broad])), ("listing", listing)):
+        ranker = Ranker.open(compile_snapshot(tables, tmp_path / name, "f1"))
+        found.append([ranker.model.propagated.row(ranker.number_of(id))[1].tolist() for id in ("OMIM:1", "OMIM:3")])
+    assert found[0] == found[1]
+
+
 def test_an_annotation_inherited_from_a_nested_entry_cites_it(tmp_path: Path) -> None:
     ranker = Ranker.open(compile_snapshot(small_graph.tables([("ORPHA:1", "OMIM:3", "broader")]), tmp_path / "s", "f1"))
     told = next(each for each in ranker.rank(([SEIZURE], ()), explain=True).candidates if each.id == "OMIM:3")

@@ -123,12 +123,13 @@ def _read(snapshot: Snapshot, table: str) -> Rows:
     return Rows(disease, term, with_it.astype(np.float32), weight.astype(np.float32), listed)
 
 
-def listed(rows: Rows, candidate_of: Ints, inside: Ints) -> Annotations:
-    """Return what sources only list of the candidates, each pair once, sorted by candidate and term."""
+def listed(rows: Rows, candidate_of: Ints, inside: Ints, lacking: Annotations) -> Annotations:
+    """Return what sources only list of the candidates, each pair once, but for what others count as 0."""
     candidate = candidate_of[rows.disease]
     use = rows.listed & (candidate >= 0) & inside[rows.term]
     terms = max(len(inside), 1)
     keys = np.unique(candidate[use].astype(np.int64) * terms + rows.term[use])
+    keys = np.setdiff1d(keys, lacking.candidate.astype(np.int64) * terms + lacking.term, assume_unique=True)
     return Annotations.of(keys, terms, np.full(len(keys), LISTED_FREQUENCY, np.float32))
 
 

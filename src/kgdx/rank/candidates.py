@@ -46,17 +46,17 @@ class Candidates:
     broad: Ints
 
 
-def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: tuple[Ints, Ints]) -> Candidates:
+def merged(ids: list[str], known: Ints, own: Ints, exact: tuple[Ints, Ints], broader: tuple[Ints, Ints]) -> Candidates:
     """Merge exactly equal entries (also through others) and keep those of which anything is annotated.
 
     ``exact`` and ``broader`` are pairs of disease rows, the group before the narrower disease. A candidate that has an
-    exact counterpart does not inherit: its own annotations say more.
+    exact counterpart does not inherit, unless that only lists phenotypes (not ``own``): its own annotations say more.
 
     Example:
         >>> ids = ["OMIM:1", "OMIM:2", "ORPHA:1"]
         >>> pairs = np.array([2]), np.array([0])
         >>> none = np.array([], int), np.array([], int)
-        >>> merged(ids, np.array([True, True, True]), pairs, none).of.tolist()
+        >>> merged(ids, *np.ones((2, 3), bool), pairs, none).of.tolist()
         [0, 1, 0]
     """
     from scipy import sparse
@@ -66,7 +66,7 @@ def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: t
     links = sparse.coo_array((np.ones(len(exact[0])), exact), shape=(n, n))
     count, group = connected_components(links, directed=False)
     used = np.zeros(count, bool)
-    used[group[annotated]] = True
+    used[group[known]] = True
     preference = np.array(
         [next((at for at, of in enumerate(PREFERRED) if id.startswith(of)), len(PREFERRED)) for id in ids]
     )
@@ -81,10 +81,9 @@ def merged(ids: list[str], annotated: Ints, exact: tuple[Ints, Ints], broader: t
     by = compressed(of[rows], position, np.ones(len(rows), np.int8), len(disease))
     members = Sparse(by.start, rows[by.index], by.values)
     broad, narrow = of[broader[0]], of[broader[1]]
-    alone = np.ones(len(disease), bool)
-    alone[of[np.concatenate(exact)]] = False
-    keep = (narrow >= 0) & (broad >= 0) & (narrow != broad)
-    keep[keep] &= alone[narrow[keep]]
+    alone, tells = np.ones(len(disease), bool), own | (preference < len(PREFERRED))
+    alone[of[np.stack(exact)[:, tells[exact[0]] & tells[exact[1]]]]] = False
+    keep = (narrow >= 0) & (broad >= 0) & (narrow != broad) & alone[narrow]
     return Candidates(disease, of, of, members, narrow[keep], broad[keep])
 
 
@@ -99,7 +98,7 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
     Example:
         >>> ids, none = ["OMIM:1", "OMIM:2", "ORPHA:1"], np.array([], int)
         >>> pairs = np.array([2, 2]), np.array([0, 1])
-        >>> found = nested(merged(ids, np.ones(3, bool), (none, none), pairs), ids, *pairs)
+        >>> found = nested(merged(ids, *np.ones((2, 3), bool), (none, none), pairs), ids, *pairs)
         >>> found.disease.tolist(), found.of.tolist(), found.entry.tolist(), found.members.columns(2).tolist()
         ([0, 1], [0, 1, 0], [0, 1, 2], [2])
     """

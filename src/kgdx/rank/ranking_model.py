@@ -21,7 +21,7 @@ from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, opposite
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 13
+VERSION = 14
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -127,7 +127,7 @@ def build_model(snapshot: Snapshot) -> RankModel:
     related = _related(snapshot, candidates, curated)
     shares = alike.array(size) + related.array(size)
     lent = shares @ by_row(stated, size).array(terms)
-    annotations = joined(annotations, listed(rows, candidates.of, inside), terms)
+    annotations = joined(annotations, listed(rows, candidates.of, inside, lacking), terms)
     annotations = joined(annotations, pseudo_annotations(snapshot, candidates, inside), terms)
     propagated = propagate(annotations, up)
     matrices = columns(annotations, lacking, propagated, basis, size, lent)
@@ -152,11 +152,12 @@ def _ontology(snapshot: Snapshot) -> Sparse:
 
 def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     ids = snapshot.column("disease", "id").tolist()
-    annotated = np.zeros(len(ids), bool)
-    annotated[rows.disease[inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))]] = True
+    use = inside[rows.term] & ((rows.positive > 0) | (rows.patients == 0))
+    having = (np.bincount(rows.disease[which], minlength=len(ids)) > 0 for which in (use, use & ~rows.listed))
+    annotated, stated = (described(snapshot, each) for each in having)
     start, end, relation = _equivalences(snapshot)
     exact, groups = relation == "exact", _groups(snapshot)
-    return nested(merged(ids, described(snapshot, annotated), (start[exact], end[exact]), groups), ids, *groups)
+    return nested(merged(ids, annotated, stated, (start[exact], end[exact]), groups), ids, *groups)
 
 
 def _equivalences(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
@@ -173,9 +174,8 @@ def _groups(snapshot: Snapshot) -> tuple[Ints, Ints]:
 
 def _names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
     ids, names = snapshot.column("disease", "id"), snapshot.stated_names()
-    named = np.array(
-        [id.startswith(PREFERRED) and bool(name) and name != id for id, name in zip(ids, names, strict=True)]
-    )
+    pairs = zip(ids, names, strict=True)
+    named = np.array([id.startswith(PREFERRED) and name not in (None, "", id) for id, name in pairs])
     rows = map(candidates.members.columns, range(len(candidates.disease)))
     return [next((names[row] for row in each[named[each]].tolist()), "") for each in rows]
 
