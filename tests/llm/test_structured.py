@@ -39,7 +39,7 @@ VERSIONS = {
     "rerank": (2, "70842f1649573b65"),
     "rerank_variants": (1, "9019c2ffc47d6b82"),
     "same_disease": (1, "61cb868b2605527a"),
-    "second_reader": (2, "4c07d527974c5835"),
+    "second_reader": (3, "a2d0a1cac53aee56"),
     "second_reader_names": (1, "0f6bee9027b7f7e1"),
     "symptoms": (1, "4c3adf49881d6b26"),
     "tags": (1, "8708a93a88785883"),

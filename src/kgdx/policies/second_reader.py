@@ -277,10 +277,8 @@ def _told(added: Iterable[Finding], doubted: Iterable[Doubt], model: str, withdr
 
 def united(found: Extraction, state: State) -> Extraction:
     """Return what rules have read with what a model has added to it, at the end of its reading."""
-    doubted, held = (
-        {id for made in state.all(ReadTwice) for id, _ in made.doubted},
-        set(map(_said, state.case.findings)),
-    )
+    doubted = {id for made in state.all(ReadTwice) for id, _ in made.doubted}
+    held = set(map(_said, state.case.findings))
     taken = {_said(each) for each in found.findings if each.id in doubted} - held
     rules = (replace(each, status=Status.UNKNOWN) if _said(each) in taken else each for each in found.findings)
     more = [each for each in state.case.findings if each.method.startswith(METHOD)]
