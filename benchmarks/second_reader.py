@@ -13,8 +13,8 @@ names that are held to the graph, and rules that stay, leave of a perfect readin
 A text is right where all of its truth is read and nothing that is not; wrong where a finding is read as present that is
 no relative of one in the truth, or as absent that is present there; else something was missed. A finding is met by
 itself and by what is more general or more special by one step, a present one by all that is more special, an absent one
-by all that is more general; relatives are also those with a common parent. People judge a fifth of the texts otherwise,
-so the figures compare readings, and are no accuracy. Findings that are no terms of HPO are not counted.
+by all that is more general; relatives are also those with a common parent. People judge a fifth to a quarter of the
+texts otherwise: the figures compare readings, and are no accuracy. Findings that are no terms of HPO are not counted.
 """
 
 from __future__ import annotations
