@@ -103,7 +103,8 @@ _PATTERNS = {
             rf"|(?:[12][{_NUMERAL}]{{3}}|"
             rf"[一二][九〇零○][{_NUMERAL}]{{2}})年[{_NUMERAL}]{{1,3}}月(?:[{_NUMERAL}]{{1,3}}[日号])?"
             rf"|(?<![{_NUMERAL}])[一二三四五六七八九十]{{1,2}}月[一二三四五六七八九十]{{1,3}}[日号]"
-            r"|(?:农历)?[正冬腊一二三四五六七八九十]{1,2}月(?:初[一二三四五六七八九十]|十[一二三四五六七八九]?|"
+            rf"|[上本下这当](?:个)?月(?:[1-9]|[12]\d|3[01])[日号]|(?<![\w./-]){_DAY}-{_MONTH}(?![\w-])"
+            rf"|(?:{_YEAR}年)?(?:农历)?[正冬腊一二三四五六七八九十]{{1,2}}月(?:初[一二三四五六七八九十]|十[一二三四五六七八九]?|"
             r"廿[一二三四五六七八九]?|二十[一二三四五六七八九]?|三十)(?![天日月年个余多])"
             rf"|(?i:\b(?:the[ ])?(?:(?:twenty|thirty)[- ])?(?:{_ORDINAL})[ ](?:of[ ])?{_MONTH}\b"
             rf"(?:,?[ ](?:nineteen|twenty|two thousand(?: and)?)(?:[ -](?:{_TENS})){{0,2}}(?:[ -](?:{_DIGIT}))?)?)"
@@ -115,7 +116,7 @@ _PATTERNS = {
             rf"|(?i:\b(?:in|since|until|last|this|next|early|late|mid|end of|week of)[ -])(?P<it>{_MONTH})(?![\w'’])"
             rf"|(?i:\bborn[ ](?:in[ ])?)(?P<that>{_YEAR})\b"
             r"|(?i:\b(?:admi(?:tted|ssion)|discharged?|seen|clinic|app(?:oin)?tm?(?:ent)?|visit|surgery|reviewed|due|"
-            r"operated|transferred|adm|d/?c)(?:[ ](?:on|for|at|date))?[ :]+)"
+            r"operated|transferred|typed|dictated|signed|collected|received|adm|d/?c)(?:[ ](?:on|for|at|date))?[ :]+)"
             r"(?P<day>(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01]))(?![\w/%]|\.\d)"
             rf"|(?<![\d./-])(?:0?[1-9]|1[0-2])(?:[/-]|\.(?={_DAY}[日号]?[入出住]院)){_DAY}[日号]?"
             r"(?=(?:入院|出院|住院|起病|发病|就诊|复查|复诊|手术|术后|[行转来因查收予晨]|开始|[上下]午))"
@@ -227,7 +228,7 @@ _PATTERNS = {
             r"(?:乘坐?|航班|车次|动车|高铁|列车|火车|班机)[号次为是:： ]{0,2}(?P<it>[A-Z\d]{2,8})(?![A-Za-z\d])"
             r"|(?i:\b(?:fl(?:ew|ight|ying)|train|bus|coach|vessel|ship)\b"
             r"(?:[ ](?:back|in|out|home|on|no\.?|number)){0,2}[ ]+)"
-            r"(?P<that>[A-Z]{1,3}[ ]?\d{2,4})(?!\w)|尾号[:：为是]?\s*(?P<day>\d{3,6})"
+            r"(?P<that>[A-Z]{1,3}[ ]?\d{2,4})(?!\w)|(?:尾号|[后末][四六]位)[:：为是]?\s*(?P<day>\d{3,5}[\dXx])"
         ),
         (
             r"(?<![\w.,:/^*-])(?!(?:19|20)\d\d-)\d{3,6}-\d{5,8}"
@@ -240,7 +241,7 @@ _PATTERNS = {
         (
             r"(?i:(?<![a-z0-9])(?:tel(?:ephone)?|phone|mobile|cell(?:phone)?|landline|fax|pager|call|"
             r"contact|ring|text|reach|"
-            r"whatsapp|sms|viber|signal)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is)){0,3}"
+            r"whatsapp|sms|viber|signal)(?:[ \t]+(?:number|no\.?|at|me|us|him|her|on|is|from)){0,3}"
             + QUOTE
             + r"[ \t]*[.:=]?[ \t]*"
             + QUOTE
@@ -330,7 +331,11 @@ _ADDRESS = re.compile(
     rf"Mansions?|Heights|Point|Lodge)\b"
     rf"|(?:(?<=\bto )|(?<=\bat )|(?<=\bfrom ))(?:{_WORD}[ ]){{0,2}}{_WORD},[ ](?:\d{{1,4}}[ ](?:(?:{_WORD}|y|de|la|du|"
     rf"da)[ ,]?){{1,4}}"
-    rf"|{_WORD}(?:[ ]{_WORD}){{0,2}}[ ]\d{{1,4}})\b"
+    rf"|{_WORD}(?:[ ]{_WORD}){{0,2}}[ ]\d{{1,4}})\b(?![ ]?(?:[mµukKn]?mol|[mµukn]?g\b|[mk]?Pa|IU|U/|%))"
+    rf"|(?:(?<=\bfrom )|(?<=\bat )|(?<=\bin ))(?:{_NO_DIGIT}[ ]){{1,3}}(?:House|Lodge|Manor|Grange|Cottages?|Hall|"
+    rf"Villas?|Towers?|Farm|Barracks|[AR]?FC)\b"
+    rf"|\b{_WORD}(?:(?:,?[ ]{_WORD}){{0,2}}[ ](?:&|and)[ ]{_WORD}(?=[ ](?:[Ss]olicitors|LLP|[Pp]artners|[Ll]awyers))"
+    rf"|(?:[ ]{_WORD}){{0,2}}[ ](?:Ltd|LLP|GmbH|PLC|plc)\b)"
     rf"|\b(?:Bed|Bay|Chair|Cubicle)[ ]\d{{1,3}}[A-Z]?,?[ ](?:Bay|Ward|Room)[ ][A-Z\d]{{1,3}}\b"
     rf"|\b(?:Ro?o?m|Bed|Bay)[ \t]+\d{{1,3}},?[ \t]+(?:{_NO_DIGIT}[ \t]+){{1,2}}Ward\b"
     rf"|(?:\b{_WORD},?[ \t]+){{0,3}}\b(?:[A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[A-Z]{{2}}|[A-Z]\d[A-Z][ ]\d[A-Z]\d)\b"
@@ -344,14 +349,15 @@ _STATED = re.compile(
 _LIVES = re.compile(
     rf"(?:\b(?:[Ll]iv(?:es|ing|e|ed)|[Rr]esid(?:es|ing|ed|ent)|[Bb]orn|[Mm]oved|[Cc]omes|[Ww]ork(?:s|ed|ing)?|"
     rf"[Ee]mployed|[Tt]ransferred|[Dd]ischarged|[Tt]aken|"
-    rf"[Rr]aised|[Gg]rew up|[Nn]ative|"
-    rf"[Ff]armer|[Tt]eacher)[ \t]+(?:(?:in|at)[ \t]+an?[ \t]+\w+[ \t]+)?(?:in|at|of|near|to|from|on|outside|by|"
+    rf"[Rr]aised|[Gg]rew up|[Nn]ative|[Dd]riv(?:es?|ing|er)|[Pp]lay(?:s|ed|ing|er)|[Rr]etired|[Jj]ob|[Ee]xposure|"
+    rf"[Aa]pprenticed?|[Ff]armer|[Tt]eacher|[Ee]ngineer|[Ww]elder|[Nn]urse|[Cc]ashier)[ \t]+"
+    rf"(?:(?:in|at)[ \t]+an?[ \t]+\w+[ \t]+)?(?:in|at|of|near|to|from|on|outside|by|"
     rf"for)[ \t]+|\b[Ww]ard[ \t]+(?=[A-Z][a-z])"
     rf"|\b(?i:village|town|city|district|"
     rf"hometown|birthplace|residence|"
     rf"place of birth|suburb|county|parish|tehsil|taluk|barangay|municipality)[ \t]*:[ \t]*)"
     rf"(?P<it>(?:\d{{1,5}}[ \t])?{_WORD}(?:(?:[ \t]+|,[ \t]+(?!{_WORD}[ \t]+[a-z\d]))(?:(?:de|la|del|el|"
-    rf"of)[ \t]+)?{_WORD}\.?){{0,4}})"
+    rf"of)[ \t]+)?{_WORD}(?:(?<=\bSt)\.|(?<=\bMt)\.)?){{0,4}})"
 )
 _SMALL_STREET = re.compile(
     r"(?<![\w./-])\d{1,5}[a-z]?,?[ \t]+(?P<road>[a-z][a-z'’-]{2,20}(?:[ \t]+[a-z][a-z'’-]{2,20})?)[ \t]+"
@@ -392,6 +398,8 @@ _SCHOOL = re.compile(
 _PLACE_ZH = re.compile(
     rf"在(?P<works>[{_HAN}A-Za-z]{{2,12}}?(?:厂|公司|集团|工地|超市|酒店|饭店|餐馆|煤矿|银行|车间|"
     rf"工厂))(?=上班|工作|打工|当|做|干)"
+    rf"|(?P<plant>(?:{any_of_words('large_places_zh')})市?(?![{_HAN}]?[省市]?医)[{_HAN}]{{1,8}}?(?:厂|公司|集团|矿|铁路局|银行)"
+    rf"|(?<![{_HAN}])(?!从事|在|做|送|发|搞|一家|某)[{_HAN}]{{2,4}}(?:物流|速运|快递|集团))(?=[，,。；;、]|职工|员工|工人|退休|司机|保安)"
     rf"|在(?P<firm>(?!家|工地|外地|外面|外|单位|公司|工厂|学校|医院|农村|城里|办公室|电脑前|[南北]方|本地|厂里|"
     rf"室[内外]|这|那|某)"
     rf"[{_HAN}A-Za-z]{{2,8}}?)(?=上班|打工|任职|做工|干活|供职)"
@@ -405,8 +413,9 @@ _PLACE_ZH = re.compile(
     r"(?:[\dA-Z一二三四五六七八九十]{1,5}(?:栋|幢|座|号楼|号|单元|室|楼|层|-)?){0,5})"
 )
 """Where somebody works or lives, by the name of a house or village."""
+_SCHOOLS_ZH = "小学|中学|附小|附中|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院"
 _SCHOOL_ZH = re.compile(
-    rf"(?P<it>[{_HAN}]{{2,14}}?(?:小学|中学|附小|附中|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院))"
+    rf"(?P<it>[{_HAN}]{{2,14}}?(?:{_SCHOOLS_ZH}))"
     r"(?![生文毕时期教里]|学历|阶段|以上|及以上|附属|[^，。,；;]{0,6}医院)"
 )
 _CUT_SCHOOL_ZH = re.compile(
@@ -431,8 +440,8 @@ _ADDRESS_ZH = re.compile(
     rf"(?:[{_HAN}]{{1,5}}?(?:市|(?<![地林省发山牧])区|县|旗))?{_FURTHER_ZH})"
     r"|(?P<flat>(?<![A-Za-z\d.])[\dA-Z]{1,4}(?:号楼|栋|"
     r"幢)(?:[\dA-Z一二三四五六]{1,3}单元)?(?:\d{1,2}层)?(?:\d{2,4}室?)?)"
-    rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)\d{{1,5}}号"
-    rf"(?:[{_HAN}]{{0,8}}\d{{0,5}}(?:号楼|栋|幢|单元|室|楼|层)){{0,4}})"
+    rf"|(?P<other>(?:[{_HAN}]{{2,4}}市)?[{_HAN}]{{2,6}}(?:路|街|巷|大道|弄|胡同)[甲乙丙丁]?\d{{1,5}}号院?"
+    rf"(?:[{_HAN}]{{0,8}}\d{{0,5}}(?:号楼|栋|幢|单元|室|楼|层)){{0,4}}(?:\d{{2,4}}(?!\d))?)"
 )
 
 _HOSPITAL = re.compile(
@@ -448,12 +457,12 @@ _HOSPITAL_OF = re.compile(
     rf"|\b(?:Hospital|Clínica|Clinica|Hôpital|Hopital|Ospedale|Policlinico|Klinikum|Klinik|CHU|CHRU|AIIMS|"
     rf"Szpital|Centro M[eé]dico)[ \t]+"
     rf"(?:(?:de|del|della|di|da|do|la|le|las|los|du|des|der|Saint|{_WORD})[ \t]+){{0,4}}{_WORD}"
-    rf"|(?:(?<=at )|(?<=to )|(?<=from ))(?:Mount|Mt\.?|St\.?|Saint)[ ]{_WORD}(?:['’]s)?"
+    rf"|(?:(?<=at )|(?<=to )|(?<=from ))(?:(?:Mount|Mt\.?|St\.?|Saint)[ ]{_WORD}(?:['’]s)?"
+    rf"|(?:(?!Acute|Attorney|The){_WORD}[ ]){{1,2}}(?:General|Memorial|Regional|Royal|Infirmary|A&E|ED|ER|ICU)\b)"
 )
 
-_HOSPITAL_ZH = re.compile(
-    rf"(?P<it>[{_HAN}A-Za-z0-9（）()]{{1,20}}?(?:医院|卫生院|卫生服务中心|卫生所|保健院|疗养院|诊所|医学中心|医疗中心))"
-)
+_HOSPITALS_ZH = "医院|卫生院|卫生服务中心|卫生所|保健院|疗养院|诊所|医学中心|医疗中心"
+_HOSPITAL_ZH = re.compile(rf"(?P<it>[{_HAN}A-Za-z0-9（）()]{{1,20}}?(?:{_HOSPITALS_ZH}))")
 _CUT_ZH = re.compile(
     r".*(?:就诊|收治|建议|可以|最好|需要|应该|还是|立即|及时|尽快|马上|患者|医生|或者|有无|一般|家长|带孩子|根据|首次|"
     r"今天|昨天|前天|一下|一家|一个|这家|这个|那个|几家|两所|[天周月年日午]前|"
@@ -465,12 +474,23 @@ _GENERIC_ZH = re.compile(rf"^(?:{any_of_words('general_hospitals_zh')})*$")
 def places(text: str) -> Iterator[Found]:
     """Yield addresses and hospitals: start, end and kind; what two patterns see may overlap."""
     yield from _addresses(text)
-    yield from _hospitals(text)
+    for match in _HOSPITAL.finditer(text):
+        start, end = match.start("it"), match.end()
+        named = list(re.finditer(r"[^\s]+", text[start : match.end("it")]))
+        proper = [word for word in named if word[0].lower().rstrip(".") not in words("general_hospitals")]
+        if proper:
+            first = start + proper[0].start()
+            yield first, end if match["more"].strip() else match.end("it"), "HOSPITAL"
+    for match in _HOSPITAL_OF.finditer(text):
+        yield *match.span(), "HOSPITAL"
+    for start, end in _houses_zh(text, _HOSPITAL_ZH, _CUT_ZH, _HOSPITALS_ZH, _GENERIC_ZH):
+        yield start, end, "HOSPITAL"
 
 
 def _addresses(text: str) -> Iterator[Found]:
-    for match in _ADDRESS.finditer(text):
-        yield *match.span(), "ADDRESS"
+    for pattern in (_ADDRESS, _PLACE_ZH, _ADDRESS_ZH):
+        for match in pattern.finditer(text):
+            yield *match.span(match.lastgroup or 0), "ADDRESS"
     for match in _STATED.finditer(text):
         if re.search(r"\d|,", match["it"]) and not match["it"].startswith("["):
             yield *match.span("it"), "ADDRESS"
@@ -509,48 +529,23 @@ def _addresses(text: str) -> Iterator[Found]:
         proper = [each for each in named[:-1] if each[0].lower().rstrip(".") not in words("no_schools")]
         if match["short"] and not re.search(r"['’]s\b|^St\b", match["short"]):
             known = words("plain_words") | {each.lower() for each in words("medical_words")}
-            proper = [each for each in named[:-1] if each[0].lower() not in known]
-            if len(proper) == len(named) - 1:
-                yield start, end, "ADDRESS"
+            if known.isdisjoint(named[-2][0].lower().split("-")):
+                yield start + named[0 if named[0][0].lower() not in known else 1].start(), end, "ADDRESS"
         elif not match["it"]:
             yield start, end, "ADDRESS"
         elif proper:
             yield start + proper[0].start(), end, "ADDRESS"
-    for match in _PLACE_ZH.finditer(text):
-        group = next(name for name, value in match.groupdict().items() if value)
-        yield *match.span(group), "ADDRESS"
-    for match in _SCHOOL_ZH.finditer(text):
-        cut = _CUT_SCHOOL_ZH.match(text, match.start("it"), match.end("it") - 2)
-        start = cut.end() if cut else match.start("it")
-        name = re.sub(
-            r"(?:小学|中学|附小|附中|幼儿园|托儿所|职业学校|技校|高级中学|学校|大学|学院)$",
-            "",
-            text[start : match.end("it")],
-        )
-        if len(name) >= 2 and not _GENERIC_SCHOOL_ZH.match(name):
-            yield start, match.end("it"), "ADDRESS"
-    for match in _ADDRESS_ZH.finditer(text):
-        group = next(name for name, value in match.groupdict().items() if value)
-        yield *match.span(group), "ADDRESS"
+    for start, end in _houses_zh(text, _SCHOOL_ZH, _CUT_SCHOOL_ZH, _SCHOOLS_ZH, _GENERIC_SCHOOL_ZH):
+        yield start, end, "ADDRESS"
 
 
-def _hospitals(text: str) -> Iterator[Found]:
-    for match in _HOSPITAL.finditer(text):
-        start, end = match.start("it"), match.end()
-        named = list(re.finditer(r"[^\s]+", text[start : match.end("it")]))
-        proper = [word for word in named if word[0].lower().rstrip(".") not in words("general_hospitals")]
-        if proper:
-            first = start + proper[0].start()
-            yield first, end if match["more"].strip() else match.end("it"), "HOSPITAL"
-    for match in _HOSPITAL_OF.finditer(text):
-        yield *match.span(), "HOSPITAL"
-    for match in _HOSPITAL_ZH.finditer(text):
-        cut = _CUT_ZH.match(text, match.start("it"), match.end("it") - 2)
-        start = cut.end() if cut else match.start("it")
-        name = re.sub(
-            r"(?:医院|卫生院|卫生服务中心|卫生所|保健院|疗养院|诊所|医学中心|医疗中心)$",
-            "",
-            text[start : match.end("it")],
-        )
-        if len(name) >= 2 and not _GENERIC_ZH.match(name):
-            yield start, match.end("it"), "HOSPITAL"
+def _houses_zh(
+    text: str, whole: re.Pattern[str], cut: re.Pattern[str], kinds: str, general: re.Pattern[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield houses of some kinds that have a name, without the words before it."""
+    for match in whole.finditer(text):
+        before = cut.match(text, match.start(), match.end() - 2)
+        start = before.end() if before else match.start()
+        name = re.sub(rf"(?:{kinds})$", "", text[start : match.end()])
+        if len(name) >= 2 and not general.match(name):
+            yield start, match.end()

@@ -27,7 +27,7 @@ _TITLED = re.compile(
     rf"(?<![A-Za-z])(?P<title>M(?:rs?|s|x|iss|ister)|Drs?|Prof(?:essor)?|Doctor|Nurse|Sir|Madam|Rev|Judge|Officer|Sgt|"
     rf"Sergeant|Capt(?:ain)?|Lt|Cpl|Pte|Coach|Matron|Sister(?![ ](?:Chromatid|Mary[ ]Joseph))|Fr|"
     rf"Pastor|Imam|Rabbi)\b\.?[ \t]+"
-    rf"(?P<name>(?:[{_UP}](?:\.[ \t]*|[ \t]+)){{0,3}}{_NAMES})"
+    rf"(?P<name>(?:[{_UP}](?:\.[ \t]*|[ \t]+)|(?:[Aa]l|[Ee]l)-){{0,3}}{_NAMES})"
 )
 _KIN = (
     "mother|father|mom|mum|mommy|mummy|dad|daddy|parent|brother|sister|son|daughter|husband|wife|partner|spouse|aunt|"
@@ -157,9 +157,9 @@ _FAMILIAR = re.compile(
     rf"|\b(?P<called>(?:Baby|Little|Old|Auntie|Aunty|Uncle|Granny|Grandad|Nana|Big)[ \t]+(?P<it>{_WORD}))"
     rf"|(?<![\w'’-])(?P<turned>(?P<last>{_WORD}),[ \t]+(?:[{_UP}]\.[ ]?){{1,3}})(?![\w(])"
     rf"|(?:^|\n)[ \t]*(?P<first>(?P<family>{_WORD}),[ \t]+(?P<given>{_WORD}))(?=[ \t]*(?:[-–—(:;]|\n))"
-    rf"|\b(?P<kin>{_KIN_BEFORE})[ \t]+(?P<own>{_WORD})"
+    rf"|\b(?P<kin>{_KIN_BEFORE})(?:[ \t]+|[ \t]?[,(][ \t]?)(?P<own>{_WORD})"
     r"(?=[ \t]+(?:says|said|reports|reported|thinks|noticed|has|had|is|was|tells|told|called|rang|found|brought)\b"
-    r"|[ \t]+and I\b|[ \t]*[(,])"
+    r"|[ \t]+and I\b|[ \t]*[(,;)]|\.?$)"
 )
 """Couples, other names, children, and surnames before initials."""
 _FIELD = re.compile(
@@ -184,8 +184,10 @@ _LOGGED = re.compile(
 )
 """Who wrote, by the name of an account."""
 _SMALL_KIN = re.compile(
-    rf"\b(?i:{_KIN}|{_KIN_BEFORE}|colleague|interpreter|keyworker|doctor|nurse|midwife)[ \t]+(?P<it>[{_LOW}]{{4,15}})"
-    rf"(?![\w@'’-])|\b(?P<titled>(?i:dr|prof|sr|mr|mrs|ms|miss)\.?[ \t]+(?P<last>[{_LOW}]{{4,15}}))(?![\w@'’-])"
+    rf"\b(?i:{_KIN}|{_KIN_BEFORE}|colleague|interpreter|keyworker|doctor|nurse|midwife)[ \t]+\(?"
+    rf"(?P<it>[{_LOW}]{{3,15}})(?![\w@'’-])"
+    rf"|\b(?P<titled>(?i:dr|prof|sr|mr|mrs|ms|miss)\.?[ \t]+(?P<last>[{_LOW}]{{4,15}}))(?![\w@'’-])"
+    rf"|\b(?i:bed|bay|cubicle)[ ]?\d{{1,3}}[ \t]*[:–-][ \t]*(?P<bedded>[{_LOW}]{{4,15}})(?![\w@'’-])"
     rf"|\b(?:from|near|outside|to|via|at)[ \t]+(?P<place>[{_LOW}]{{4,15}})(?![\w@'’/-])"
 )
 """A relative, a title or a way, and a word in small letters that is no usual one."""
@@ -206,8 +208,8 @@ _USUAL = re.compile(
 """How words end that begin a sentence."""
 _TESTED = re.compile(
     r"[ \t]*+[:=]?[ \t]*+(?:(?:at )?\d|[+-]ve|(?i:was |were |is )?(?i:positive|negative|absent|present|done|inserted|"
-    r"in situ|mg|bd|od|tds|prn|tablets?|inhaler|infusion|drops|cream|started|stopped|given|"
-    r"normal|abnormal)\b)|[®™]"
+    r"in situ|mg|bd|od|tds|prn|tablets?|inhaler|infusion|drops|cream|stopped|given|"
+    r"started(?![ ](?:at|school|nursery|to|with|in)\b)|normal|abnormal)\b)|[®™]"
 )
 """What stands behind a test or remedy."""
 
@@ -366,7 +368,8 @@ def _in_small(text: str) -> Iterator[Place]:
         for match in pattern.finditer(text):
             group = match.lastgroup or 0
             named = re.findall(rf"[{_LOW}]+", match[group])[-1 if group == "titled" else 0]
-            if len(named) > 3 and _is_new(named, of_person=pattern is _SMALL_KIN and group != "place"):
+            long = len(named) > 3 or named.title() in words("given_names")
+            if long and _is_new(named, of_person=pattern is _SMALL_KIN and group != "place"):
                 yield match.span(group)
     for match in _INITIALS.finditer(text):
         yield match.span(match.lastgroup or 0)

@@ -32,6 +32,7 @@ _ADDRESSED = re.compile(
     rf"大爷|大妈|奶奶|爷爷))"
     rf"|(?:(?<![{_HAN}])|[壁居里头个位是叫和跟])(?P<kin>[{_SURNAMES}][一二三四五六七八九大老小]?(?:嫂子?|婶子?|"
     rf"叔|伯|婆|爹|姨|舅|姐|哥|奶奶)(?=[，,。；;、 也说的是和有]|$))"
+    rf"|(?P<kept>{_SURNAME_CHINESE}[{_HAN}]{{1,2}})(?=[(（](?:[父母夫妻子女兄弟姐妹][亲子]?|配偶|本人|家属|ID|住院号)\b[:：)）])"
     rf"|(?P<short>{_SURNAME_CHINESE}(?:医生|医师|老师|护士|同学|叔叔|师傅|博士|大娘|大叔|大伯|大姐|大哥|老板|"
     rf"经理|队长|所长|校长))"
 )
@@ -54,11 +55,12 @@ _FIELD = re.compile(
     rf"(?P<it>(?!无|有|是|否|未|不|已|在|自|本人)[{_HAN}]{{1,4}})(?=[^{_HAN}]|$)"
     rf"|(?:小名|乳名|昵称|网名|外号|绰号|人称|艺名|化名|曾用名)(?:叫|是|为)?[:：“\"]{{0,2}}"
     rf"(?P<by>[{_HAN}]{{2,6}})(?=[^{_HAN}]|$)"
+    rf"|(?:{any_of_words('fields_zh')}|记录)者?[ ](?P<sole>[{_SURNAMES}])(?=[^{_HAN}]|$)"
     rf"|(?<![{_HAN}])(?:患者|病人|患儿|本人|我)?姓(?P<family>{_COMPOUND}|(?!名)[{_HAN}])(?=[，,。；;、在系])"
 )
 """A field of a form, a byname or a surname alone, by whatever characters."""
 _NO_VALUE = re.compile(r"[体健康亡故无详常查诊治病痛热咳术药岁年月日今前后已因曾平稳安好]")
-_NO_FIRST = re.compile(r"[热痛咳血病症炎癌瘤压糖喘吐泻晕痒肿疹伤喉疸便尿疼麻腹胸头腰眼耳鼻]")
+_NO_FIRST = re.compile(r"[热痛咳血病症炎癌瘤压糖喘吐泻晕痒肿疹伤喉疸便尿疼麻腹胸头腰眼耳鼻障]")
 _ALIAS = re.compile(
     rf"(?P<name>[{_HAN}]{{2,4}}?)(?=[ ]?[（(](?:化名|假名|匿名|音|小名|乳名|昵称|外号)[)）])"
     rf"|(?:化名|假名|代号|笔名|艺名|别名|又名)[ ]?[:：为是叫“\"]{{0,2}}"
@@ -100,6 +102,11 @@ def _cued() -> tuple[re.Pattern[str], ...]:
             rf"(?P<name>(?!{none})(?:[小阿][{_HAN}]|(?P<twice>[{_HAN}])(?P=twice)))(?=的?(?:妈妈|爸爸|奶奶|"
             rf"爷爷|姥姥|外婆|家长|母亲|父亲))"
         ),
+        re.compile(rf"(?P<name>(?:{tibetan}){{2}})"),
+        re.compile(
+            rf"[经由请](?P<name>{_SURNAME_CHINESE}(?!{_TITLE})[{_HAN}]{{1,2}})(?=查房|会诊|接诊|诊治|审核|复核|主刀|执刀)"
+            rf"|(?:{_PERSON})(?P<given>{any_of_words('given_names_zh')})(?![{_HAN}]?[病症征])"
+        ),
     )
 
 
@@ -133,7 +140,7 @@ IN_MEDICINE = re.compile(
     r"指数|分级|分期|分型|分类|标准|染色|手法|手术|公式|法|术|激酶|蛋白|抗原|抗体|\d|ⅠⅡⅢⅣ)"
 )
 _ANATOMY = re.compile(
-    r"[髂跖跗膈脑脾髋骨颅颌肢肌腺膜腭悬雍阴蒂裂臀沟肋脊椎胫腓颈腱瓣腔窦管孔囊额颞枕胸腹氨酸醇酶唑胺素菌虫癌瘤炎症肛涕痰疹便奶泡稀浓]|晨起|[啰鸣]音|综合[征症]|西坦|沙班|沙坦|他汀|洛尔|地平|西林|沙星|单抗|替尼|列[汀净]|曲坦|培南|巴林|^[中小上下前后内外]?[节叶梁区底部位侧]|罗音"
+    r"[髂跖跗膈脑脾髋骨颅颌肢肌腺膜腭悬雍阴蒂裂臀沟肋脊椎胫腓颈腱瓣腔窦管孔囊额颞枕胸腹氨酸醇酶唑胺素菌虫癌瘤炎症肛涕痰疹便奶泡稀浓]|晨起|[啰鸣]音|综合[征症]|西坦|沙班|沙坦|他汀|洛尔|地平|西林|沙星|单抗|替尼|列[汀净]|[现体][象征]$|试验$|曲坦|培南|巴林|^[中小上下前后内外]?[节叶梁区底部位侧]|罗音"
 )
 _NICKNAMED = re.compile(
     rf"(?:(?<![{_HAN}])|[的和跟叫给把让,，])(?P<name>(?P<twice>[果豆安乐朵悠甜糖圆童彤萌贝妞妮琪雯晨宇轩涵欣妍萱菲婷倩娜莉丽芳瑶琳璐琦嘉佳阳洋浩瑞睿辰希熙诺米糯"
@@ -207,7 +214,8 @@ _SHORT_HOUSE = re.compile(
     rf"[在去到从由于自回转赴送经来](?:检|诊|院)?(?P<short>{any_of_words('short_hospitals_zh')})(?!医院)"
     rf"|在(?P<school>(?!家|学校|本地|外地|当地|国外|城|这|那|哪)[{_HAN}]{{2,6}}?)(?=读(?!书|取|片)|念书|上[一二三四五六小初高]年?)"
     rf"|(?:^|[，,。；; ])(?P<home>(?!本地|外地|当地|农村|城[市里]|老年|中年|青年|成年|家里|单身|[男女独病两三]|"
-    rf"[{_HAN}]?[国省]|{any_of_words('large_places_zh')})[{_HAN}]{{2,4}})(?=人[，,。；;]|籍[，,。；;]?)"
+    rf"[{_HAN}]?[国省]|{any_of_words('large_places_zh')})[{_HAN}]{{2,4}}|(?:{any_of_words('large_places_zh')})"
+    rf"(?!本地|农村|外地|当地|城)[{_HAN}]{{2,3}})(?=人[，,。；;]|籍[，,。；;]?)"
 )
 """Hospitals that are called by a short name, and where somebody is from."""
 _GENERIC_HOUSE = re.compile(
@@ -238,7 +246,7 @@ def chinese_names(text: str) -> list[Place]:
 def _stated_chinese(text: str) -> Iterator[Place]:
     for pattern in _cued():
         for match in pattern.finditer(text):
-            start, end = match.span("name")
+            start, end = match.span(match.lastgroup or "name")
             before = text[max(0, start - 2) : start]
             if (
                 not (before.endswith("子") and (text[start] == "宫" or before[0] in "鼻嗓脑个肚脖腿身膀疹样"))
@@ -247,8 +255,7 @@ def _stated_chinese(text: str) -> Iterator[Place]:
                 and not _ORDINARY.match(text, start, end)
             ):
                 yield start, end
-    for pattern in (_POINTED, _tibetan()):
-        yield from (match.span("name") for match in pattern.finditer(text))
+    yield from (match.span("name") for match in _POINTED.finditer(text))
     for match in _FIRST.finditer(text):
         if not _NO_FIRST.search(match["name"]) and not _ORDINARY.match(text, *match.span("name")):
             yield match.span("name")
@@ -266,14 +273,8 @@ def _stated_chinese(text: str) -> Iterator[Place]:
         yield (start + named.start(), end) if named and match["name"] else (start, end)
     for match in _ADDRESSED.finditer(text):
         start, end = match.span(next(name for name, value in match.groupdict().items() if value))
-        if not _common(text, start, end):
+        if not (_NO_FIRST.search(match["kept"]) if match["kept"] else _common(text, start, end)):
             yield start, end
-
-
-@cache
-def _tibetan() -> re.Pattern[str]:
-    element = any_of_words("tibetan_names")
-    return re.compile(rf"(?P<name>(?:{element}){{2}})")
 
 
 def _common(text: str, start: int, end: int) -> bool:
