@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgdx.graph.protocol import GraphTable, NodeTable, RelationTable
-from kgdx.graph.tables import ARROW_TYPES
+from kgdx.graph.tables import arrow_schema
 from kgdx.schema import load_schema
 from kgdx.schema.model import ANNOTATIONS, FREQUENCIES, MATCHES
 
@@ -48,11 +48,9 @@ class Graph:
         """The graph as the tables that a store loads."""
         schema = load_schema()
         for label, rows in self.nodes.items():
-            types = {n: ARROW_TYPES[p.type] for n, p in schema.nodes[label].properties.items()}
-            yield NodeTable(label, _table(rows, {"id": pa.string()} | types))
+            yield NodeTable(label, _table(rows, arrow_schema(schema.nodes[label])))
         for (type_, start, end), rows in self.edges.items():
-            types = {n: ARROW_TYPES[p.type] for n, p in schema.relations[type_].properties.items()}
-            yield RelationTable(type_, start, end, _table(rows, {"start": pa.string(), "end": pa.string()} | types))
+            yield RelationTable(type_, start, end, _table(rows, arrow_schema(schema.relations[type_])))
 
     def node(self, label: str, id_: str) -> Row | None:
         return self.index(label).get(id_)
@@ -101,8 +99,8 @@ class Graph:
         return {row["id"]: self.ancestors(row["id"]) for row in self.nodes["Phenotype"]}
 
 
-def _table(rows: list[Row], types: dict[str, pa.DataType]) -> pa.Table:
-    return pa.table({name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()})
+def _table(rows: list[Row], fields: pa.Schema) -> pa.Table:
+    return pa.table({each.name: pa.array([row.get(each.name) for row in rows], each.type) for each in fields})
 
 
 def make_graph(seed: int = 7, scale: float = 1.0) -> Graph:

@@ -11,11 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
-import pyarrow as pa
 
 from kgdx.errors import StoreError
 from kgdx.graph.protocol import Closing, Delta, GraphTable, NodeTable, RelationTable, Row, Store
@@ -24,6 +22,7 @@ from kgdx.schema.model import NodeClass, PropertyType, Relation, Schema
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 BOOKKEEPING = frozenset({"Build"})
 """Node classes that describe a build, not what is known: they are no part of a graph's content, copies and counts."""
@@ -50,6 +49,8 @@ def told(tables: Iterable[GraphTable], progress: Callable[[str], None]) -> Itera
 
 def merged(tables: Iterable[GraphTable]) -> list[GraphTable]:
     """One table for each class, and for each relation between two classes, of tables that come in several parts."""
+    import pyarrow as pa
+
     parts: defaultdict[str, list[GraphTable]] = defaultdict(list)
     for table in tables:
         parts[title(table)].append(table)
@@ -105,6 +106,7 @@ def whole(
 
 def conformed(table: GraphTable, schema: Schema) -> pa.Table:
     """The table's rows with the schema's column order and types; columns that it lacks stay out."""
+    import pyarrow as pa
     import pyarrow.compute as pc  # 50 ms that only a load spends
 
     wanted_columns(table, table.rows.column_names, schema)
@@ -293,8 +295,15 @@ def _scalar(value: pl.Expr, dtype: pl.DataType | pl.datatypes.DataTypeClass) -> 
     return pl.lit("s") + value.str.len_bytes().cast(pl.String) + pl.lit(":") + value
 
 
-ARROW_TYPES: Mapping[PropertyType, pa.DataType] = MappingProxyType(
-    {
+def arrow_schema(entity: NodeClass | Relation) -> pa.Schema:
+    """Return the Arrow schema of a table of nodes of one class, or of edges of one type.
+
+    Nodes have the key first, edges the ids of their ends as ``start`` and ``end``; then come the properties in the
+    ontology's order. A field is nullable unless the property is required.
+    """
+    import pyarrow as pa
+
+    types: dict[PropertyType, pa.DataType] = {
         "string": pa.string(),
         "integer": pa.int64(),
         "float": pa.float64(),
@@ -302,15 +311,6 @@ ARROW_TYPES: Mapping[PropertyType, pa.DataType] = MappingProxyType(
         "strings": pa.list_(pa.string()),
         "floats": pa.list_(pa.float64()),
     }
-)
-
-
-def arrow_schema(entity: NodeClass | Relation) -> pa.Schema:
-    """Return the Arrow schema of a table of nodes of one class, or of edges of one type.
-
-    Nodes have the key first, edges the ids of their ends as ``start`` and ``end``; then come the properties in the
-    ontology's order. A field is nullable unless the property is required.
-    """
     if isinstance(entity, NodeClass):
         ends: tuple[str, ...] = ()
         properties = [entity.properties[entity.key], *(p for p in entity.properties.values() if p.name != entity.key)]
@@ -318,5 +318,5 @@ def arrow_schema(entity: NodeClass | Relation) -> pa.Schema:
         ends = ("start", "end")
         properties = list(entity.properties.values())
     fields = [pa.field(end, pa.string(), nullable=False) for end in ends]
-    fields += [pa.field(each.name, ARROW_TYPES[each.type], nullable=not each.required) for each in properties]
+    fields += [pa.field(each.name, types[each.type], nullable=not each.required) for each in properties]
     return pa.schema(fields)

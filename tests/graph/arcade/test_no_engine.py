@@ -47,7 +47,8 @@ def test_a_snapshot_is_ranked_over_without_the_engine(tiny_graph: Path) -> None:
 
 def test_no_import_loads_the_engine() -> None:
     code = (
-        "import sys; sys.modules['arcadedb'] = None; import kgdx.api, kgdx.cli.commands, kgdx.graph.neo4j.neo4j_store"
+        "import sys; sys.modules['arcadedb'] = None; import kgdx.api, kgdx.cli.commands, kgdx.graph.neo4j.neo4j_store\n"
+        "assert 'pyarrow' not in sys.modules, 'a diagnosis on a server needs no Arrow'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +78,10 @@ class ArcadeStore(OwnStore):
             raise StoreError(f"no graph at {folder}", hint="build one with `kgdx build`")
         if (folder / _MARKER).exists():
             raise StoreError(f"the graph at {folder} is half-loaded", hint="build it again with `kgdx build`")
-        store = cls(arcade_engine.open_(folder, read_only=read_only), load_schema)
-        try:
+        with ExitStack() as opened:
+            store = opened.enter_context(cls(arcade_engine.open_(folder, read_only=read_only), load_schema))
             store._check_version(earlier)
-        except BaseException:
-            store.close()
-            raise
+            opened.pop_all()
         return store
 
     @property

@@ -13,7 +13,7 @@ import ssl
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -227,11 +227,9 @@ def connect(access: Neo4jAccess) -> neo4j.Driver:
             notifications_min_severity="OFF",
             **encryption,
         )
-    try:
-        refuse_old(_greeting(driver, access), access)
-    except BaseException:
-        driver.close()
-        raise
+    with ExitStack() as opened:
+        refuse_old(_greeting(opened.enter_context(driver), access), access)
+        opened.pop_all()
     return driver
 
 

@@ -18,7 +18,6 @@ from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
@@ -30,6 +29,7 @@ from kgdx.schema import Schema
 
 if TYPE_CHECKING:
     import neo4j
+    import pyarrow as pa
 
 Session = Callable[[], AbstractContextManager["neo4j.Session"]]
 """Opens a session."""
@@ -49,6 +49,7 @@ def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> li
     """Cut a table's rows for some sessions: nodes by ranges of their ids, edges into cells that share no node.
 
     Example:
+        >>> import pyarrow as pa
         >>> nodes = pa.table({"id": ["OMIM:3", "OMIM:1", "OMIM:2"]})
         >>> [part.rows["id"].to_pylist() for part in parts(NodeTable("Disease", nodes), nodes, 2, 2)]
         [['OMIM:1', 'OMIM:2'], ['OMIM:3']]
@@ -63,7 +64,7 @@ def parts(table: GraphTable, rows: pa.Table, sessions: int, at_least: int) -> li
     start, end = (_buckets(rows.column(name), number) for name in ("start", "end"))
     order = np.argsort(start * number + end, kind="stable")
     cells, sizes = np.unique(start * number + end, return_counts=True)
-    sorted_rows = rows.take(pa.array(order))
+    sorted_rows = rows.take(order)
     first = np.cumsum(sizes) - sizes
     found = []
     for cell in np.argsort(-sizes, kind="stable").tolist():  # the largest first, so that none is left alone at the end
@@ -189,6 +190,8 @@ def export_table(
     starts: Sequence[str] | None = None,
 ) -> pa.Table:
     """All rows of the class or relation that ``table`` names, or the edges of nodes; absent lists are empty."""
+    import pyarrow as pa
+
     types = wanted_columns(table, columns, schema)
     if isinstance(table, NodeTable):
         keys: tuple[str, ...] = ("id",)
@@ -199,10 +202,8 @@ def export_table(
         text = statement(name, schema, type=table.type, start=table.start_label, end=table.end_label)
     wanted = [column for column in types if column not in keys]
     result = tx.run(text, {"columns": wanted} if starts is None else {"columns": wanted, "ids": list(starts)})
-    parts = [_arrow([], keys, wanted, types)]
-    while records := result.fetch(_FETCH_RECORDS):
-        parts.append(_arrow(records, keys, wanted, types))
-    return pa.concat_tables(parts).combine_chunks()
+    batches = chain([[]], iter(lambda: result.fetch(_FETCH_RECORDS), []))
+    return pa.concat_tables(_arrow(records, keys, wanted, types) for records in batches).combine_chunks()
 
 
 def remove_rows(session: neo4j.Session, delta: Delta, schema: Schema, access: Neo4jAccess) -> None:
@@ -281,6 +282,8 @@ def _arrow(
     records: Sequence[neo4j.Record], keys: tuple[str, ...], columns: Sequence[str], types: Mapping[str, pa.DataType]
 ) -> pa.Table:
     """One row for each entry of the records' lists; a lone key in front of a list of keys stands for all of them."""
+    import pyarrow as pa
+
     parts = [tuple(record.values()) for record in records]
     last = len(keys) - 1
     out = {keys[last]: list(chain.from_iterable(part[last] for part in parts))}

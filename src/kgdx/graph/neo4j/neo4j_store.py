@@ -7,11 +7,10 @@ of a large source) takes that node away first and puts it back last, so that wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from kgdx.config import Neo4jAccess
 from kgdx.errors import StoreError
@@ -31,10 +30,10 @@ from kgdx.schema import Schema, load_schema
 
 if TYPE_CHECKING:
     import neo4j
+    import pyarrow as pa
 
 _EARLIER = "replace it with `kgdx push --force`, which carries over what was saved there"
 _STATE_READS = 5  # at most; two where nobody writes
-_NO_ROWS = pa.table({})
 _BUILD_FIELDS = ("fingerprint", "schema_version", "schema_checksum", "kgdx_version", "created")
 
 
@@ -98,12 +97,10 @@ class Neo4jStore(OwnStore):
 
         Stores that share ``seen`` (:func:`kgdx.graph.neo4j.bolt.bookmarks`) read what any of them wrote.
         """
-        store = cls(connect(access), access, read_only, load_schema, seen)
-        try:
+        with ExitStack() as opened:
+            store = opened.enter_context(cls(connect(access), access, read_only, load_schema, seen))
             store._check_version()
-        except BaseException:
-            store.close()
-            raise
+            opened.pop_all()
         return store
 
     @classmethod
@@ -112,8 +109,8 @@ class Neo4jStore(OwnStore):
     ) -> Neo4jStore:
         """Make an empty graph with the schema's keys and indexes, open for writing."""
         made = schema or load_schema()
-        store = cls(connect(access), access, False, lambda: made, sessions=sessions)
-        try:
+        with ExitStack() as opened:
+            store = opened.enter_context(cls(connect(access), access, False, lambda: made, sessions=sessions))
             if clear:
                 store.clear(saved=False)
             elif not store.is_empty():
@@ -123,9 +120,7 @@ class Neo4jStore(OwnStore):
                 )
             store.define()
             store.write("set_build", schema_version=made.version, schema_checksum=made.checksum)
-        except BaseException:
-            store.close()
-            raise
+            opened.pop_all()
         return store
 
     @classmethod
@@ -249,10 +244,10 @@ class Neo4jStore(OwnStore):
             refuse_other_counts(before, self.counts(), fitted)
 
     def export_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
-        return self._export(NodeTable(label, _NO_ROWS), columns).sort_by("id")
+        return self._export(partial(NodeTable, label), columns).sort_by("id")
 
     def export_relations(self, type: str, start_label: str, end_label: str, columns: Sequence[str]) -> pa.Table:
-        return self._export(RelationTable(type, start_label, end_label, _NO_ROWS), columns)
+        return self._export(partial(RelationTable, type, start_label, end_label), columns)
 
     def export_relations_of(self, table: RelationTable, starts: Sequence[str], columns: Sequence[str]) -> pa.Table:
         """The edges of some start nodes; of ``table`` only the names count."""
@@ -356,5 +351,8 @@ class Neo4jStore(OwnStore):
         with self._session() as session, translated(self._access, writing=True):
             session.run(text).consume()
 
-    def _export(self, table: GraphTable, columns: Sequence[str]) -> pa.Table:
+    def _export(self, named: Callable[[pa.Table], GraphTable], columns: Sequence[str]) -> pa.Table:
+        import pyarrow as pa
+
+        table = named(pa.table({}))
         return self.reading(lambda running: export_table(running, table, columns, self._schema()))
