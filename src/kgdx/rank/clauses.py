@@ -37,11 +37,9 @@ _ASKED_ZH = lazy_pattern("吗$|[请谢]|怎么|什么|你好|您好|医生")
 def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
     """Return the patient's symptoms in words, each once.
 
-    They are :attr:`Case.phrases` where there are any, else the clauses of the text of which it does not say that they
-    are absent, of a relative, or uncertain.
+    They are :attr:`Case.phrases` where there are any, else the clauses of the text that are heard.
     """
-    whole = case.source != CORRECTED and (own_words or not case.phrases)
-    given = (*case.phrases, *(clauses(case.text) if whole else ()))
+    given = (*case.phrases, *(heard(case) if own_words or not case.phrases else ()))
     seen: dict[tuple[str, ...], str] = {}
     for phrase in given:
         counted = tuple(units(phrase))
@@ -51,28 +49,42 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
 
 
 def with_phrases(case: Case, begin: int = 0) -> Case:
-    """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words.
-
-    A clause with words that were corrected to a finding that is not present is none.
-    """
+    """Return the case with the clauses of its text as phrases, which is all that a ranking reads of the words."""
     if (case.phrases or case.source == CORRECTED) and begin == 0:
         return case
+    return replace(case, phrases=(*case.phrases, *heard(case, begin)))
+
+
+def heard(case: Case, begin: int = 0) -> Iterator[str]:
+    """Yield the clauses of a case's text that say something beside what was read of them otherwise.
+
+    A clause in which nothing that is present was read, but something that is absent, a relative's or in doubt, is none:
+    a normal value comes near to the words of a raised one. Nor is one with words that were corrected.
+    """
+    if case.source == CORRECTED:
+        return
+    spans = [(each.status is Status.PRESENT, each.span) for each in case.findings if each.span is not None]
     corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
     withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
-    said = (clause for clause in clauses(case.text[begin:]) if not any(word in clause.lower() for word in withdrawn))
-    return replace(case, phrases=(*case.phrases, *said))
+    for own, clause in placed(case.text[begin:], begin):
+        there = {present for present, span in spans if own.start < span.end and span.start < own.end}
+        if there != {False} and not any(word in clause.lower() for word in withdrawn):
+            yield clause
 
 
 def clauses(text: str) -> Iterator[str]:
     """Yield the clauses of a text, in order, that it states of the patient."""
+    return (clause for _, clause in placed(text))
+
+
+def placed(text: str, begin: int = 0) -> Iterator[tuple[Span, str]]:
+    """Yield the clauses of a text that begins at a place, each with where it stands."""
     spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
-    if not spans:
-        return
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
         clause = text[start : min(end, start + LONGEST)]
         if status is Status.PRESENT and not told_by(*NO_COMPLAINT).search(clause):
-            yield clause
+            yield Span(begin + start, begin + start + len(clause)), clause
 
 
 @cache
@@ -113,10 +125,8 @@ def over(text: str, span: Span) -> bool:
 def unread_clauses(case: Case) -> Iterator[str]:
     """Yield the clauses of a case's text that hold no finding, of whatever status."""
     spans = [each.span for each in case.findings if each.span is not None]
-    begin = 0
-    for clause in clauses(case.text):
-        begin = case.text.index(clause, begin)
-        if not any(begin < span.end and span.start < begin + len(clause) for span in spans):
+    for own, clause in placed(case.text):
+        if not any(own.start < span.end and span.start < own.end for span in spans):
             yield clause
 
 

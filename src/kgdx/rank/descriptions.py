@@ -71,10 +71,12 @@ class SymptomPhrases:
     texts: list[tuple[str, ...]]
 
 
-def phrases(snapshot: Snapshot, candidates: Candidates) -> SymptomPhrases:
-    """Return the candidates' symptoms in words."""
+def phrases(snapshot: Snapshot, candidates: Candidates, *, risks: bool = True) -> SymptomPhrases:
+    """Return the candidates' symptoms in words, with or without what came before the illness."""
     disease, symptom = (snapshot.column("has_symptom", end).astype(np.int64) for end in ("disease", "symptom"))
     of = candidates.of[disease].astype(np.int64)
+    if not risks:
+        of[[each is True for each in snapshot.column("has_symptom", "antecedent").tolist()]] = -1
     size = max(snapshot.rows("symptom"), 1)
     keys = np.unique(of[of >= 0] * size + symptom[of >= 0])
     columns = (snapshot.values("symptom", name).values() for name in ("name", "name_zh", "synonyms"))

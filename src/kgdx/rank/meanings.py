@@ -114,8 +114,9 @@ class Encoded(ListScorer):
         if not len(own) or language(query.phrases[at]) != ENGLISH:
             return ""
         asked = vectors_of(query.english)[query.english.index(query.phrases[at])]
-        vectors = self.arrays["vectors"][self.arrays["row"][own.start : own.stop]]
-        return self.texts[own.start + int((vectors @ asked).argmax())]
+        cosines = self.arrays["vectors"][self.arrays["row"][own.start : own.stop]] @ asked
+        nearest = int(cosines.argmax())
+        return self.texts[own.start + nearest] if cosines[nearest] > FAR else ""
 
 
 class MeaningScorer(Encoded):

@@ -236,9 +236,10 @@ class Articles(ByWord):
 def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     """Return candidate → its symptoms in words; those of everyday conditions are also what their phenotypes are called.
 
-    Else what the table of common conditions describes by terms would hear nothing of what rivals hear.
+    Else what the table of common conditions describes by terms would hear nothing of what rivals hear. What comes before
+    an illness (a journey, a drug) is left out: it is told of the healthy, too, and near to all that names a time.
     """
-    known = phrases(snapshot, model.candidates)
+    known = phrases(snapshot, model.candidates, risks=False)
     found: dict[int, list[str]] = {}
     for candidate, symptom in zip(known.candidate.tolist(), known.symptom.tolist(), strict=True):
         found.setdefault(candidate, []).extend(known.texts[symptom])

@@ -21,7 +21,7 @@ from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, opposite
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 14
+VERSION = 15
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""

@@ -11,7 +11,7 @@ from kgdx.lazy import lazy_pattern
 MEASURED = "a measured value, which is no finding of the ontology"
 """Note of a measured value that no finding takes up."""
 
-NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+,\d{1,2}(?![\d,])|\d+(?:\.\d+)?|\.\d+"
+NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!,?\d)|\d+,\d{1,2}(?!,?\d)|\d+(?:\.\d+)?|\.\d+"
 """18,400 and 18.4, and with a decimal comma 2,1; one with three digits behind its comma is taken as thousands."""
 _AMOUNT = r"(?:[munpkdcfMµμ]?(?:mole?|gm?s?|G|L|l|m|IU|iu|U|u|Eq|EQ|eq|kat|MOL|[Oo]sm)|MG|UG|NG|PG|%|‰|(?:次|个))"
 _PER = (
