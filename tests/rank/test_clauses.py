@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from kgdx.case.measured_values import Range
-from kgdx.case.patient import Case, Finding, Span, Unread
+from kgdx.case.patient import Case, Finding, Span, Status, Unread
 from kgdx.case.person import CandidateGene, GeneEvidence
 from kgdx.errors import MissingExtraError
 from kgdx.graph.case_index import UNIT
 from kgdx.rank import Ranker
-from kgdx.rank.clauses import clauses, unread, unread_clauses
+from kgdx.rank.clauses import heard, unread, unread_clauses
 from kgdx.rank.judgement import ODDS, traits
 from kgdx.rank.near_findings import NearFindings
 from kgdx.rank.query import Query
@@ -32,17 +32,24 @@ from small_graph import FEVER, FOCAL, NERVOUS, SEIZURE, SHORT, STATUS, Topics
     ],
 )
 def test_wellness_plans_and_the_social_history_are_no_complaints(text: str) -> None:
-    assert list(clauses(text)) == []
+    assert list(heard(Case("p", text=text))) == []
 
 
 @pytest.mark.parametrize("text", ["Burning when passing urine", "Tummy ache since last night", "咳嗽痰多"])
 def test_complaints_are(text: str) -> None:
-    assert list(clauses(text)) == [text]
+    assert list(heard(Case("p", text=text))) == [text]
 
 
 def test_clauses_with_findings_are_read() -> None:
     case = Case("p", (Finding(FEVER, span=Span(0, 5)),), text="Fever and burning urine")
     assert list(unread_clauses(case)) == ["burning urine"]
+
+
+@pytest.mark.parametrize(("status", "said"), [(Status.PRESENT, ["PSA 2", "hip pain"]), (Status.ABSENT, ["hip pain"])])
+def test_a_clause_that_only_tells_what_is_absent_says_nothing_by_its_words(status: Status, said: list[str]) -> None:
+    """Words near to those of a disease, as a normal value's are to "high PSA", spoke for it."""
+    case = Case("p", (Finding(FEVER, status, span=Span(0, 7)),), text="PSA 2.1, hip pain")
+    assert list(heard(case)) == said
 
 
 @pytest.mark.parametrize(
@@ -82,19 +89,10 @@ def test_a_candidate_says_how_much_it_explains(ranker: Ranker) -> None:
 @pytest.mark.parametrize(
     ("text", "ranked"),
     [
-        (
-            "Sports medical before the season, feels well, had one fever at nine and nothing since that time.",
-            False,
-        ),
+        ("Sports medical before the season, feels well, had one fever at nine and nothing since that time.", False),
         ("来打流感疫苗，身体好，去年发过一次热，平时每周跑步三次，吃饭睡觉都好，没有别的情况要说的了。", False),
-        (
-            "Sent in with a fever that does not go away and that nobody over there could explain, asks for help.",
-            True,
-        ),
-        (
-            "Insurance medical, feels well otherwise; admitted with a fever that nobody over there could explain.",
-            True,
-        ),
+        ("Sent in with a fever that does not go away and that nobody over there could explain, asks for help.", True),
+        ("Insurance medical, feels well otherwise; admitted with a fever that nobody over there could explain.", True),
     ],
 )
 def test_one_finding_of_somebody_who_is_well_is_not_ranked(

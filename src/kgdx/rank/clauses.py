@@ -39,7 +39,8 @@ def said(case: Case, *, own_words: bool = False) -> tuple[str, ...]:
 
     They are :attr:`Case.phrases` where there are any, else the clauses of the text that are heard.
     """
-    given = (*case.phrases, *(heard(case) if own_words or not case.phrases else ()))
+    whole = case.source != CORRECTED and (own_words or not case.phrases)
+    given = (*case.phrases, *(heard(case) if whole else ()))
     seen: dict[tuple[str, ...], str] = {}
     for phrase in given:
         counted = tuple(units(phrase))
@@ -61,30 +62,29 @@ def heard(case: Case, begin: int = 0) -> Iterator[str]:
     A clause in which nothing that is present was read, but something that is absent, a relative's or in doubt, is none:
     a normal value comes near to the words of a raised one. Nor is one with words that were corrected.
     """
-    if case.source == CORRECTED:
-        return
-    spans = [(each.status is Status.PRESENT, each.span) for each in case.findings if each.span is not None]
     corrected = (each for each in case.findings if each.method == CORRECTED and each.status is not Status.PRESENT)
     withdrawn = [word.lower() for each in corrected for word in (each.text, each.label) if word]
-    for own, clause in placed(case.text[begin:], begin):
-        there = {present for present, span in spans if own.start < span.end and span.start < own.end}
-        if there != {False} and not any(word in clause.lower() for word in withdrawn):
+    for clause, read in _clauses(case, begin):
+        if (not read or Status.PRESENT in read) and not any(word in clause.lower() for word in withdrawn):
             yield clause
 
 
-def clauses(text: str) -> Iterator[str]:
-    """Yield the clauses of a text, in order, that it states of the patient."""
-    return (clause for _, clause in placed(text))
+def unread_clauses(case: Case) -> Iterator[str]:
+    """Yield the clauses of a case's text that hold no finding, of whatever status."""
+    return (clause for clause, read in _clauses(case) if not read)
 
 
-def placed(text: str, begin: int = 0) -> Iterator[tuple[Span, str]]:
-    """Yield the clauses of a text that begins at a place, each with where it stands."""
+def _clauses(case: Case, begin: int = 0) -> Iterator[tuple[str, set[Status]]]:
+    """Yield the clauses that a text states of the patient, in order, with the statuses of the findings in each."""
+    text = case.text[begin:]
+    found = [(each.status, each.span) for each in case.findings if each.span is not None]
     spans = sorted([*_english(text), *(_chinese(text) if has_chinese(text) else ())])
     told = statuses(text, [(end, end) for _, end in spans])  # what holds where a clause ends, holds for the clause
     for (start, end), status in zip(spans, told, strict=True):
         clause = text[start : min(end, start + LONGEST)]
         if status is Status.PRESENT and not told_by(*NO_COMPLAINT).search(clause):
-            yield Span(begin + start, begin + start + len(clause)), clause
+            first, beyond = begin + start, begin + start + len(clause)
+            yield clause, {read for read, span in found if first < span.end and span.start < beyond}
 
 
 @cache
@@ -97,11 +97,6 @@ def told_by(*kinds: str) -> re.Pattern[str]:
 def complains(clause: str) -> bool:
     """Return whether a clause has a word of complaint."""
     return bool(told_by("complaint").search(clause))
-
-
-def mild(text: str) -> bool:
-    """Return whether a text says that it is little, or all."""
-    return bool(told_by("mild").search(text))
 
 
 def well(text: str) -> int:
@@ -120,14 +115,6 @@ def over(text: str, span: Span) -> bool:
     starts = [*sentences(text), len(text)]
     at = bisect_right(starts, span.start)
     return bool(told_by("over").search(text, starts[at - 1], starts[min(at + 1, len(starts) - 1)]))
-
-
-def unread_clauses(case: Case) -> Iterator[str]:
-    """Yield the clauses of a case's text that hold no finding, of whatever status."""
-    spans = [each.span for each in case.findings if each.span is not None]
-    for own, clause in placed(case.text):
-        if not any(own.start < span.end and span.start < own.end for span in spans):
-            yield clause
 
 
 def unread(case: Case) -> Iterator[Issue]:

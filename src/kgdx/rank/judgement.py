@@ -15,7 +15,7 @@ import numpy as np
 from kgdx.arrays.sparse import Floats, Ints, gather
 from kgdx.case.ddxplus_release import PREFIX, evidence_of, evidences
 from kgdx.case.patient import Case, Finding, Issue, Status
-from kgdx.rank.clauses import complains, mild, over, unread_clauses, well
+from kgdx.rank.clauses import complains, over, told_by, unread_clauses, well
 from kgdx.rank.feature_matrices import among
 from kgdx.rank.fusion import leading
 from kgdx.rank.scorers import Scorer
@@ -141,7 +141,7 @@ class Reliability:
         symptoms = [each for each in case.findings if each.id in given and not _antecedent(each.id)]
         complaints = [each for each in (unread_clauses(case) if case.text else case.phrases) if complains(each)]
         line = len(units(case.text)) <= LINE
-        slight = mild(case.text) and not (len(terms) > 1 and any(map(self._alarms, terms)))
+        slight = bool(told_by("mild").search(case.text)) and not (len(terms) > 1 and any(map(self._alarms, terms)))
         current = {each.id for each in case.findings if _current(each, case.text)}
         counted = [term for term in terms if names.term(term) in current]
         signs = 0 if any(_lasting(each) for each in case.findings if each.id in current) else well(case.text)

@@ -115,8 +115,7 @@ class Encoded(ListScorer):
             return ""
         asked = vectors_of(query.english)[query.english.index(query.phrases[at])]
         cosines = self.arrays["vectors"][self.arrays["row"][own.start : own.stop]] @ asked
-        nearest = int(cosines.argmax())
-        return self.texts[own.start + nearest] if cosines[nearest] > FAR else ""
+        return self.texts[own.start + int(cosines.argmax())] if cosines.max() > FAR else ""
 
 
 class MeaningScorer(Encoded):

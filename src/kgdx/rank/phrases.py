@@ -236,8 +236,8 @@ class Articles(ByWord):
 def symptoms_of(snapshot: Snapshot, model: RankModel) -> dict[int, list[str]]:
     """Return candidate → its symptoms in words; those of everyday conditions are also what their phenotypes are called.
 
-    Else what the table of common conditions describes by terms would hear nothing of what rivals hear. What comes before
-    an illness (a journey, a drug) is left out: it is told of the healthy, too, and near to all that names a time.
+    Else what the table of common conditions describes by terms would hear nothing of what rivals hear. Risks are left
+    out: they are told of the healthy, too, and "travel in four weeks" is near to all that names a time.
     """
     known = phrases(snapshot, model.candidates, risks=False)
     found: dict[int, list[str]] = {}
