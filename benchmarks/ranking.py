@@ -6,7 +6,8 @@ each part contributes, the worth of the table and of the inferred equivalences, 
 phenopackets. `benchmarks.feet` measures time.
 
 ``--graphs FOLDER FOLDER`` ranks the cases on graphs that are built, each with its own patients, and prints them side by
-side: the groups are those of the first graph, so that each line is of the same cases.
+side: the groups are those of the first graph, so that each line is of the same cases. ``--primekg`` builds the default
+graph without and with a made PrimeKG (:mod:`benchmarks.generate.primekg`) and ranks every 14th case, without case bank.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import kgdx
+from benchmarks.generate.primekg import SEED, write_annotated
 from kgdx.case import Failure, read_cases
 from kgdx.case.patient import Case
 from kgdx.evaluate.metrics import mean_over, mean_rank, ranks_of, summary
@@ -88,11 +90,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=Path, default=DATA / "orphanet-omim-xrefs.tsv.gz", help="cross-references")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="sections; all by default")
     parser.add_argument("--graphs", type=Path, nargs="+", help="graphs to rank all cases on, side by side")
+    parser.add_argument("--primekg", action="store_true", help="a made PrimeKG beside the default graph")
     options = parser.parse_args(arguments)
     wanted = set(options.only)
     cases = list(read_cases(options.cases))
     if options.graphs:
         side_by_side(options.graphs, cases)
+        return 0
+    if options.primekg:
+        beside_primekg(cases[::14])
         return 0
     with tempfile.TemporaryDirectory(prefix="kgdx-ranking-") as scratch, one_core():
         folder = Path(scratch)
@@ -118,12 +124,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def side_by_side(graphs: Sequence[Path], cases: Sequence[Case | Failure]) -> None:
+def beside_primekg(cases: Sequence[Case | Failure]) -> None:
+    with tempfile.TemporaryDirectory(prefix="kgdx-primekg-") as scratch, one_core():
+        folder = Path(scratch)
+        write_annotated(folder, SEED)
+        standard = [name for name in kgdx.build(store=folder / "default").sources if not name.startswith("kgdx:")]
+        kgdx.build([*standard, f"primekg={folder / 'kg.csv'}"], store=folder / "primekg")
+        side_by_side([folder / "default", folder / "primekg"], cases, case_bank=False)
+
+
+def side_by_side(graphs: Sequence[Path], cases: Sequence[Case | Failure], *, case_bank: bool = True) -> None:
     rows: list[tuple[str, ...]] = []
     group: dict[str, str] = {}
     for folder in graphs:
         with kgdx.open(folder) as graph:
-            rank = ranked_cases(graph, case_bank=True)
+            rank = ranked_cases(graph, case_bank=case_bank)
             records = [record for case in cases if (record := rank(case)).get("cluster")]
         for record in () if group else records:
             group[record["id"]] = {True: "seen", False: "unseen"}.get(record.get("seen"), "not in the first graph")

@@ -16,7 +16,7 @@ from kgdx.rank import Ranker
 from kgdx.rank.families import MOST_JOINED, Families, _Joined, _series, stem
 from kgdx.rank.held_out_ranks import Withheld
 from kgdx.rank.ranking import family_rows, placed, ranks_of
-from small_graph import FEVER, HYPOTONIA, SEIZURE, SHORT
+from small_graph import DELAY, FEVER, HYPOTONIA, SEIZURE, SHORT
 
 
 @pytest.mark.parametrize(
@@ -141,6 +141,14 @@ def test_an_entry_that_only_lists_phenotypes_takes_nothing_from_the_disease_that
         ranker = Ranker.open(compile_snapshot(tables, tmp_path / name, "f1"))
         found.append([ranker.model.propagated.row(ranker.number_of(id))[1].tolist() for id in ("OMIM:1", "OMIM:3")])
     assert found[0] == found[1]
+
+
+def test_an_entry_that_only_lists_what_a_disease_has_is_found_under_it_and_is_no_rival(tmp_path: Path) -> None:
+    lists = [("MONDO:1", term, None, None, None, None) for term in (SHORT, HYPOTONIA, DELAY)]
+    has = [*small_graph.HAS, ("OMIM:2", DELAY, 2, 8, None, "PMID:3"), *lists]
+    ranker = Ranker.open(compile_snapshot(small_graph.tables(names={"MONDO:1": "other"}, has=has), tmp_path, "f1"))
+    assert "MONDO:1" not in ranker.ids
+    assert ranker.number_of("MONDO:1") == ranker.number_of("OMIM:2") >= 0
 
 
 def test_an_annotation_inherited_from_a_nested_entry_cites_it(tmp_path: Path) -> None:

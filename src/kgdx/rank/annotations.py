@@ -29,6 +29,8 @@ LISTED_FREQUENCY = 0.15
 of each pair that it is, and most of its pairs are HPO's own, without what HPO says of them."""
 GROUP_SHARE = 0.2
 """What a disease inherits of the frequencies of a broader group's entry."""
+ALIKE, LEAST_ALIKE = 0.8, 3
+"""Share of the phenotypes of two entries, and how many, that are common where one repeats the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,24 @@ def listed(rows: Rows, candidate_of: Ints, inside: Ints, lacking: Annotations) -
     keys = np.unique(candidate[use].astype(np.int64) * terms + rows.term[use])
     keys = np.setdiff1d(keys, lacking.candidate.astype(np.int64) * terms + lacking.term, assume_unique=True)
     return Annotations.of(keys, terms, np.full(len(keys), LISTED_FREQUENCY, np.float32))
+
+
+def repeated(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Ints, Ints]:
+    """Return candidates that are only listed, each with the one of which an entry has nearly the same phenotypes."""
+    from scipy import sparse
+
+    each, size = np.arange(len(candidate_of), dtype=np.int32), (len(candidate_of), len(inside))
+    own, lacking = pooled(rows, each, inside)
+    said = listed(rows, each, inside, lacking)
+    lone = ~np.isin(candidate_of[said.candidate], candidate_of[own.candidate])
+    places = (said.candidate[lone], said.term[lone]), (own.candidate, own.term)
+    lists, has = (sparse.csr_array((np.ones(len(at[0]), np.float32), at), shape=size) for at in places)
+    common = (lists @ has.T).tocoo()
+    either = np.diff(lists.indptr)[common.row] + np.diff(has.indptr)[common.col] - common.data
+    near = (common.data >= LEAST_ALIKE) & (common.data >= ALIKE * either)
+    inner, outer = np.unique(candidate_of[np.stack([common.row, common.col])[:, near]], axis=1)
+    once = np.bincount(inner)[inner] == 1
+    return inner[once], outer[once]
 
 
 def pooled(rows: Rows, candidate_of: Ints, inside: Ints) -> tuple[Annotations, Annotations]:

@@ -58,6 +58,8 @@ def merged(ids: list[str], known: Ints, own: Ints, exact: tuple[Ints, Ints], bro
         >>> none = np.array([], int), np.array([], int)
         >>> merged(ids, *np.ones((2, 3), bool), pairs, none).of.tolist()
         [0, 1, 0]
+        >>> merged([*ids, "OMIM:3"], *np.array([[0, 1, 0, 1]] * 2, bool), pairs, (np.array([1]), np.array([3]))).narrow
+        array([1], dtype=int32)
     """
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components
@@ -81,24 +83,27 @@ def merged(ids: list[str], known: Ints, own: Ints, exact: tuple[Ints, Ints], bro
     by = compressed(of[rows], position, np.ones(len(rows), np.int8), len(disease))
     members = Sparse(by.start, rows[by.index], by.values)
     broad, narrow = of[broader[0]], of[broader[1]]
-    alone, tells = np.ones(len(disease), bool), own | (preference < len(PREFERRED))
-    alone[of[np.stack(exact)[:, tells[exact[0]] & tells[exact[1]]]]] = False
+    alone, tells = np.ones(len(disease) + 1, bool), own | (preference < len(PREFERRED))
+    alone[of[np.stack(exact)[:, tells[exact[0]] & tells[exact[1]]]]] = False  # what is no candidate, -1, marks the end
     keep = (narrow >= 0) & (broad >= 0) & (narrow != broad) & alone[narrow]
     return Candidates(disease, of, of, members, narrow[keep], broad[keep])
 
 
-def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints) -> Candidates:
-    """Return candidates without those that are a wider or narrower entry of another one.
+def nested(
+    candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints, repeats: tuple[Ints, Ints]
+) -> Candidates:
+    """Return candidates without those that are a wider or narrower entry of another one, or repeat it under a new name.
 
     A nested entry belongs to the first candidate that it is linked to, by which its id finds a place in the ranking.
     It keeps its annotations, which the candidates below it inherit as they do from any broader group.
 
-    ``broad`` and ``narrow`` are disease rows, those of the broader and of the narrower entry of each pair.
+    ``broad`` and ``narrow`` are disease rows, those of the broader and of the narrower entry of each pair; ``repeats``
+    are candidates with those that they repeat.
 
     Example:
         >>> ids, none = ["OMIM:1", "OMIM:2", "ORPHA:1"], np.array([], int)
         >>> pairs = np.array([2, 2]), np.array([0, 1])
-        >>> found = nested(merged(ids, *np.ones((2, 3), bool), (none, none), pairs), ids, *pairs)
+        >>> found = nested(merged(ids, *np.ones((2, 3), bool), (none, none), pairs), ids, *pairs, (none, none))
         >>> found.disease.tolist(), found.of.tolist(), found.entry.tolist(), found.members.columns(2).tolist()
         ([0, 1], [0, 1, 0], [0, 1, 2], [2])
     """
@@ -107,15 +112,16 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
     may, host = (np.array([id.startswith(kind) for id in standing], bool) for kind in (NESTED, HOSTS))
     ends = candidates.of[np.concatenate([broad, narrow])], candidates.of[np.concatenate([narrow, broad])]
     known = (ends[0] >= 0) & (ends[1] >= 0)
-    inner, outer = ends[0][known], ends[1][known]
+    inner, outer = (np.append(end[known], more).astype(np.int32) for end, more in zip(ends, repeats, strict=True))
     linked = may[inner] & host[outer]
     of_host = np.full(size, size, np.int32)
-    np.minimum.at(of_host, inner[linked], outer[linked].astype(np.int32))
+    np.minimum.at(of_host, inner[linked], outer[linked])
     minted = np.array([id.startswith(MINTED) for id in standing], bool)
-    below = minted[inner] & (np.arange(len(known)) >= len(broad))[known] & (of_host[inner] == size) & (inner != outer)
+    for_some = minted[ends[0][known]] & (np.arange(len(known)) >= len(broad))[known]
+    below = np.append(for_some, np.ones(len(repeats[0]), bool)) & (of_host[inner] == size) & (inner != outer)
     below &= ~np.isin(outer, inner[below])  # one of the old among the forms of children is under neither
     top = np.where(of_host[outer] < size, of_host[outer], outer)
-    np.minimum.at(of_host, inner[below], top[below].astype(np.int32))
+    np.minimum.at(of_host, inner[below], top[below])
     stays = of_host == size
     number = np.empty(size, np.int32)  # candidates first, then nested entries, each in their order
     number[np.argsort(~stays, kind="stable")] = np.arange(size)
@@ -123,18 +129,13 @@ def nested(candidates: Candidates, ids: Sequence[str], broad: Ints, narrow: Ints
     length = np.diff(candidates.members.start)[order]
     members = np.concatenate([candidates.members.columns(each) for each in order.tolist()]) if size else order
     start = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)
-    place = np.where(stays, number, number[np.minimum(of_host, size - 1)]) if size else number
+    place = np.where(stays, number, np.append(number, 0)[of_host])
     keep = stays[candidates.narrow]
-
-    def through(number: Ints) -> Ints:
-        of = candidates.of
-        return np.where(of >= 0, number[np.maximum(of, 0)], -1).astype(np.int32) if len(number) else of
-
     return replace(
         candidates,
         disease=candidates.disease[stays],
-        of=through(place),
-        entry=through(number),
+        of=np.append(place, -1)[candidates.of].astype(np.int32),
+        entry=np.append(number, -1)[candidates.of].astype(np.int32),
         members=Sparse(start, members.astype(np.int32), np.ones(len(members), np.int8)),
         narrow=number[candidates.narrow[keep]],
         broad=number[candidates.broad[keep]],

@@ -85,22 +85,18 @@ def _unit(features: Any) -> Any:
 def nearest(features: Any, share: float) -> Sparse:
     size = features.shape[0]
     other = features.T.tocsr()
-    starts, found, weights = [0], [], []
+    starts, found, weights = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
     for begin in range(0, size, _BLOCK):
         product = (features[begin : begin + _BLOCK] @ other).tocsr()
         product.sort_indices()  # of equal ones the first are taken, whatever the processor
         for row in range(product.shape[0]):
             span = slice(product.indptr[row], product.indptr[row + 1])
             index, value = product.indices[span], product.data[span]
-            keep = (index != begin + row) & (value > 0)
-            index, value = index[keep], value[keep]
-            best = np.sort(greatest(value, COUNT))
-            index, value = index[best], value[best]
+            kept = np.flatnonzero((index != begin + row) & (value > 0))
+            kept = kept[np.sort(greatest(value[kept], COUNT))]
+            index, value = index[kept], value[kept]
             found.append(index)
             weights.append(value * np.float32(share / value.sum()) if len(value) else value)
             starts.append(starts[-1] + len(index))
-    return Sparse(
-        np.array(starts, np.int32),
-        np.concatenate(found).astype(np.int32) if found else np.zeros(0, np.int32),
-        np.concatenate(weights).astype(np.float32) if weights else np.zeros(0, np.float32),
-    )
+    index, value = np.concatenate(found, dtype=np.int32), np.concatenate(weights, dtype=np.float32)
+    return Sparse(np.array(starts, np.int32), index, value)

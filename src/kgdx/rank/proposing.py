@@ -201,7 +201,8 @@ class Proposer:
             due = list(dict.fromkeys((*due, *asked_now)))
         here = [kind for kind in kinds if kind in self.pools]
         free = self.settled.free(case, asked, here, person=person)
-        found, best_of, common = list[_Valued](), dict[int, Ints](), self._common(belief)
+        found, best_of = list[_Valued](), dict[int, Ints]()
+        common = float(belief[self._described_in_words].sum() / max(float(belief.sum()), 1e-30))
         for kind in here:
             pool, open_ = self.pools[kind], free[kind]
             if not narrowed:
@@ -367,9 +368,6 @@ class Proposer:
             )
             for place, each in enumerate(chosen)
         }
-
-    def _common(self, shares: Floats) -> float:
-        return float(shares[self._described_in_words].sum() / max(float(shares.sum()), 1e-30))
 
     @cached_property
     def _described_in_words(self) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 from kgdx.arrays.sparse import Ints, Sparse, ancestors, compressed, mapped, transposed
 from kgdx.errors import StoreError
 from kgdx.rank import neighbours
-from kgdx.rank.annotations import Rows, listed, pooled, read_rows, with_groups
+from kgdx.rank.annotations import Rows, listed, pooled, read_rows, repeated, with_groups
 from kgdx.rank.candidates import PREFERRED, Candidates, merged, nested
 from kgdx.rank.descriptions import described, joined, pseudo_annotations
 from kgdx.rank.families import Families, families
@@ -21,7 +21,7 @@ from kgdx.rank.feature_matrices import Basis, Columns, by_row, columns, opposite
 if TYPE_CHECKING:
     from kgdx.graph.snapshot import Snapshot
 
-VERSION = 15
+VERSION = 16
 """Changes when the model's arrays or their meaning do; older ones are compiled again."""
 ROOT = "HP:0000118"
 """Phenotypic abnormality: only terms under it take part."""
@@ -157,7 +157,8 @@ def _candidates(snapshot: Snapshot, rows: Rows, inside: Ints) -> Candidates:
     annotated, stated = (described(snapshot, each) for each in having)
     start, end, relation = _equivalences(snapshot)
     exact, groups = relation == "exact", _groups(snapshot)
-    return nested(merged(ids, annotated, stated, (start[exact], end[exact]), groups), ids, *groups)
+    found = merged(ids, annotated, stated, (start[exact], end[exact]), groups)
+    return nested(found, ids, *groups, repeated(rows, found.of, inside))
 
 
 def _equivalences(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:

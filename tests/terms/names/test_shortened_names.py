@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
 import pytest
 
-from kgdx.graph.protocol import GraphTable, NodeTable
 from kgdx.terms.names.name_database import write_index
 from kgdx.terms.names.name_index import NameIndex
 from kgdx.terms.names.suggestions import lay_names
+from terms.names.named import nodes
 
 DISEASES = {
     "D:1": "Huntington disease",
@@ -24,27 +23,15 @@ DISEASES = {
     "D:9": "Trimethylaminuria; TMAU",
     "D:10": "Tietz syndrome (TTS)",
     "D:11": "Takotsubo syndrome (TTS)",
+    "D:12": "Blindness-scoliosis-arachnodactyly syndrome",
+    "D:13": "Colorblindness, deutan",
 }
-
-
-def tables() -> list[GraphTable]:
-    empty: list[list[str]] = [[] for _ in DISEASES]
-    columns = {
-        "id": list(DISEASES),
-        "name": list(DISEASES.values()),
-        "source": ["book"] * len(DISEASES),
-        "synonyms": pa.array(empty, pa.list_(pa.string())),
-        "name_zh": pa.array([None] * len(DISEASES), pa.string()),
-        "obsolete": pa.array([None] * len(DISEASES), pa.bool_()),
-        "name_source": pa.array([None] * len(DISEASES), pa.string()),
-    }
-    return [NodeTable("Disease", pa.table(columns))]
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NameIndex]:
     file = tmp_path_factory.mktemp("short") / "names.sqlite"
-    write_index(file, tables())
+    write_index(file, [nodes("Disease", {id: (name,) for id, name in DISEASES.items()})])
     with NameIndex(file) as opened:
         yield opened
 
@@ -78,6 +65,11 @@ def test_a_short_name_of_two_diseases_is_not_decided(index: NameIndex) -> None:
 def test_a_name_leads_to_the_entry_in_the_other_language_and_an_invented_one_nowhere(index: NameIndex) -> None:
     assert index.resolve("Blorgowitz").ids == ()
     assert index.resolve("囊性纤维化").ids == ("D:7", "D:8")
+
+
+def test_the_first_finding_of_a_list_is_short_for_nothing_and_words_may_be_closed_up(index: NameIndex) -> None:
+    assert index.resolve("blindness").ids == ()
+    assert [each.id for each in index.near("red-green color blindness")] == ["D:13", "D:12"]
 
 
 def test_an_abbreviation_counts_in_capitals_alone(index: NameIndex) -> None:

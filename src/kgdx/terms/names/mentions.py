@@ -11,6 +11,8 @@ import sqlite3
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
@@ -134,16 +136,13 @@ def _beginnings(database: sqlite3.Connection, forms: set[str]) -> set[str]:
 
 
 def _ids(database: sqlite3.Connection, text: str, kinds: Sequence[int]) -> Iterator[_Found]:
+    query = (
+        "SELECT id, kind, name, 1.0 FROM entity WHERE id = ? UNION SELECT e.id, e.kind, e.name, 1.0 "
+        "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id = ?"
+    )
     for written in _CURIE.finditer(text):
-        by_kind: dict[int, list[Any]] = defaultdict(list)
-        query = (
-            "SELECT id, kind, name, 1.0 FROM entity WHERE id = ? UNION SELECT e.id, e.kind, e.name, 1.0 "
-            "FROM other_id o JOIN entity e ON e.number = o.entity WHERE o.id = ?"
-        )
-        for row in database.execute(query, (written[0], written[0])):
-            if row[1] in kinds:
-                by_kind[row[1]].append(row)
-        if by_kind:
+        rows = [row for row in database.execute(query, (written[0], written[0])) if row[1] in kinds]
+        if by_kind := {row[1]: [each for each in rows if each[1] == row[1]] for row in rows}:
             yield _Run(written.start(), written.end(), written[0], ""), by_kind
 
 
@@ -278,11 +277,8 @@ def _starting(
         yield from database.execute(query, (typed, typed + "\U0010ffff", *kinds, limit))
     if not folded:
         return
-    rows: list[Any] = []
-    for kind in kinds:
-        rows += _head(database, folded, kind) or _range(database, folded, kind)
-    rows.sort(key=lambda row: (len(row[5]), row[5], row[1], row[0]))
-    yield from rows
+    rows = [row for kind in kinds for row in _head(database, folded, kind) or _range(database, folded, kind)]
+    yield from sorted(rows, key=lambda row: (len(row[5]), row[5], row[1], row[0]))
 
 
 def _head(database: sqlite3.Connection, folded: str, kind: int) -> list[Any]:
@@ -314,16 +310,20 @@ def _holding(database: sqlite3.Connection, asked: Form, kinds: Sequence[int]) ->
 
 def near(database: sqlite3.Connection, asked: Form, kinds: Sequence[int], limit: int) -> list[NameEntry]:
     """Return the entries whose names share most with a name, the best first."""
-    tokens = _telling(database, asked)
+    tokens, said = _telling(database, asked), [asked.folded]
+    for one, other in pairwise([] if asked.han else asked.key.split()):
+        if _count(database, [one + other]):  # names write "colorblindness", too
+            tokens.append(one + other)
+            said.append(asked.key.replace(f"{one} {other}", one + other))
     if not tokens or not kinds:
         return []
     query = " OR ".join(f'"{token}"' for token in tokens)
     best: dict[Any, tuple[float, Any]] = {}
     for row in _found(database, query, kinds, f"ORDER BY rank LIMIT {_SCORED}"):
-        score = fuzz.token_sort_ratio(asked.folded, row[5]) / 100 * (1 if row[7] == "exact" else _NARROWER)
+        like = max(fuzz.token_sort_ratio(each, row[5]) for each in said)
+        score = like / 100 * (1 if row[7] == "exact" else _NARROWER)
         key = (row[1], row[6]) if row[6] is not None else (row[1], row[0])
-        if key not in best or score > best[key][0]:
-            best[key] = (score, row)
+        best[key] = max(best.get(key, (score, row)), (score, row), key=itemgetter(0))
     ranked = sorted(best.values(), key=lambda found: (-found[0], found[1][1], found[1][0]))
     return [
         NameEntry(row[0], ALL_KINDS[row[1]], row[2], row[3], row[4], "words", row[7], round(score, 4))
@@ -335,10 +335,8 @@ def _telling(database: sqlite3.Connection, asked: Form) -> list[str]:
     words = (spaced(asked.key) if asked.han else asked.key).replace('"', " ").split()
     counted: dict[str, int] = {}
     for word in dict.fromkeys(words[:64]):
-        known = _count(database, [word])
-        if not known and not asked.han and len(word) > 3:
-            known = _count(database, similar_words(database, word))
-        counted |= known
+        misspelt = not asked.han and len(word) > 3
+        counted |= _count(database, [word]) or _count(database, similar_words(database, word) if misspelt else ())
     kept: list[str] = []
     read = 0
     for token, forms in sorted(counted.items(), key=lambda one: (one[1], one[0])):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,7 +79,7 @@ def meaning(text: str) -> str:
 def _pieces(key: str) -> tuple[int | str, ...]:
     lexicon = _lexicon()
     if has_chinese(key):
-        return tuple(_parted(list(key), "", lexicon.chinese, lexicon.longest[1], _nothing))
+        return tuple(_parted(list(key), "", lexicon.chinese, lexicon.longest[1], lambda part: []))
     words = [_with_apostrophe(word) for word in _without_initials(key.split())]
     return tuple(_parted(words, " ", lexicon.english, lexicon.longest[0], _word_parts))
 
@@ -155,20 +156,9 @@ def _parted(
         _, start, numbers = best[at]
         places.append((start, at, numbers))
         at = start
-    unknown = ""
-    for start, end, numbers in reversed(places):
-        if numbers:
-            if unknown:
-                yield unknown
-            unknown = ""
-            yield from numbers
-        else:
-            unknown += between.join(parts[start:end])
-            if between:
-                yield unknown
-                unknown = ""
-    if unknown:
-        yield unknown
+    for known_here, run in groupby(reversed(places), key=lambda place: bool(place[2])):
+        found = [piece for start, end, numbers in run for piece in numbers or parts[start:end]]
+        yield from found if known_here or between else ["".join(map(str, found))]
 
 
 def _without_initials(words: list[str]) -> list[str]:
@@ -182,10 +172,6 @@ def _without_initials(words: list[str]) -> list[str]:
 def _with_apostrophe(word: str) -> str:
     words = _lexicon().words
     return word[:-1] if word not in words and word.endswith("s") and word[:-1] in words else word
-
-
-def _nothing(text: str) -> list[int]:
-    return []
 
 
 @lru_cache(maxsize=1 << 14)

@@ -50,8 +50,8 @@ _BEGUN = 40
 _LONGEST_SHORT = 6
 _SAYING = lazy_pattern(r"[^\W\d_]{3}|[\u4e00-\u9fff]")  # 15q11 is a place
 _ABBREVIATION = lazy_pattern(r"[A-Z][A-Z0-9]{1,5}")
-_PART = lazy_pattern(r"(?:due to|type) ")
-"""How the name of a part of a disease goes on, for which the whole does not stand."""
+_PART = lazy_pattern(r" (?i:due to|type) |-[a-z]")
+"""How the name of a part of a disease goes on, or a list of findings, for which its first words do not stand."""
 _TRIED = 20
 _READINGS = 8
 """Words that one misspelt word may be read as."""
@@ -114,17 +114,18 @@ def shortened(database: sqlite3.Connection, given: str, asked: Form, kind: int) 
     owner = stem if asked.han else stem.removesuffix("s")  # "Wilsons"
     heads = [f"{each}{space}{head}" for each in (owner, f"{owner}s") for head in words]
     named = (
-        "SELECT DISTINCT t.folded, coalesce(e.same, -e.number) FROM term t JOIN entity e ON e.number = t.entity "
-        "WHERE t.kind = ? AND t.relation = 'exact' AND t.folded"
+        "SELECT DISTINCT t.folded, coalesce(e.same, -e.number), t.text "
+        "FROM term t JOIN entity e ON e.number = t.entity WHERE t.kind = ? AND t.relation = 'exact' AND t.folded"
     )
     whole = database.execute(f"{named} IN ({marks(heads)})", (kind, *heads)).fetchall()
     if whole or kind != KINDS.index("Disease"):
-        behind = {name.removeprefix(owner).removeprefix("s") for name, _ in whole}
-        return [name for name, _ in whole] if 1 in (len(behind), len({entity for _, entity in whole})) else []
+        behind = {name.removeprefix(owner).removeprefix("s") for name, *_ in whole}
+        return [name for name, *_ in whole] if 1 in (len(behind), len({entity for _, entity, _ in whole})) else []
     goes_on = f"{named} >= ? AND t.folded < ? LIMIT {_BEGUN}"
     start = stem + space
-    found = sorted({row[0] for row in database.execute(goes_on, (kind, start, start + "\U0010ffff"))}, key=len)
-    if found and all(name.startswith(found[0]) for name in found) and not _PART.match(found[0], len(start)):
+    texts = {row[0]: row[2] for row in database.execute(goes_on, (kind, start, start + "\U0010ffff"))}
+    found = sorted(texts, key=len)
+    if found and all(name.startswith(found[0]) for name in found) and not _PART.match(texts[found[0]], len(stem)):
         return found[:1]
     return [] if found else _abbreviated(database, given, kind)
 
