@@ -21,6 +21,7 @@ from kgdx.terms.checklist import answers
 from kgdx.terms.headings import OTHER, any_of, kind_at, parts
 from kgdx.terms.kin import relatives
 from kgdx.terms.normalise import CJK, has_chinese, read_table, simplify
+from kgdx.terms.qualifiers import LASTING
 
 _SENTENCE = lazy_pattern(
     rf"(?<!er d)[.!;](?=\s|$)|(?<=[{CJK}]);|;(?=[{CJK}])|(?<=[^\s(,/])\?(?=\s|$)|[。！；]|(?<=\w)？|\n\s*\n"
@@ -49,7 +50,7 @@ _PREDICATED = lazy_pattern(
     r"\b(?:(?:he|she|they|i|we|his|her|their|my)\b.{0,80}|(?!.{0,60}\b(?:n?or|and)\b)[\w'’-]{1,20}(?:\s[\w'’-]{1,20}){0,2}\s(?:enlarged"
     r"|stiff|raised|reduced|swollen|tender|red|blue|pale|elevated|high|low|up|palpable|weak|increased|decreased|impaired|abnormal"
     r"|distended|dilated|hot|warm|yellow|dry|painful|positive|brisk|upgoing|extensor|poor|bad|slurred|unsteady|ataxic"
-    r"|delayed|prolonged|inflamed|bulging|sunken|blurr(?:ed|y)|blocked|runny|numb|puffy|itchy|floppy|lax|rigid|thickened))",
+    r"|absent|lost|delayed|prolonged|inflamed|bulging|sunken|blurr(?:ed|y)|blocked|runny|numb|puffy|itchy|floppy|lax|rigid|thickened))",
     re.IGNORECASE,
 )
 """What is said of somebody, or of a part behind its name: "neck stiff" goes on no list of "no fever, rash"."""
@@ -205,7 +206,9 @@ def _reaches(
         goes_on = status == "family" and all(map(_GOES_ON.match, clauses))
         return goes_on and kind == "forward"
     if forward:
+        listed = between.rstrip().endswith(",") and part[trigger.start : trigger.end].lower() == "no"
         told = ("," in between or between.endswith(" and ")) and _PREDICATED.fullmatch(part, *span)
+        told = told or (listed and LASTING.match(part, span[1] + 1))  # no fever, cough for three days
         if status == "absent" and not trigger.chinese and (told or _list_ended(part, between, span[1])):
             return False
         return all(k not in _AFTER or t.chinese or s in (status, "present") for t in ends for k, s in t.kinds)

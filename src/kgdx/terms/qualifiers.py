@@ -26,7 +26,7 @@ _N = rf"(?:a couple of|couple of|a few|few|several|an?|{NUMBER})"
 _UNIT = r"(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|months?|mths?|years?|yrs?)"
 _ABOUT = r"(?:(?:the|past|last|about|nearly|almost)\s+){0,3}"
 _WHEN = "this morning|last night|yesterday|the weekend|today|tonight|last week|last month|last year"
-_LASTING = lazy_pattern(
+LASTING = lazy_pattern(
     rf"\b(?:(?:for|over|past|last|x|since|these|this|about)\s+{_ABOUT}(?P<n>{_N})[\s-]*(?P<unit>{_UNIT})"
     rf"|(?P<m>{_N})[\s-]*(?P<munit>{_UNIT})['’]?\s*(?:history|hx|of|ago|duration|now|after|earlier)"
     r"|(?P<of>\d{1,2})/(?P<in>7|52|12)(?!\s*\d|/)"
@@ -53,7 +53,7 @@ def _number(said: str) -> float:
 
 def duration(said: str) -> str:
     """Return how long ago or how long something has been as an ISO 8601 duration, empty where that is not said."""
-    found = _LASTING.search(said)
+    found = LASTING.search(said)
     return _duration(found) if found else ""
 
 
@@ -87,7 +87,7 @@ def qualified(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     stops = [0, *(match.end() for match in _STOP.finditer(plain)), len(text)]
     spans = sorted(ends(each) for each in findings if each.span)
     starts, times = [start for start, _ in spans], []
-    for match in _LASTING.finditer(plain):
+    for match in LASTING.finditer(plain):
         at = bisect_right(starts, match.start()) - 1
         owner = spans[at] if at >= 0 and match.end() <= spans[at][1] else None
         times.append((match.start(), match.end(), _duration(match), match.group(), owner))

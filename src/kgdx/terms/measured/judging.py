@@ -84,16 +84,12 @@ def _written(said: str) -> tuple[float | None, str]:
 
 
 def _directed(analyte: Analyte, direction: str, verdict: Verdict) -> Verdict:
-    if direction in ("positive", "negative") and analyte.specimen == BODY and analyte.scale.unit:
+    if direction in ("positive", "negative", "absent") and analyte.specimen == BODY and analyte.scale.unit:
         return Verdict()  # a pulse of 2+ is no fast one
-    if direction in ("normal", "negative"):
-        return replace(verdict, absent=_ruled_out(analyte))
-    term = {
-        "high": analyte.high,
-        "positive": analyte.high,
-        "low": analyte.low,
-        "abnormal": analyte.abnormal,
-    }.get(direction)
+    if direction in ("normal", "negative") or (direction == "absent" and not analyte.low):
+        return replace(verdict, absent=_ruled_out(analyte))  # absent ketones are usual, absent platelets few
+    terms = {"high": analyte.high, "positive": analyte.high, "low": analyte.low, "absent": analyte.low}
+    term = analyte.abnormal if direction == "abnormal" else terms.get(direction)
     if term is None and direction in ("low", "high") and verdict.range is None:
         return verdict
     return replace(verdict, present=term)
