@@ -141,7 +141,10 @@ def test_a_number_is_no_subject_and_words_that_all_texts_have_are_no_answer(tmp_
     said = ["Deletion 2 syndrome", "Noonan syndrome 4", "Noonan syndrome 2", *["A syndrome of it"] * 60]
     index = made(tmp_path / "i", [TextPiece(str(at), "", text, "s") for at, text in enumerate(said)])
     assert [piece.id for piece, _ in index.search("Noonan syndrome 2", (), 3)] == ["2", "1", "0"]
-    assert index.search("Kabuki syndrome 2", (), 3) == []
+    wider = made(
+        tmp_path / "w", [TextPiece(str(at), "", text, "s") for at, text in enumerate([*said, *["It"] * 6_000])]
+    )
+    assert index.search("Kabuki syndrome 2", (), 3) == wider.search("Kabuki syndrome 2", (), 3) == []
     assert [piece.id for piece, _ in index.search("syndrome 4", (), 1)] == ["1"]
 
 

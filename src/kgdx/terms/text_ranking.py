@@ -20,8 +20,8 @@ from kgdx.terms.word_index import rarity, words_of
 
 NUMERAL = 0.25
 """A number counts so much of what a word as rare would: it tells two texts apart, and is no subject of its own."""
-FEW = 50
-"""A word that stands in so many pieces at most is never frequent."""
+TELLING, FEW = 300, 50
+"""A word tells one text from another that stands in one of so many pieces at most, or in so many in all."""
 _COMMON = 64
 """A word is frequent that stands in more than one of so many pieces."""
 _POOL = 4
@@ -124,7 +124,7 @@ class SegmentRanking:
 
     def _telling(self, query: str) -> list[int]:
         words = [word for word in dict.fromkeys(words_of(query)) if not word.isdecimal()]
-        most = max(self._size // _COMMON, FEW)
+        most = max(self._size // TELLING, FEW)
         return [each for each in self._found_in(keys_of(words))[1].tolist() if each <= most]
 
     def _found_in(self, keys: Ints) -> tuple[list[Ints], Ints]:
