@@ -151,6 +151,9 @@ def test_many_in_step_are_each_as_alone(graph: Graph, recorded: list[Case]) -> N
             one, worth, ended, _, _ = alone.step(np.int64(place))
             observed, worths, ends, cuts, info = vector.step(np.full(3, place))
             assert worths == pytest.approx([worth] * 3) and (ends == ended).all() and not cuts.any()
+        assert info["action_mask"].sum(1).tolist() == [1] * 3 and not alone.action_masks().any(), (
+            "samplers need a place"
+        )
         observed, worths, ends, _, info = vector.step(np.full(3, 5))  # begins anew
         assert not worths.any() and not ends.any() and info["action_mask"][:, 0].all()
     vector = gymnasium.make_vec(DIAGNOSIS, num_envs=2, graph=graph, cases=recorded, max_episode_steps=1)

@@ -121,8 +121,8 @@ class DiagnosisVectorEnv(_OfCases, VectorEnv[Floats, NDArray[np.int64], Any]):
         return observed, worth, ended, cut, info
 
     def action_masks(self) -> Masks:
-        """Return which places can be chosen now; shape (num_envs, PLACES)."""
-        masks: Masks = self.offered.listed & ~self.ended[:, None]
+        """Return which places can be chosen now, of an ended episode the first alone; shape (num_envs, PLACES)."""
+        masks: Masks = np.where(self.ended[:, None], np.arange(PLACES) == 0, self.offered.listed)
         return masks
 
     def render(self) -> tuple[str, ...] | None:
@@ -217,7 +217,7 @@ class DiagnosisEnv(_OfCases, gymnasium.Env[Floats, np.int64]):
 
     def _told(self, info: dict[str, Any]) -> dict[str, Any]:
         reason = "diagnosed" if self._episodes.ended[0] else ""
-        return {"action_mask": info["action_mask"][0], "reason": reason}
+        return {"action_mask": info["action_mask"][0] * (not reason), "reason": reason}
 
     @property
     def offered(self) -> Listing:
@@ -225,7 +225,7 @@ class DiagnosisEnv(_OfCases, gymnasium.Env[Floats, np.int64]):
 
     def action_masks(self) -> Masks:
         """Return which places can be chosen now; shape (PLACES,)."""
-        mask: Masks = self._episodes.action_masks()[0]
+        mask: Masks = self._episodes.action_masks()[0] & ~self._episodes.ended[0]
         return mask
 
     def render(self) -> str | None:
