@@ -235,7 +235,7 @@ def test_the_table_fits_a_terminal(ranker: Ranker, measure: Measure) -> None:
     shown = text(retrieval_text({**measured.report((1, 2)), "not_run": {"vgae": "no embeddings"}}), 120)
     assert "no candidate is named so: OMIM:99" in shown
     assert "not run (no embeddings): vgae" in shown
-    assert "difference from fused" in shown
+    assert "difference from fused" in shown and "fused by label, the worst first" in shown
 
 
 def test_a_method_that_reads_nothing_of_any_patient_did_not_run(ranker: Ranker, measure: Measure) -> None:

@@ -53,11 +53,10 @@ def rank_figures(result: Figures) -> RenderableType:
             tops = (percent(told[top], told["ci95"][top]) for top in ("top1", "top3", "top10"))
             rows.append((name if place == 0 else "", by, f"{told['n']:,}", *tops, f"{told['mrr']:.3f}"))
     columns = ("Cases", "mean over", "n", "top 1", "top 3", "top 10", "MRR")
-    known = [(name, GROUPS[name]) for name in result["groups"] if name in GROUPS]
     return Group(
         plain(columns, rows, right=columns[2:]),
         Text(),
-        *(Text(f"{name:<11} {meaning}", style="dim") for name, meaning in known),
+        *(Text(f"{name:<11} {GROUPS[name]}", style="dim") for name in result["groups"] if name in GROUPS),
         Text("families    one row each, which is right where it holds the diagnosis", style="dim"),
         Text(),
         *(Text(fact) for fact in _rank_facts(result)),
@@ -139,11 +138,10 @@ def consult_figures(result: Figures) -> RenderableType:
         shares = (_share(each["exact"]["share"]), _range(each["exact"]))
         more = (_share(each["within"]["share"]), _share(each["judged"]["share"]))
         turns = (f"{each['rounds']:.1f}", f"{each['ordered']:.1f}", f"{each['tokens']:,.0f}")
-        rows.append((name, f"{each['n']:,}", *shares, *more, *turns))
-    by = result["played_by"]
-    said = [
-        f"doctor: {clean(by['doctor'])}; patient and measurement: {clean(by['patient'])}; judge: {clean(by['judge'])}"
-    ]
+        whose = " by rules" if each["faults"].get("left") == each["n"] else ""
+        rows.append((f"{name}{whose}", f"{each['n']:,}", *shares, *more, *turns))
+    by = {who: clean(name) for who, name in result["played_by"].items()}
+    said = [f"doctor: {by['doctor']}; patient and measurement: {by['patient']}; judge: {by['judge']}"]
     said.append(f"{100 * result['coverage']:.1f} % of the cases have a diagnosis that the graph ranks")
     for name, each in result["doctors"].items():
         if each["ten_of_covered"] is not None:
@@ -175,22 +173,18 @@ def paired_figures(result: Figures, folder: Path) -> RenderableType:
         each + (f", cost {spent['cost'] / asked:.2g}" if spent["cost"] else ""),
         f"kept in {folder}: results.jsonl, summary.json",
     ]
+    if result["open"]:
+        facts.append(f"{count(result['open'], 'question')} not done: run the same command again")
     head = f"{count(result['questions'], 'question')}, answered by {clean(result['model'])} ({answered} the graph)"
-    judged = f"judged by {clean(result['judge'])}" if result["judge"] else "not judged"
     return Group(
         Text(head),
-        Text(judged),
+        Text(f"judged by {clean(result['judge'])}" if result["judge"] else "not judged"),
         *([narrow(columns, rows)] if rows else []),
         *([Text(), *_classic(result["all"])] if result["all"] else []),
         Text(),
         *(Text(fact) for fact in facts),
         *(Text(f"note: {clean(warning)}", style="yellow") for warning in result["warnings"]),
         *([Text(f"stopped: {clean(result['stopped'])}", style="red")] if result["stopped"] else []),
-        *(
-            [Text(f"{count(result['open'], 'question')} not done: run the same command again")]
-            if result["open"]
-            else []
-        ),
         *_failures([{**each, "id": f"{each['id']} ({each['step']})"} for each in result["failed"]]),
     )
 
@@ -275,9 +269,8 @@ def inquiry_figures(result: Figures) -> RenderableType:
     told = []
     for row in rows:
         reached = (row[3][min(step, len(row[3]) - 1)] for step in steps)
-        told.append(
-            [*row[:3], *(f"{100 * each['top1']:.0f} / {100 * each['top10']:.0f}" for each in reached), *row[4:]]
-        )
+        shown = (f"{100 * each['top1']:.0f} / {100 * each['top10']:.0f}" for each in reached)
+        told.append((*row[:3], *shown, *row[4:]))
     table = narrow(columns, told, text=3)
     table.columns[2].no_wrap = True
     return Group(
@@ -306,6 +299,8 @@ _UNKNOWN = 8
 _STAGES = ("behind", "lost in re-ranking", "missed in retrieval", "not in the graph", "failed")
 _KIN = ("synonym", "group", "subtype", "family")
 _NDCG = "10"
+_LABELS = 30
+"""Labels that are shown, the worst; --json has all."""
 
 
 def retrieval_figures(result: Figures) -> RenderableType:
@@ -318,21 +313,23 @@ def retrieval_figures(result: Figures) -> RenderableType:
         base = next(iter(result["paired"].values()))["against"]
         parts += [Text(f"difference from {clean(base)}, in points, in pairs"), _pairs(result["paired"]), Text()]
     parts += [Text("where the diagnosis was lost, percent of all cases"), _lost(result["methods"]), Text()]
+    for name, told in list(result["in_graph"].items())[:1]:
+        parts += [Text(f"{clean(name)} by label, the worst first, in percent"), _by_label(told["labels"]), Text()]
     return Group(*parts, *(Text(fact) for fact in _retrieval_facts(result)))
 
 
 def _hits(methods: Figures) -> RenderableType:
     at = list(next(iter(methods.values()))["hit"])
     ndcg = _NDCG if _NDCG in at else at[-1]
-    columns = ("Method", "mean over", "n", *(f"H@{k}" for k in at), f"NDCG@{ndcg}", "ms")
+    columns = ("Method", "n", *(f"H@{k}" for k in at), f"NDCG@{ndcg}", "ms")
     rows = []
     for name, told in methods.items():
-        for by, each in (("patients", told), ("labels", told["by_label"])):
-            spent = "" if by == "labels" or told["ms_median"] is None else f"{told['ms_median']:.1f}"
+        for head, each in ((clean(name), told), ("  mean over labels", told["by_label"])):
+            spent = "" if each is not told or told["ms_median"] is None else f"{told['ms_median']:.1f}"
             hits = (percent(each["hit"][k], each["ci95"]["hit"][k]) for k in at)
             gain = percent(each["ndcg"][ndcg], each["ci95"]["ndcg"][ndcg])
-            rows.append((clean(name) if by == "patients" else "", by, f"{each['n']:,}", *hits, gain, spent))
-    return narrow(columns, rows, text=2)
+            rows.append((head, f"{each['n']:,}", *hits, gain, spent))
+    return narrow(columns, rows)
 
 
 def _pairs(paired: Figures) -> RenderableType:
@@ -348,15 +345,19 @@ def _lost(methods: Figures) -> RenderableType:
     stages = [stage for stage in _STAGES if any(stage in each["stages"] for each in methods.values())]
     kin = [each for each in _KIN if any(each in told["kin"] for told in methods.values())]
     columns = ("Method", *stages, *(f"first is a {each}" for each in kin))
-    rows = [
-        (
-            clean(name),
-            *(_percent(told["stages"].get(each)) for each in stages),
-            *(_percent(told["kin"].get(k)) for k in kin),
-        )
-        for name, told in methods.items()
-    ]
+    rows = []
+    for name, told in methods.items():
+        shares = [told["stages"].get(each) for each in stages] + [told["kin"].get(each) for each in kin]
+        rows.append((clean(name), *map(_percent, shares)))
     return narrow(columns, rows)
+
+
+def _by_label(labels: Figures) -> RenderableType:
+    at = list(next(iter(labels.values()))["hit"])
+    rows = []
+    for name, told in sorted(labels.items(), key=lambda label: sum(label[1]["hit"].values()))[:_LABELS]:
+        rows.append((clean(name), clean(told["instead"]), told["n"], *(_percent(told["hit"][k]) for k in at)))
+    return narrow(("Label", "mostly first instead", "n", *(f"H@{k}" for k in at)), rows, text=2)
 
 
 def _retrieval_facts(result: Figures) -> Iterator[str]:
@@ -389,7 +390,8 @@ BLOCKS: Mapping[int | None, str] = {
 
 def leaderboard_figures(result: Figures) -> RenderableType:
     """Return the table: all patients beside those that are unseen, in blocks of equal budgets, the best first."""
-    group, unseen = group_of(result), next(iter(result["methods"].values()))["unseen"]
+    first, every = next(iter(result["methods"].items()))
+    group, unseen, n = group_of(result), every["unseen"], every["n"]
     rows: list[tuple[str, ...]] = []
     for budget, title in BLOCKS.items():
         block = [(name, told) for name, told in ordered(result) if result["methods"][name].get("budget") == budget]
@@ -400,8 +402,6 @@ def leaderboard_figures(result: Figures) -> RenderableType:
     costs = any(told["cost"] for told in result["methods"].values())
     columns = ("Method", *shown, "− first", "asked", "ms", *(("cost",) if costs else ()))
     rows = [(*row, *[""] * (len(columns) - len(row)))[: len(columns)] for row in rows]
-    first = next(iter(result["methods"]))
-    n = next(iter(result["methods"].values()))["n"]
     whom = f"; {unseen['n']:,} unseen: the graph does not cite their publication" if unseen else ""
     of = "unseen patients" if group == "unseen" else "all patients"
     return Group(
