@@ -46,6 +46,7 @@ FLAGS = {
     "judge": "--judge MODEL",
     "base": "--base MODEL, which is trained",
     "training": "--training FILE of questions to train on",
+    "vignettes": "--vignettes FILE of texts with their diagnosis, which the model stages",
 }
 """Place of a command → the option that fills it."""
 SAMPLE, LIMITS, STORE, WIDTH = "sample", ("max-calls", "max-tokens", "max-seconds"), "store", 100
@@ -287,13 +288,14 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--base", help="a model for transformers to train, for the arms that are trained")
     parser.add_argument("--trained", help="a model that is trained already, in place of the paper's own training")
     parser.add_argument("--training", help="questions to train on, for those arms; cases are split")
+    parser.add_argument("--vignettes", help="texts with their diagnosis, from which the model makes cases (medkgi)")
     parser.add_argument("--json", action="store_true")
     for name in (SAMPLE, *LIMITS, STORE):
         parser.add_argument(f"--{name}", help="for each command")
     asked = vars(parser.parse_args(given))
     places = {"sample": _flags(asked, (SAMPLE,)), "limits": _flags(asked, LIMITS), "store": _flags(asked, (STORE,))}
     asked["judge"] = asked["judge"] or asked["llm"]
-    for name in ("given", "training", "base", "out"):  # a training's settings lie in another folder
+    for name in ("given", "training", "vignettes", "base", "out"):  # a training's settings lie in another folder
         if asked[name] is not None and (name == "out" or Path(asked[name]).exists()):
             asked[name] = str(Path(asked[name]).absolute())
     places |= {place: [asked[place]] for place in ("given", "trained", *FLAGS) if asked[place] is not None}

@@ -26,6 +26,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "patient": "# Your answer",
         "measurement": "# Your report",
         "judge": "# Your judgement",
+        "stage": "# Your parts",
     }
 )
 """Role → the heading under which it is asked to answer."""
@@ -150,6 +151,27 @@ def _judge(asked: AgentPrompt) -> str:
     return json.dumps({"reason": "the names are compared", "same": right == stated})
 
 
+def _stage(asked: AgentPrompt) -> str:
+    numbers = {"examination": list[int](), "tests": list[int](), "hidden": list[int]()}
+    for line in asked.section("Sentences").splitlines():
+        number, _, sentence = line.partition(". ")
+        part = next((part for part, sign in _PARTS.items() if sign.search(sentence)), None)
+        if part:
+            numbers[part].append(int(number))
+    return json.dumps(numbers)
+
+
+_PARTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "hidden": re.compile(r"\?$"),
+        "examination": re.compile(r"\bexamin|\bvital|\btemperature\b|\bblood pressure\b", re.IGNORECASE),
+        "tests": re.compile(
+            r"\b(?:tests?|imaging|MRI|CT|EEG|ECG|X-ray|ultrasound|serum|antibod\w+|shows?)\b", re.IGNORECASE
+        ),
+    }
+)
+
+
 _RIGHT: Mapping[str, Callable[[AgentPrompt], str]] = MappingProxyType(
     {
         "record": _record,
@@ -160,6 +182,7 @@ _RIGHT: Mapping[str, Callable[[AgentPrompt], str]] = MappingProxyType(
         "patient": _patient,
         "measurement": _measurement,
         "judge": _judge,
+        "stage": _stage,
     }
 )
 
