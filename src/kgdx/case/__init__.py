@@ -17,44 +17,6 @@ if TYPE_CHECKING:
     from kgdx.case.person import CandidateGene, Family, GeneEvidence
     from kgdx.case.phenopacket import case_from_phenopacket, case_to_phenopacket
 
-__all__ = [
-    "About",
-    "Ancestry",
-    "CandidateGene",
-    "Case",
-    "Extraction",
-    "Failure",
-    "Family",
-    "Finding",
-    "FindingReader",
-    "GeneEvidence",
-    "GeneNames",
-    "Issue",
-    "Measurement",
-    "Range",
-    "Resolution",
-    "Span",
-    "Status",
-    "Unread",
-    "case_from_document",
-    "case_from_json",
-    "case_from_osce",
-    "case_from_phenopacket",
-    "case_from_terms",
-    "case_from_text",
-    "case_to_json",
-    "case_to_phenopacket",
-    "names_file",
-    "one_case",
-    "parse_cases",
-    "read_cases",
-    "read_genes",
-    "read_text",
-    "sanitise",
-    "with_person",
-    "with_terms",
-]
-
 __getattr__ = names_of(
     "kgdx",
     {
