@@ -12,7 +12,7 @@ import pytest
 import kgdx
 from actions.fakes import DISEASE, FOCAL, MEMBER, NERVOUS, SEIZURE, row
 from episode.states import holding, state_of
-from kgdx.actions import Explain, Extract, Infer, Match, Rank, Retrieve
+from kgdx.actions import Explain, Extract, Match, Rank, Retrieve
 from kgdx.actions.server_snapshot import KEPT_SNAPSHOTS, UNFINISHED_S, prune_snapshots
 from kgdx.answer.artifacts import Ranked, Read, Retrieved, evidence_of, ranking_of
 from kgdx.answer.saved_runs import case_key
@@ -179,11 +179,10 @@ def test_typical_leaves_out_what_is_mentioned_implied_or_a_detail(graph: Any) ->
     assert [path.finding for path in found] == ["HP:1", "HP:0001252", "HP:0001945"]
 
 
-def test_infer_and_match_use_the_observed_findings(graph: Any) -> None:
-    state = step(graph, step(graph, read(), Infer(min_match_count=2)), Match(limit=3))
-    assert [found.template for found in state.all(Retrieved)] == ["infer_diseases", "similar_cases"]
-    (_, inferred), (_, matched) = graph.asked
-    assert inferred == {"phenotypes": [SEIZURE], "min_match_count": 2, "limit": 20}
+def test_match_uses_the_observed_findings(graph: Any) -> None:
+    state = step(graph, read(), Match(limit=3))
+    assert [found.template for found in state.all(Retrieved)] == ["similar_cases"]
+    ((_, matched),) = graph.asked
     without = ["p", case_key(state.case)]
     near = [{"asked": 0, "id": SEIZURE, "similarity": 10_000}]
     assert matched == {"near": near, "asked": 1, "without": without, "publications": [], "limit": 3}

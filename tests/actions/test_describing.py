@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
+import kgdx
 from actions.fakes import Fake
 from episode.states import state_of
-from kgdx.actions import Describe
-from kgdx.actions.describing import GetDefinition, GetPassage, NameFound, named
+from kgdx.actions import Describe, InferByPhenotype
+from kgdx.actions.describing import GetDefinition, GetEntry, GetPassage, NameFound, named
 from kgdx.answer.artifacts import Retrieved, described_of, names_of
 from kgdx.case import Case
 from kgdx.episode import Kind, State, step
@@ -191,3 +192,26 @@ def test_what_was_found_is_named_in_both_languages() -> None:
     made = step(graph, state, NameFound())
     assert names_of(made)["HP:1"] == {"en": "Fever", "zh": "发热"}
     assert NameFound().name == "name_found"
+
+
+def test_a_disease_is_described_by_its_name_too() -> None:
+    graph: Any = Described(disease("KGDX:b.1", "influenza"))
+    (found,) = described_of(step(graph, start(), Describe(diseases=("influenza", "a name that means nothing"))))
+    assert found.id == "KGDX:b.1"
+
+
+def test_an_entry_has_its_ids_its_synonyms_and_the_findings_beside_it(tiny_graph: Path) -> None:
+    with kgdx.open(tiny_graph) as graph:
+        state = step(graph, start(), GetEntry(names=("Seizure", "OMIM:100001", "no name of anything")))
+    *_, found = state.all(Retrieved)
+    disease, *_, finding = found.rows
+    assert disease["id"] == "OMIM:100001"
+    assert (finding["id"], finding["above"]) == ("HP:0001250", ["Abnormality of the nervous system (HP:0000707)"])
+    assert finding["below"] == ["Status epilepticus (HP:0002133)", "Focal-onset seizure (HP:0007359)"]
+
+
+def test_a_mode_of_inheritance_is_found_by_its_name(tiny_graph: Path) -> None:
+    with kgdx.open(tiny_graph) as graph:
+        state = step(graph, start(), InferByPhenotype(phenotypes=("autosomal recessive inheritance", "Seizure")))
+    *_, inferred = state.all(Retrieved)
+    assert (inferred.rows[0]["id"], inferred.rows[0]["matched"]) == ("OMIM:100001", 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,6 +162,16 @@ def test_the_prompt_keeps_to_its_size_and_gives_each_group_its_share(size: int) 
     lines = [json.loads(line) for line in text.splitlines()]
     assert size == 200 or lines[-1]["evidence"] == {"E201": "PCR"}
     assert lines[0]["left_out"] + len(lines[0]["evidence"]) == 200
+
+
+def test_a_model_reads_the_most_frequent_first_and_in_a_chinese_question_both_names() -> None:
+    rows = (row(FLU, "HP:1", "Rash"), row(FLU, "HP:2", "Fever", numerator=9, denominator=9))
+    found = Retrieved("phenotypes_of_diseases", {}, rows, "get_phenotype")
+    known = pack(state("流感？", retrieved=(found,), described=(), citations=()))
+    made = replace(known, called={"HP:2": {"zh": "发热"}})
+    (line,) = map(json.loads, made.prompt(300).splitlines())
+    assert next(iter(line["evidence"].items())) == ("E2", "Fever / 发热 (9 of 9)")
+    assert "发热" not in replace(made, question="flu?").prompt()
 
 
 def test_a_pack_is_plain_json_without_the_question() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,9 @@ def test_a_claim_that_its_evidence_does_not_make_is_marked_and_counted(sentence:
         "百日咳的症状有剧烈咳嗽[E5]。",
         "百日咳可用红霉素治疗[E6]。",
         "流感常见发热和咳嗽[E1][E2]。",
+        "流感的发热（very frequent, 80-99%）和咳嗽（3 of 4）[E1][E2]。",
+        "Of flu, both are given as obligate (100%) [E1][E2].",
+        "Altogether six different things are counted for the two of them [E1][E2][E3][E4][E5][E6].",
         "- fever [E1]",
         "Not enough evidence: no gene is recorded.",
     ],
@@ -174,6 +178,12 @@ def test_a_claim_that_its_evidence_does_not_make_is_marked_and_counted(sentence:
 def test_a_claim_in_other_words_agrees(sentence: str) -> None:
     made = check(sentence, more())
     assert made.disagreeing == 0 and "not what" not in made.text
+
+
+def test_a_name_in_the_other_language_names_the_same() -> None:
+    called = replace(more(), called={"S:fever": {"en": "fever", "zh": "发烧"}})
+    assert check("流感的表现为发烧[E1]。", called).disagreeing == 0
+    assert check("流感的表现为皮疹[E1]。", called).disagreeing == 1
 
 
 def test_words_of_a_description_may_be_told_and_others_may_not() -> None:

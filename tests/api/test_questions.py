@@ -20,7 +20,7 @@ from kgdx.episode import Limits
 from kgdx.errors import ConfigError, StoreLockedError, UsageError
 from kgdx.llm.connect import connect
 from kgdx.results.words import clean
-from llm.server import Body, Fail, Reply, Say, answering, in_turn, serving
+from llm.server import Body, Reply, Say, serving
 from racing import raced
 
 QUESTION = "甲热吃什么药"
@@ -131,14 +131,6 @@ def test_many_questions_at_once_keep_to_the_limit_of_calls_at_a_time(zh_graph: P
     assert server.busiest == 2
 
 
-def test_a_call_that_fails_for_a_while_is_made_again(zh_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgdx.llm.endpoint.FIRST_WAIT_S", 0.01)
-    replies = in_turn(Fail(500), Fail(429, headers={"Retry-After": "0"}), Say(PLAN), Say("[]"), Say("甲热用甲片[E1]。"))
-    with serving(replies) as server, kgdx.open(zh_graph) as graph:
-        answer = graph.ask(QUESTION, model=connect(LlmAccess("m", server.url)))
-    assert (answer.text.author, len(server.requests), answer.issues) == ("m", 5, ())
-
-
 # ------------------------------------------------------------------ saved
 def test_a_saved_answer_holds_the_models_words_only_when_asked_to(copy: Path) -> None:
     with serving(planned) as server, kgdx.open(copy) as graph:
@@ -222,22 +214,6 @@ def test_a_malformed_template_is_an_error_and_never_an_answer(zh_graph: Path, mo
         for question in (QUESTION, "甲热做什么检查", "What causes 甲热?"):
             with pytest.raises(TemplateError, match="has no columns"):
                 graph.ask(question)
-
-
-def test_scripted_models_answer_over_http_as_they_do_here(zh_graph: Path) -> None:
-    from benchmarks.scripted_models import scripted
-
-    from kgdx.evaluate.question_sets import BenchmarkQuestion
-
-    known = BenchmarkQuestion(id="q", question=QUESTION, action="get_drug", entities=("甲热",), language="zh")
-    found = {}
-    for kind in ("right", "half-right", "malformed", "adversarial"):
-        with serving(answering(scripted(kind, [known]))) as server, kgdx.open(zh_graph) as graph:
-            found[kind] = graph.ask(QUESTION, model=connect(LlmAccess(kind, server.url, attempts=1)))
-    assert all(answer.text.text.startswith("甲") and "E1" in answer.text.cited for answer in found.values())
-    assert found["right"].issues == ()
-    assert found["half-right"].text.removed
-    assert all(answer.reason == "answered" for answer in found.values())
 
 
 @pytest.mark.parametrize("name", ["Tiny epilepsy 7", "Tiny epilepsy syndrome 7", "Tiny epilepsy syndrome type 7"])

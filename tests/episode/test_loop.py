@@ -355,6 +355,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     **{f"infer_by_{what}": {f"{what}s": ["x"]} for what in ("symptom", "test", "drug", "cure", "gene", "phenotype")},
     "infer_by_comorbidity": {"diseases": ["flu"]},
     "get_definition": {"phenotype": "fever"},
+    "get_entry": {"names": ["fever"]},
     "get_passage": {"diseases": ["flu"], "about": "cause"},
     "understand": {"names": ["flu"]},
     **{name: {"turn": 1} for name in ("forget", "read_record", "read_differential", "read_turn")},

@@ -20,8 +20,8 @@ from kgdx.llm.structured import LONGEST, parse, structured
 require_module("json_repair", "llm")
 
 VERSIONS = {
-    "answer": (1, "214b01451e756df7"),
-    "answer_open": (1, "a9684cde865a13da"),
+    "answer": (2, "11ef8c7bfc6c8aad"),
+    "answer_open": (2, "52194be6e25748f1"),
     "doctor_abstain": (1, "82b240fd04930324"),
     "doctor_differential": (1, "6c76c648c14e9b41"),
     "doctor_hearing": (1, "d559c24fafd6144d"),
@@ -34,7 +34,7 @@ VERSIONS = {
     "measurement": (1, "b6132c4fe43085d6"),
     "patient": (1, "622d8a8d8163ccd9"),
     "plain": (1, "fa1bcc38172a15c9"),
-    "plan": (2, "c784f54fbec5fe26"),
+    "plan": (3, "c6b8a73c9c600932"),
     "relations": (1, "4bb2a5bb87e28360"),
     "rerank": (2, "70842f1649573b65"),
     "rerank_variants": (1, "9019c2ffc47d6b82"),

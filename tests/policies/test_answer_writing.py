@@ -16,7 +16,7 @@ from kgdx.answer.artifacts import Retrieved, answer_of
 from kgdx.answer.evidence_pack import EvidencePack, pack
 from kgdx.case import Case
 from kgdx.config import LlmAccess
-from kgdx.episode import Author, Episode, Kind, Limits, Policy, State, World, run, step
+from kgdx.episode import Author, Episode, Limits, Policy, State, World, run, step
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.wish import Wish
 from kgdx.llm.endpoint import Endpoint
@@ -114,21 +114,6 @@ def test_general_knowledge_is_allowed_in_unstrict_mode_and_false_marks_are_not()
     assert "generally known" in requests[0]["messages"][0]["content"]
     _, requests = ask(in_turn(Say("Rest helps [E50]."), Say(free)), strict=False)
     assert len(requests) == 2
-
-
-def test_a_chinese_answer_is_asked_for_in_chinese() -> None:
-    said, requests = ask(in_turn(Say("Fever [E1]."), Say("流感的症状有fever[E1]。")), language="zh")
-    assert said.text == "流感的症状有fever[E1]。"
-    assert "证据不足" in requests[0]["messages"][0]["content"]
-    assert "Chinese (中文)" in requests[1]["messages"][-1]["content"]
-
-
-def test_an_answer_that_is_cut_or_refused_leaves_the_error_in_the_record() -> None:
-    for reply in (Fail(401), Fail(429), Say(refusal="no"), Say(""), Raw(b"\xff")):
-        said, _ = ask(in_turn(reply))
-        assert said.text == ""
-        assert said.episode.log[-2].kind is Kind.ERROR
-        assert said.episode.log[-2].data["fault"] == "model"
 
 
 def test_an_injection_in_a_name_is_quoted_and_what_it_brings_about_does_not_pass() -> None:

@@ -86,13 +86,16 @@ def refused(answer: Answer) -> list[str]:
 
 def test_rounds_go_on_until_a_plan_is_empty(graph: Graph) -> None:
     inferred = {"action": "INFER_BY_SYMPTOM", "symptoms": ["发热", "抽搐"]}
-    answer, requests = ask(graph, script(plan(inferred, thought="Diseases first."), plan(DRUGS, TESTS), DONE))
+    answer, requests = ask(
+        graph, script(plan(inferred, thought="Diseases first."), plan(DRUGS, TESTS), DONE), fallback=False
+    )
     assert steps(answer) == [
         (0, "recognise", 1),
         (1, "infer_by_symptom", 2),
         (1, "describe", 2),
         (2, "get_drug", 3),
         (2, "get_test", 1),
+        (3, "name_found", 2),
         (3, "cite", None),
     ]
     assert [(each.thought, each.ended) for each in answer.rounds[1:]] == [
@@ -109,7 +112,6 @@ def test_rounds_go_on_until_a_plan_is_empty(graph: Graph) -> None:
     assert '"symptoms": ["发热", "抽搐"]' in second
     assert "甲热(jia fever)是一种假想的疾病" in second, "mentioned diseases are described before the next plan"
     assert '- get_drug {"diseases": ["甲热"]' in third
-    assert "甲片" in third
 
 
 def test_the_endpoint_is_held_to_the_schema_of_the_actions(graph: Graph) -> None:
@@ -120,24 +122,50 @@ def test_the_endpoint_is_held_to_the_schema_of_the_actions(graph: Graph) -> None
     assert {"get_symptom", "infer_by_comorbidity"} <= {
         name for each in listed for name in each["properties"]["action"]["enum"]
     }
-    assert "$ref" not in json.dumps(form)
 
 
 @pytest.mark.parametrize("first", [DONE, Say("no idea"), Say(json.dumps([{**DRUGS, "diseases": ["丙热"]}]))])
 def test_what_rules_find_comes_first_so_that_a_useless_plan_leaves_no_less(graph: Graph, first: Reply) -> None:
     alone = graph.ask(QUESTION)
-    answer, requests = ask(graph, script(first), rules=True, rounds=1)
+    answer, requests = ask(graph, script(first), rounds=1)
     assert (0, "get_drug", 3) in steps(answer)
     assert {each.text for each in alone.pack.items} <= {each.text for each in answer.pack.items}
-    assert "甲片" in prompts(requests)[0], "the model is shown what rules found"
+    assert f"> {alone.text.text}" in prompts(requests)[0], "the model is shown what rules answer"
     assert ("no plan that could be used" in "".join(notes(answer))) == (first.text == "no idea")
+    assert (0, "get_drug", 3) not in steps(ask(graph, script(first), rounds=1, fallback=False)[0])
 
 
-def test_where_a_valid_plan_finds_nothing_the_question_is_looked_up_by_rules(graph: Graph) -> None:
-    alone = graph.ask(QUESTION)
-    answer, _ = ask(graph, script(plan({**DRUGS, "diseases": ["丙热"]})), rounds=1)
-    assert {each.text for each in alone.pack.items} <= {each.text for each in answer.pack.items}
-    assert "planned nothing that the graph has" in "".join(notes(answer))
+def test_what_rules_answer_stands_where_the_model_says_so_and_plans_nothing(graph: Graph) -> None:
+    stands = Say(json.dumps({"thought": "", "stands": True, "enough": False, "actions": []}))
+    answer, requests = ask(graph, script(stands))
+    assert (answer.text.text, answer.text.author) == (graph.ask(QUESTION).text.text, "template")
+    assert len(requests) == 1 and "draft" in [segment.name for segment in answer.trace]
+    both = Say(json.dumps({"stands": True, "actions": [TESTS]}))
+    assert ask(graph, script(both, DONE))[0].text.author == "m", "who plans on is not content with it"
+
+
+def test_a_plan_that_is_enough_is_the_last_one_if_all_of_it_finds_something(graph: Graph) -> None:
+    def enough(*actions: dict[str, Any]) -> Say:
+        return Say(json.dumps({"enough": True, "actions": actions}))
+
+    assert len(prompts(ask(graph, script(enough(DRUGS, TESTS), DONE))[1])) == 1
+    assert len(prompts(ask(graph, script(enough(DRUGS, {**TESTS, "diseases": ["丙热"]}), DONE))[1])) == 2
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_line_of_safety_is_never_lost_to_a_model(graph: Graph, asked: bool) -> None:
+    question = "甲片一次吃几片？" if asked else "我胸痛得厉害，要不要去急诊？"
+    by_rules = graph.ask(question).text.text
+    answer, requests = ask(graph, script(DONE, answer=Say("证据不足：图谱没有剂量。")), question)
+    assert "急救电话" in by_rules and answer.text.text.endswith(by_rules)
+    assert bool(requests) == asked, "what is urgent waits for no model"
+
+
+def test_an_honest_no_of_the_model_leaves_what_rules_found_behind_it(graph: Graph) -> None:
+    answer, _ = ask(graph, script(DONE, answer=Say("证据不足：没有记载。")))
+    first, *others = answer.text.sentences
+    assert (first.text, answer.text.author) == ("证据不足：没有记载。", "m")
+    assert [each.text for each in others] == [each.text for each in graph.ask(QUESTION).text.sentences]
 
 
 def test_rounds_are_limited(graph: Graph) -> None:
@@ -150,7 +178,7 @@ def test_rounds_are_limited(graph: Graph) -> None:
 
 def test_an_endless_loop_of_one_action_is_run_once(graph: Graph) -> None:
     same = {"action": "GET_DRUG", "diseases": [" 甲热"]}
-    answer, requests = ask(graph, script(plan(DRUGS), plan(same, DRUGS)), rounds=50)
+    answer, requests = ask(graph, script(plan(DRUGS), plan(same, DRUGS)), rounds=50, fallback=False)
     assert [step for _, step, _ in steps(answer)].count("get_drug") == 1
     assert "was run already" in refused(answer)[0]
     assert len(prompts(requests)) == 3, "two fruitless plans in a row end the rounds"
@@ -228,26 +256,12 @@ def test_equal_answers_of_a_model_give_an_equal_run(graph: Graph) -> None:
         (Say("[" * 50_000), "nested too deeply"),
     ],
 )
-def test_where_no_plan_can_be_used_the_question_is_looked_up_by_rules(graph: Graph, bad: Reply, why: str) -> None:
+def test_where_no_plan_can_be_used_what_rules_looked_up_is_answered(graph: Graph, bad: Reply, why: str) -> None:
     answer, requests = ask(graph, script(bad))
     assert any(why in each for each in refused(answer)), refused(answer)
     assert len(prompts(requests)) == 2
-    assert [each.by for each in answer.rounds][-1] == "rules"
-    assert answer.rounds[-1].steps[0].action == "get_drug"
     assert answer.text.text == "甲热用甲片[E1]。"
     assert any("gave no plan that could be used" in note for note in notes(answer))
-    alone, _ = ask(graph, script(bad), fallback=False)
-    assert all(each.by == "model" for each in alone.rounds)
-
-
-def test_where_the_first_plan_is_empty_the_question_is_looked_up_by_rules(graph: Graph) -> None:
-    answer, requests = ask(graph, script(DONE))
-    assert len(prompts(requests)) == 1
-    assert [each.by for each in answer.rounds][-1] == "rules"
-    assert answer.text.text == "甲热用甲片[E1]。"
-    assert any("planned no look-up" in note for note in notes(answer))
-    alone, _ = ask(graph, script(DONE), fallback=False)
-    assert all(each.by == "model" for each in alone.rounds)
 
 
 @pytest.mark.parametrize("name", ["甲热') DETACH DELETE n //", "MATCH (n) DETACH DELETE n", "$(reboot)", "<script>"])
@@ -318,13 +332,12 @@ def test_an_endpoint_that_fails_leaves_an_answer_and_one_line(graph: Graph, repl
     assert "\n" not in line.message
     assert line.level == "error"
     assert answer.usage.failed == 1
-    assert answer.rounds[-1].by == ("model" if late else "rules")
 
 
 def test_an_endpoint_that_fails_while_it_writes_leaves_the_answer_to_the_template(graph: Graph) -> None:
     for reply in (Fail(500), Say(""), Say(refusal="no")):
         answer, _ = ask(graph, script(plan(DRUGS), DONE, answer=reply))
-        assert (answer.text.author, answer.text.cited) == ("template", ("E1", "E2"))
+        assert (answer.text.author, answer.text.cited) == ("template", ("E1",))
 
 
 def test_what_arrived_of_a_stream_that_broke_off_is_kept(graph: Graph) -> None:
@@ -423,15 +436,6 @@ def test_what_is_no_plan_is_said_without_its_words(text: str) -> None:
     assert "drug" not in str(caught.value)
 
 
-@given(st.text(max_size=300))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
-        reading = parse(text, WrittenPlan)[0]
-    except ValueError:
-        return
-    judge(reading.items, ACTIONS, (), (), 8)
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
@@ -464,10 +468,6 @@ def test_fields_are_found_where_models_put_them(item: dict[str, Any]) -> None:
     assert [type(action) for action in actions] == [GetDrug] or refused
 
 
-def test_a_function_call_is_an_action() -> None:
-    assert document({"function": {"name": "get_drug", "arguments": '{"diseases": ["flu"]}'}}) == DRUG
-
-
 @pytest.mark.parametrize("item", ["get_drug", 3, None, {"action": "get_drug", "arguments": "flu"}])
 def test_an_item_that_is_no_action_is_refused(item: Any) -> None:
     with pytest.raises(UsageError):
@@ -479,11 +479,6 @@ def test_ten_thousand_actions_are_cut_off_and_counted() -> None:
     actions, refused = judge(items, ACTIONS, (), (), 8)
     assert len(actions) == 8
     assert refused == ("9,992 of 10,000 actions are left out: at most 8 a round",)
-
-
-def test_ten_thousand_wrong_actions_are_not_told_one_by_one() -> None:
-    actions, refused = judge([{"action": f"x{number}"} for number in range(10_000)], ACTIONS, (), (), 8)
-    assert (actions, len(refused)) == ((), 9)
 
 
 @pytest.mark.parametrize(
@@ -503,7 +498,7 @@ def test_what_does_not_fit_is_told_in_one_line(item: dict[str, Any], reason: str
 
 def test_the_same_action_by_another_name_of_the_disease_is_the_same() -> None:
     known = [Resolved("flu", ids=("D:1", "D:2")), Resolved("Influenza", ids=("D:2", "D:1"))]
-    before = [GetDrug(diseases=("flu",))]
+    before = [GetDrug(diseases=("flu",), forms=True, limit=200)]
     items = [
         {"action": "get_drug", "diseases": ["influenza"]},
         {"action": "get_drug", "diseases": ["influenza"], "limit": 3},

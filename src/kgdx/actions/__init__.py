@@ -26,45 +26,9 @@ if TYPE_CHECKING:
         InferByTest,
     )
     from kgdx.actions.reading import Diagnose, Extract, Rank, Recognise
-    from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Infer, Retrieve
+    from kgdx.actions.retrieving import GetComorbidity, GetCooccurrence, GetPhenotype, Retrieve
     from kgdx.actions.tools import Lookup, Match, Search, Summarise
     from kgdx.episode.wish import ACTIONS, Action, parse_action
-
-__all__ = [
-    "ACTIONS",
-    "Action",
-    "Cite",
-    "Describe",
-    "Diagnose",
-    "Explain",
-    "Extract",
-    "GetComorbidity",
-    "GetCooccurrence",
-    "GetCure",
-    "GetDrug",
-    "GetGene",
-    "GetMedicine",
-    "GetPhenotype",
-    "GetSymptom",
-    "GetTest",
-    "Infer",
-    "InferByComorbidity",
-    "InferByCure",
-    "InferByDrug",
-    "InferByGene",
-    "InferByPhenotype",
-    "InferBySymptom",
-    "InferByTest",
-    "Lookup",
-    "Match",
-    "Rank",
-    "Recognise",
-    "Respond",
-    "Retrieve",
-    "Search",
-    "Summarise",
-    "parse_action",
-]
 
 __getattr__ = names_of(
     "kgdx",
@@ -76,7 +40,7 @@ __getattr__ = names_of(
         "InferByComorbidity InferByCure InferByDrug InferByGene InferByPhenotype InferBySymptom "
         "InferByTest",
         "actions.reading": "Diagnose Extract Rank Recognise",
-        "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Infer Retrieve",
+        "actions.retrieving": "GetComorbidity GetCooccurrence GetPhenotype Retrieve",
         "actions.tools": "Lookup Match Search Summarise",
         "episode.wish": "ACTIONS Action parse_action",
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from kgdx.answer.artifacts import (
     Answered,
     Cited,
     Described,
+    Drafted,
     Explained,
     Fitted,
     Named,
@@ -82,11 +84,17 @@ class Respond(Action):
     whether: bool = False
     """Whether the question can be answered with yes or no."""
 
+    beside: bool = False
+    """Whether what the template says stands behind a text that is given."""
+
     @property
     def reads(self) -> tuple[Reads, ...]:
         return ("question", "evidence", Retrieved, Fitted, Ranked, Explained, Described, Cited, Named, Understood)
 
-    def run(self, graph: Operations, view: State) -> Answered:
+    def run(self, graph: Operations, view: State) -> Artifact:
+        return Answered(self.answer(graph, view))
+
+    def answer(self, graph: Operations, view: State) -> CitedText:
         if self.text is not None and not self.text.strip():
             raise UsageError("the answer is empty", hint="write one, or leave the text out to have it made by template")
         evidence = pack(view)
@@ -97,7 +105,15 @@ class Respond(Action):
             return float(graph.graph.ranker.model.basis.ic[row]) if row >= 0 else 4.0
 
         def make() -> CitedText:
-            if self.text is None and self.wants:
+            if self.text is None:
+                return by_template()
+            given = check(self.text, evidence, strict=self.strict, language=language, author=self.author)
+            first, *others = by_template().sentences if self.beside else (None,)
+            behind = () if first is None else (replace(first, gap="\n\n"), *others)
+            return replace(given, sentences=(*given.sentences, *behind))
+
+        def by_template() -> CitedText:
+            if self.wants:
                 asked = Asked(
                     tuple(map(Want, self.wants)),
                     self.subjects,
@@ -111,13 +127,22 @@ class Respond(Action):
                     rarity,
                 )
                 return focused(evidence, asked, language, self.strict)
-            if self.text is None:
-                return templated(evidence, language, self.strict)
-            return check(self.text, evidence, strict=self.strict, language=language, author=self.author)
+            return templated(evidence, language, self.strict)
 
         given = {"items": len(evidence.items), "strict": self.strict, "language": language}
         name = "template" if self.text is None else "citations"
-        return Answered(graph.tool(name, given, make, lambda made: len(made.sentences)))
+        return graph.tool(name, given, make, lambda made: len(made.sentences))
+
+
+class Draft(Respond):
+    """Write what rules answer, for a model that is to judge it, and go on."""
+
+    name: ClassVar[str] = "draft"
+    makes: ClassVar[type[Artifact]] = Drafted
+    ends: ClassVar[str] = ""
+
+    def run(self, graph: Operations, view: State) -> Artifact:
+        return Drafted(self.answer(graph, view).text)
 
 
 MAX_CITATIONS = 50

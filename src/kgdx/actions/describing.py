@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from kgdx.actions.entities import Name, NameList, ids_of, resolve
+from kgdx.actions.entities import Name, NameList, ids_of, looked_up, resolve
 from kgdx.actions.retrieving import retrieve
 from kgdx.answer.artifacts import Described, Named, Ranked, Retrieved, Understood, ranking_of, resolved_of
 from kgdx.answer.passages import passages, sentences_of
@@ -43,7 +43,7 @@ class Describe(Action):
     makes: ClassVar[type[Artifact]] = Described
 
     diseases: Annotated[tuple[str, ...], Field(max_length=MAX_DISEASES)] | None = None
-    """Ids of diseases; those that were named or found so far when absent."""
+    """Ids of diseases, or names; those that were named or found so far when absent."""
 
     mesh: bool = True
     """Whether to look for their MeSH headings."""
@@ -53,7 +53,9 @@ class Describe(Action):
         return (Retrieved, Ranked) if self.diseases is None else ()
 
     def run(self, graph: Operations, view: State) -> Described | None:
-        wanted = list(dict.fromkeys(named(view) if self.diseases is None else self.diseases))[:MAX_DISEASES]
+        asked = named(view) if self.diseases is None else self.diseases
+        ids = (id for each in asked for id in ((each,) if ":" in each else looked_up(graph, each, ("Disease",)).ids))
+        wanted = list(dict.fromkeys(ids))[:MAX_DISEASES]
         if not wanted:
             return None
         rows = graph.query("descriptions_of_diseases", diseases=wanted)
@@ -179,9 +181,8 @@ class GetPassage(Action):
     diseases: NameList
     """Names of diseases in Chinese or English, or ids."""
 
-    about: Annotated[str, AfterValidator(_known)]
-    """What they are to be about: definition, cause, inheritance, onset, prevalence, risk, prevention, transmission,
-    course, treatment, symptoms, complications, tests, department or diet."""
+    about: Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": [*filter(TEXTS.get, TEXTS)]})]
+    """What they are to be about."""
 
     naming: NameList | None = None
     """Passages that name one of these, whatever they are about."""
@@ -222,6 +223,33 @@ class GetDefinition(Action):
         told = ({"text": row["definition"], "kind": "definition", "source": "hp"} for row in made.rows)
         about = {"disease": found[0].ids[0], "disease_name": found[0].names[0], "about": "definition"}
         return replace(made, rows=tuple({**about, **row} for row in told if row["text"]))
+
+
+class GetEntry(Action):
+    """What diseases or findings are called: ids, names, synonyms, and findings one step above and below."""
+
+    name: ClassVar[str] = "get_entry"
+    aliases: ClassVar[tuple[str, ...]] = ("GET_ENTRY", "get_entries", "get_names", "get_synonyms")
+    makes: ClassVar[type[Artifact]] = Retrieved
+
+    names: NameList
+    """Names in Chinese or English, or ids."""
+
+    def run(self, graph: Operations, view: State) -> Retrieved:
+        found = resolve(graph, self.names, ("Disease", "Phenotype"))
+        ids = ids_of(found)
+        diseases = graph.query("descriptions_of_diseases", diseases=[id for id in ids if not id.startswith("HP:")])
+        entries = [{name: row[name] for name in ("id", "name", "name_zh", "synonyms")} for row in diseases]
+        for row in entries:
+            row["same_as"] = [id for each in found if row["id"] in each.ids for id in each.ids if id != row["id"]]
+        for id in [id for id in ids if id.startswith("HP:")][:MAX_DISEASES]:
+            (row,) = graph.query("phenotype_by_id", phenotype=id) or ({},)
+            told = {name: row.get(name) for name in ("id", "name", "name_zh", "synonyms", "definition")}
+            for place, template in (("above", "phenotype_ancestors"), ("below", "phenotype_descendants")):
+                near = graph.query(template, phenotypes=[id])
+                told[place] = [f"{each['name']} ({each['id']})" for each in near if each["steps"] == 1]
+            entries.append(told)
+        return Retrieved("entry", {"names": list(self.names)}, tuple(entries), self.name, found)
 
 
 MAX_NAMED = 400

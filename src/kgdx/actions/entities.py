@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,14 +55,20 @@ def resolve(graph: Operations, names: Sequence[str], kinds: Sequence[str]) -> tu
 def looked_up(graph: Operations, name: str, kinds: tuple[str, ...]) -> Resolved:
     """Return what a name means: an entry, a disease's forms, or the finding that a reader of words takes it for."""
     found = understood(graph.graph.names.resolve(name, kinds))
-    if kinds == ("Phenotype",) and not found.ids:  # modes of inheritance have no names, and lay words are none
+    if kinds == ("Phenotype",) and not found.ids:  # lay words are no names
         term = graph.graph.reader.resolve(name).finding
-        return found if term is None else replace(found, ids=(term.id,), names=(term.label,), method="id", reason="")
+        rows: Sequence[Mapping[str, Any]] = [{"id": term.id, "name": term.label}] if term else ()
+        if _UNNAMED.search(name):
+            rows = rows or graph.query("phenotype_by_name", name=name[0].upper() + name[1:])
+        known = (replace(found, ids=(row["id"],), names=(row["name"],), method="id", reason="") for row in rows)
+        return next(known, found)
     if found.ids or kinds != ("Disease",):
         return found
     return named_or_forms(graph, name)
 
 
+_UNNAMED = lazy_pattern(r"\s(?:inheritance|onset)$", re.IGNORECASE)
+"""Names of modes of inheritance and ages of onset, which the index of names leaves out."""
 _FORM = lazy_pattern(r"[\s,-](?:\d+[A-Za-z]?(?:,.*)?|[IVX]+|type\b.*|due\s+to\b.*|complex)$", re.IGNORECASE)
 _AMERICAN = lazy_pattern(r"(?<=[a-z])[ao]e(?=[a-z])", re.IGNORECASE)
 FORMS_SCORE = 0.9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -46,6 +46,7 @@ class DiseasesBy(Action, ABC):
     kinds: ClassVar[tuple[str, ...]]
     """What may be named."""
 
+    usual: ClassVar[Mapping[str, Any]] = {"likeliest": True}
     binds: ClassVar[str] = ""
     """The template's parameter for the names, where it is called otherwise than the field."""
 

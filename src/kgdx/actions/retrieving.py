@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,7 +14,7 @@ from kgdx.actions.entities import Name, NameList, forms_of, ids_of, looked_up, r
 from kgdx.answer.answer_phrases import chinese_of
 from kgdx.answer.artifacts import Retrieved
 from kgdx.episode.operations import Operations
-from kgdx.episode.state import Artifact, Reads, State
+from kgdx.episode.state import Artifact, State
 from kgdx.episode.wish import Action
 from kgdx.errors import TemplateError, UsageError
 from kgdx.graph.protocol import Row
@@ -48,35 +48,6 @@ class Retrieve(Action):
         except TemplateError as error:
             raise UsageError(error.message, hint=error.hint) from error
         return retrieve(graph, self, self.template, self.arguments)
-
-
-class Infer(Action):
-    """Find diseases by how many of the phenotypes they are annotated with, ontology descendants included."""
-
-    name: ClassVar[str] = "infer"
-    planned: ClassVar[bool] = False
-    makes: ClassVar[type[Artifact]] = Retrieved
-
-    phenotypes: tuple[str, ...] | None = None
-    """Ids to match; the case's observed findings when absent."""
-
-    min_match_count: Annotated[int, Field(ge=1)] = 1
-    """Fewest matches of a disease."""
-
-    limit: Limit = 20
-    """Most diseases."""
-
-    @property
-    def reads(self) -> tuple[Reads, ...]:
-        return ("evidence",) if self.phenotypes is None else ()
-
-    def run(self, graph: Operations, view: State) -> Retrieved:
-        arguments = {
-            "phenotypes": list(view.case.observed if self.phenotypes is None else self.phenotypes),
-            "min_match_count": self.min_match_count,
-            "limit": self.limit,
-        }
-        return retrieve(graph, self, "infer_diseases", arguments)
 
 
 def retrieve(
@@ -128,6 +99,7 @@ class OfDiseases(Action, ABC):
     gives: ClassVar[str]
     """Node class of what it gets."""
 
+    usual: ClassVar[Mapping[str, Any]] = {"limit": 200, "forms": True}
     few: ClassVar[int] = 1
     """Of a disease of which fewer rows are stated, those of its forms are got, where they are wanted."""
 

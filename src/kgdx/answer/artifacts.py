@@ -292,6 +292,19 @@ class Answered(Artifact):
 
 
 @dataclass(frozen=True, slots=True)
+class Drafted(Artifact):
+    """What rules answer, before a model is asked; the log keeps it, since what is found later does not change it."""
+
+    depends: ClassVar[tuple[Reads, ...]] = ()
+    kept: ClassVar[bool] = True
+
+    text: str = field(default="", repr=False)
+
+    def to_words(self) -> dict[str, Any]:
+        return {"text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
 class Declared(Artifact):
     """The diagnosis: ids of diseases, best first; the ranking's own order where there are none."""
 

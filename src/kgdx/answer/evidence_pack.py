@@ -27,6 +27,7 @@ from kgdx.answer.artifacts import (
     resolved_of,
 )
 from kgdx.answer.facts import Fact, documents, facts
+from kgdx.answer.stated_things import weight_of
 from kgdx.episode.state import State
 from kgdx.graph.protocol import digest
 from kgdx.lazy import lazy_pattern
@@ -81,7 +82,7 @@ class EvidencePack(Pack):
         """Return the evidence for a language model: lines of JSON, facts of one disease and relation together.
 
         Names and texts are data from sources: they are quoted, and nothing in them can pass for a mark or end the
-        quotation. Where not all of it fits, each group gets its share, the first facts of each before the later ones,
+        quotation. Where not all of it fits, each group gets its share, the most frequent facts of each first,
         and the group says how many are left out. Passages of documents were chosen to fit: all of them are there.
 
         Args:
@@ -92,18 +93,21 @@ class EvidencePack(Pack):
         groups: dict[tuple[object, ...], list[EvidenceItem]] = {}
         for item in self.items:
             groups.setdefault(_group(item), []).append(item)
+        for group in groups.values():
+            group.sort(key=lambda item: -weight_of(item))
+        called = self.called if has_chinese(self.question) else {}
         turns = ((place, number) for number, group in enumerate(groups.values()) for place in range(len(group)))
         listed = list(groups.values())
         taken: dict[int, dict[str, str]] = {}
         for place, number in sorted(turns):
             item = listed[number][place]
-            said = _said(item)
-            cost = len(_json({item.id: said})) + (0 if number in taken else len(_line(listed[number], {})) + 1)
+            said = _said(item, called)
+            cost = len(_json({item.id: said})) + (0 if number in taken else len(_line(listed[number], {}, called)) + 1)
             chosen = item.kind == "passage"
             if chosen or cost <= room:
                 room -= 0 if chosen else cost
                 taken.setdefault(number, {})[item.id] = said
-        return "\n".join([*(_line(listed[number], shown) for number, shown in sorted(taken.items())), *missing])
+        return "\n".join([*(_line(listed[number], shown, called) for number, shown in sorted(taken.items())), *missing])
 
     def _nothing(self, room: int) -> Iterator[str]:
         for each in dict.fromkeys(self.nothing):
@@ -142,19 +146,28 @@ def _group(item: EvidenceItem) -> tuple[object, ...]:
     return (item.kind, item.action, subject, item.relation, item.sources if item.kind == "relation" else ())
 
 
-def _said(item: EvidenceItem) -> str:
+_Called = Mapping[str, Mapping[str, str]]
+
+
+def _both(node: PathNode, called: _Called) -> str:
+    """The name of an entity, and its Chinese one where there is one."""
+    names = dict.fromkeys(filter(None, (node.name or node.id, called.get(node.id, {}).get("zh"))))
+    return " / ".join(map(clean, names))
+
+
+def _said(item: EvidenceItem, called: _Called) -> str:
     if item.kind == "relation" and item.action != "explain":
-        names = ", ".join(clean(each.name or each.id) for each in item.objects)
+        names = ", ".join(_both(each, called) for each in item.objects)
         note = clean(frequency_text(item.details))
         return f"{names} ({note})" if note else names
     return f"{item.text} {item.details['abstract']}" if "abstract" in item.details else item.text
 
 
-def _line(group: list[EvidenceItem], said: Mapping[str, str]) -> str:
+def _line(group: list[EvidenceItem], said: Mapping[str, str], called: _Called) -> str:
     first = group[0]
     line: dict[str, Any] = {"kind": first.kind}
     if first.kind == "relation" and first.action != "explain":
-        line["disease"] = clean(first.subject.name or first.subject.id) if first.subject else ""
+        line["disease"] = _both(first.subject, called) if first.subject else ""
         line["relation"] = first.relation
     if first.kind == "relation" and first.sources:
         line["source"] = ", ".join(map(clean, first.sources))

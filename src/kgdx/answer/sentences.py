@@ -59,6 +59,8 @@ class Agreement:
                 self._given.setdefault(id, []).extend((each.given, name, each.matched))
         for told in pack.diseases:
             self._given.setdefault(told.id, []).extend(told.names)
+        for id, called in pack.called.items():
+            self._given.setdefault(id, []).extend(called.values())
         self._called: dict[str, list[str]] = {}
         for item in pack.items:
             for node in (item.subject, *item.objects):
@@ -122,16 +124,20 @@ class Agreement:
         return [*self._given.get(id, ()), *self._called.get(id, ())]
 
     def _entities_hold(self, claim: str, plain: str, items: Sequence[EvidenceItem]) -> bool:
-        text = _Text(claim)
-        if not text.words - _plain() and not text.han:
-            text = _Text(plain)
-        if not text.words - _plain() and not text.han:
+        own = [item for item in items if item.kind == "relation"]
+        subjects = frozenset(word for name in self._subjects(own) for word in _words_of(name))
+        text = _Text(claim, subjects)
+        if not text.telling and not text.han:
+            text = _Text(plain, subjects)
+        if not text.telling and not text.han:
             return True
         comparable = [item for item in items if any(text.comparable(each) for each in self._said(item))]
         if not comparable or len(comparable) < len(items):
             return True
-        if not any(text.shares(each) for item in comparable for each in self._said(item)):
-            return False
+        if len(items) <= _MOST_LISTED and not any(
+            text.shares(each) for item in comparable for each in self._said(item)
+        ):
+            return False  # of more it may tell the number, or what they have in common
         return all(item.kind not in STATED for item in items) or self._list_holds(text, items)
 
     def _list_holds(self, text: _Text, items: Sequence[EvidenceItem]) -> bool:
@@ -176,15 +182,18 @@ class Agreement:
 class _Text:
     """A text as it is compared with names."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, subjects: frozenset[str] = frozenset()) -> None:
         self.folded = _folded(text)
         self.words = _words_of(self.folded)
+        spoken = {word for word in self.words if len(word) > 2 and not word.isdigit()}
+        self.telling = spoken - _plain() - subjects
+        """Words that name something beside the subject: no numbers, no grammar."""
         self.han = "".join(_CHINESE.findall(self.folded))
         self._line = f" {' '.join(_LATIN.findall(self.folded))} "
 
     def comparable(self, name: str) -> bool:
         han = bool(_CHINESE.search(name))
-        return bool(self.han) if han else bool(self.words) and (not self.han or bool(self.words - _plain()))
+        return bool(self.han) if han else bool(self.words) and (not self.han or bool(self.telling))
 
     def names(self, name: str) -> bool:
         if _CHINESE.search(name):

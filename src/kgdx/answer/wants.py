@@ -108,6 +108,9 @@ OF_DRUGS = frozenset({Want.SAFETY, Want.DOSE, Want.SIDE_EFFECT, Want.USE})
 OUTSIDE = frozenset({Want.PLACE, Want.VERDICT, Want.ELSEWHERE})
 """What is no matter of diseases in general, told by likeness (``question_kinds.tsv``): the answer says who can tell."""
 
+DANGERS = frozenset({Want.SAFETY, Want.DOSE, Want.URGENCY, Want.VERDICT})
+"""What rules answer with a line of safety, which stands behind whatever a model answers."""
+
 UNTOLD = frozenset({Want.SAFETY, Want.URGENCY, *OUTSIDE})
 """What nobody may be told from a graph: the answer says so, and whom to ask."""
 

@@ -370,6 +370,8 @@ def _unfit(told: Mapping[str, Any]) -> Iterator[Issue]:
 
 def failure(episode: Episode) -> KgdxError | None:
     """Return why an episode has found nothing: the error that ended it, the graph's last one, or the model's."""
+    from kgdx.answer.wants import DANGERS
+
     if episode.error is not None:
         return episode.error
     failed = [segment for segment in episode.log if segment.kind is Kind.ERROR]
@@ -379,4 +381,6 @@ def failure(episode: Episode) -> KgdxError | None:
     failed = [segment for segment in failed if segment.data.get("fault") == "model"]
     last = error_of(failed[-1]) if failed else None
     # one that wrote what cannot be used leaves what rules found, be it nothing; one that cannot be asked is mended
-    return None if isinstance(last, LlmError) and last.kind in UNUSABLE else last
+    asked = (each.data["wants"] for each in episode.log if each.name == "draft" and each.kind is Kind.WISH)
+    safety = any(map(DANGERS.intersection, asked))  # what rules say of it is never left out
+    return None if safety or (isinstance(last, LlmError) and last.kind in UNUSABLE) else last

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kgdx.episode.segment import Kind, Segment, message_of
-from kgdx.episode.wish import UNPLANNED
 from kgdx.results.cited import LookupRound, LookupStep
 
 THOUGHT = "thought@"
 """Beginning of the name of the prompt whose answer is a thought that is searched by."""
 _READING = ("read_plan", "open_sources", "name_thought", "fit_passages", "read_choice", "read_diagnosis")
-NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", *_READING, "respond", "diagnose"})
+NO_STEPS = frozenset({"remark", "ask_model", "ask_patient", *_READING, "draft", "respond", "diagnose"})
 """Wishes that look nothing up."""
 
 
@@ -24,8 +23,6 @@ def rounds_of(log: Iterable[Segment], *, private: bool = True) -> tuple[LookupRo
         if segment.kind is Kind.WISH:
             if str(data.get("prompt", "")).startswith(THOUGHT):
                 rounds.append(LookupRound(now.number + 1))
-            elif segment.name == "remark" and data.get("code") == UNPLANNED:
-                rounds.append(LookupRound(0, by="rules"))
             elif segment.name not in NO_STEPS:
                 rounds[-1] = replace(now, steps=(*now.steps, LookupStep(segment.name, data)))
         elif str(data.get("prompt", "")).startswith(THOUGHT) and segment.words:

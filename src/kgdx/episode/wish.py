@@ -191,6 +191,8 @@ class Action(Wish, ABC):
     """Whether it changes what is known of the patient; a resume runs it again at its place."""
     planned: ClassVar[bool] = True
     """Whether a language model may plan it; what begins and ends an episode is no part of a plan."""
+    usual: ClassVar[Mapping[str, Any]] = {}
+    """Fields that a plan leaves to it, where another value than the default serves questions better."""
     needs_findings: ClassVar[bool] = False
     """Whether it is about a patient's findings."""
     goes_on: ClassVar[bool] = False
@@ -225,12 +227,12 @@ _BUILT_IN = (
     ("actions.retrieving", "get_phenotype"),
     ("actions.headers", "get_gene get_absent get_medicine infer_by_phenotype infer_by_gene"),
     ("actions.retrieving", "get_cooccurrence"),
-    ("actions.describing", "get_definition get_passage describe name_found"),
-    ("actions.answering", "cite"),
+    ("actions.describing", "get_definition get_passage get_entry describe name_found"),
+    ("actions.answering", "cite draft"),
     ("actions.reading", "understand recognise extract rank"),
     ("actions.believing", "believe propose_questions propose_round"),
     ("actions.explaining", "explain"),
-    ("actions.retrieving", "retrieve infer"),
+    ("actions.retrieving", "retrieve"),
     ("actions.tools", "lookup match search summarise"),
     ("policies.planner", "read_plan"),
     ("policies.doctor_reading", "read_record read_differential read_turn read_answer forget"),

@@ -29,6 +29,7 @@ _WOMAN = lazy_pattern(r"[Mm](?:rs|s|iss)\b|Madam\b|.*(?:女士|小姐|太太|阿
 _ESCAPED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\u([0-9a-fA-F]{4})")
 _NARROW = {wide: wide - 0xFEE0 for wide in (*range(ord("０"), ord("：") + 1), *range(ord("Ａ"), ord("ｚ") + 1))}
 """Letters, digits and colons as wide as Chinese characters are read as the usual ones."""
+_TELLING = lazy_pattern(r"[^\W\d_]{2,}|\d{3,}")
 _PLACEHOLDER = lazy_pattern("|".join(re.escape(each) for each in PLACEHOLDERS))
 
 
@@ -57,6 +58,13 @@ def identifying(text: str) -> list[tuple[int, int, str]]:
     held = covered(text, _PLACEHOLDER)
     found = merged([*numbers(read), *places(read), *chinese_entities(read), *names])
     return [(start, end, kind) for start, end, kind in found if 1 not in held[start:end]]
+
+
+def without_persons(text: str, of: str) -> str:
+    """Leave out of a text the words by which another one identifies a person: alone they do not show what they are."""
+    for word in {word for start, end, _ in identifying(of) for word in _TELLING.findall(of[start:end])}:
+        text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", "…", text)
+    return text
 
 
 class Deidentified(Layer):

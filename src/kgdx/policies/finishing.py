@@ -15,15 +15,17 @@ from kgdx.actions.answering import Cite, Respond
 from kgdx.actions.describing import Describe
 from kgdx.actions.explaining import Explain
 from kgdx.actions.reading import Diagnose, Extract, Rank
-from kgdx.answer.artifacts import Explained, Ranked, Read, Retrieved, mentions_of, ranking_of, resolved_of
+from kgdx.answer.artifacts import Drafted, Explained, Ranked, Read, Retrieved, mentions_of, ranking_of, resolved_of
 from kgdx.answer.evidence_pack import PROMPT_CHARS, EvidencePack, language_of, pack
 from kgdx.answer.sentences import INSUFFICIENT, MAX_CHARS, NOTHING_CITED, check
+from kgdx.answer.wants import DANGERS
 from kgdx.episode.conversation import Exchange, exchanges
 from kgdx.episode.policy import Capabilities, Policy
 from kgdx.episode.segment import Kind
 from kgdx.episode.state import State
 from kgdx.episode.wish import Action, AskModel, Remark, Wish, wish_of
 from kgdx.llm.chat import Message, prompt
+from kgdx.llm.deidentify import without_persons
 from kgdx.policies.question_reading import GAP, masked
 from kgdx.results.cited import CitedText
 
@@ -46,12 +48,15 @@ _NAMES = 3_000
 """Most names of the evidence that are left out of an answer to tell its language."""
 
 
-def answer_request(pack: EvidencePack, strict: bool, language: str, temperature: float = 0.0) -> AskModel:
-    """Return the request for an answer."""
+def answer_request(
+    pack: EvidencePack, strict: bool, language: str, temperature: float = 0.0, draft: str = ""
+) -> AskModel:
+    """Return the request for an answer, with what rules answer where they did."""
     template = prompt("answer" if strict else "answer_open")
     messages = template.messages(
         question=quoted(pack.question[:QUESTION_CHARS]),
-        evidence=pack.prompt(PROMPT_CHARS),
+        evidence=pack.prompt(PROMPT_CHARS) or "Nothing was found.",
+        draft=quoted(without_persons(draft, pack.question)[:QUESTION_CHARS]) or "They answer nothing.",
         language=LANGUAGES[language],
         lacks=INSUFFICIENT[language],
     )
@@ -99,8 +104,6 @@ def _faults(text: str, pack: EvidencePack, strict: bool, language: str) -> Itera
     if strict:
         for sentence in [each for each in checked.sentences if not each.supported][:_SHOWN_FAULTS]:
             yield f"no id: {sentence.text[:200]}"
-    for sentence in [each for each in checked.sentences if not each.agrees][:_SHOWN_FAULTS]:
-        yield f"not what its evidence says: {sentence.text[:200]}"
     if text.strip() and not said_in(language, text, pack):
         yield f"it is not in {LANGUAGES[language]}"
 
@@ -305,7 +308,7 @@ class WritingPolicy(EndingPolicy):
         if not isinstance(action, Respond):
             return action
         evidence = pack(state)
-        if not evidence.answers:
+        if not evidence.answers and not drafted(state):
             return action
         return self.written(state, action, evidence, ask and self.may_ask(state))
 
@@ -314,7 +317,9 @@ class WritingPolicy(EndingPolicy):
         language = action.language or asked_in(state)
         said = exchanges(state.log, "answer")
         if not said:
-            return answer_request(evidence, action.strict, language, self.temperature) if ask else action
+            if not ask:
+                return action
+            return answer_request(evidence, action.strict, language, self.temperature, drafted(state))
         if len(said) == 1 and ask and (again := mend_request(said[0], evidence, action.strict, language)) is not None:
             return again
         text = best_of(said, evidence, action.strict, language)[:MAX_CHARS]
@@ -328,7 +333,14 @@ class WritingPolicy(EndingPolicy):
             why = f"the answer of the model {name_of(said)} cites nothing of the evidence, and is left out"
             remark = Remark(code=GROUNDLESS, text=why)
             return action if state.tried(remark) else remark
-        return action.model_copy(update={"text": text, "author": name_of(said)[:MAX_NAME]})
+        cited = check(text, evidence, strict=action.strict, language=language).cited
+        beside = bool(DANGERS.intersection(action.wants) or ("[E" in drafted(state) and not cited))
+        return action.model_copy(update={"text": text, "author": name_of(said)[:MAX_NAME], "beside": beside})
+
+
+def drafted(state: State) -> str:
+    """Return what rules answered before the model was asked; nothing where they were not."""
+    return (state.last(Drafted) or Drafted()).text
 
 
 def name_of(said: Sequence[Exchange]) -> str:

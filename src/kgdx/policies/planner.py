@@ -1,26 +1,28 @@
 """A language model plans graph actions round by round; the answer is then written from what they found.
 
-Where its plans find nothing, what the question's words ask for is looked up by rules, so that a model never leaves
-less; with ``rules`` that comes first, and the model adds to it. As DeepDoctor-RAG does it: the model is given the
-question, the actions and what was found so far, and answers with a list of actions; an empty list, or a limit, ends the
-rounds. What a plan left over, which rounds there were and what there is to mend are read from the log, so that the
-policy itself remembers nothing.
+What the question's words ask for is looked up by rules first, so that a model never leaves less, and the model is shown
+what rules answer: it lets that stand, or looks up what is missing and writes the answer. As DeepDoctor-RAG does it: the
+model is given the question, the actions and what was found so far, and answers with a list of actions; an empty list,
+or a limit, ends the rounds. What a plan left over, which rounds there were and what there is to mend are read from the
+log, so that the policy itself remembers nothing.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field, model_validator
 
-from kgdx.actions.describing import Describe
+from kgdx.actions.answering import Draft, Respond
+from kgdx.actions.describing import Describe, NameFound
 from kgdx.actions.reading import Recognise
-from kgdx.answer.artifacts import Retrieved, mentions_of
+from kgdx.answer.artifacts import Named, Retrieved, mentions_of
 from kgdx.answer.evidence_pack import clean, pack
+from kgdx.answer.wants import Want
 from kgdx.case import Case
 from kgdx.episode.conversation import exchanges
 from kgdx.episode.described import purpose
@@ -32,8 +34,9 @@ from kgdx.episode.state import Artifact, Reads, State
 from kgdx.episode.wish import ACTIONS, UNPLANNED, Action, AskModel, Remark, Wish, parse_action, wish_of
 from kgdx.errors import UsageError
 from kgdx.llm.chat import prompt
+from kgdx.llm.deidentify import without_persons
 from kgdx.llm.structured import parse
-from kgdx.policies.finishing import FINAL, EndingPolicy, WritingPolicy, lost, name_of, undescribed
+from kgdx.policies.finishing import FINAL, EndingPolicy, WritingPolicy, drafted, lost, name_of, quoted, undescribed
 from kgdx.policies.question_rules import RulesPolicy
 from kgdx.results.cited import LookupStep, Resolved
 
@@ -59,16 +62,13 @@ class Planned(Artifact):
     refused: tuple[str, ...] = ()
     ended: bool = False
     failed: bool = False
+    verdict: str = ""
+    """``stands`` where what rules answer is the answer, ``enough`` where nothing further is to be planned."""
     thought: str = field(default="", repr=False)
 
     def to_data(self) -> dict[str, Any]:
-        return {
-            "round": self.round,
-            "actions": list(self.actions),
-            "refused": list(self.refused),
-            "ended": self.ended,
-            "failed": self.failed,
-        }
+        lists = {"actions": list(self.actions), "refused": list(self.refused)}
+        return {name: lists.get(name, value) for name, value in asdict(self).items() if name != "thought"}
 
     def to_words(self) -> dict[str, Any]:
         return {"thought": self.thought} if self.thought else {}
@@ -88,14 +88,19 @@ class WrittenPlan(BaseModel):
     """What should be actions, unjudged."""
     thought: str = ""
     """Why, in the model's words."""
+    verdict: str = ""
+    """``stands`` where it lets the answer of rules stand, ``enough`` where it is its last."""
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: Any) -> Any:
         if (items := _items(given)) is None:
             raise ValueError("it holds no JSON object with a list of actions")
-        thought = given.get("thought") if isinstance(given, dict) else ""
-        return {"items": tuple(items), "thought": thought if isinstance(thought, str) else ""}
+        told = given if isinstance(given, dict) else {}
+        thought = told.get("thought")
+        stands, enough = told.get("stands") is True and not items, told.get("enough") is True
+        verdict = "stands" if stands else "enough" if enough else ""
+        return {"items": tuple(items), "thought": thought if isinstance(thought, str) else "", "verdict": verdict}
 
 
 def _items(found: Any) -> list[Any] | None:
@@ -153,6 +158,7 @@ def judge(
             break
         try:
             action = parse_action(document(item), registry)
+            action = type(action).model_validate({**action.usual, **action.model_dump(exclude_unset=True)})
         except UsageError as error:
             refused[error.message[:REASON]] = None  # the hint lists all actions, which the model was told
             continue
@@ -201,6 +207,8 @@ def plan_schema(registry: Mapping[str, type[Action]]) -> dict[str, Any]:
         names.setdefault(json.dumps(_fields(kind)), []).append(name)
     return _object(
         thought={"type": "string"},
+        stands={"type": "boolean"},
+        enough={"type": "boolean"},
         actions={"type": "array", "items": {"anyOf": [_form(of, json.loads(fields)) for fields, of in names.items()]}},
     )
 
@@ -244,6 +252,8 @@ IDS = 1
 QUESTION = 4_000
 
 FIELDS = 120
+
+DRAFT = 900
 
 DIAGNOSIS = "Which diseases explain this patient's findings best, and what in the graph speaks for them?"
 
@@ -290,6 +300,7 @@ class ReadPlan(Action):
             unfit,
             ended=not reading.items,
             failed=bool(said.failed) and not actions,
+            verdict="" if unfit else reading.verdict,
             thought=reading.thought,
         )
 
@@ -304,7 +315,9 @@ def _done(log: Sequence[Segment], registry: Mapping[str, type[Action]]) -> Itera
 
 @cache
 def signature(kind: type[Action]) -> str:
-    return f"{kind.name}({', '.join(planned_fields(kind))}): {purpose(kind)}"
+    fields = _fields(kind).items()
+    shown = (f"{name}: {'|'.join(of['enum'])}" if "enum" in of else name for name, of in fields)
+    return f"{kind.name}({', '.join(shown)}): {purpose(kind)}"
 
 
 def briefing(
@@ -317,8 +330,9 @@ def briefing(
         "question": clean(state.question, QUESTION) or DIAGNOSIS,
         "entities": "\n".join(_mentioned(state)) or "None that the graph knows by that name.",
         "findings": "\n".join(_findings(state.case)) or "There is no patient.",
-        "done": "\n".join(history(state.log)) or "Nothing yet.",
+        "done": without_persons("\n".join(history(state.log)), state.question) or "Nothing yet.",
         "found": pack(state).prompt(room) or "Nothing yet.",
+        "draft": quoted(without_persons(drafted(state), state.question)[:DRAFT]) or "They answer nothing.",
         "round": str(number),
         "rounds": str(rounds),
         "most": str(most),
@@ -371,8 +385,6 @@ class PlannerPolicy(WritingPolicy):
 
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 5
     """Most plans."""
-    rules: bool = False
-    """Whether what rules look up comes before the first plan, where :attr:`fallback` holds."""
     actions: int = 8
     """Most actions of a plan."""
     found: int = 700
@@ -390,11 +402,24 @@ class PlannerPolicy(WritingPolicy):
             return left[0]
         if state.question and made and (unknown := undescribed(state)):
             return Describe(diseases=unknown)
-        if self.rules and not made and (action := self._by_rules(state)) is not None:
+        if not made and self._ruled(state) and (action := self._draft(state)) is not None:
             return action
+        stands = bool(made) and made[-1]["verdict"] == "stands" and (self.strict or "[E" in drafted(state))
+        if stands or Want.URGENCY in self.respond(state).wants:
+            return self.finish(state, ask=False)
         if self._may_plan(state, made):
             return self._plan(state, registry, len(made) + 1)
-        return self._unplanned(state, made) or self.finish(state)
+        unused = made and self._ruled(state) and not any(each["actions"] or each["ended"] for each in made)
+        why = f"the model {name_of(exchanges(state.log))} gave no plan that could be used"
+        if unused and not state.tried(remark := Remark(code=UNPLANNED, text=why)):
+            return remark
+        unnamed = state.question and state.all(Retrieved) and state.get(Named) is None
+        if unnamed and state.log[-1].kind is not Kind.ERROR:
+            return NameFound()
+        return self.finish(state)
+
+    def respond(self, state: State) -> Respond:
+        return self._rules.respond(state) if self._ruled(state) else super().respond(state)
 
     def close(self, state: State) -> Wish | None:
         return self.finish(state, ask=False)
@@ -415,6 +440,9 @@ class PlannerPolicy(WritingPolicy):
         fruitless = len(recent) == FRUITLESS and not any(each["actions"] for each in recent)
         if len(made) >= self.rounds or (made and made[-1]["ended"]) or fruitless:
             return False
+        steps = rounds_of(state.log)[-1].steps if made and made[-1]["verdict"] == "enough" else ()
+        if any(each.rows for each in steps) and not any(each.error for each in steps):
+            return False
         return self.may_ask(state, kept=1 if state.question else 0)
 
     def _plan(self, state: State, registry: Mapping[str, type[Action]], number: int) -> AskModel:
@@ -427,25 +455,19 @@ class PlannerPolicy(WritingPolicy):
             temperature=self.temperature,
         )
 
-    def _by_rules(self, state: State) -> Action | None:
-        if not self.fallback or not state.question:
-            return None
-        return RulesPolicy(**self.model_dump(include=set(EndingPolicy.model_fields))).look_up(state)
+    @property
+    def _rules(self) -> RulesPolicy:
+        return RulesPolicy(**self.model_dump(include=set(EndingPolicy.model_fields)))
 
-    def _unplanned(self, state: State, made: list[Mapping[str, Any]]) -> Wish | None:
-        if not self.fallback or not state.question or not made:
-            return None
-        planned = any(each["actions"] for each in made)
-        told = any(each.name == Remark.name and each.data.get("code") == UNPLANNED for each in state.log)
-        if planned and not told and any(found.rows for found in state.all(Retrieved)):
-            return None
-        action, empty = self._by_rules(state), all(each["ended"] for each in made)
-        if action is None and (empty or not self.rules):
-            return None
-        why = "planned no look-up" if empty else "gave no plan that could be used"
-        why = "planned nothing that the graph has" if planned else why
-        remark = Remark(code=UNPLANNED, text=f"the model {name_of(exchanges(state.log))} {why}")
-        return action if state.tried(remark) else remark
+    def _ruled(self, state: State) -> bool:
+        return self.fallback and bool(state.question)
+
+    def _draft(self, state: State) -> Action | None:
+        """Return what leads to the answer of rules, for the model to judge."""
+        draft = Draft(**self.respond(state).model_dump())
+        return self._rules.look_up(state) or next(
+            (each for each in (NameFound(), draft) if not state.tried(each)), None
+        )
 
 
 def plans(state: State) -> list[Mapping[str, Any]]:

@@ -117,13 +117,12 @@ def test_what_failed_stands_where_it_failed() -> None:
     trace = (
         error_segment("m", LlmError("the model m answers 401", kind="denied"), prompt="plan@1"),
         plan(1, failed=True),
-        wish("remark", code="unplanned", text="no plan"),
         wish("get_drug", diseases=["flu"]),
         error_segment("get_drug", StoreError("the database is gone")),
     )
     template = check("Fever [E1].", filled(), author="template")
     shown = text(answer(made(trace=trace, text=template)))
-    assert "  Round 1: no plan, see the notes\n  By the words of the question\n" in shown
+    assert "  Round 1: no plan, see the notes\n" in shown
     assert "    get_drug  flu  failed, see the notes\n" in shown
     assert "planner with qwen3 (0 calls, 1 failed); the answer by template." in shown
 
