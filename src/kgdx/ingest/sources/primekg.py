@@ -9,6 +9,7 @@ Chandak et al., doi:10.1038/s41597-023-01960-3.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,7 @@ class _Edges:
 
     ends: Mapping[str, tuple[str, str]]
     words: dict[tuple[str, str], int] = field(default_factory=dict)
-    files: dict[str, IO[bytes]] = field(default_factory=dict)
+    files: defaultdict[str, IO[bytes]] = field(default_factory=lambda: defaultdict(scratch_file))
 
     def add(self, rows: pl.DataFrame, ends: np.ndarray, kinds: np.ndarray) -> pl.Series:
         """Keep the rows that can be used, whose ends are nodes of these types (-1 for none); return which those are."""
@@ -73,15 +74,13 @@ class _Edges:
         bounds = np.cumsum(np.bincount(place, minlength=len(relations)))[:-1]
         for relation, part in zip(relations, np.split(packed, bounds), strict=True):
             if len(part):
-                if relation not in self.files:
-                    self.files[relation] = scratch_file()
                 self.files[relation].write(part.tobytes())
         return good
 
     def of(self, relation: str) -> np.ndarray:
         if relation not in self.files:
             return np.empty(0, _ROW)
-        with self.files.pop(relation) as file:
+        with self.files[relation] as file:
             file.seek(0)
             return np.fromfile(file, _ROW)
 
@@ -129,10 +128,9 @@ def _described(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
 
 
 def _named(rows: pl.DataFrame, nodes: PrimeNodes) -> pl.DataFrame:
-    known = nodes.first.select("_n", "type")
     for side in "xy":
         rows = rows.with_columns(pl.col(f"{side}_index").cast(pl.Int64, strict=False).alias(f"_{side}"))
-        types = known.rename({"_n": f"_{side}", "type": f"{side}_type"})
+        types = nodes.first.select(pl.col("_n").alias(f"_{side}"), pl.col("type").alias(f"{side}_type"))
         rows = rows.join(types, on=f"_{side}", how="left", maintain_order="left")
     shown = {side: pl.col(f"{side}_index").fill_null("").str.slice(0, 60) for side in "xy"}
     return rows.with_columns(
@@ -295,6 +293,7 @@ class PrimeNodes:
     kinds: np.ndarray = field(default_factory=lambda: np.full(1, -1, np.int8))
     """By index, which of :data:`CLASSES` the node has; -1 for none, as at the end."""
     _prints: np.ndarray = field(default_factory=lambda: np.zeros(1, np.uint64))
+    _met: set[int] = field(default_factory=set)  # fingerprints of all that is known
 
     def ends(self, rows: pl.DataFrame, *, described: bool) -> np.ndarray:
         """Return the indices of both nodes of each row, meeting what is described there; -1 for no such node.
@@ -313,10 +312,10 @@ class PrimeNodes:
         new = [pl.Series(prints[at]).is_first_distinct() & pl.Series(strange[at]) for at in (0, 1)]
         self.meet(pl.concat(side.filter(each) for side, each in zip(sides, new, strict=True)))
         ends = self._within(ends)
-        known = self.known.select(*_CELLS, pl.when(pl.col("why").is_null()).then("_n").fill_null(-1))
         for at, side in enumerate(sides):
             strange = self._prints[ends[at]] != prints[at]
             if strange.any():
+                known = self.known.select(*_CELLS, pl.when(pl.col("why").is_null()).then("_n").fill_null(-1))
                 others = side.filter(pl.Series(strange))
                 others = others.join(known, on=_CELLS, how="left", nulls_equal=True, maintain_order="left")
                 ends[at, strange] = others["_n"].to_numpy()
@@ -328,9 +327,11 @@ class PrimeNodes:
     def meet(self, described: pl.DataFrame) -> None:
         """Take descriptions (:data:`_CELLS` and the line): the first of an index stands, one of another node not."""
         met = described.group_by(_CELLS).agg(pl.col(LINE).min())
-        fresh = met.join(self.known, on=_CELLS, how="anti", nulls_equal=True)
+        prints = met[[*_CELLS]].hash_rows().to_list()
+        fresh = met.filter(pl.Series([each not in self._met for each in prints], dtype=pl.Boolean))
         if fresh.is_empty():
             return
+        self._met.update(prints)
         fresh = _judged(fresh).sort(LINE, *_CELLS)
         last = fresh["_n"].filter(fresh["why"].is_null()).max()
         if isinstance(last, int) and (more := last + 2 - len(self.kinds)) > 0:
@@ -424,9 +425,8 @@ def _judged(described: pl.DataFrame) -> pl.DataFrame:
         pl.col("index").cast(pl.Int64, strict=False).alias("_n"),
         pl.col("id").str.replace(r"^([0-9]+)\.0$", "$1"),  # as pandas writes a column of numbers with a gap
     )
-    rows = (
-        described.select(raw="id").hstack(rows).join(spaces, on=["type", "source"], how="left", maintain_order="left")
-    )
+    rows = described.select(raw="id").hstack(rows)
+    rows = rows.join(spaces, on=["type", "source"], how="left", maintain_order="left")
     fits = pl.coalesce(
         pl.when(pl.col("pattern") == pattern).then(pl.col("id").str.contains(pattern))
         for pattern in sorted(set(spaces["pattern"]))
