@@ -54,7 +54,7 @@ def made_up(number: int) -> dict[str, Any]:
     parts = [{"finding": each["id"], "scorer": "likelihood", "score": 0.5, "rule": "exact"} for each in findings]
     best = {"rank": 1, "id": "OMIM:100000", "name": "A syndrome of many signs", "score": 9.0, "contributions": parts}
     case = {"id": "p", "findings": findings}
-    head = {"schema": "kgdx.diagnosis/1", "case": case, "n_candidates": 12_000, "candidates": [best]}
+    head = {"schema": "kgdx.diagnosis/3", "case": case, "n_candidates": 12_000, "candidates": [best]}
     return {**head, "evidence": {"OMIM:100000": evidence}}
 
 

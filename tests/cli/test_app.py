@@ -237,7 +237,7 @@ def test_the_policy_of_diagnoses_answers_no_questions(invoke: Callable[..., Run]
 
 
 def test_a_result_that_an_editor_gave_a_byte_order_mark_is_a_page(invoke: Callable[..., Run], tmp_path: Path) -> None:
-    result = json.dumps({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}})
+    result = json.dumps({"schema": "kgdx.diagnosis/3", "case": {"id": "p"}})
     (tmp_path / "r.json").write_text(result, encoding="utf-8-sig")
     assert invoke("report", str(tmp_path / "r.json")).returncode == 0
     assert (tmp_path / "r.html").exists()

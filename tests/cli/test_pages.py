@@ -78,11 +78,11 @@ def test_other_files_are_left_alone_unless_forced(invoke: Invoke, tmp_path: Path
         (b"not json", "is no JSON document"),
         (b"[1]", "is no result"),
         (b'{"schema": "other"}', "no page is made of a document of the form other"),
-        (b'{"schema": ["kgdx.answer/1"]}', ""),
-        (b'{"schema": "kgdx.answer/1", "question": NaN}', ""),
-        (b'{"schema": "kgdx.diagnosis/1"}', "the document is damaged at case"),
-        (b'{"schema": "kgdx.diagnosis/1", "case": {"id": "p"}, "candidates": [{"rank": 1, "score": 1e999}]}', ""),
-        (b'{"schema": "kgdx.diagnosis/1", "candidates": [{"rank": ' + b"9" * 5000 + b"}]}", ""),
+        (b'{"schema": ["kgdx.answer/3"]}', ""),
+        (b'{"schema": "kgdx.answer/3", "question": NaN}', ""),
+        (b'{"schema": "kgdx.diagnosis/3"}', "the document is damaged at case"),
+        (b'{"schema": "kgdx.diagnosis/3", "case": {"id": "p"}, "candidates": [{"rank": 1, "score": 1e999}]}', ""),
+        (b'{"schema": "kgdx.diagnosis/3", "candidates": [{"rank": ' + b"9" * 5000 + b"}]}", ""),
         (b"\xff\xfe{}", ""),
         (b"[" * 100_000, "is no JSON document"),
         (b"[" * 100_000 + b"]" * 100_000, ""),
@@ -101,7 +101,7 @@ def test_what_is_no_result_is_refused(invoke: Invoke, tmp_path: Path, content: b
 
 
 def test_standard_input_needs_a_name_for_the_page(invoke: Invoke, tmp_path: Path) -> None:
-    document = json.dumps({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}})
+    document = json.dumps({"schema": "kgdx.diagnosis/3", "case": {"id": "p"}})
     refused = invoke("report", "-", stdin=document)
     assert refused.returncode == 2
     assert "add --out FILE.html" in refused.stderr

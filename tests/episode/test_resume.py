@@ -19,12 +19,9 @@ from episode.worlds import Bare, Broken, Count, Idle, Listed, Note, Oracle, Scri
 from episode.worlds import case as case_of
 from kgdx.case import Case
 from kgdx.episode import (
-    Author,
     Episode,
-    Kind,
     Limits,
     Policy,
-    Segment,
     World,
     begin,
     dump,
@@ -176,27 +173,6 @@ def test_a_log_without_words_can_be_shown_and_not_resumed() -> None:
     assert [each.name for each in load(shown)] == [each.name for each in episode.log]
     with pytest.raises(UsageError, match="without its words"):
         resume(world, load(shown))
-
-
-OLD = [
-    {"author": "policy", "kind": "action", "name": "rank", "parameters": {"top": 10}},
-    {"author": "graph", "kind": "query", "name": "sources", "parameters": {}, "rows": 3, "digest": "ab"},
-    {"author": "tool", "kind": "prompt", "name": "m", "parameters": {"prompt": "plan@1"}, "content": "words"},
-    {"author": "policy", "kind": "answer", "name": "m", "parameters": {"read": 9, "written": 2, "cached": False}},
-    {"author": "tool", "kind": "error", "name": "rank", "parameters": {"error": "CaseError"}, "content": "no findings"},
-    {"author": "tool", "kind": "end", "name": "episode", "parameters": {}, "content": "diagnosed"},
-]
-
-
-def test_logs_of_the_first_version_are_read() -> None:
-    usual = {"rows": None, "digest": "", "milliseconds": 1.0, "cost": 0.0, "content": ""}
-    wish, query, prompt, answer, error, end = (Segment.from_dict({**usual, **each}) for each in OLD)
-    assert (wish.kind, wish.name, wish.data) == (Kind.WISH, "rank", {"top": 10})
-    assert [(ran.name, ran.rows, ran.digest) for ran in query.operations] == [("sources", 3, "ab")]
-    assert (prompt.kind, prompt.words) == (Kind.WISH, {"text": "words"})
-    assert (answer.author, answer.data["prompt_tokens"], answer.data["completion_tokens"]) == (Author.MODEL, 9, 2)
-    assert (error.kind, error.data["message"]) == (Kind.ERROR, "no findings")
-    assert end.kind is Kind.END
 
 
 def test_what_was_read_of_a_patient_is_read_again_at_its_place() -> None:

@@ -90,23 +90,6 @@ def test_a_candidate_that_was_not_explained_names_what_raises_it() -> None:
     assert [row.support for row in listed(told)] == [row.support for row in listed(DIAGNOSIS.document())]
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_document_of_an_earlier_version_is_read_into_one_row_for_each_finding(version: int) -> None:
-    row = {"finding": "HP:1", "status": "present", "rule": "exact", "matched": "HP:1", "references": ["PMID:1"]}
-    rest = {"finding": "", "status": "unknown", "rule": "baseline", "score": -0.5, "scorer": "a", "text": ""}
-    rows = [{**row, "scorer": "a", "score": 2.0}, {**row, "scorer": "b", "score": 0.5}, rest]
-    best = {"rank": 1, "id": "X:1", "name": "X", "members": [], "score": 2.0, "contributions": rows}
-    old = {"schema": f"kgdx.diagnosis/{version}", "case": {"id": "p", "language": None}, "candidates": [best]}
-    found = read(DiagnosisDocument, old)
-    told, base = found.candidates[0].contributions
-    assert (found.schema_, told.score, told.parts, told.references) == (
-        "kgdx.diagnosis/3", 2.5, {"a": 2.0, "b": 0.5}, ("PMID:1",),
-    )  # fmt: skip
-    assert (base.rule, base.finding, base.score) == ("baseline", "", -0.5)
-    with pytest.raises(UsageError, match="candidates.0.contributions.0"):
-        read(DiagnosisDocument, {**old, "candidates": [{**best, "contributions": ["damaged"]}]})
-
-
 def test_an_answer_keeps_the_shape_of_its_json() -> None:
     found = answered().to_dict()
     assert {"schema", "notice", "id", "policy", "question", "answer", "pack", "rounds", "case", "trace"} <= set(found)
@@ -144,19 +127,18 @@ def test_the_page_of_results_is_that_of_the_classes() -> None:
     assert written == markdown(), "write it anew: python -m kgdx.results.reference docs/reference/results.md"
 
 
-SECOND = [
+ENTRIES = [
     {"author": "policy", "kind": "wish", "name": "ask_model", "data": {"prompt": "plan@1"},
      "words": {"messages": [{"role": "user", "content": "What is flu?"}]}},
     {"author": "model", "kind": "result", "name": "qwen3", "words": {"text": "An infection."}},
     {"author": "graph", "kind": "result", "name": "get_test", "data": {},
      "operations": [{"kind": "query", "name": "tests_of_diseases", "rows": 3, "digest": "ab12"}]},
 ]  # fmt: skip
-"""A log in its second version."""
 
 
-def test_a_log_of_either_version_keeps_its_form_and_is_shown() -> None:
-    document = read(AnswerDocument, {"schema": "kgdx.answer/1", "question": "q", "trace": SECOND})
-    assert document.to_dict()["trace"] == SECOND
+def test_a_log_keeps_its_form_and_is_shown() -> None:
+    document = read(AnswerDocument, {"schema": "kgdx.answer/3", "question": "q", "trace": ENTRIES})
+    assert document.to_dict()["trace"] == ENTRIES
     assert [(row.name, row.rows, row.digest) for row in log_rows(document.trace)][-1] == (
         "tests_of_diseases",
         3,
@@ -166,16 +148,13 @@ def test_a_log_of_either_version_keeps_its_form_and_is_shown() -> None:
         ("qwen3", "What is flu?"),
         ("qwen3", "An infection."),
     ]
-    old = {"author": "tool", "kind": "prompt", "name": "qwen3", "parameters": {}, "content": "What is flu?"}
-    first = read(AnswerDocument, {"schema": "kgdx.answer/1", "question": "q", "trace": [old]})
-    assert [(name, row.said) for name, row in exchanges(first.trace)] == [("qwen3", "What is flu?")]
     shown = page(document)
     assert "tests_of_diseases" in shown and "ab12" in shown
 
 
 def test_an_entry_of_a_log_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match=r"trace\.0\.name"):
-        page({"schema": "kgdx.answer/1", "question": "q", "trace": [{"author": "a", "kind": "wish"}]})
+        page({"schema": "kgdx.answer/3", "question": "q", "trace": [{"author": "a", "kind": "wish"}]})
 
 
 def test_what_the_person_adds_is_told_apart_from_the_patients_words() -> None:

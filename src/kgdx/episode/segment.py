@@ -18,7 +18,7 @@ from kgdx.llm.budget import Spent
 from kgdx.llm.chat import Tokens
 
 VERSION = 2
-"""Version of the log's form; :meth:`Segment.from_dict` reads version 1 too."""
+"""Version of the log's form."""
 
 
 class Author(StrEnum):
@@ -115,7 +115,7 @@ class Segment:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Segment:
-        """Read a segment back from :meth:`to_dict`, or from the log of an earlier version.
+        """Read a segment back from :meth:`to_dict`.
 
         Example:
             >>> segment = Segment(Author.GRAPH, Kind.RESULT, "rank", {"digest": "ab"}, milliseconds=0.5)
@@ -123,8 +123,6 @@ class Segment:
             True
         """
         try:
-            if "parameters" in document:
-                return _of_version_1(document)
             if not all(isinstance(document.get(name, {}), Mapping) for name in ("data", "words")):
                 raise TypeError("data and words are objects")
             return cls(
@@ -142,29 +140,6 @@ class Segment:
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError("the log has an entry that is none", hint="give a log that kgdx wrote, whole") from error
-
-
-_VERSION_1 = {"action": Kind.WISH, "prompt": Kind.WISH, "answer": Kind.RESULT, "query": Kind.RESULT, "end": Kind.END}
-
-
-def _of_version_1(old: Mapping[str, Any]) -> Segment:
-    kind = old["kind"]
-    author = {"tool": Author.LOOP, "policy": Author.POLICY, "graph": Author.GRAPH}.get(old["author"], Author.USER)
-    told = {key: value for key, value in old["parameters"].items() if key not in ("read", "written")}
-    told |= {new: old["parameters"][key] for key, new in _COUNTED if key in old["parameters"]}
-    spent = float(old.get("milliseconds", 0.0))
-    if kind in ("query", "tool"):
-        ran = Operation(kind, old["name"], old["parameters"], old["rows"] or 0, old["digest"], spent)
-        return Segment(Author.GRAPH, Kind.RESULT, old["name"], operations=(ran,), milliseconds=spent)
-    words = {"text": old["content"]} if old.get("content") else {}
-    if kind == "error":
-        return Segment(author, Kind.ERROR, old["name"], {**told, "message": old.get("content", "")}, cost=old["cost"])
-    kept = _VERSION_1.get(kind, Kind.RESULT)
-    author = Author.MODEL if kind == "answer" else author
-    return Segment(author, kept, old["name"], told, words, cost=old["cost"], milliseconds=spent)
-
-
-_COUNTED = (("read", "prompt_tokens"), ("written", "completion_tokens"))
 
 
 def dump(log: Iterable[Segment], *, private: bool = True) -> str:

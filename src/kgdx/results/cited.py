@@ -363,9 +363,7 @@ class LookupRound(Plain):
 class AnswerDocument(Result):
     """An answer to a question; each claim names its evidence."""
 
-    schema_: Literal["", "kgdx.answer/3"] = Field(
-        "", alias="schema", description="The form; documents of versions 1 and 2 are read, too."
-    )
+    schema_: Literal["", "kgdx.answer/3"] = Field("", alias="schema", description="The form.")
     current: ClassVar[str] = ANSWER_SCHEMA
     model: str = Field("", description="The language model that planned and wrote; empty where there was none.")
     created: Created = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -21,10 +21,6 @@ from kgdx.errors import UsageError
 
 NOTICE = "Decision support for research; not a medical device, and no substitute for a clinician's judgement."
 """Goes with every result that is shown or written."""
-
-
-EARLIER = (1, 2)
-"""Versions of documents that are read, too."""
 
 
 class Plain:
@@ -76,22 +72,21 @@ class SourceVersion:
 
 
 class LogEntry(BaseModel):
-    """An entry of the episode's log, in the log's own form; of its first version or the second."""
+    """An entry of the episode's log, or what it ran on the graph, in the log's own form."""
 
     model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, defer_build=True)
 
     author: str = Field(description="Who wrote it.")
     kind: str = Field(description="What it records.")
     name: str = Field(description="The action, template, tool or model.")
-    parameters: Mapping[str, Any] = Field(default_factory=dict, description="What it was given (version 1).")
+    parameters: Mapping[str, Any] = Field(default_factory=dict, description="What a look-up was given.")
     data: Mapping[str, Any] = Field(default_factory=dict, description="What it was given, or what came of it.")
     words: Mapping[str, Any] = Field(default_factory=dict, description="Prompts, answers and texts, where asked for.")
     operations: tuple[Mapping[str, Any], ...] = Field((), description="What an action ran on the graph.")
-    rows: int | None = Field(None, description="How many rows came back (version 1).")
-    digest: str = Field("", description="Digest of the rows (version 1).")
+    rows: int | None = Field(None, description="How many rows came back.")
+    digest: str = Field("", description="Digest of the rows.")
     milliseconds: float = Field(0.0, description="How long it took.")
     cost: float = Field(0.0, description="What it cost.")
-    content: str = Field("", description="Words (version 1).")
 
     @property
     def given(self) -> Mapping[str, Any]:
@@ -103,7 +98,7 @@ class LogEntry(BaseModel):
         messages = self.words.get("messages")
         if isinstance(messages, list | tuple):
             return "\n\n".join(str(each.get("content", "")) for each in messages if isinstance(each, Mapping))
-        return self.content or str(self.words.get("text", ""))
+        return str(self.words.get("text", ""))
 
 
 Issues = Annotated[tuple[Issue, ...], Field(description="What was repaired, left out, doubtful or failed.")]
@@ -133,14 +128,13 @@ class Result(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _of_this_version(cls, document: Any) -> Any:
-        """Fill in what is always written, and bring a document of an earlier version into the form of this one."""
+        """Fill in what is always written."""
         if not isinstance(document, Mapping):
             return document
-        always = {"notice": NOTICE, "candidates": []} if "candidates" in cls.model_fields else {"notice": NOTICE}
-        whole = {**always, **upgraded(document)}
-        if cls.current and whole.get("schema") in (None, *(f"{cls.current[:-1]}{number}" for number in EARLIER)):
-            whole["schema"] = cls.current
-        return whole
+        always: dict[str, Any] = {"notice": NOTICE, **({"schema": cls.current} if cls.current else {})}
+        if "candidates" in cls.model_fields:
+            always["candidates"] = []
+        return {**always, **document}
 
     @classmethod
     def of(cls, trace: Iterable[Mapping[str, Any]], **fields: Any) -> Self:
@@ -159,41 +153,6 @@ class Result(BaseModel):
             indent: Spaces for each level; ``None`` for one line.
         """
         return self.model_dump_json(by_alias=True, exclude=set(without), exclude_defaults=True, indent=indent)
-
-
-def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document of version 1 or 2 in the form of version 3: one contribution for each finding.
-
-    Before, there was one for each finding and scorer. What is no document is returned as it is, to be refused.
-
-    Example:
-        >>> rows = [{"finding": "HP:1", "score": 2.0, "scorer": name, "rule": "exact"} for name in "ab"]
-        >>> upgraded({"candidates": [{"contributions": rows}]})["candidates"][0]["contributions"]
-        [{'finding': 'HP:1', 'score': 4.0, 'rule': 'exact', 'parts': {'a': 2.0, 'b': 2.0}}]
-    """
-    whole, candidates = dict(document), document.get("candidates")
-    if isinstance(candidates, list):
-        whole["candidates"] = [
-            {**each, "contributions": _by_finding(each["contributions"])}
-            if isinstance(each, Mapping) and isinstance(each.get("contributions"), list)
-            else each
-            for each in candidates
-        ]
-    return whole
-
-
-def _by_finding(rows: Sequence[Any]) -> list[Any]:
-    found: dict[Any, Any] = {}
-    for row in rows:
-        if not (isinstance(row, Mapping) and isinstance(row.get("score"), int | float) and "scorer" in row):
-            found[len(found)] = row
-            continue
-        key = tuple(str(row.get(name, "")) for name in ("finding", "status", "rule", "matched", "text", "words"))
-        kept = {name: value for name, value in row.items() if name != "scorer"}
-        one = found.setdefault(key, {**kept, "score": 0.0, "parts": {}})
-        one["score"] += row["score"]
-        one["parts"][str(row["scorer"])] = one["parts"].get(str(row["scorer"]), 0.0) + row["score"]
-    return list(found.values())
 
 
 Form = TypeVar("Form", bound=Result)

@@ -487,9 +487,7 @@ class RolloutPart:
 class DiagnosisDocument(Result):
     """A ranking of diseases with the reasons for each place."""
 
-    schema_: Literal["", "kgdx.diagnosis/3"] = Field(
-        "", alias="schema", description="The form; documents of versions 1 and 2 are read, too."
-    )
+    schema_: Literal["", "kgdx.diagnosis/3"] = Field("", alias="schema", description="The form.")
     current: ClassVar[str] = DIAGNOSIS_SCHEMA
     case: CaseSummary = Field(description="The patient as understood.")
     findings: tuple[ReadFinding, ...] = Field((), description="What the patient has, as read or given, with its place.")

@@ -19,20 +19,6 @@ from kgdx.lazy import lazy_pattern
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.ranked import DiagnosisDocument
 
-MIGRATION = """\
-## Migration { #migration }
-
-From version 2 of both forms to version 3:
-
-- A finding has one contribution for each candidate in the place of one for each scorer. `score` is their sum, `parts`
-  has the scorers' parts by name, each with four decimals; `scorer` is gone. What belongs to no finding is one
-  contribution for each rule. They still add up to the candidate's score.
-- Candidates that were not explained (`--explain`, `explain` over HTTP) have no `contributions`; `support` names what
-  raises them.
-- A field that has its default is not written. Programs in Python read `row.get("matched", "")`, or
-  `kgdx.results.document.read(DiagnosisDocument, document)`, which fills in all of them and reads every version.
-""".splitlines(keepends=False)
-
 _SECTION = lazy_pattern(r"\n\s*(Attributes|Example|Raises|Args):\n")
 _ATTRIBUTE = lazy_pattern(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
@@ -90,16 +76,15 @@ def markdown() -> str:
         "these documents; `kgdx report` makes pages of them. A field that has its default is not written: nothing "
         "(null, an empty list or text, 0) where no other default is named. What each finding adds is written of the "
         "candidates that were explained; the others name what raises them in `support`. Within a version of a form "
-        "(`kgdx.diagnosis/3`, `kgdx.answer/3`) fields are only ever added; documents of versions 1 and 2 are read as "
-        "well, and [Migration](#migration) says what is different in them. A patient's text is no part of them; the "
-        "words that findings were read from are. Of the parts in which nothing was read (`unread`), only "
-        "`kgdx diagnose --json` gives the words.",
+        "(`kgdx.diagnosis/3`, `kgdx.answer/3`) fields are only ever added; what was different before stands in "
+        "[Upgrade](../how-to/upgrade.md#results). A patient's text is no part of them; the words that findings were "
+        "read from are. Of what was not read (`unread`), only `kgdx diagnose --json` gives the words.",
         "",
     ]
     for name in [*first, *sorted(found.keys() - {*first})]:
         if "properties" in found[name]:
             lines += _section(name, found[name])
-    return "\n".join([*lines, *MIGRATION]) + "\n"
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _section(name: str, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -12,9 +12,6 @@ from kgdx.results.words import clean, count
 if TYPE_CHECKING:
     from kgdx.results.cited import LookupRound
 
-_SPEECH = frozenset({"prompt", "answer"})
-"""Kinds of entries, in the first version of the log, that hold what a model was asked and said."""
-
 
 def round_title(of: LookupRound) -> str:
     """Return what a round is called, and what became of it where it has no steps.
@@ -31,7 +28,7 @@ def round_title(of: LookupRound) -> str:
 
 
 def log_rows(trace: Iterable[LogEntry]) -> Iterator[LogEntry]:
-    """Yield the rows of a log, of either version: each entry, and after it what it ran on the graph, as an entry.
+    """Yield the rows of a log: each entry, and after it what it ran on the graph, as an entry.
 
     Example:
         >>> ran = {"kind": "query", "name": "tests", "rows": 3}
@@ -53,20 +50,15 @@ def exchanges(trace: Iterable[LogEntry]) -> Iterator[tuple[str, LogEntry]]:
         >>> [(name, row.kind, row.said) for name, row in exchanges([wish, said])]
         [('qwen3', 'wish', 'Why?'), ('qwen3', 'result', 'So.')]
     """
-    entries = [
-        each
-        for each in trace
-        if each.kind in _SPEECH or each.author == "model" or (each.kind, each.name) == ("wish", "ask_model")
-    ]
+    entries = [each for each in trace if each.author == "model" or (each.kind, each.name) == ("wish", "ask_model")]
     for number, each in enumerate(entries):
         answered = entries[number + 1] if each.kind == "wish" and number + 1 < len(entries) else each
         yield answered.name, each
 
 
 def tokens(usage: Mapping[str, int | float]) -> tuple[int, int]:
-    """Return prompt and completion tokens; earlier documents call them ``read`` and ``written``."""
-    prompt = usage.get("prompt_tokens", usage.get("read", 0))
-    return int(prompt), int(usage.get("completion_tokens", usage.get("written", 0)))
+    """Return prompt and completion tokens."""
+    return int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0))
 
 
 def reranking_words(told: Reranking) -> str:

@@ -88,7 +88,7 @@ def large(paths: int = 200, candidates: int = 1) -> dict[str, Any]:
         for rank, id in enumerate(ids, 1)
     ]  # fmt: skip
     return {
-        "schema": "kgdx.diagnosis/1", "notice": "Not a medical device.", "id": "run:1", "n_candidates": 12_000,
+        "schema": "kgdx.diagnosis/3", "notice": "Not a medical device.", "id": "run:1", "n_candidates": 12_000,
         "case": {"id": "p", "sex": "FEMALE", "age": "P4Y", "findings": findings},
         "candidates": ranked, "evidence": {ids[0]: found}, "issues": [],
     }  # fmt: skip
@@ -98,7 +98,7 @@ def answer() -> dict[str, Any]:
     """An answer in Chinese and English, with evidence that is cited and that is not."""
     flu = {"id": "KGDX:zh.1", "label": "Disease", "name": "百日咳"}
     return {
-        "schema": "kgdx.answer/1", "notice": "Not a medical device.", "id": "run:2", "question": "百日咳用什么药?",
+        "schema": "kgdx.answer/3", "notice": "Not a medical device.", "id": "run:2", "question": "百日咳用什么药?",
         "policy": "planner", "model": "some-model", "reason": "answered",
         "answer": {
             "text": "", "language": "zh", "author": "some-model", "strict": True, "unsupported": 1, "removed": ["E9"],
@@ -133,7 +133,7 @@ def answer() -> dict[str, Any]:
              "steps": [{"action": "get_drug", "parameters": {"diseases": ["百日咳"]}, "rows": 2, "milliseconds": 3.2},
                        {"action": "get_test", "parameters": {}, "error": "no disease is given"}]},
         ],
-        "usage": {"calls": 2, "read": 1200, "written": 80}, "issues": [
+        "usage": {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 80}, "issues": [
             {"level": "warning", "where": "plan", "message": "an action was refused", "remedy": "the others were done"}
         ],
         "trace": [{"author": "tool", "kind": "prompt", "name": "some-model", "parameters": {"prompt": "plan@1"}}],

@@ -157,10 +157,10 @@ def test_every_inner_link_and_label_has_its_target() -> None:
 
 
 def test_a_diagnosis_of_nothing_has_a_page() -> None:
-    shown = Page(page({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}}))
+    shown = Page(page({"schema": "kgdx.diagnosis/3", "case": {"id": "p"}}))
     assert "No finding was read from the case" in shown.words
     assert "No disease was ranked" in shown.words
-    assert "Nothing was found" in Page(page({"schema": "kgdx.answer/1", "question": "?"})).words
+    assert "Nothing was found" in Page(page({"schema": "kgdx.answer/3", "question": "?"})).words
 
 
 def test_a_thousand_candidates_fit_on_a_page() -> None:
@@ -196,12 +196,12 @@ def test_fragment_is_the_same_without_what_a_page_has_once() -> None:
         ({}, "without a form"),
         ({"schema": 3}, "without a form"),
         ({"schema": "kgdx.diagnosis/9"}, "of the form kgdx.diagnosis/9"),
-        ({"schema": "kgdx.diagnosis/1"}, "damaged at case (Field required)"),
+        ({"schema": "kgdx.diagnosis/3"}, "damaged at case (Field required)"),
         (
-            {"schema": "kgdx.diagnosis/1", "case": {"id": "p"}, "candidates": [{"rank": "x"}]},
+            {"schema": "kgdx.diagnosis/3", "case": {"id": "p"}, "candidates": [{"rank": "x"}]},
             "damaged at candidates.0.rank",
         ),
-        ({"schema": "kgdx.answer/1"}, "damaged at question"),
+        ({"schema": "kgdx.answer/3"}, "damaged at question"),
     ],
 )
 def test_what_is_no_result_is_refused_in_one_line(document: dict[str, Any], says: str) -> None:

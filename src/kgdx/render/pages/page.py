@@ -25,7 +25,7 @@ from kgdx.render.pages import template_values
 from kgdx.results import words
 from kgdx.results.cited import AnswerDocument
 from kgdx.results.consulted import RECORD_SCHEMA, ConsultationRecord, percent, say
-from kgdx.results.document import EARLIER, Result, read
+from kgdx.results.document import Result, read
 from kgdx.results.ranked import DiagnosisDocument
 from kgdx.results.transcript import reranking_words, round_title, tokens
 from kgdx.results.view import stated
@@ -39,7 +39,7 @@ def page(document: Result | Mapping[str, Any]) -> str:
     """Return the page of a diagnosis, an answer, or the record of a consultation, or of what its ``to_dict`` returned.
 
     Example:
-        >>> shown = page({"schema": "kgdx.diagnosis/1", "case": {"id": "<b>p</b>"}})
+        >>> shown = page({"schema": "kgdx.diagnosis/3", "case": {"id": "<b>p</b>"}})
         >>> "<b>" in shown, "&lt;b&gt;p&lt;/b&gt;" in shown
         (False, True)
     """
@@ -65,7 +65,7 @@ def fragment(document: Result | Mapping[str, Any]) -> str:
     that is put in later.
 
     Example:
-        >>> fragment({"schema": "kgdx.diagnosis/1", "case": {"id": "p"}}).lstrip().startswith("<div class=")
+        >>> fragment({"schema": "kgdx.diagnosis/3", "case": {"id": "p"}}).lstrip().startswith("<div class=")
         True
     """
     template, values = _view(document)
@@ -90,11 +90,8 @@ def _text(name: str) -> str:
 
 
 def _view(document: Result | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    forms: dict[str, type[Result]] = {
-        f"kgdx.{name}/{version}": kind
-        for name, kind in (("answer", AnswerDocument), ("diagnosis", DiagnosisDocument))
-        for version in (3, *EARLIER)
-    } | {RECORD_SCHEMA: ConsultationRecord}
+    forms: dict[str, type[Result]] = {each.current: each for each in (AnswerDocument, DiagnosisDocument)}
+    forms[RECORD_SCHEMA] = ConsultationRecord
     if not isinstance(document, Result):
         schema = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(schema, str) or schema not in forms:
